@@ -1,0 +1,1 @@
+"""TVM Relax rebuilt on MLIR, in Python alone."""

@@ -1,0 +1,109 @@
+"""Every error that the project raises on purpose, in one hierarchy under `RelaxError`.
+
+Errors that stand for a well-known Python error also derive from it, so ``except ValueError`` keeps working.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message of the compiler, with the source location that it points at."""
+
+    severity: str
+    location: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.location}: {self.severity}: {self.message}"
+
+
+class RelaxError(Exception):
+    """Base of all errors of relax-mlir."""
+
+
+class ParseError(RelaxError):
+    """Text that is no valid IR, pipeline, shape expression or option."""
+
+
+class UnknownNameError(RelaxError, LookupError):
+    """A name (op, pass, option, function) that is not known; the message lists near matches."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.what, self.name, self.known = what, name, sorted(known)
+        near = difflib.get_close_matches(name, self.known, n=3, cutoff=0.5)
+        message = f"unknown {what} '{name}'"
+        if near:
+            message += "; did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
+        elif self.known and len(self.known) <= 12:
+            message += "; known: " + ", ".join(self.known)
+        super().__init__(message + (f" ({hint})" if hint else ""))
+
+
+class ShapeError(RelaxError, ValueError):
+    """Shapes that contradict each other, at build time or at run time."""
+
+
+class DTypeError(RelaxError, TypeError):
+    """A dtype that an operation does not take, or dtypes that do not fit together."""
+
+
+class DeviceError(RelaxError, ValueError):
+    """A tensor that lives on a device that the compiled function cannot read."""
+
+
+class ArgumentError(RelaxError, TypeError):
+    """A call with the wrong number or kind of arguments."""
+
+
+class PackedFunctionError(RelaxError, LookupError):
+    """A packed function that is not registered, or gave back what its call site does not allow."""
+
+
+class CompileError(RelaxError):
+    """A module that cannot be compiled; carries the diagnostics."""
+
+    def __init__(self, message: str, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join([message, *(f"  {d}" for d in self.diagnostics)]))
+
+
+class VerifyError(CompileError):
+    """A module that breaks an invariant of its level."""
+
+
+class UnsupportedError(CompileError):
+    """Something valid that this version cannot lower; the message says what to do instead."""
+
+
+class PassError(CompileError):
+    """A pass that failed.
+
+    Attributes: the pass's name, the path of the module as it was before the pass (or None), and the command
+    line that runs the failing pass on it again (or None).
+    """
+
+    def __init__(
+        self,
+        pass_name: str,
+        message: str,
+        diagnostics: Sequence[Diagnostic] = (),
+        dump: Path | None = None,
+        reproducer: str | None = None,
+    ) -> None:
+        self.pass_name, self.dump, self.reproducer = pass_name, dump, reproducer
+        text = f"pass '{pass_name}' failed: {message}"
+        super().__init__(text, diagnostics)
+        if dump is not None:
+            self.add_hint(f"the module before the pass: {dump}")
+        if reproducer is not None:
+            self.add_hint(f"to reproduce: {reproducer}")
+
+    def add_hint(self, hint: str) -> None:
+        """Append one line of help to the message."""
+        self.args = (f"{self.args[0]}\n  {hint}",)
