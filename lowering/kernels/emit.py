@@ -18,6 +18,7 @@ Value: TypeAlias = Any
 """An SSA value (``ir.Value``; the bindings have no type stubs)."""
 
 Type: TypeAlias = Any
+Block: TypeAlias = Any
 Index: TypeAlias = Any
 """A value of type ``index``, or a Python ``int``."""
 
@@ -179,6 +180,11 @@ def any_of(*conditions: Value) -> Value:
     return result
 
 
+def negate(condition: Value) -> Value:
+    """Whether an ``i1`` is false."""
+    return arith.xori(condition, true())
+
+
 # Control flow
 
 
@@ -255,7 +261,7 @@ def switch(value: Value, cases: Sequence[int], emit: Callable[[int], None]) -> N
 
 
 @contextmanager
-def function(block: Any, name: str, types: Sequence[Type]) -> Iterator[list[Value]]:  # noqa: ANN401
+def function(block: Block, name: str, types: Sequence[Type]) -> Iterator[list[Value]]:
     """A private function without results at the end of `block` (a module's body); gives its arguments."""
     with ir.InsertionPoint(block):
         op = func.FuncOp(name, (list(types), []), visibility="private")

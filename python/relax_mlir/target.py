@@ -19,12 +19,11 @@ from relax_mlir.error import ParseError, UnknownNameError
 KIB = 1024
 MIB = 1024 * KIB
 
-FEATURES = frozenset(
-    ["avx", "avx2", "fma", "f16c"]
-    + ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16", "avx512_fp16", "avx512_vnni"]
-    + ["amx_tile", "amx_bf16", "amx_int8"]
-    + ["asimd", "asimdhp", "asimddp", "bf16", "sve"]
-)
+_X86_FEATURES = frozenset({"avx", "avx2", "fma", "f16c", "amx_tile", "amx_bf16", "amx_int8"}) | {
+    "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16", "avx512_fp16", "avx512_vnni"
+}  # fmt: skip
+_ARM_FEATURES = frozenset({"asimd", "asimdhp", "asimddp", "bf16", "sve"})
+FEATURES = _X86_FEATURES | _ARM_FEATURES
 """The CPU features that this project looks at, named as Linux names them."""
 
 
