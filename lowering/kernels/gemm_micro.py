@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir
