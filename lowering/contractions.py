@@ -25,9 +25,9 @@ _PURE_PREFIXES = (
 class LowerContractions:
     """Replace linalg contractions on memrefs by loops around calls of kernels generated for the target.
 
-    Taken are products of two float operands under any projections (matmul, batch_matmul, matvec, dot, contract,
-    generic, ...) with a result whose last axis has unit stride. A fill of the result with zero right before is
-    taken with it. Everything else stays as it is.
+    Taken are products of two float operands under any projections (matmul, batch_matmul, matvec, dot,
+    contract, generic, ...) with a result whose last axis has unit stride. A fill of the result with zero
+    right before is taken with it. Everything else stays as it is.
     """
 
     name: ClassVar[str] = "lower-contractions"

@@ -2,8 +2,9 @@
 
 A contraction multiplies two operands, each read through a projection of the iteration space, and adds the
 products up. A dimension of that space belongs to one of four classes, by the buffers that it occurs in:
-*batch* (A, B and C), *m* (A and C), *n* (B and C) and *k* (A and B). One group of each of m, n and k goes to the
-matrix product; loops run over what is left. A group is several dimensions only if they lie in memory as one.
+*batch* (A, B and C), *m* (A and C), *n* (B and C) and *k* (A and B). One group of each of m, n and k goes to
+the matrix product; loops run over what is left. A group is several dimensions only if they lie in memory as
+one.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Contraction:
     def loops(self) -> Dims:
         """The other dimensions; those that are summed over come last."""
         inside = {*self.rows, *self.columns, *self.depth}
-        return tuple(d for d in (*self.c.dims, *self.a.dims) if d not in inside and not inside.add(d))
+        every = dict.fromkeys((*self.c.dims, *self.a.dims))
+        return tuple(d for d in every if d not in inside)
 
     @property
     def sums_outside(self) -> bool:
@@ -108,8 +110,8 @@ class Contraction:
 def match_contraction(operation: ir.Operation) -> Contraction | None:
     """The contraction that a linalg operation is, if there is a kernel for it; else None.
 
-    Not taken: other bodies than multiply and add, element types without a kernel (integers), results whose last
-    axis is not known to have unit stride, or whose last axis is a batch of matrices, results that are operands.
+    Not taken: other bodies than multiply and add, element types without a kernel (integers), results whose
+    last axis is not known to have unit stride or is that of a batch, results that are operands as well.
     """
     if not operation.name.startswith("linalg.") or len(operation.operands) != 3 or operation.results:
         return None
@@ -173,7 +175,7 @@ def _projection(map_: ir.AffineMap) -> Dims | None:
 
 
 def _kernel(operation: ir.Operation, a: str, b: str, c: str) -> GemmKernel | None:
-    """The kernel for the element types, if the body multiplies and adds (in them, or widened to the result's)."""
+    """The kernel for the element types, if the body multiplies (operands or widened operands) and adds."""
     kernel = GemmKernel(a, c)
     if a != b or not kernel.supported:
         return None

@@ -333,6 +333,12 @@ def load(buffer: Value, *position: Index) -> Value:
     return memref.load(buffer, [index(p) for p in position])
 
 
+def load_if(condition: Value, buffer: Value, *position: Index) -> Value:
+    """One element, or 0 without touching the memory."""
+    type_ = element_of(buffer.type)
+    return choose(condition, [type_], lambda: [load(buffer, *position)], lambda: [constant(type_, 0)])[0]
+
+
 def store(value: Value, buffer: Value, *position: Index) -> None:
     """Write one element."""
     memref.store(value, buffer, [index(p) for p in position])
@@ -419,7 +425,7 @@ def widen(value: Value, element: Type) -> Value:
 
 
 def narrow(value: Value, element: Type) -> Value:
-    """A float scalar or vector rounded (to nearest, ties to even) to a float type that is as wide or narrower.
+    """A float scalar or vector rounded (to nearest, ties to even) to a float type as wide or narrower.
 
     To bf16 by integer arithmetic, since LLVM makes calls of a run-time library of it on CPUs without BF16.
     """

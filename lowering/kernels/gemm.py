@@ -2,7 +2,8 @@
 
 The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
 matrix unpacked (`gemv`), all others go the way of Goto and van de Geijn: blocks of A and B are packed
-(`gemm_pack`) and multiplied by a register tile (`gemm_micro`) whose size follows from the target (`gemm_tiling`).
+(`gemm_pack`) and multiplied by a register tile (`gemm_micro`), whose size follows from the target
+(`gemm_tiling`).
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ def _emit_thin(block: e.Block, parts: _Parts, lanes: int, element: e.Type) -> No
 
 
 def _even(total: e.Index, limit: int, multiple: int) -> e.Index:
-    """A step of at most `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
+    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
     return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
 
 
@@ -209,24 +210,24 @@ def _emit_packed(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, e
         depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         b_at = e.mul(e.minimum(any_rows, row_step), sizes.depth)
         b_columns = e.minimum(e.round_up(columns, sizes.columns), sizes.block_columns)
-        with e.scratch(element, e.add(b_at, e.mul(b_columns, sizes.depth))) as packed:
-            with e.loop(0, depth, depth_step) as k:
-                deep = e.minimum(e.sub(depth, k), depth_step)
-                add = e.any_of(accumulate, e.compare("ne", k, 0))
-                with e.loop(0, rows, row_step) as i:
-                    high = e.minimum(e.sub(rows, i), row_step)
-                    e.call(parts.pack_a, [a, i, high, k, deep, packed])
-                    with e.loop(0, columns, sizes.block_columns) as j:
-                        wide = e.minimum(e.sub(columns, j), sizes.block_columns)
-                        e.call(parts.pack_b, [b, k, deep, j, wide, packed, b_at])
-                        e.call(parts.block, [packed, b_at, deep, high, wide, c, i, j, add])
+        elements = e.add(b_at, e.mul(b_columns, sizes.depth))
+        with e.scratch(element, elements) as packed, e.loop(0, depth, depth_step) as k:
+            deep = e.minimum(e.sub(depth, k), depth_step)
+            add = e.any_of(accumulate, e.compare("ne", k, 0))
+            with e.loop(0, rows, row_step) as i:
+                high = e.minimum(e.sub(rows, i), row_step)
+                e.call(parts.pack_a, [a, i, high, k, deep, packed])
+                with e.loop(0, columns, sizes.block_columns) as j:
+                    wide = e.minimum(e.sub(columns, j), sizes.block_columns)
+                    e.call(parts.pack_b, [b, k, deep, j, wide, packed, b_at])
+                    e.call(parts.block, [packed, b_at, deep, high, wide, c, i, j, add])
 
 
 def _emit_block(block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type) -> None:
     """A packed block of A times packed panels of B, by register tiles.
 
-    Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, its first row
-    and column in C, whether to add to C.
+    Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
+    block's first row and column in C, whether to add to C.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     matrix = e.strided_memref(element, 2, unit_inner=True)

@@ -1,4 +1,4 @@
-"""The register tile of a matrix product: `rows` x `columns` of C in vector registers, over packed operands."""
+"""The register tile of a matrix product: a part of C in vector registers, summed over packed operands."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Packing: copies of blocks of A and B, in the order in which the register tile reads them.
 
 A block of A is packed row by row, the rows `Tiling.depth` apart; a block of B in panels of `Tiling.columns`
-columns, each panel by rows, the panels ``depth * columns`` apart. Operands may have any strides; those with unit
-stride in either direction are read by vectors. Elements narrower than the accumulator are widened on the way.
+columns, each panel by rows, the panels ``depth * columns`` apart. Operands may have any strides; those with
+unit stride in either direction are read by vectors. Elements narrower than the accumulator are widened on the
+way.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from relax_mlir.mlir import ir
 def emit_pack_a(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit the function that packs a block of A.
 
-    Arguments: A, first row, number of rows, first column, number of columns (up to `Tiling.depth`), destination.
+    Arguments: A, first row, number of rows, first column, number of columns (up to `Tiling.depth`),
+    destination.
     """
     size = ir.IndexType.get()
     arguments = [e.strided_memref(source, 2), size, size, size, size, e.flat_memref(element)]
@@ -46,8 +48,8 @@ def emit_pack_a(block: e.Block, name: str, tiling: Tiling, source: e.Type, eleme
 def emit_pack_b(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit the function that packs a block of B.
 
-    Arguments: B, first row, number of rows (up to `Tiling.depth`), first column, number of columns, destination,
-    place of the first panel in it.
+    Arguments: B, first row, number of rows (up to `Tiling.depth`), first column, number of columns,
+    destination, place of the first panel in it.
     """
     size = ir.IndexType.get()
     arguments = [e.strided_memref(source, 2), size, size, size, size, e.flat_memref(element), size]
