@@ -188,8 +188,8 @@ def negate(condition: Value) -> Value:
 # Control flow
 
 AS_WRITTEN = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
-"""LLVM is to keep the loops of kernels: they are vectorised and unrolled by their generators where that pays, and
-LLVM's attempts at the scalar loops of the edges take several times as long as all the rest."""
+"""LLVM is to keep the loops of kernels: their generators vectorise and unroll where that pays, and LLVM's
+attempts at the scalar loops of the edges only make code and compile time grow."""
 
 
 @contextmanager
