@@ -2,8 +2,8 @@
 
 A buffer of any rank with identity layout is seen as [rows, length]: the last `inner` axes form one row. Both
 may be dynamic. A row is read in sweeps: first steps of several vectors, then of one, then one masked vector
-for what is left. Each vector of the large step has its own accumulator; they are added up at the end of the row.
-Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
+for what is left. Each vector of the large step has its own accumulator; they are added up at the end of the
+row. Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
 
 f32 and f64. Everything is written in place if input and output are the same buffer.
 """

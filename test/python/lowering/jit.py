@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-
 from relax_mlir.mlir import ExecutionEngine, PassManager, capi_library, ir
 
 LOWERING = (
