@@ -1,23 +1,19 @@
-"""From level T (tensors) to level M (memrefs): every function works on buffers that its caller gives it."""
+"""From level T to M: one-shot bufferisation of whole modules, functions in destination-passing style included."""
 
 from __future__ import annotations
 
-from relax_mlir.transform import MLIRPass
-from relax_mlir.transform.pass_base import Pass
-
-ONE_SHOT = (
-    "one-shot-bufferize{bufferize-function-boundaries=true "
-    "function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map}"
-)
+from relax_mlir.lowering.destinations import DropDestinationResults
+from relax_mlir.transform import MLIRPass, Pass
 
 
 def bufferize() -> list[Pass]:
-    """T → M. Destinations become the buffers that results are written to, so that `main` ends up without results."""
+    """The passes: results of calls land in their destinations, functions on memrefs return nothing."""
     return [
         MLIRPass("eliminate-empty-tensors"),
-        MLIRPass(ONE_SHOT),
-        MLIRPass("drop-equivalent-buffer-results{modify-public-functions=true}"),
-        MLIRPass("resolve-ranked-shaped-type-result-dims"),
-        MLIRPass("canonicalize"),
-        MLIRPass("cse"),
+        MLIRPass(
+            "one-shot-bufferize{bufferize-function-boundaries=true "
+            "function-boundary-type-conversion=identity-layout-map}"
+        ),
+        DropDestinationResults(),
+        MLIRPass("canonicalize,cse"),
     ]
