@@ -1,15 +1,16 @@
 """`lower-packed-calls`: calls of `@relax.packed.K` reach functions of the TVM FFI's global registry.
 
 The hook `func.func private @relax.packed.K(operands…) -> (results…)` carries `relax.packed = {name = "…",
-style = "alloc" | "dps", args = […], results = […]}`. `args` says what the operands become: "tensor" (or
-"tensor:uint8": a memref; without a dtype signless integers are read as signed), "shape:2" (two index operands),
-"int" (one index operand), and the literals "str:…", "float:…", "int:…", "bool:…", which take none; memrefs left over
-are tensors, too. `results` (optional) gives the dtypes of the results.
+style = "alloc" | "dps", args = […], results = […], dtypes = […]}`. `args` says what the operands become: "tensor" (a
+memref), "shape:2" (two index operands), "int" (one index operand), and the literals "str:…", "float:…", "int:…",
+"bool:…", which take none; memrefs left over are tensors, too. `results` says the same of the results. `dtypes`
+are those of the tensor operands and then of the tensor results; where they are not given, signless integers are
+read as signed.
 
 Tensors are passed as views: the callee may read and write them during the call, not keep them. With style "dps" the
 last memrefs are written by the callee and stand for the results, if the hook has any. With style "alloc" the
-callee gives back a tensor, an Array of several, or an int for a result of type index; tensors live until the
-function that makes the call returns.
+callee gives back a tensor, a Shape or an int, or an Array of several; tensors live until the function that makes
+the call returns.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class _Hook:
     name: str
     style: str
     args: tuple[str, ...]
+    kinds: tuple[str, ...]
     dtypes: tuple[str, ...]
     inputs: tuple[ir.Type, ...]
     results: tuple[ir.Type, ...]
@@ -61,20 +63,23 @@ class _Hook:
         style = data.get("style", "alloc")
         if style not in ("alloc", "dps"):
             raise CompileError(f"relax.packed of {op.name.value}: style is 'alloc' or 'dps', not {style!r}")
-        given = tuple(data.get("args", ()))
-        dtypes = tuple(data.get("results", ()))
-        return _Hook(
-            op.name.value, data["name"], style, given, dtypes, tuple(op.type.inputs), tuple(op.type.results)
+        inputs, results = tuple(op.type.inputs), tuple(op.type.results)
+        kinds = tuple(data.get("results", ())) or tuple(
+            "tensor" if isinstance(type, ir.MemRefType) else "int" for type in results
         )
+        dtypes = tuple(data.get("dtypes", ()))
+        return _Hook(op.name.value, data["name"], style, tuple(data.get("args", ())), kinds, dtypes, inputs, results)
+
+    def dtype(self, position: int, type: ir.Type) -> DType:
+        """The dtype of the tensor operand or result at `position` among all of them."""
+        if position < len(self.dtypes):
+            return dtype_named(self.dtypes[position])
+        return dtype_of_element(ir.MemRefType(type).element_type)
 
     @property
     def gives(self) -> tuple[ir.Type, ...]:
         """What the callee gives back: nothing in destination-passing style."""
         return () if self.style == "dps" else self.results
-
-
-def _dtype(type: ir.Type, name: str) -> DType:
-    return dtype_named(name) if name else dtype_of_element(ir.MemRefType(type).element_type)
 
 
 def _bits(value: float) -> int:
@@ -88,6 +93,12 @@ class _PackedCall(FFICode):
         prefix = f"{caller}: packed function '{hook.name}' "
         super().__init__(hook.symbol, prefix, fragment, kind="PackedFunctionError")
         self.hook, self.where = hook, f"called at {location}"
+        self.tensors = 0
+
+    def next_dtype(self, type: ir.Type) -> DType:
+        """The dtype of the next tensor."""
+        self.tensors += 1
+        return self.hook.dtype(self.tensors - 1, type)
 
     def own(self, object: str) -> None:
         own = self.fragment.declare("relax.rt.own", "(!llvm.ptr, i64, !llvm.ptr) -> ()")
@@ -99,7 +110,7 @@ class _PackedCall(FFICode):
         for spec in self.hook.args:
             kind, _, detail = spec.partition(":")
             if kind == "tensor":
-                yield TENSOR, self.view(*self.take(operands, spec), detail)
+                yield TENSOR, self.view(*self.take(operands, spec))
             elif kind == "shape":
                 yield SHAPE, self.shape_argument([self.take(operands, spec)[0] for _ in range(int(detail))])
             elif kind == "int" and not detail:
@@ -109,7 +120,7 @@ class _PackedCall(FFICode):
         for name, type in operands:
             if not isinstance(type, ir.MemRefType):
                 raise CompileError(f"packed function {self.hook.name!r}: no argument takes the operand of type {type}")
-            yield TENSOR, self.view(name, type, "")
+            yield TENSOR, self.view(name, type)
 
     def take(self, operands: list[tuple[str, ir.Type]], spec: str) -> tuple[str, ir.Type]:
         if not operands:
@@ -128,10 +139,10 @@ class _PackedCall(FFICode):
             return RAW_STR, self.code.let(f"llvm.mlir.addressof {text} : !llvm.ptr")
         raise CompileError(f"packed function {self.hook.name!r}: unknown argument {spec!r}")
 
-    def view(self, memref: str, type: ir.Type, dtype: str) -> str:
+    def view(self, memref: str, type: ir.Type) -> str:
         """An FFI tensor over a memref; its handle."""
         code, of = self.code, ir.MemRefType(type)
-        element = _dtype(type, dtype)
+        element = self.next_dtype(type)
         address = code.let(f"memref.extract_aligned_pointer_as_index {memref} : {type} -> index")
         number = code.let(f"arith.index_cast {address} : index to i64")
         data = code.let(f"llvm.inttoptr {number} : i64 to !llvm.ptr")
@@ -200,23 +211,34 @@ class _PackedCall(FFICode):
         code.do("}")
 
     def results(self, result: str) -> list[str]:
-        types = self.hook.gives
-        if len(types) <= 1:
-            return [self.one_result(result, type, 0, "gave back a value that") for type in types]
-        whole = Value("result", "tuple", f"{len(types)} values")
-        elements = self.sequence(result, whole, f"({self.where}) gave back a value that", (ARRAY, LIST), len(types))
-        return [
-            self.one_result(self.code.at(elements, ANY_BYTES * i), type, i, f"gave back a value {i} that")
-            for i, type in enumerate(types)
-        ]
+        """Check what came back; the hook's results."""
+        kinds = () if self.hook.style == "dps" else self.hook.kinds
+        types = list(self.hook.gives)
+        role = f"({self.where}) gave back a value"
+        if len(kinds) == 1:
+            return self.one_result(result, kinds[0], types, f"{role} that")
+        if not kinds:
+            return []
+        whole = Value("result", "tuple", f"{len(kinds)} values")
+        elements = self.sequence(result, whole, f"{role} that", (ARRAY, LIST), len(kinds))
+        values = []
+        for i, kind in enumerate(kinds):
+            slot = self.code.at(elements, ANY_BYTES * i)
+            values += self.one_result(slot, kind, types, f"{role} {i} that")
+        return values
 
-    def one_result(self, slot: str, type: ir.Type, position: int, role: str) -> str:
-        """Check one value that came back; as memref or index."""
+    def one_result(self, slot: str, kind: str, types: list[ir.Type], role: str) -> list[str]:
+        """Check one value that came back, and take its types; as memref or indices."""
         code = self.code
-        role = f"({self.where}) {role}"
-        if not isinstance(type, ir.MemRefType):
-            return self.integer(slot, Value("result", "int", "int"), role)
-        dtype = _dtype(type, self.hook.dtypes[position] if position < len(self.hook.dtypes) else "")
+        kind, _, rank = kind.partition(":")
+        if kind == "int":
+            types.pop(0)
+            return [self.integer(slot, Value("result", "int", "int"), role)]
+        if kind == "shape":
+            del types[: int(rank)]
+            return self.shape(slot, Value("result", "shape", f"Shape of rank {rank}", ndim=int(rank)), role)
+        type = ir.MemRefType(types.pop(0))
+        dtype = self.next_dtype(type)
         text = f'Tensor(({", ".join("?" if d < 0 else str(d) for d in _sizes(type))}), "{dtype.name}")'
         tensor = self.tensor(slot, Value("result", "tensor", text, dtype, type.rank), role)
         for i, size in enumerate(_sizes(type)):
@@ -228,7 +250,7 @@ class _PackedCall(FFICode):
                 f"{role} has dimension {i} of {{0}}, expected {size} (result: {text})",
                 code.index(tensor.sizes[i]),
             )
-        return code.memref(self.dense(tensor, dtype), tensor.sizes, str(type))
+        return [code.memref(self.dense(tensor, dtype), tensor.sizes, str(type))]
 
 
 def _sizes(type: ir.MemRefType) -> list[int]:
