@@ -40,13 +40,14 @@ def parse_pipeline(text: str, name: str = "pipeline") -> Sequential:
     elements = parse_elements(text)
     if len(elements) == 1 and elements[0].name == ROOT and elements[0].children is not None:
         elements = elements[0].children
-    return Sequential(_passes(elements, ()), name=name)
+    return Sequential(passes_of(elements), name=name)
 
 
-def _passes(elements: tuple[Element, ...], anchors: tuple[str, ...]) -> Iterator[Pass]:
+def passes_of(elements: tuple[Element, ...], anchors: tuple[str, ...] = ()) -> Iterator[Pass]:
+    """The passes that the elements of a pipeline stand for, checked, inside the given anchors."""
     for element in elements:
         if element.children is not None:
-            yield from _passes(element.children, (*anchors, element.name))
+            yield from passes_of(element.children, (*anchors, element.name))
         elif registry.is_known(element.name):
             yield _own_pass(element, anchors)
         else:
