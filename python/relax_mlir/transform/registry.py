@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError
 
 if TYPE_CHECKING:
-    from relax_mlir.transform.passes import PythonPass
+    from relax_mlir.transform.pass_base import Pass
 
 PASSES: dict[str, str] = {
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
@@ -22,7 +22,7 @@ PASSES: dict[str, str] = {
 }
 
 
-def register_pass(name: str, target: str | type[PythonPass]) -> None:
+def register_pass(name: str, target: str | type[Pass]) -> None:
     """Make a pass of another package known by name: a class, or ``"module:Class"`` to import when needed.
 
     Raises:
@@ -36,7 +36,7 @@ def register_pass(name: str, target: str | type[PythonPass]) -> None:
         _CLASSES[name] = target
 
 
-_CLASSES: dict[str, type[PythonPass]] = {}
+_CLASSES: dict[str, type[Pass]] = {}
 
 
 def names() -> list[str]:
@@ -49,7 +49,7 @@ def is_known(name: str) -> bool:
     return name in PASSES or name in _CLASSES
 
 
-def pass_class(name: str) -> type[PythonPass]:
+def pass_class(name: str) -> type[Pass]:
     """The class of a registered pass, imported now if it was not.
 
     Raises:
@@ -64,7 +64,7 @@ def pass_class(name: str) -> type[PythonPass]:
         cls = getattr(importlib.import_module(module_name), class_name)
     except (ImportError, AttributeError) as error:
         raise RelaxError(f"pass '{name}' cannot be loaded from {PASSES[name]}: {error}") from error
-    _CLASSES[name] = cast("type[PythonPass]", cls)
+    _CLASSES[name] = cast("type[Pass]", cls)
     return _CLASSES[name]
 
 
