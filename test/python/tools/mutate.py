@@ -1,4 +1,4 @@
-"""Mutations of MLIR text, seeded: what a careless editor, a broken generator or a bad disk would make of it."""
+"""Mutations of MLIR text, seeded: what a careless editor, a broken generator or a bad disk makes of it."""
 
 from __future__ import annotations
 
