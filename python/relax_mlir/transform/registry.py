@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from relax_mlir.transform.passes import PythonPass
 
 PASSES: dict[str, str] = {
+    "expand-math": "relax_mlir.lowering.math_expansion:ExpandMath",
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",
+    "linalg-to-loops": "relax_mlir.lowering.elementwise:LinalgToLoops",
     "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
     "normalize": "relax_mlir.passes.normalize:Normalize",
+    "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
 }
 
