@@ -6,8 +6,8 @@ One loop of a nest is taken to be the vector loop:
   column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers;
 - else a reduction loop along which all inputs are consecutive and which moves no output (row sums): several
   vector accumulators, fresh ones for each block of `BLOCK_STEPS` steps, merged at the end. **This adds floats
-  in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate as in the
-  scalar operation.
+  in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate as in
+  the scalar operation.
 
 Otherwise the loops stay scalar. What remains after the last whole vector is done with a mask where memory of
 the element types can be masked cheaply (32 and 64 bits), else element by element.

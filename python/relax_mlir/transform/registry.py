@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from relax_mlir.transform.passes import PythonPass
 
 PASSES: dict[str, str] = {
+    "expand-floats": "relax_mlir.lowering.float_expansion:ExpandFloats",
     "expand-math": "relax_mlir.lowering.math_expansion:ExpandMath",
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",
