@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
@@ -30,7 +30,7 @@ from relax_mlir.symbolic import Dim
 UNKNOWN = "?"
 """How an unknown dimension is written in shape attributes and annotations."""
 
-DimLike = Union[int, str, symbolic.Expr, None]
+DimLike = int | str | symbolic.Expr | None
 
 
 def as_dim(value: DimLike) -> Dim | None:
@@ -114,7 +114,9 @@ class Tensor(StructInfo):
             shape = (None,) * ndim
         dims = None if shape is None else tuple(as_dim(d) for d in shape)
         if ndim is not None and dims is not None and len(dims) != ndim:
-            raise ShapeError(f"Tensor: ndim is {ndim}, but shape {shape_text(dims)} has {len(dims)} dimensions")
+            raise ShapeError(
+                f"Tensor: ndim is {ndim}, but shape {shape_text(dims)} has {len(dims)} dimensions"
+            )
         object.__setattr__(self, "shape", dims)
         object.__setattr__(self, "dtype", None if dtype is None else dtypes.dtype(dtype))
 
@@ -284,7 +286,9 @@ def _ranked_tensor(type_: ir.RankedTensorType) -> Tensor:
     except (ParseError, ShapeError) as error:
         raise VerifyError(f"tensor type {type_}: {error}") from None
     if len(dims) != type_.rank:
-        raise VerifyError(f"tensor type {type_}: rank {type_.rank}, but its encoding has {len(dims)} dimensions")
+        raise VerifyError(
+            f"tensor type {type_}: rank {type_.rank}, but its encoding has {len(dims)} dimensions"
+        )
     for axis, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
         static = dim if isinstance(dim, int) else None
         if static != size:

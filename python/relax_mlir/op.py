@@ -37,6 +37,7 @@ from relax_mlir.dialects.comparison import (
     less_equal,
     not_equal,
 )
+from relax_mlir.dialects.control import if_then_else
 from relax_mlir.dialects.create import (
     arange,
     full,
@@ -153,6 +154,7 @@ __all__ = [
     "full_like",
     "greater",
     "greater_equal",
+    "if_then_else",
     "isfinite",
     "isinf",
     "isnan",
