@@ -22,6 +22,7 @@ import relax_mlir as rx
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
+from relax_mlir.runtime import to_numpy
 
 Array = np.ndarray[Any, Any]
 Draw = Callable[[np.random.Generator, Tensor, tuple[int, ...]], Array]
@@ -110,18 +111,18 @@ class Suite:
         reference: Callable[..., Any],
         params: Sequence[Tensor],
         *,
-        inputs: Sequence[Sequence[Array]] | None = None,
+        inputs: Sequence[Sequence[Array]] = (),
         draw: Draw | Sequence[Draw] | None = None,
         sizes: Sequence[Mapping[str, int]] = SIZES,
         tolerance: float | None = None,
     ) -> None:
         """A function ``name(*params)`` whose body is ``build(*params)``.
 
-        `reference` computes the same on arrays. `inputs`: lists of arrays; else `draw` makes them (one for all
-        params, or one per param) for each of `sizes`. `tolerance`: that of the result's dtype unless given.
+        `reference` computes the same on arrays. It runs on what `draw` makes (one for all params, or one per
+        param) for each of `sizes`, and on the lists of arrays `inputs`. `tolerance`: that of the result's dtype
+        unless given.
         """
-        if inputs is None:
-            inputs = _drawn(params, draw or numbers(), sizes)
+        inputs = [*_drawn(params, draw or numbers(), sizes), *inputs]
         self.cases.append(Case(f"{name}_{len(self.cases)}", build, reference, params, inputs, tolerance))
 
     def run(self) -> None:
@@ -158,12 +159,10 @@ def check(
     """
     shapes = [array.shape for array in arrays] if dims is None else dims
     params = [Tensor(shape, array.dtype) for shape, array in zip(shapes, arrays, strict=True)]
-    inputs = [list(arrays)]
     names = {name for param in params for name in param.symbols()}
-    if names and names <= set(SIZES[0]):
-        inputs += _drawn(params, numbers(), SIZES)
+    sizes = SIZES if names and names <= set(SIZES[0]) else ()
     suite = Suite()
-    suite.add("main", build, reference, params, inputs=inputs, tolerance=tolerance)
+    suite.add("main", build, reference, params, inputs=[arrays], sizes=sizes, tolerance=tolerance)
     suite.run()
 
 
@@ -189,11 +188,6 @@ def compare(case: Case, arrays: Sequence[Array], result: Any) -> None:  # noqa: 
     assert len(found) == len(expected), f"{case.name}: {len(found)} results, expected {len(expected)}"
     for have, want in zip(map(to_numpy, found), expected, strict=True):
         _compare_one(case, arrays, have, np.asarray(want))
-
-
-def to_numpy(value: Any) -> Array:  # noqa: ANN401 - anything with DLPack
-    """A result as a NumPy array."""
-    return value if isinstance(value, np.ndarray) else np.from_dlpack(value)
 
 
 def _precise(array: Array) -> Array:
