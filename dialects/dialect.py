@@ -14,7 +14,15 @@ from relax_mlir.mlir import ext, ir
 
 NAMESPACE = "relax"
 
-FAMILIES = ("types", "structure", "calls", "binary")
+FAMILIES = (
+    "types",
+    "structure",
+    "calls",
+    "binary",
+    "linear_algebra",
+    "manipulate",
+    "nn",
+)
 """Modules that define the types and ops, in the order in which they are printed."""
 
 

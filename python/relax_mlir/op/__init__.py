@@ -7,6 +7,19 @@ from __future__ import annotations
 
 from relax_mlir.dialects.binary import add
 from relax_mlir.dialects.calls import call_dps_packed, call_packed, call_tir
+from relax_mlir.dialects.linear_algebra import matmul
+from relax_mlir.dialects.manipulate import (
+    broadcast_to,
+    concat,
+    expand_dims,
+    flatten,
+    permute_dims,
+    reshape,
+    split,
+    squeeze,
+    strided_slice,
+    take,
+)
 from relax_mlir.dialects.structure import (
     constant,
     make_tuple,
@@ -16,22 +29,35 @@ from relax_mlir.dialects.structure import (
     shape_of,
     tuple_get_item,
 )
+from relax_mlir.op import nn
 
 const = constant
 match_cast = match_shape
 
 __all__ = [
     "add",
+    "broadcast_to",
     "call_dps_packed",
     "call_packed",
     "call_tir",
+    "concat",
     "const",
     "constant",
+    "expand_dims",
+    "flatten",
     "make_tuple",
     "match_cast",
     "match_shape",
+    "matmul",
+    "nn",
+    "permute_dims",
     "prim_value",
+    "reshape",
     "shape_expr",
     "shape_of",
+    "split",
+    "squeeze",
+    "strided_slice",
+    "take",
     "tuple_get_item",
 ]
