@@ -15,7 +15,7 @@ from relax_mlir.mlir import ext, ir
 NAMESPACE = "relax"
 
 FAMILIES = (
-    "types",
+    "ir_types",
     "structure",
     "calls",
     "binary",

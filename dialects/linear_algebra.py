@@ -1,7 +1,5 @@
 """Linear algebra: matrix products with NumPy's batching and broadcasting on symbolic shapes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from relax_mlir import symbolic

@@ -3,8 +3,6 @@
 ``reshape``, ``flatten``, ``expand_dims`` and ``squeeze`` are views: they cost nothing at run time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, Union
 
@@ -14,7 +12,7 @@ from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.slicing import Slice, resolve_slice
 from relax_mlir.dialects.structure import make_tuple, shape_expr
 from relax_mlir.dialects.types import DimLike, Tensor, Tuple, as_dim, dim_text, shape_text
-from relax_mlir.dialects.value import Value, ValueLike, as_value, create, create_one, require_insertion_point
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
@@ -173,18 +171,18 @@ class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):  # type: i
 
 
 class ConcatOp(RelaxOp, name="concat", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
-    """Tensors joined along `axis`; their other dimensions are equal.
+    """A tuple of tensors joined along `axis`; their other dimensions are equal.
 
     Example: shapes ``(n, 4)`` and ``(m, 4)`` along axis 0 give ``(m + n, 4)``.
     """
 
-    tensors: Sequence[ext.Operand[Any]]
+    tensors: ext.Operand[Any]
     axis: ir.IntegerAttr
     result: ext.Result[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
-        tensors = args.tensors()
+        tensors = args.tuple_of_tensors(0)
         if not tensors:
             raise ArgumentError(f"{args.op}: no tensors given")
         dtype = tensors[0].dtype
@@ -228,7 +226,7 @@ def _joined(
 
 
 class SplitOp(RelaxOp, name="split", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
-    """`x` cut into parts along `axis`; one result per part.
+    """`x` cut into parts along `axis`; the result is the tuple of the parts.
 
     `sections`, an integer k: k parts of ``ceil(size / k)`` elements, the last ones shorter or empty. A list of
     ascending positions: the parts between them, as NumPy slices (positions beyond the end give empty parts).
@@ -240,20 +238,20 @@ class SplitOp(RelaxOp, name="split", traits=[ext.Pure]):  # type: ignore[call-ar
     x: ext.Operand[Any]
     sections: ir.IntegerAttr | ir.ArrayAttr
     axis: ir.IntegerAttr
-    parts: Sequence[ext.Result[Any]]
+    parts: ext.Result[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         x = args.tensor(0)
         if x.shape is None:
-            return [x] * _part_count(args)
+            return Tuple([x] * _part_count(args))
         axis = normalize_axis(args.op, args.int_attr("axis"), len(x.shape))
         results = []
         for part in split_slices(args, x.shape[axis]):
             dims = list(x.shape)
             dims[axis] = None if part is None else part.size
             results.append(Tensor(dims, x.dtype))
-        return results
+        return Tuple(results)
 
 
 def _part_count(args: OpArgs) -> int:
@@ -454,8 +452,9 @@ def concat(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
     if isinstance(tensors, Value):
         if not isinstance(tensors.struct_info, Tuple):
             raise ArgumentError(f"concat: expected tensors or a tuple of them, got {tensors.struct_info}")
-        tensors = list(tensors)
-    return create_one(ConcatOp, [as_value(t) for t in tensors], {"axis": _int(axis)})
+    else:
+        tensors = make_tuple(*map(as_value, tensors))
+    return create_one(ConcatOp, [tensors], {"axis": _int(axis)})
 
 
 def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> Value:
@@ -463,7 +462,7 @@ def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0)
     require_insertion_point("split")
     sections = indices_or_sections
     attributes = {"sections": _int(sections) if isinstance(sections, int) else _ints(sections), "axis": _int(axis)}
-    return make_tuple(*create(SplitOp, [as_value(x)], attributes))
+    return create_one(SplitOp, [as_value(x)], attributes)
 
 
 def take(x: ValueLike, indices: ValueLike, axis: int | None = None, mode: TakeMode = "clip") -> Value:

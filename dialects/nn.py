@@ -1,7 +1,5 @@
 """Neural network ops: activations, normalisations, attention."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -35,15 +35,17 @@ def resolve_slice(begin: Dim, end: Dim, stride: int, size: Dim, *, inbound: bool
     def resolved(position: Dim) -> Dim:
         if position in TO_THE_END:
             return high
-        if position in TO_THE_START:
-            return low
-        position = _from_end(position, size, inbound=inbound)
-        return position if inbound else symbolic.minimum(symbolic.maximum(position, low), high)
+        return low if position in TO_THE_START else _from_end(position, size, inbound=inbound)
 
     first, last = resolved(begin), resolved(end)
-    distance = last - first if stride > 0 else first - last
-    count = symbolic.maximum(symbolic.ceildiv(distance, abs(stride)), 0)
-    return Slice(first, stride, count)
+    # Each is clamped on the side where it would add elements; beyond the other side there are none anyway.
+    if stride > 0:
+        first, last = (first, last) if inbound else (symbolic.maximum(first, low), symbolic.minimum(last, high))
+        distance = last - first
+    else:
+        first, last = (first, last) if inbound else (symbolic.minimum(first, high), symbolic.maximum(last, low))
+        distance = first - last
+    return Slice(first, stride, symbolic.maximum(symbolic.ceildiv(distance, abs(stride)), 0))
 
 
 def _from_end(position: Dim, size: Dim, *, inbound: bool) -> Dim:

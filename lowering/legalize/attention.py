@@ -74,8 +74,8 @@ def _mask(prim: PrimBody, scale: float | None, causal: str | None, head_size: Di
             value = arith.addf(value, convert(rest[0], bias, dtype))
         if shift is None:
             return value
-        last = arith.addi(linalg.IndexOp(2), shift)
-        visible = arith.cmpi(arith.CmpIPredicate.sle, linalg.IndexOp(3), last)
+        last = arith.addi(linalg.IndexOp(2).result, shift)
+        visible = arith.cmpi(arith.CmpIPredicate.sle, linalg.IndexOp(3).result, last)
         return arith.select(visible, value, arith.constant(element, -pymath.inf))
 
     maps = [broadcast_map(info.known_shape or (), shape) for info in prim.in_infos]

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.base import RelaxOp, op_class
+from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.mlir import ir
+from relax_mlir.transform import ModulePass, PassContext
 
 KEPT = frozenset(
     f"relax.{name}"
     for name in (
-        "constant shape_expr prim_value shape_of match_shape tuple tuple_get_item dataflow output "
+        "constant shape_expr prim_value shape_of match_shape tuple_get_item dataflow output "
         "call call_tir call_dps_packed call_packed reshape flatten expand_dims squeeze"
     ).split()
 )
@@ -34,28 +36,27 @@ def relax_ops(module: ir.Module) -> list[ir.Operation]:
 
 
 @dataclass(frozen=True)
-class LegalizeOps:
+class LegalizeOps(ModulePass):
     """Replace Relax ops by calls of prim funcs written in linalg on tensors."""
 
     name: ClassVar[str] = "legalize-ops"
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for an op without a rule, or of unknown shape or dtype."""
-        with module.context:
-            legalizer = Legalizer(module)
-            for op in relax_ops(module):
-                cls = op_class(op)
-                if op.name not in KEPT and cls is not None:
-                    _legalize(legalizer, op, cls)
+        legalizer = Legalizer(module)
+        for op in relax_ops(module):
+            cls = op_class(op)
+            if op.name not in KEPT and cls is not None:
+                _legalize(legalizer, op, cls)
 
 
 def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> None:
     rule = rule_for(op.name)
     if rule is None:
         raise UnsupportedError(f"{op.location}: {op.name} has no legalisation; it cannot be compiled to native code")
-    call = op_call(op, cls.args_of(op))
     with ir.InsertionPoint(op), op.location:
-        results = rule(legalizer, call)
-    for old, new in zip(op.results, results, strict=True):
-        old.replace_all_uses_with(new.ssa)
+        results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]
+        is_tuple = isinstance(op.results[0].type, ir.TupleType)
+        new = pack(results, op.location) if is_tuple else results[0]
+    op.results[0].replace_all_uses_with(new)
     op.erase()
