@@ -36,6 +36,10 @@ def _gelu_tanh(x: Scalar) -> Scalar:
     return arith.mulf(arith.mulf(x, _constant(x, 0.5)), arith.addf(_constant(x, 1.0), tanh))
 
 
+def _relu(x: Scalar) -> Scalar:
+    return arith.maximumf(x, _constant(x, 0.0))
+
+
 def _silu(x: Scalar) -> Scalar:
     return arith.divf(x, arith.addf(_constant(x, 1.0), math.exp(arith.negf(x))))
 
@@ -43,6 +47,7 @@ def _silu(x: Scalar) -> Scalar:
 FLOAT_ACTIVATIONS: dict[str, Activation] = {
     "relax.nn_gelu": _gelu,
     "relax.nn_gelu_tanh": _gelu_tanh,
+    "relax.nn_relu": _relu,
     "relax.nn_silu": _silu,
 }
 """What each activation computes on a float scalar of at least 32 bits."""
@@ -50,26 +55,20 @@ FLOAT_ACTIVATIONS: dict[str, Activation] = {
 
 @legalization(*FLOAT_ACTIVATIONS)
 def legalize_activation(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    activation = FLOAT_ACTIVATIONS[f"relax.{op.args.op}"]
-    dtype = _dtype(op)
+    dtype = op.results[0].dtype
+    assert dtype is not None
+    body = _on_floats(FLOAT_ACTIVATIONS[f"relax.{op.args.op}"], dtype) if dtype.is_float else _integer_relu(dtype)
+    return lz.prim(op.args.op, op.operands, op.results, elementwise(body), pattern="elementwise")
+
+
+def _on_floats(activation: Activation, dtype: DType) -> Activation:
+    """`activation` on scalars of `dtype`, computed in its accumulator and rounded once."""
     wide = accumulator(dtype)
-
-    def body(x: Scalar) -> Scalar:
-        return convert(activation(convert(x, dtype, wide)), wide, dtype)
-
-    return lz.prim(op.args.op, op.operands, op.results, elementwise(body), pattern="elementwise")
+    return lambda x: convert(activation(convert(x, dtype, wide)), wide, dtype)
 
 
-@legalization("relax.nn_relu")
-def legalize_relu(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    dtype = _dtype(op)
-
-    def body(x: Scalar) -> Scalar:
-        if dtype.is_float:
-            return arith.maximumf(x, zero(dtype))
-        return arith.maxsi(x, zero(dtype)) if dtype.kind == "int" else x
-
-    return lz.prim(op.args.op, op.operands, op.results, elementwise(body), pattern="elementwise")
+def _integer_relu(dtype: DType) -> Activation:
+    return lambda x: arith.maxsi(x, zero(dtype)) if dtype.kind == "int" else x
 
 
 @legalization("relax.nn_softmax", "relax.nn_log_softmax")
@@ -259,12 +258,6 @@ class Rows:
             count = arith.muli(count, self._prim.dim(self._prim.ins[0], axis))
         i64 = ir.IntegerType.get_signless(64)
         return arith.sitofp(self._wide.storage_type(), arith.index_cast(i64, count))
-
-
-def _dtype(op: OpCall) -> DType:
-    dtype = op.results[0].dtype
-    assert dtype is not None
-    return dtype
 
 
 def _axes(op: OpCall) -> list[int]:
