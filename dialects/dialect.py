@@ -26,6 +26,9 @@ FAMILIES = (
     "select",
     "trigonometric",
     "unary",
+    "linear_algebra",
+    "manipulate",
+    "nn",
 )
 """Modules that define the types and ops, in the order in which they are printed."""
 
