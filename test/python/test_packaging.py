@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import re
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    from setuptools.extern import tomli as tomllib
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("python", "dialects", "lowering", "passes")
@@ -46,7 +47,7 @@ def test_every_package_is_declared(project: dict[str, Any]) -> None:
 
 def test_bindings_are_pinned_and_the_rest_bounded_below(project: dict[str, Any]) -> None:
     metadata = project["project"]
-    requirements = [*metadata["dependencies"], *sum(metadata["optional-dependencies"].values(), [])]
+    requirements = [*metadata["dependencies"], *itertools.chain(*metadata["optional-dependencies"].values())]
     pinned = [r for r in requirements if "==" in r]
     assert [r.split("==")[0] for r in pinned] == ["torch-mlir"]
     assert all(re.fullmatch(r"[\w-]+>=[\d.]+", r) for r in requirements if r not in pinned)
@@ -74,7 +75,9 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
     source = tmp_path / "source"
     source.mkdir()
     for name in FOLDERS:
-        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("*.egg-info"))
+        shutil.copytree(
+            ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("*.egg-info")
+        )
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
