@@ -1,0 +1,61 @@
+"""Pass ``legalize-ops``: Relax ops become `relax.call_tir` of private prim funcs (level R0 to R1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.dialects.base import RelaxOp, op_class
+from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
+from relax_mlir.mlir import ir
+
+KEPT = frozenset(
+    f"relax.{name}"
+    for name in (
+        "constant shape_expr prim_value shape_of match_shape tuple tuple_get_item dataflow output "
+        "call call_tir call_dps_packed call_packed reshape flatten expand_dims squeeze"
+    ).split()
+)
+"""Ops that level R1 keeps: structure, calls, and views, which cost nothing after shape lowering."""
+
+
+def relax_ops(module: ir.Module) -> list[ir.Operation]:
+    """All Relax ops of the module, inner ones before the ops that hold them."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name.startswith("relax."):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+@dataclass(frozen=True)
+class LegalizeOps:
+    """Replace Relax ops by calls of prim funcs written in linalg on tensors."""
+
+    name: ClassVar[str] = "legalize-ops"
+
+    def run(self, module: ir.Module) -> None:
+        """Raises `UnsupportedError` for an op without a rule, or of unknown shape or dtype."""
+        with module.context:
+            legalizer = Legalizer(module)
+            for op in relax_ops(module):
+                cls = op_class(op)
+                if op.name not in KEPT and cls is not None:
+                    _legalize(legalizer, op, cls)
+
+
+def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> None:
+    rule = rule_for(op.name)
+    if rule is None:
+        raise UnsupportedError(f"{op.location}: {op.name} has no legalisation; it cannot be compiled to native code")
+    call = op_call(op, cls.args_of(op))
+    with ir.InsertionPoint(op), op.location:
+        results = rule(legalizer, call)
+    for old, new in zip(op.results, results, strict=True):
+        old.replace_all_uses_with(new.ssa)
+    op.erase()
