@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -33,6 +34,7 @@ from benchmarks.workloads import WORKLOADS, MiniLm, Workload
 T = TypeVar("T")
 
 RESULTS = Path(__file__).parent / "results"
+WIDTH = 120
 TARGET_SIZE, TARGET_PEER, TARGET_RATIO = (1, 128), "torch", 0.5
 """The encoder must reach this share of torch's speed at this batch and length."""
 
@@ -72,8 +74,8 @@ def chosen(names: Sequence[str] | None, known: dict[str, T], what: str) -> list[
 def list_everything(console: Console) -> None:
     for workload in WORKLOADS:
         sizes = "  ".join(workload.label(s) for s in workload.sizes)
-        console.print(f"[bold]{workload.name:7}[/bold] {workload.title}", highlight=False)
-        console.print(f"        {','.join(workload.symbols())}: {sizes}", highlight=False)
+        console.print(f"[bold]{workload.name:7}[/bold] {escape(workload.title)}", highlight=False)
+        console.print(f"        {','.join(workload.symbols())}: {sizes}", highlight=False, soft_wrap=True)
     for peer in PEERS:
         console.print(f"[bold]{peer.name:12}[/bold] {peer.available() or 'not installed'}", highlight=False)
 
@@ -152,7 +154,7 @@ def verdict(cells: Sequence[Cell], console: Console) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(arguments)
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if options.list:
         list_everything(console)
         return 0

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from benchmarks import threads
@@ -54,16 +55,18 @@ def entry(cell: Cell, peer: str, best: str | None) -> str:
     text = f"{duration(timing.median)} [dim]±{50 * timing.spread:.0f}%[/dim]"
     flops = cell.workload.flops(cell.size)
     if flops is not None:
-        text += f" [dim]{flops / timing.median * 1e-9:.0f} GF/s[/dim]"
+        text += f" [dim]{flops / timing.median * 1e-9:.0f} GFLOP/s[/dim]"
     return f"[bold green]{text}[/bold green]" if peer == best else text
 
 
 def table(workload: Workload, cells: Sequence[Cell], peers: Sequence[str], ours: str) -> Table:
     """Sizes down, peers across; the fastest is bold; last, the best other time over ours."""
-    found = Table(title=f"{workload.name}: {workload.title}", title_justify="left", box=box.SIMPLE_HEAD)
-    found.add_column(",".join(workload.symbols()))
+    found = Table(
+        title=escape(f"{workload.name}: {workload.title}"), title_justify="left", box=box.SIMPLE_HEAD
+    )
+    found.add_column(",".join(workload.symbols()), no_wrap=True)
     for peer in peers:
-        found.add_column(peer, justify="right")
+        found.add_column(peer, justify="right", no_wrap=True)
     found.add_column("best other / ours", justify="right")
     for cell in cells:
         best = min(cell.timings, key=lambda p: cell.timings[p].median, default=None)

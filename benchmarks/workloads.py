@@ -64,7 +64,7 @@ class Workload(ABC):
 
 
 def linear_constants(sizes: Mapping[str, tuple[int, int]], seed: int) -> dict[str, Array]:
-    """Weights ``[out, in]``, scaled so that activations keep their size, and biases for ``name: (in, out)``."""
+    """Weights ``[out, in]`` scaled to keep the size of activations, and biases, for ``name: (in, out)``."""
     found = {}
     for index, (name, (width, out)) in enumerate(sizes.items()):
         found[f"{name}.weight"] = normal(out, width, seed=seed + index, scale=width**-0.5)

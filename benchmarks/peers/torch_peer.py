@@ -100,16 +100,12 @@ class TorchPeer(Peer):
         import torch
 
         torch.set_num_threads(threads.COUNT)
+        torch.set_grad_enabled(False)
         TorchOps.torch, TorchOps.functional = torch, torch.nn.functional
         ops = TorchOps(workload.constants())
 
         def bind(inputs: Any) -> Bound:  # noqa: ANN401
             tensors = [torch.from_numpy(x) for x in inputs]
-
-            def call() -> Any:  # noqa: ANN401
-                with torch.inference_mode():
-                    return workload.compute(ops, *tensors)
-
-            return Bound(call, lambda result: np.asarray(result))
+            return Bound(lambda: workload.compute(ops, *tensors), np.asarray)
 
         return bind

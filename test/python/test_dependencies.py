@@ -18,7 +18,7 @@ FOLDERS = {
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"mlir", "error", "symbolic", "target"}),
-    frozenset({"dialects"}),
+    frozenset({"dialects", "op"}),
     frozenset({"passes", "builder", "ir_module", "analysis", "transform"}),
     frozenset({"lowering"}),
     frozenset({"runtime"}),
