@@ -1,0 +1,49 @@
+"""The symbolic integer algebra of shapes.
+
+A dimension (`Dim`) is an int or an `Expr` over symbols, which are zero or positive integers known by name.
+Text and expressions correspond one to one: ``str(parse(text))`` is the canonical text, in which shapes are
+stored.
+
+>>> n = symbol("n")
+>>> str(4 * (n + 3) // 4), str((n + 3) // 4 * 4), parse("n * 4 // 4") == n
+('n + 3', '(n + 3) // 4 * 4', True)
+>>> prove_less_equal(n, (n + 3) // 4 * 4)
+True
+
+Division is floor division as in Python. An expression with a division has no value where the divisor is zero;
+simplifications and proofs hold wherever the original has one.
+"""
+
+from relax_mlir.symbolic.division import ceildiv, floordiv, floormod, maximum, minimum
+from relax_mlir.symbolic.expr import Dim, Expr, product
+from relax_mlir.symbolic.interval import Bounds, bounds
+from relax_mlir.symbolic.parser import is_identifier, parse, symbol, to_dim
+from relax_mlir.symbolic.proofs import prove_divisible, prove_equal, prove_less_equal, prove_not_equal
+from relax_mlir.symbolic.visit import divisors, evaluate, linear_definition, lower, substitute, symbols
+
+__all__ = [
+    "Bounds",
+    "Dim",
+    "Expr",
+    "bounds",
+    "ceildiv",
+    "divisors",
+    "evaluate",
+    "floordiv",
+    "floormod",
+    "is_identifier",
+    "linear_definition",
+    "lower",
+    "maximum",
+    "minimum",
+    "parse",
+    "product",
+    "prove_divisible",
+    "prove_equal",
+    "prove_less_equal",
+    "prove_not_equal",
+    "substitute",
+    "symbol",
+    "symbols",
+    "to_dim",
+]
