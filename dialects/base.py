@@ -1,10 +1,8 @@
 """`RelaxOp`, the base of every op: shape deduction by a rule per class, and a verifier that re-runs the rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, Union, cast
+from typing import Any, TypeVar, Union, cast
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.dialect import Relax
@@ -30,15 +28,13 @@ class OpArgs:
     """What a shape rule sees of an op: its name, the infos of its operands, and its attributes."""
 
     op: str
-    operand_names: tuple[str, ...]
-    infos: tuple[StructInfo, ...]
+    operand_names: Sequence[str]
+    infos: Sequence[StructInfo]
     attrs: Mapping[str, ir.Attribute]
 
     def name_of(self, index: int) -> str:
-        """Name of operand `index`; the operands of a variadic op are numbered."""
-        if index < len(self.operand_names) - 1 or len(self.operand_names) == len(self.infos):
-            return self.operand_names[index]
-        return f"{self.operand_names[-1]}[{index - len(self.operand_names) + 1}]"
+        """Name of operand `index`."""
+        return self.operand_names[index]
 
     def tensor(self, index: int) -> Tensor:
         """Operand `index`, which must be a tensor; else raises `ArgumentError`."""
@@ -52,6 +48,10 @@ class OpArgs:
         """Operand `index`, which must be a shape value; else raises `ArgumentError`."""
         return self._expect(index, Shape, "a shape value")
 
+    def tuple(self, index: int) -> Tuple:
+        """Operand `index`, which must be a tuple; else raises `ArgumentError`."""
+        return self._expect(index, Tuple, "a tuple")
+
     def _expect(self, index: int, kind: type[InfoT], what: str) -> InfoT:
         info = self.infos[index]
         if not isinstance(info, kind):
@@ -64,6 +64,16 @@ class OpArgs:
         if dtype is not None and not allowed(dtype):
             raise DTypeError(f"{self.op}: operand '{self.name_of(index)}' has dtype {dtype}, expected {what}")
         return dtype
+
+    def tuple_of_tensors(self, index: int) -> list[Tensor]:
+        """Fields of tuple operand `index`, which must be tensors; else raises `ArgumentError`."""
+        fields = []
+        for number, info in enumerate(self.tuple(index).fields):
+            if not isinstance(info, Tensor):
+                where = f"{self.name_of(index)}[{number}]"
+                raise ArgumentError(f"{self.op}: operand '{where}' is {info}, expected a tensor")
+            fields.append(info)
+        return fields
 
     def int_attr(self, name: str) -> int:
         return int(ir.IntegerAttr(self.attrs[name]).value)
@@ -94,9 +104,6 @@ class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL i
     A subclass lists its operands, attributes and results (in this order), and overrides `infer`, its shape
     rule. Ops whose result types are chosen by the builder (calls, `match_shape`) override `check` instead.
     """
-
-    _fields: ClassVar[list[Any]]
-    OPERATION_NAME: ClassVar[str]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:

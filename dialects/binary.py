@@ -1,7 +1,5 @@
 """Arithmetic ops of two operands, with NumPy's broadcasting on symbolic shapes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast

@@ -14,7 +14,7 @@ from relax_mlir.mlir import ext, ir
 
 NAMESPACE = "relax"
 
-FAMILIES = ("types", "structure", "calls", "binary")
+FAMILIES = ("ir_types", "structure", "calls", "binary")
 """Modules that define the types and ops, in the order in which they are printed."""
 
 

@@ -14,7 +14,7 @@ def user_frame_position() -> tuple[str, int]:
     frame = sys._getframe(1)
     while frame.f_back is not None:
         name = frame.f_globals.get("__name__", "")
-        if name != _PACKAGE and not name.startswith(_PACKAGE + "."):
+        if name not in (_PACKAGE, "contextlib") and not name.startswith(_PACKAGE + "."):
             break
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno

@@ -1,7 +1,5 @@
 """Structure of a Relax program: constants, shapes, tuples, `match_shape`, and dataflow blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +8,7 @@ import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
+from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import (
     DimLike,
     Prim,
@@ -131,15 +130,11 @@ def _check_match(
             raise ShapeError(f"{op}: dimension {axis} is {dim}, which is not {wanted}")
 
 
-class TupleOp(RelaxOp, name="tuple", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
-    """A tuple of values."""
+TUPLE = "builtin.unrealized_conversion_cast"
+"""The op that makes a tuple of values: IRDL gives all operands of a variadic group one type, this op does not.
 
-    fields: Sequence[ext.Operand[Any]]
-    result: ext.Result[Any]
-
-    @classmethod
-    def infer(cls, args: OpArgs) -> Inferred:
-        return Tuple(args.infos)
+For the same reason ops that take a list of values (calls, `concat`) take one tuple, as in Relax itself.
+"""
 
 
 class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
@@ -159,10 +154,10 @@ class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure]):  # type
         return info.fields[index]
 
 
-class OutputOp(RelaxOp, name="output"):  # type: ignore[call-arg]  # untyped DSL
-    """Terminator of `relax.dataflow`: the values that leave the block."""
+class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait]):  # type: ignore[call-arg]  # untyped DSL
+    """Terminator of `relax.dataflow`: the value that leaves the block, a tuple for several."""
 
-    values: Sequence[ext.Operand[Any]]
+    value: ext.Operand[Any]
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -170,14 +165,14 @@ class OutputOp(RelaxOp, name="output"):  # type: ignore[call-arg]  # untyped DSL
 
 
 class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
-    """A dataflow block: pure ops without control flow, ended by `relax.output`, whose operands are the results."""
+    """A dataflow block: pure ops without control flow, ended by `relax.output`, whose operand is the result."""
 
-    outputs: Sequence[ext.Result[Any]]
+    result: ext.Result[Any]
     body: ext.Region
 
     @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
-        """The results are checked against the terminator by `verify_region_invariants`."""
+        """The result is checked against the terminator by `verify_region_invariants`."""
 
     @staticmethod
     def verify_region_invariants(op: Any) -> bool:  # noqa: ANN401 - called by the bindings with the op's own view
@@ -197,13 +192,9 @@ def _check_dataflow(op: ir.Operation) -> None:
     body = list(blocks[0].operations)
     if not body or body[-1].operation.name != OutputOp.OPERATION_NAME:
         raise ArgumentError("dataflow: the body must end in relax.output")
-    given = [struct_info(v.type) for v in body[-1].operation.operands]
-    declared = [struct_info(r.type) for r in op.results]
-    if len(given) != len(declared):
-        raise ArgumentError(f"dataflow: relax.output has {len(given)} operands, the block {len(declared)} results")
-    for index, (have, want) in enumerate(zip(given, declared, strict=True)):
-        if not implies(have, want):
-            raise ShapeError(f"dataflow: result {index} is {want}, but relax.output gives {have}")
+    given, declared = struct_info(body[-1].operation.operands[0].type), struct_info(op.results[0].type)
+    if not implies(given, declared):
+        raise ShapeError(f"dataflow: its result is {declared}, but relax.output gives {given}")
     for inner in body[:-1]:
         name = inner.operation.name
         if not is_pure(inner.operation):
@@ -218,7 +209,7 @@ def is_pure(op: ir.Operation) -> bool:
     name = op.name
     if name.startswith("relax."):
         return name not in IMPURE_OPS
-    return name in ("arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
+    return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
 
 
 def constant(value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None) -> Value:
@@ -265,7 +256,31 @@ def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = No
 
 def make_tuple(*fields: Value) -> Value:
     """A tuple of `fields`."""
-    return create_one(TupleOp, list(fields))
+    require_insertion_point("make_tuple")
+    return Value(pack([field.ssa for field in fields], user_location()))
+
+
+def pack(fields: Sequence[ir.Value], location: ir.Location) -> ir.Value:
+    """A tuple of SSA values, made at the current insertion point."""
+    tuple_type = ir.TupleType.get_tuple([field.type for field in fields])
+    return ir.Operation.create(TUPLE, results=[tuple_type], operands=list(fields), loc=location).results[0]
+
+
+def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
+    """The fields of a tuple, of the given types: read off the op that made it where that is at hand."""
+    maker = value.owner
+    if isinstance(maker, ir.Operation) and maker.name == TUPLE:
+        return list(maker.operands)
+    i64 = ir.IntegerType.get_signless(64)
+    return [
+        ir.Operation.create(
+            TupleGetItemOp.OPERATION_NAME,
+            results=[type_],
+            operands=[value],
+            attributes={"index": ir.IntegerAttr.get(i64, index)},
+        ).results[0]
+        for index, type_ in enumerate(types)
+    ]
 
 
 def tuple_get_item(tuple_value: Value, index: int) -> Value:

@@ -21,8 +21,8 @@ from typing import Any, Union
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.ir_types import AnyType, ObjectType, ShapeAttr, ShapeValueType
 from relax_mlir.error import DTypeError, ParseError, ShapeError, VerifyError
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
@@ -31,26 +31,6 @@ UNKNOWN = "?"
 """How an unknown dimension is written in shape attributes and annotations."""
 
 DimLike = Union[int, str, symbolic.Expr, None]
-
-
-class ShapeAttr(Relax.Attribute, name="shape"):  # type: ignore[misc, name-defined, call-arg]  # untyped DSL
-    """Symbolic dimensions of a tensor type, its encoding: canonical expressions, integers, or "?"."""
-
-    dims: ir.ArrayAttr
-
-
-class AnyType(Relax.Type, name="any"):  # type: ignore[misc, name-defined, call-arg]  # untyped DSL
-    """Element type of a tensor whose dtype is unknown."""
-
-
-class ShapeValueType(Relax.Type, name="shape_value"):  # type: ignore[misc, name-defined, call-arg]  # untyped DSL
-    """A shape as a value; its parameter is a list of dimensions, or ``unit`` when the rank is unknown."""
-
-    dims: ir.ArrayAttr | ir.UnitAttr
-
-
-class ObjectType(Relax.Type, name="object"):  # type: ignore[misc, name-defined, call-arg]  # untyped DSL
-    """An opaque object: random state, a library's handle."""
 
 
 def as_dim(value: DimLike) -> Dim | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.base import RelaxOp, op_class
+from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.mlir import ir
@@ -13,7 +14,7 @@ from relax_mlir.mlir import ir
 KEPT = frozenset(
     f"relax.{name}"
     for name in (
-        "constant shape_expr prim_value shape_of match_shape tuple tuple_get_item dataflow output "
+        "constant shape_expr prim_value shape_of match_shape tuple_get_item dataflow output "
         "call call_tir call_dps_packed call_packed reshape flatten expand_dims squeeze"
     ).split()
 )
@@ -53,9 +54,9 @@ def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> Non
     rule = rule_for(op.name)
     if rule is None:
         raise UnsupportedError(f"{op.location}: {op.name} has no legalisation; it cannot be compiled to native code")
-    call = op_call(op, cls.args_of(op))
     with ir.InsertionPoint(op), op.location:
-        results = rule(legalizer, call)
-    for old, new in zip(op.results, results, strict=True):
-        old.replace_all_uses_with(new.ssa)
+        results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]
+        is_tuple = isinstance(op.results[0].type, ir.TupleType)
+        new = pack(results, op.location) if is_tuple else results[0]
+    op.results[0].replace_all_uses_with(new)
     op.erase()

@@ -1,7 +1,8 @@
 """Legalisation rules: how each Relax op becomes calls of prim funcs (level R0 to R1).
 
 A rule is a function ``rule(lz: Legalizer, op: OpCall) -> Sequence[Arg]`` registered with ``@legalization("relax.add")``.
-It calls `Legalizer.prim` once for most ops, several times for ops that decompose, and returns the op's results.
+It calls `Legalizer.prim` once for most ops, several times for ops that decompose, and returns the op's results;
+the fields of a tuple operand come one by one in `OpCall.operands`, those of a tuple result are returned one by one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from relax_mlir.dialects.base import OpArgs
-from relax_mlir.dialects.types import Tensor, dims_attr, struct_info
+from relax_mlir.dialects.structure import pack, unpack
+from relax_mlir.dialects.types import Tensor, Tuple, dims_attr, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.symbolic import Dim
@@ -46,7 +48,7 @@ class Arg:
 
 @dataclass(frozen=True)
 class OpCall:
-    """The op being legalised: tensor operands, attributes and result infos."""
+    """The op being legalised: tensor operands, attributes and result infos, tuples taken apart."""
 
     args: OpArgs
     operands: tuple[Arg, ...]
@@ -131,17 +133,21 @@ class Legalizer:
         if signature not in self._prims:
             self._prims[signature] = self._build(name, in_infos, outs, body, pattern, kernel, kernel_attrs or {})
         prim = self._prims[signature]
+        location = ir.Location.current
+        many = len(outs) != 1
+        types = [out.to_type() for out in outs]
         call = ir.Operation.create(
             "relax.call_tir",
-            results=[out.to_type() for out in outs],
-            operands=[arg.ssa for arg in ins],
+            results=[ir.TupleType.get_tuple(types) if many else types[0]],
+            operands=[pack([arg.ssa for arg in ins], location)],
             attributes={
                 "callee": ir.FlatSymbolRefAttr.get(prim.symbol),
                 "tir_vars": dims_attr(prim.index_exprs),
             },
-            loc=ir.Location.current,
+            loc=location,
         )
-        return [Arg(result, info) for result, info in zip(call.results, outs, strict=True)]
+        results = unpack(call.results[0], types) if many else [call.results[0]]
+        return [Arg(result, info) for result, info in zip(results, outs, strict=True)]
 
     def _build(
         self,
@@ -210,17 +216,34 @@ def rule_for(op_name: str) -> Rule | None:
 
 
 def op_call(op: ir.Operation, args: OpArgs) -> OpCall:
-    """The tensors of an op about to be legalised; raises `UnsupportedError` if one is not known well enough."""
-    operands = [(args.name_of(i), v, struct_info(v.type)) for i, v in enumerate(op.operands)]
-    results = [(f"result {i}", v, struct_info(v.type)) for i, v in enumerate(op.results)]
-    for name, _, info in operands + results:
-        if isinstance(info, Tensor) and (info.known_shape is None or info.dtype is None):
-            raise UnsupportedError(
-                f"{op.location}: {args.op}: '{name}' is {info}; native code needs its shape and dtype: "
-                "match_shape the value to a shape first"
-            )
-    return OpCall(
-        args,
-        tuple(Arg(v, info) for _, v, info in operands if isinstance(info, Tensor)),
-        tuple(info for _, _, info in results if isinstance(info, Tensor)),
-    )
+    """The tensors of an op about to be legalised, tuple operands taken apart at the current insertion point.
+
+    Raises `UnsupportedError` if a tensor is not known well enough.
+    """
+    operands: list[Arg] = []
+    for index, value in enumerate(op.operands):
+        info = struct_info(value.type)
+        if isinstance(info, Tuple):
+            fields = [(f"{args.name_of(index)}[{i}]", f) for i, f in enumerate(info.fields)]
+            parts = unpack(value, [f.to_type() for f in info.fields])
+        else:
+            fields, parts = [(args.name_of(index), info)], [value]
+        for (name, field_info), part in zip(fields, parts, strict=True):
+            if isinstance(field_info, Tensor):
+                operands.append(Arg(part, _known(op, args, name, field_info)))
+    results: list[Tensor] = []
+    for value in op.results:
+        info = struct_info(value.type)
+        for field_info in info.fields if isinstance(info, Tuple) else [info]:
+            if isinstance(field_info, Tensor):
+                results.append(_known(op, args, "result", field_info))
+    return OpCall(args, tuple(operands), tuple(results))
+
+
+def _known(op: ir.Operation, args: OpArgs, name: str, info: Tensor) -> Tensor:
+    if info.known_shape is None or info.dtype is None:
+        raise UnsupportedError(
+            f"{op.location}: {args.op}: '{name}' is {info}; native code needs its shape and dtype: "
+            "match_shape the value to a shape first"
+        )
+    return info

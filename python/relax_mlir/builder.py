@@ -34,7 +34,6 @@ class _Function:
     result: Value | None = None
     dataflow: ir.Operation | None = None
     outputs: list[Value] = field(default_factory=list)
-    handles: list[Value] = field(default_factory=list)
 
 
 class BlockBuilder:
@@ -123,28 +122,35 @@ class BlockBuilder:
         if current.dataflow is not None:
             raise ArgumentError("dataflow: dataflow blocks do not nest")
         location = user_location()
-        scratch = ir.Operation.create("relax.dataflow", results=[], regions=1, loc=location)
-        block = scratch.regions[0].blocks.append()
-        current.dataflow, current.outputs, current.handles = scratch, [], []
+        scratch = func.FuncOp("dataflow", ir.FunctionType.get([], []), visibility="private")
+        block = scratch.add_entry_block()
+        current.dataflow, current.outputs = scratch.operation, []
         try:
             with ir.InsertionPoint(block):
                 yield
-                inner = [value.ssa for value in current.outputs]
-                ir.Operation.create("relax.output", operands=inner, loc=location)
+                output = self._output(current.outputs, location)
         finally:
             current.dataflow = None
         final = ir.Operation.create(
-            "relax.dataflow",
-            results=[value.type for value in inner],
-            regions=1,
-            loc=location,
-            ip=ir.InsertionPoint(scratch),
+            "relax.dataflow", results=[output.type], regions=1, loc=location, ip=ir.InsertionPoint(scratch)
         )
         block.append_to(final.regions[0])
-        scratch.erase()
-        for handle, result in zip(current.handles, final.results, strict=True):
-            handle._ssa = result
-        current.outputs, current.handles = [], []
+        scratch.operation.erase()
+        if len(current.outputs) == 1:
+            current.outputs[0]._ssa = final.results[0]
+        else:
+            whole = Value(final.results[0])
+            for index, handle in enumerate(current.outputs):
+                handle._ssa = structure.tuple_get_item(whole, index).ssa
+        current.outputs = []
+
+    @staticmethod
+    def _output(outputs: Sequence[Value], location: ir.Location) -> ir.Value:
+        """End a dataflow block: its output, or the tuple of its outputs."""
+        values = [value.ssa for value in outputs]
+        value = values[0] if len(values) == 1 else structure.pack(values, location)
+        ir.Operation.create("relax.output", operands=[value], loc=location)
+        return value
 
     # -- emitting ----------------------------------------------------------------------------------------------
 
@@ -163,10 +169,8 @@ class BlockBuilder:
         current = self._current("emit_output")
         if current.dataflow is None:
             raise ArgumentError("emit_output: no dataflow block is open; use emit outside of one")
-        inner = self.emit(_tuple_of(value), name)
-        current.outputs.append(inner)
-        handle = Value(inner.ssa)
-        current.handles.append(handle)
+        handle = Value(self.emit(_tuple_of(value), name).ssa)
+        current.outputs.append(handle)
         return handle
 
     def match_shape(self, value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
@@ -188,7 +192,7 @@ class BlockBuilder:
             raise ArgumentError(f"call: '{callee}' is still being built; its result type is not known yet")
         target = self.lookup(callee)
         result = infer_call(callee, target, [a.struct_info for a in args])
-        return calls.call(callee, args, [result])[0]
+        return calls.call(callee, args, result)
 
     # -- the module --------------------------------------------------------------------------------------------
 
