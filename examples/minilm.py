@@ -211,5 +211,142 @@ def nearest_pairs(embeddings: Array, count: int) -> list[tuple[float, int, int]]
     return [(float(cosine[first[k], second[k]]), int(first[k]), int(second[k])) for k in best]
 
 
-def shorten(sentence: str, width: int = 58) -> str:
+class Compilation(PassInstrument):
+    """Compiles the encoder and keeps the seconds of each phase; ``report`` hears the name of each pass."""
+
+    def __init__(self, stages: Path, report: Callable[[str], object]) -> None:
+        self.report = report
+        self.timing, self.dump = PassTimingInstrument(), DumpStages(stages)
+
+    def run_before_pass(self, module: Any, info: PassInfo) -> None:  # noqa: ANN401
+        self.report(info.name)
+
+    def run(self, module: rx.IRModule) -> tuple[Encoder, list[tuple[str, float]]]:
+        """The compiled ``main`` and what the time went into."""
+        started = time.perf_counter()
+        with PassContext(instruments=[self, self.timing, self.dump]):
+            encoder = rx.build(module, target="cpu")["main"]
+        total = time.perf_counter() - started
+        passes = self.timing.passes
+        while len(passes) == 1 and passes[0].children:
+            passes = passes[0].children
+        phases = [(entry.name, entry.seconds) for entry in passes]
+        return encoder, [*phases, ("code generation and stage dump", total - sum(s for _, s in phases))]
+
+
+def shorten(sentence: str, width: int = 56) -> str:
     return sentence if len(sentence) <= width else sentence[: width - 1].rstrip() + "…"
+
+
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options, with the sentences read; exits with a message when they cannot be."""
+    parser = argparse.ArgumentParser(
+        prog="minilm", description="Compile a sentence encoder once, then use it."
+    )
+    parser.add_argument("--sentences", type=Path, default=SENTENCES, help="a text file, one sentence a line")
+    parser.add_argument("--batch-size", type=int, default=8, help="sentences per call (default: 8)")
+    parser.add_argument("--pairs", type=int, default=8, help="how many nearest pairs to print (default: 8)")
+    parser.add_argument("--stages", type=Path, help="where the IR of each stage goes (default: a new folder)")
+    options = parser.parse_args(arguments)
+    if options.batch_size < 1:
+        parser.error(f"--batch-size must be at least 1, not {options.batch_size}")
+    if options.pairs < 0:
+        parser.error(f"--pairs must not be negative, as {options.pairs} is")
+    try:
+        model_dir()
+        lines = options.sentences.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeError) as error:
+        parser.error(str(error))
+    options.lines = [line.strip() for line in lines if line.strip()]
+    if len(options.lines) < 2:
+        parser.error(f"{options.sentences} holds {len(options.lines)} sentences; at least 2 are needed")
+    options.stages = options.stages or Path(tempfile.mkdtemp(prefix="relax-mlir-minilm-"))
+    return options
+
+
+def timed_embedding(
+    progress: Progress, encoder: Encoder, tokenizer: Tokenizer, sentences: Sequence[str], batch_size: int
+) -> tuple[Array, float]:
+    """Embeddings and the seconds that they took, shown as a bar."""
+    how = "one by one" if batch_size == 1 else f"in batches of {batch_size}"
+    task = progress.add_task(f"embedding {how}", total=len(sentences))
+    started = time.perf_counter()
+    embeddings = embed(encoder, tokenizer, sentences, batch_size, lambda count: progress.advance(task, count))
+    return embeddings, time.perf_counter() - started
+
+
+def print_phases(console: Console, phases: Sequence[tuple[str, float]]) -> None:
+    table = Table(title="Compiling, once for all shapes", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("phase")
+    table.add_column("ms", justify="right")
+    for name, seconds in phases:
+        table.add_row(escape(name), f"{seconds * 1e3:.1f}")
+    table.add_section()
+    table.add_row("[bold]total[/bold]", f"[bold]{sum(s for _, s in phases) * 1e3:.1f}[/bold]")
+    console.print(table)
+
+
+def print_pairs(console: Console, sentences: Sequence[str], pairs: Sequence[tuple[float, int, int]]) -> None:
+    table = Table(title="Nearest pairs", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("cosine", justify="right", style="bold")
+    table.add_column("sentence", no_wrap=True)
+    table.add_column("its neighbour", no_wrap=True)
+    for cosine, first, second in pairs:
+        table.add_row(f"{cosine:.3f}", escape(shorten(sentences[first])), escape(shorten(sentences[second])))
+    console.print(table)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compile the encoder, embed the sentences in batches and one by one, and print what came out."""
+    options = parse_arguments(arguments)
+    sentences: list[str] = options.lines
+    console = Console(width=None if sys.stdout.isatty() else 132, highlight=False)
+    weights, tokenizer = load_weights(), load_tokenizer()
+    lengths = [len(tokenizer.encode(sentence).ids) for sentence in sentences]
+    parameters = sum(w.size for w in weights.values() if w.dtype == np.float32)
+    console.print(
+        f"[bold]all-MiniLM-L6-v2[/bold]: {parameters / 1e6:.1f} M parameters; "
+        f"{len(sentences)} sentences of {min(lengths)} to {max(lengths)} tokens\n"
+    )
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<36}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("building the Relax module", total=1)
+        started = time.perf_counter()
+        module = build_encoder(weights, load_config())
+        phases = [("build the Relax module", time.perf_counter() - started)]
+        progress.advance(task)
+
+        task = progress.add_task("compiling", total=None)
+        compilation = Compilation(
+            options.stages, lambda name: progress.update(task, description=f"compiling: {name}")
+        )
+        encoder, compile_phases = compilation.run(module)
+        phases += compile_phases
+        progress.update(task, description="compiling", total=1, completed=1)
+
+        batched, batched_seconds = timed_embedding(
+            progress, encoder, tokenizer, sentences, options.batch_size
+        )
+        single, single_seconds = timed_embedding(progress, encoder, tokenizer, sentences, 1)
+
+    console.print()
+    print_phases(console, phases)
+    print_pairs(console, sentences, nearest_pairs(batched, options.pairs))
+    count = len(sentences)
+    console.print(
+        f"time per sentence, batches of {options.batch_size}: {batched_seconds / count * 1e3:.2f} ms"
+    )
+    console.print(f"time per sentence, one by one:   {single_seconds / count * 1e3:.2f} ms")
+    console.print(f"largest difference of the two:   {np.abs(batched - single).max():.1e}")
+    console.print(f"the IR of each stage:            {options.stages} ({len(compilation.dump.files)} files)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
