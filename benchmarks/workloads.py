@@ -24,7 +24,8 @@ class Parameter:
 
 def normal(*shape: int, seed: int, scale: float = 1.0) -> Array:
     """float32 normal numbers, the same in every run."""
-    return np.random.default_rng([seed, *shape]).standard_normal(shape, dtype=np.float32) * np.float32(scale)
+    numbers: Array = np.random.default_rng([seed, *shape]).standard_normal(shape, dtype=np.float32)
+    return numbers * np.float32(scale)
 
 
 class Workload(ABC):

@@ -10,17 +10,36 @@ Run it with ``make demo`` or ``python examples/minilm.py``.
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import relax_mlir as rx
 from numpy.typing import NDArray
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+import relax_mlir as rx
 from relax_mlir import op as R
+from relax_mlir.instrument import DumpStages, PassInstrument, PassTimingInstrument
+from relax_mlir.transform import PassContext, PassInfo
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
