@@ -25,7 +25,8 @@ class Parameter:
 def normal(*shape: int, seed: int, scale: float = 1.0) -> Array:
     """float32 normal numbers, the same in every run."""
     numbers: Array = np.random.default_rng([seed, *shape]).standard_normal(shape, dtype=np.float32)
-    return numbers * np.float32(scale)
+    numbers *= np.float32(scale)
+    return numbers
 
 
 class Workload(ABC):
