@@ -22,7 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import relax_mlir as rx
 from numpy.typing import NDArray
+from relax_mlir import op as R
+from relax_mlir.instrument import DumpStages, PassInstrument, PassTimingInstrument
+from relax_mlir.transform import PassContext, PassInfo
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -35,11 +39,6 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.table import Table
-
-import relax_mlir as rx
-from relax_mlir import op as R
-from relax_mlir.instrument import DumpStages, PassInstrument, PassTimingInstrument
-from relax_mlir.transform import PassContext, PassInfo
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
 import relax_mlir as rx
+from relax_mlir import op as R
+
 from benchmarks.ops import Array, Heads, Ops, Value
 from benchmarks.peers.base import Bound, Peer, Prepared
 from benchmarks.workloads import Workload
-from relax_mlir import op as R
 
 
 class RelaxOps(Ops):

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import relax_mlir as rx
 from numpy.typing import NDArray
 
-import relax_mlir as rx
 from examples import minilm
 
 Array = NDArray[Any]
