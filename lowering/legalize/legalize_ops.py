@@ -10,6 +10,7 @@ from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.mlir import ir
+from relax_mlir.transform import ModulePass, PassContext
 
 KEPT = frozenset(
     f"relax.{name}"
@@ -35,19 +36,18 @@ def relax_ops(module: ir.Module) -> list[ir.Operation]:
 
 
 @dataclass(frozen=True)
-class LegalizeOps:
+class LegalizeOps(ModulePass):
     """Replace Relax ops by calls of prim funcs written in linalg on tensors."""
 
     name: ClassVar[str] = "legalize-ops"
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for an op without a rule, or of unknown shape or dtype."""
-        with module.context:
-            legalizer = Legalizer(module)
-            for op in relax_ops(module):
-                cls = op_class(op)
-                if op.name not in KEPT and cls is not None:
-                    _legalize(legalizer, op, cls)
+        legalizer = Legalizer(module)
+        for op in relax_ops(module):
+            cls = op_class(op)
+            if op.name not in KEPT and cls is not None:
+                _legalize(legalizer, op, cls)
 
 
 def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> None:

@@ -8,40 +8,39 @@ from typing import ClassVar
 
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.hooks import PRIM_FUNC, SIGNATURE, Hooks
+from relax_mlir.lowering.hooks import SIGNATURE, Hooks
 from relax_mlir.lowering.shapes.body import BodyLowering, flatten, unflatten
 from relax_mlir.lowering.shapes.entry import build_shapes_function, define_symbols, leaf_dims, signature
 from relax_mlir.lowering.shapes.leaves import Leaf, leaves
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import bufferization, func, ir, tensor
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 PARAM_NAME = "relax.name"
 
 
 @dataclass(frozen=True)
-class LowerSymbolicShapes:
+class LowerSymbolicShapes(ModulePass):
     """Make symbols index values, shapes of parameters run-time checks, and results destination arguments."""
 
     name: ClassVar[str] = "lower-symbolic-shapes"
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` or `ShapeError` for what native code cannot express."""
-        with module.context:
-            hooks = Hooks(module)
-            functions = [op for op in module.body.operations if _is_relax(op)]
-            prims = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
-            callees = dict(prims)
-            headers = []
-            for op in functions:
-                name = op.name.value
-                op.attributes["sym_name"] = ir.StringAttr.get(f"{name}.relax")
-                header = _header(op, name)
-                callees[name] = header.new
-                headers.append(header)
-            for header in headers:
-                _lower(hooks, header, callees)
-            for op in functions:
-                op.operation.erase()
+        hooks = Hooks(module)
+        functions = relax_functions(module)
+        callees = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+        headers = []
+        for op in functions:
+            name = op.name.value
+            op.attributes["sym_name"] = ir.StringAttr.get(f"{name}.relax")
+            header = _header(op, name)
+            callees[name] = header.new
+            headers.append(header)
+        for header in headers:
+            _lower(hooks, header, callees)
+        for op in functions:
+            op.operation.erase()
 
 
 @dataclass(frozen=True)
@@ -53,10 +52,6 @@ class _Header:
     params: list[Leaf]
     result_info: StructInfo
     results: list[Leaf]
-
-
-def _is_relax(op: ir.OpView) -> bool:
-    return isinstance(op, func.FuncOp) and PRIM_FUNC not in op.attributes and not op.is_external
 
 
 def parameter_names(op: func.FuncOp) -> list[str]:
@@ -126,5 +121,5 @@ def _return(values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> None:
     results = []
     for value, out in zip(values, outs, strict=True):
         source = value if value.type == out.type else tensor.cast(out.type, value)
-        results.append(bufferization.materialize_in_destination(source, out, results=[out.type]))
+        results.append(bufferization.materialize_in_destination(out.type, source, out))
     func.ReturnOp(results)

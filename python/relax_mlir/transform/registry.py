@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
-    "legalize-ops": "relax_mlir.passes.legalize_ops:LegalizeOps",
-    "lower-symbolic-shapes": "relax_mlir.lowering.shapes:LowerSymbolicShapes",
+    "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",
+    "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
     "normalize": "relax_mlir.passes.normalize:Normalize",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
 }
