@@ -17,9 +17,9 @@ FOLDERS = {
 }
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"mlir", "error", "symbolic", "target"}),
+    frozenset({"mlir", "error", "diagnostics", "symbolic", "target"}),
     frozenset({"dialects", "op"}),
-    frozenset({"passes", "builder", "ir_module", "analysis", "transform"}),
+    frozenset({"passes", "builder", "ir_module", "analysis", "transform", "instrument", "module_text"}),
     frozenset({"lowering"}),
     frozenset({"runtime"}),
     frozenset({"tools", "frontend"}),
