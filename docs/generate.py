@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
+import textwrap
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,26 +28,13 @@ def builders(namespace: types.ModuleType, prefix: str = "R") -> Iterator[tuple[s
             yield from builders(value, f"{prefix}.{name}")
 
 
-def annotation(text: Any) -> str:  # noqa: ANN401
-    """An annotation as source, without the modules of its names."""
-    shown = text if isinstance(text, str) else inspect.formatannotation(text)
-    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Z])", "", shown)
-
-
 def signature(function: Any) -> str:  # noqa: ANN401
-    """Parameters with annotations and defaults, in one line."""
-    parts, starred = [], False
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
-            parts.append("*")
-        starred |= parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
-        text = ("*" if parameter.kind is parameter.VAR_POSITIONAL else "") + parameter.name
-        if parameter.annotation is not parameter.empty:
-            text += f": {annotation(parameter.annotation)}"
-        if parameter.default is not parameter.empty:
-            text += f" = {parameter.default!r}" if ":" in text else f"={parameter.default!r}"
-        parts.append(text)
-    return ", ".join(parts)
+    """Name, parameters and result as the source has them, which does not depend on Python's version."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(definition, ast.FunctionDef)
+    arguments = ast.unparse(definition.args)
+    result = f" -> {ast.unparse(definition.returns)}" if definition.returns is not None else ""
+    return f"{definition.name}({arguments}){result}"
 
 
 def markdown(docstring: str | None) -> str:
@@ -59,22 +48,27 @@ def classes_meant(docstring: str, module: types.ModuleType) -> list[type]:
     return [found for name in names if isinstance(found := getattr(module, name, None), type)]
 
 
-def op_entry(name: str, function: Any) -> str:  # noqa: ANN401
+def op_entry(function: Any, names: list[str]) -> str:  # noqa: ANN401
     docstring = inspect.getdoc(function) or ""
+    module = inspect.getmodule(function)
+    assert module is not None
     own = re.sub(r"\s*\(see [^)]*\)", "", docstring)
-    texts = [markdown(own)]
-    texts += [markdown(cls.__doc__) for cls in classes_meant(docstring, inspect.getmodule(function))]  # type: ignore[arg-type]
-    return f"### `{name}({signature(function)})`\n\n" + "\n\n".join(text for text in texts if text)
+    texts = [markdown(own), *(markdown(cls.__doc__) for cls in classes_meant(docstring, module))]
+    first, *others = sorted(names, key=lambda name: (name.split(".")[-1] != function.__name__, name))
+    if others:
+        texts.append("Also called " + ", ".join(f"`{name}`" for name in others) + ".")
+    return "\n\n".join([f"### {first}", f"```python\n{signature(function)}\n```", *filter(None, texts)])
 
 
 def ops_page() -> str:
     from relax_mlir import op
 
-    families: dict[str, list[tuple[str, Any]]] = {}
+    names: dict[Any, list[str]] = {}
     for name, function in builders(op):
-        entries = families.setdefault(function.__module__, [])
-        if all(function is not known for _, known in entries):
-            entries.append((name, function))
+        names.setdefault(function, []).append(name)
+    families: dict[str, list[Any]] = {}
+    for function in names:
+        families.setdefault(function.__module__, []).append(function)
     parts = [
         NOTICE,
         "# Ops",
@@ -85,7 +79,7 @@ def ops_page() -> str:
         heading = family.removeprefix("relax_mlir.dialects.").replace("_", " ").replace(".", " ")
         parts.append(f"## {heading[0].upper()}{heading[1:]}")
         parts.append(markdown(importlib.import_module(family).__doc__))
-        parts += [op_entry(name, function) for name, function in families[family]]
+        parts += [op_entry(function, names[function]) for function in families[family]]
     return "\n\n".join(parts) + "\n"
 
 
