@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from relax_mlir.lowering.kernels.contraction import match_contraction
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
 
 _PURE_PREFIXES = (
     "arith.",
@@ -22,7 +23,7 @@ _PURE_PREFIXES = (
 
 
 @dataclass(frozen=True)
-class LowerContractions:
+class LowerContractions(ModulePass):
     """Replace linalg contractions on memrefs by loops around calls of kernels generated for the target.
 
     Taken are products of two float operands under any projections (matmul, batch_matmul, matvec, dot,
@@ -32,9 +33,9 @@ class LowerContractions:
 
     name: ClassVar[str] = "lower-contractions"
 
-    target: Target = field(default_factory=Target.host)
+    target: str = "cpu"
 
-    def run(self, module: ir.Module, ctx: Any = None) -> None:  # noqa: ANN401 - any pass context
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Transform the module in place."""
         found: list[ir.Operation] = []
 
@@ -58,7 +59,7 @@ class LowerContractions:
                 fill.erase()
         for kernel, location in kernels.items():
             with location:
-                emit_gemm(module.body, kernel, self.target)
+                emit_gemm(module.body, kernel, Target.parse(self.target))
 
 
 def _zero_fill_before(operation: ir.Operation) -> ir.Operation | None:

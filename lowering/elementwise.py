@@ -9,12 +9,13 @@ from relax_mlir.lowering.kernels.loops import emit_nest
 from relax_mlir.lowering.kernels.nest import nest_of
 from relax_mlir.mlir import PassManager, ir, linalg
 from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
 
 Operation: TypeAlias = Any
 
 
 @dataclass(frozen=True)
-class LinalgToLoops:
+class LinalgToLoops(ModulePass):
     """Lower linalg operations and `memref.copy` on memrefs to scf loops with vector operations.
 
     Handles every `linalg.generic` whose index maps choose loops (or the constant 0) and whose body has no
@@ -25,7 +26,7 @@ class LinalgToLoops:
     name: ClassVar[str] = "linalg-to-loops"
     target: str = "cpu"
 
-    def run(self, module: Operation, ctx: object) -> None:
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
         target = Target.parse(self.target)
         for copy in _find(module, "memref.copy"):

@@ -15,6 +15,7 @@ from relax_mlir.lowering.kernels import rows
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
 
 Operation: TypeAlias = Any
 
@@ -101,7 +102,7 @@ KERNELS: dict[str, Generator] = {
 
 
 @dataclass(frozen=True)
-class SelectKernels:
+class SelectKernels(ModulePass):
     """Replace the bodies of prim funcs on memrefs that carry `relax.kernel` by generated kernels.
 
     `target` describes the machine that the kernels are for (``cpu``: this one). Functions whose types, axes
@@ -111,7 +112,7 @@ class SelectKernels:
     name: ClassVar[str] = "select-kernels"
     target: str = "cpu"
 
-    def run(self, module: Operation, ctx: object) -> None:
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the marked functions of the module in place."""
         target = Target.parse(self.target)
         for function in list(module.body.operations):

@@ -9,12 +9,13 @@ from relax_mlir.lowering.kernels.emit import Type, Value, element_of
 from relax_mlir.lowering.kernels.lanes import Lanes, same_shape
 from relax_mlir.lowering.kernels.math import DOUBLE_EXPANSIONS, EXPANSIONS, Expansion
 from relax_mlir.mlir import arith, ir
+from relax_mlir.transform import ModulePass, PassContext
 
 Operation: TypeAlias = Any
 
 
 @dataclass(frozen=True)
-class ExpandMath:
+class ExpandMath(ModulePass):
     """Expand exp, exp2, expm1, log, log2, log10, log1p, tanh, erf, sin, cos and tan into polynomials.
 
     Handles f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of libm, as are
@@ -25,7 +26,7 @@ class ExpandMath:
 
     name: ClassVar[str] = "expand-math"
 
-    def run(self, module: Operation, ctx: object) -> None:
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite all operations of the module in place."""
         found: list[Operation] = []
 

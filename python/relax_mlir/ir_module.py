@@ -62,7 +62,13 @@ class IRModule:
 
     def clone(self) -> IRModule:
         """A copy in the same context."""
-        return IRModule(self.mlir.operation.clone().opview_module())
+        with self.context, ir.Location.unknown():
+            copy = ir.Module.create(self.mlir.operation.location)
+            for op in self.mlir.body.operations:
+                op.operation.clone(ip=ir.InsertionPoint(copy.body))
+            for named in self.mlir.operation.attributes:
+                copy.operation.attributes[named] = self.mlir.operation.attributes[named]
+        return IRModule(copy)
 
     def verify(self) -> None:
         """Raise `VerifyError` with the diagnostics unless the module is valid MLIR and a well-formed Relax module."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tvm_ffi
@@ -12,6 +12,9 @@ from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.engine import Engine
+
+if TYPE_CHECKING:
+    from relax_mlir.runtime.build import CompileReport
 
 DEFAULT_OPT_LEVEL = 2
 
@@ -52,8 +55,11 @@ class CompiledFunction:
 class Executable(Mapping[str, CompiledFunction]):
     """A compiled module: a mapping from the names of its public functions to these functions.
 
-    Functions and results stay valid without the executable.
+    Functions and results stay valid without the executable. `compile_report` says how long each phase of the
+    compilation took, if `build` made it.
     """
+
+    compile_report: CompileReport | None = None
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

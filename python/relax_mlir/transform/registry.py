@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from relax_mlir.transform.passes import PythonPass
 
 PASSES: dict[str, str] = {
+    "check-legality": "relax_mlir.lowering.legality:CheckLegality",
+    "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
+    "expand-math": "relax_mlir.lowering.math_expansion:ExpandMath",
+    "linalg-to-loops": "relax_mlir.lowering.elementwise:LinalgToLoops",
+    "lower-contractions": "relax_mlir.lowering.contractions:LowerContractions",
+    "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",
     "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
