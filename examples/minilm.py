@@ -25,8 +25,8 @@ import numpy as np
 import relax_mlir as rx
 from numpy.typing import NDArray
 from relax_mlir import op as R
-from relax_mlir.instrument import DumpStages, PassInstrument, PassTimingInstrument
-from relax_mlir.transform import PassContext, PassInfo
+from relax_mlir.instrument import PassInstrument
+from relax_mlir.transform import PassInfo
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -229,27 +229,14 @@ def nearest_pairs(embeddings: Array, count: int) -> list[tuple[float, int, int]]
     return [(float(cosine[first[k], second[k]]), int(first[k]), int(second[k])) for k in best]
 
 
-class Compilation(PassInstrument):
-    """Compiles the encoder and keeps the seconds of each phase; ``report`` hears the name of each pass."""
+class PassReporter(PassInstrument):
+    """Tells `report` the name of each pass as it begins."""
 
-    def __init__(self, stages: Path, report: Callable[[str], object]) -> None:
+    def __init__(self, report: Callable[[str], object]) -> None:
         self.report = report
-        self.timing, self.dump = PassTimingInstrument(), DumpStages(stages)
 
     def run_before_pass(self, module: Any, info: PassInfo) -> None:  # noqa: ANN401
         self.report(info.name)
-
-    def run(self, module: rx.IRModule) -> tuple[Encoder, list[tuple[str, float]]]:
-        """The compiled ``main`` and what the time went into."""
-        started = time.perf_counter()
-        with PassContext(instruments=[self, self.timing, self.dump]):
-            encoder = rx.build(module, target="cpu")["main"]
-        total = time.perf_counter() - started
-        passes = self.timing.passes
-        while len(passes) == 1 and passes[0].children:
-            passes = passes[0].children
-        phases = [(entry.name, entry.seconds) for entry in passes]
-        return encoder, [*phases, ("code generation and stage dump", total - sum(s for _, s in phases))]
 
 
 def shorten(sentence: str, width: int = 56) -> str:
@@ -293,14 +280,14 @@ def timed_embedding(
     return embeddings, time.perf_counter() - started
 
 
-def print_phases(console: Console, phases: Sequence[tuple[str, float]]) -> None:
+def print_phases(console: Console, phases: Mapping[str, float]) -> None:
     table = Table(title="Compiling, once for all shapes", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("phase")
     table.add_column("ms", justify="right")
-    for name, seconds in phases:
+    for name, seconds in phases.items():
         table.add_row(escape(name), f"{seconds * 1e3:.1f}")
     table.add_section()
-    table.add_row("[bold]total[/bold]", f"[bold]{sum(s for _, s in phases) * 1e3:.1f}[/bold]")
+    table.add_row("[bold]total[/bold]", f"[bold]{sum(phases.values()) * 1e3:.1f}[/bold]")
     console.print(table)
 
 
@@ -337,17 +324,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         task = progress.add_task("building the Relax module", total=1)
         started = time.perf_counter()
         module = build_encoder(weights, load_config())
-        phases = [("build the Relax module", time.perf_counter() - started)]
+        phases = {"build the Relax module": time.perf_counter() - started}
         progress.advance(task)
 
         task = progress.add_task("compiling", total=None)
-        compilation = Compilation(
-            options.stages, lambda name: progress.update(task, description=f"compiling: {name}")
-        )
-        encoder, compile_phases = compilation.run(module)
-        phases += compile_phases
+        reporter = PassReporter(lambda name: progress.update(task, description=f"compiling: {name}"))
+        executable = rx.build(module, target="cpu", dump_stages=options.stages, instruments=[reporter])
+        phases |= executable.compile_report.phases
         progress.update(task, description="compiling", total=1, completed=1)
 
+        encoder = executable["main"]
         batched, batched_seconds = timed_embedding(
             progress, encoder, tokenizer, sentences, options.batch_size
         )
@@ -362,7 +348,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     console.print(f"time per sentence, one by one:   {single_seconds / count * 1e3:.2f} ms")
     console.print(f"largest difference of the two:   {np.abs(batched - single).max():.1e}")
-    console.print(f"the IR of each stage:            {options.stages} ({len(compilation.dump.files)} files)")
+    files = len(list(options.stages.iterdir()))
+    console.print(f"the IR of each stage:            {options.stages} ({files} files)")
     return 0
 
 
