@@ -6,7 +6,7 @@ import gc
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,20 +29,31 @@ class WrongResult(Exception):
 class Timing:
     """Seconds per call over the rounds, and the largest error of the output that was checked."""
 
-    median: float
-    low: float
-    high: float
-    rounds: int
+    samples: tuple[float, ...]
     loops: int
     max_error: float
+
+    def quantile(self, share: float) -> float:
+        return float(np.quantile(self.samples, share))
+
+    @property
+    def median(self) -> float:
+        return self.quantile(0.5)
 
     @property
     def spread(self) -> float:
         """Distance of the 10th from the 90th percentile as a share of the median."""
-        return (self.high - self.low) / self.median
+        return (self.quantile(0.9) - self.quantile(0.1)) / self.median
 
     def as_dict(self) -> dict[str, float]:
-        return asdict(self)
+        return {
+            "median": self.median,
+            "low": self.quantile(0.1),
+            "high": self.quantile(0.9),
+            "rounds": len(self.samples),
+            "loops": self.loops,
+            "max_error": self.max_error,
+        }
 
 
 def check(bound: Bound, expected: Array) -> float:
@@ -90,11 +101,7 @@ def measure(
                 samples[name].append(time_loop(contestants[name].call, loops[name]))
     finally:
         gc.enable()
-    found = {}
-    for name, values in samples.items():
-        low, median, high = (float(q) for q in np.quantile(values, (0.1, 0.5, 0.9)))
-        found[name] = Timing(median, low, high, rounds, loops[name], errors[name])
-    return found
+    return {name: Timing(tuple(values), loops[name], errors[name]) for name, values in samples.items()}
 
 
 def rotated(names: Sequence[str], turn: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,10 +31,11 @@ class Cell:
     failures: dict[str, str] = field(default_factory=dict)
 
     def ratio(self, peer: str, ours: str) -> float | None:
-        """How many times as long as ours the peer takes, or None if either is missing."""
+        """How many times as long as ours the peer takes (median over the rounds), or None if either is missing."""
         if peer not in self.timings or ours not in self.timings:
             return None
-        return self.timings[peer].median / self.timings[ours].median
+        pairs = zip(self.timings[peer].samples, self.timings[ours].samples, strict=True)
+        return statistics.median(other / own for other, own in pairs)
 
 
 def duration(seconds: float) -> str:
@@ -55,7 +57,7 @@ def entry(cell: Cell, peer: str, best: str | None) -> str:
     text = f"{duration(timing.median)} [dim]±{50 * timing.spread:.0f}%[/dim]"
     flops = cell.workload.flops(cell.size)
     if flops is not None:
-        text += f" [dim]{flops / timing.median * 1e-9:.0f} GFLOP/s[/dim]"
+        text += f"\n[dim]{flops / timing.median * 1e-9:.0f} GFLOP/s[/dim]"
     return f"[bold green]{text}[/bold green]" if peer == best else text
 
 
