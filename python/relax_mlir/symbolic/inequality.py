@@ -1,9 +1,9 @@
 """The search for a proof that an expression is never negative.
 
 To prove ``d >= 0``, divisions, remainders, minima and maxima are replaced one after the other by bounds of
-theirs that make d smaller, until interval arithmetic settles it. A division by k is bounded over the rationals:
-d is multiplied by k, and ``k*(x // k)`` lies between ``x - k + 1`` and ``x``. As d is an integer, ``k*d > -k``
-is enough; so the goal is always "`dim` > -`scale`".
+theirs that make d smaller, until interval arithmetic settles it. A division by k is bounded over the
+rationals: d is multiplied by k, and ``k*(x // k)`` lies between ``x - k + 1`` and ``x``. As d is an integer,
+``k*d > -k`` is enough; so the goal is always "`dim` > -`scale`".
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_provably_nonnegative(dim: Dim, key: BoundsKey) -> bool:
 
 
 def expand_mod(dim: Dim) -> Dim:
-    """`dim` with ``x % y`` as ``x - y*(x // y)``, ``min(x, y)`` as ``x + y - max(x, y)``, not inside atoms."""
+    """`dim` with ``x % y`` as ``x - y*(x // y)``, ``min(x, y)`` as ``x + y - max(x, y)``; not in atoms."""
     for monomial, _ in terms_of(dim):
         for a in monomial:
             if a.kind is Kind.MOD:
