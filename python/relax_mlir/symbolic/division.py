@@ -223,7 +223,7 @@ def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
 
 def _exact_quotient(a: Expr, b: Expr) -> Dim | None:
     """``a / b`` if that is a polynomial with integer coefficients, by long division."""
-    # Terms are in graded lexicographic order, so the first and last terms of a product are the products of the
+    # Terms are in graded lexicographic order: the first and last terms of a product are the products of the
     # first and last terms of its factors.
     last = _term_quotient(a.terms[-1], b.terms[-1])
     if last is None:

@@ -9,6 +9,7 @@ rationals: d is multiplied by k, and ``k*(x // k)`` lies between ``x - k + 1`` a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 
 from relax_mlir.symbolic.division import maximum
 from relax_mlir.symbolic.expr import (
@@ -87,6 +88,8 @@ class _Search:
             if positive is (a.kind is Kind.MAX):
                 for arg in a.args:
                     yield 1, multiply(rest, arg)
+                # The mean lies between the minimum and the maximum.
+                yield len(a.args), multiply(rest, reduce(add, a.args))
             return
         dividend, divisor = a.args
         if self.low(divisor) < 0:

@@ -14,7 +14,7 @@ from relax_mlir.error import ParseError, ShapeError
 from relax_mlir.symbolic import Dim
 
 settings.register_profile(
-    "symbolic", deadline=None, database=None, max_examples=250, suppress_health_check=list(HealthCheck)
+    "symbolic", deadline=None, database=None, max_examples=150, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("symbolic")
 
