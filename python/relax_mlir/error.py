@@ -24,7 +24,13 @@ class Diagnostic:
 
 
 class RelaxError(Exception):
-    """Base of all errors of relax-mlir."""
+    """Base of all errors of relax-mlir; `pass_name` is the pass in which it was raised, if any."""
+
+    pass_name: str | None = None
+
+    def add_hint(self, hint: str) -> None:
+        """Append one line of help to the message."""
+        self.args = (f"{self.args[0] if self.args else ''}\n  {hint}",)
 
 
 class ParseError(RelaxError):
@@ -103,7 +109,3 @@ class PassError(CompileError):
             self.add_hint(f"the module before the pass: {dump}")
         if reproducer is not None:
             self.add_hint(f"to reproduce: {reproducer}")
-
-    def add_hint(self, hint: str) -> None:
-        """Append one line of help to the message."""
-        self.args = (f"{self.args[0]}\n  {hint}",)

@@ -71,7 +71,8 @@ def capi_library() -> Path:
 
 def version() -> str:
     """Name and version of the installed bindings wheel."""
-    from importlib.metadata import PackageNotFoundError, version as installed
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
 
     distribution = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}[provider]
     try:

@@ -1,1 +1,32 @@
+"""Pass infrastructure: contexts, passes, sequences, MLIR's own passes, the registry of names."""
 
+from relax_mlir.transform.config import ConfigOption, register_config_option
+from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.decorators import dataflowblock_pass, function_pass, module_pass
+from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.pass_base import Pass
+from relax_mlir.transform.passes import DataflowBlockPass, FunctionPass, ModulePass, relax_functions
+from relax_mlir.transform.pipeline import create_pass, parse_pipeline
+from relax_mlir.transform.registry import register_pass
+from relax_mlir.transform.sequential import Sequential
+from relax_mlir.transform.upstream import MLIRPass
+
+__all__ = [
+    "ConfigOption",
+    "DataflowBlockPass",
+    "FunctionPass",
+    "MLIRPass",
+    "ModulePass",
+    "Pass",
+    "PassContext",
+    "PassInfo",
+    "Sequential",
+    "create_pass",
+    "dataflowblock_pass",
+    "function_pass",
+    "module_pass",
+    "parse_pipeline",
+    "register_config_option",
+    "register_pass",
+    "relax_functions",
+]

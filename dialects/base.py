@@ -1,0 +1,254 @@
+"""`RelaxOp`, the base of every op: shape deduction by a rule per class, and a verifier that re-runs the rule."""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.dialect import Relax
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.types import (
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    dim_text,
+    shape_text,
+    struct_info,
+)
+from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.mlir import ir
+
+InfoT = TypeVar("InfoT", bound=StructInfo)
+Inferred = StructInfo | Sequence[StructInfo]
+
+
+@dataclass(frozen=True)
+class OpArgs:
+    """What a shape rule sees of an op: its name, the infos of its operands, and its attributes."""
+
+    op: str
+    operand_names: Sequence[str]
+    infos: Sequence[StructInfo]
+    attrs: Mapping[str, ir.Attribute]
+
+    def name_of(self, index: int) -> str:
+        """Name of operand `index`."""
+        return self.operand_names[index]
+
+    def tensor(self, index: int) -> Tensor:
+        """Operand `index`, which must be a tensor; else raises `ArgumentError`."""
+        return self._expect(index, Tensor, "a tensor")
+
+    def tensors(self) -> list[Tensor]:
+        """All operands, which must be tensors."""
+        return [self.tensor(i) for i in range(len(self.infos))]
+
+    def shape(self, index: int) -> Shape:
+        """Operand `index`, which must be a shape value; else raises `ArgumentError`."""
+        return self._expect(index, Shape, "a shape value")
+
+    def tuple(self, index: int) -> Tuple:
+        """Operand `index`, which must be a tuple; else raises `ArgumentError`."""
+        return self._expect(index, Tuple, "a tuple")
+
+    def _expect(self, index: int, kind: type[InfoT], what: str) -> InfoT:
+        info = self.infos[index]
+        if not isinstance(info, kind):
+            raise ArgumentError(f"{self.op}: operand '{self.name_of(index)}' is {info}, expected {what}")
+        return info
+
+    def require_dtype(self, index: int, allowed: Callable[[DType], bool], what: str) -> DType | None:
+        """dtype of tensor operand `index` (None: unknown), which must satisfy `allowed` (named by `what`)."""
+        dtype = self.tensor(index).dtype
+        if dtype is not None and not allowed(dtype):
+            raise DTypeError(f"{self.op}: operand '{self.name_of(index)}' has dtype {dtype}, expected {what}")
+        return dtype
+
+    def tuple_of_tensors(self, index: int) -> list[Tensor]:
+        """Fields of tuple operand `index`, which must be tensors; else raises `ArgumentError`."""
+        fields = []
+        for number, info in enumerate(self.tuple(index).fields):
+            if not isinstance(info, Tensor):
+                where = f"{self.name_of(index)}[{number}]"
+                raise ArgumentError(f"{self.op}: operand '{where}' is {info}, expected a tensor")
+            fields.append(info)
+        return fields
+
+    def int_attr(self, name: str) -> int:
+        return int(ir.IntegerAttr(self.attrs[name]).value)
+
+    def ints_attr(self, name: str) -> list[int]:
+        return [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(self.attrs[name])]
+
+    def float_attr(self, name: str) -> float:
+        return float(ir.FloatAttr(self.attrs[name]).value)
+
+    def bool_attr(self, name: str) -> bool:
+        return bool(ir.BoolAttr(self.attrs[name]).value)
+
+    def str_attr(self, name: str) -> str:
+        return str(ir.StringAttr(self.attrs[name]).value)
+
+    def type_attr(self, name: str) -> StructInfo:
+        return struct_info(ir.TypeAttr(self.attrs[name]).value)
+
+    def is_unit(self, name: str) -> bool:
+        """True if attribute `name` is ``unit``, the dialect's "not given" (IRDL has no optional attributes)."""
+        return isinstance(self.attrs[name], ir.UnitAttr)
+
+
+class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL is untyped
+    """Base of the dialect's ops.
+
+    A subclass lists its operands, attributes and results (in this order), and overrides `infer`, its shape
+    rule. Ops whose result types are chosen by the builder (calls, `match_shape`) override `check` instead.
+    """
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        """Infos of the results; raises `ShapeError`, `DTypeError` or `ArgumentError` on operands that do not fit."""
+        raise ArgumentError(f"{cls.OPERATION_NAME}: its result types cannot be deduced; give them")
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        """Raise an error unless `results` follow from the operands: equal to what `infer` says, or vaguer."""
+        inferred = as_sequence(cls.infer(args))
+        if len(inferred) != len(results):
+            raise ArgumentError(f"{args.op}: has {len(results)} results, expected {len(inferred)}")
+        for index, (found, expected) in enumerate(zip(results, inferred, strict=True)):
+            if not implies(expected, found):
+                raise ShapeError(f"{args.op}: result {index} is {found}, but its operands give {expected}")
+
+    @classmethod
+    def operand_names(cls) -> tuple[str, ...]:
+        operands, *_ = ir_fields(cls)
+        return tuple(operands)
+
+    @classmethod
+    def args_of(cls, op: ir.Operation) -> OpArgs:
+        attributes = {named.name: named.attr for named in _named_attributes(op)}
+        infos = tuple(struct_info(operand.type) for operand in op.operands)
+        return OpArgs(cls.OPERATION_NAME.removeprefix("relax."), cls.operand_names(), infos, attributes)
+
+    @staticmethod
+    def verify_invariants(op: Any) -> bool:  # noqa: ANN401 - called by the bindings with the op's own view
+        """Called by MLIR's verifier: errors carry the op's source location."""
+        try:
+            cls = type(op)
+            args = cls.args_of(op.operation)
+            cls.check(args, [struct_info(result.type) for result in op.operation.results])
+        except RelaxError as error:
+            op.operation.location.emit_error(str(error))
+            return False
+        return True
+
+
+def _named_attributes(op: ir.Operation) -> list[ir.NamedAttribute]:
+    attributes = op.attributes
+    return [attributes[i] for i in range(len(attributes))]
+
+
+def ir_fields(cls: type[RelaxOp]) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Names of the operands, attributes, results and regions of an op class, as declared."""
+    from relax_mlir.mlir import ext
+
+    groups = ext.partition_fields(cls._fields)
+    operands, attributes, results, regions = ([f.name for f in group] for group in groups)
+    return operands, attributes, results, regions
+
+
+def as_sequence(inferred: Inferred) -> Sequence[StructInfo]:
+    return [inferred] if isinstance(inferred, StructInfo) else inferred
+
+
+def implies(known: StructInfo, claim: StructInfo) -> bool:
+    """True if every value that fits `known` fits `claim`: the two are equal, or `claim` says less."""
+    if isinstance(known, Tensor) and isinstance(claim, Tensor):
+        if claim.dtype is not None and claim.dtype != known.dtype:
+            return False
+        return _dims_imply(known.shape, claim.shape)
+    if isinstance(known, Shape) and isinstance(claim, Shape):
+        return _dims_imply(known.values, claim.values)
+    if isinstance(known, Tuple) and isinstance(claim, Tuple):
+        return len(known.fields) == len(claim.fields) and all(map(implies, known.fields, claim.fields))
+    return type(known) is type(claim)
+
+
+def _dims_imply(
+    known: tuple[symbolic.Dim | None, ...] | None, claim: tuple[symbolic.Dim | None, ...] | None
+) -> bool:
+    if claim is None:
+        return True
+    if known is None or len(known) != len(claim):
+        return False
+    return all(
+        c is None or (k is not None and symbolic.prove_equal(k, c)) for k, c in zip(known, claim, strict=True)
+    )
+
+
+def broadcast(
+    op: str, *shapes: tuple[symbolic.Dim | None, ...] | None
+) -> tuple[symbolic.Dim | None, ...] | None:
+    """The shape to which NumPy broadcasts `shapes`; None if one has an unknown rank.
+
+    Two symbolic dimensions broadcast if they are provably equal or one of them is the constant 1. Where that
+    cannot be told (``n`` with ``m``) a `ShapeError` asks for a `match_shape`; where they differ for sure
+    (2 with 3) it says so. An unknown dimension gives an unknown one.
+    """
+    if any(shape is None for shape in shapes):
+        return None
+    known = [shape for shape in shapes if shape is not None]
+    rank = max(map(len, known), default=0)
+    result: list[symbolic.Dim | None] = []
+    for axis in range(-rank, 0):
+        dims = [shape[axis] for shape in known if len(shape) >= -axis]
+        result.append(_broadcast_dim(op, axis, dims, known))
+    return tuple(result)
+
+
+def _broadcast_dim(
+    op: str,
+    axis: int,
+    dims: Sequence[symbolic.Dim | None],
+    shapes: Sequence[tuple[symbolic.Dim | None, ...]],
+) -> symbolic.Dim | None:
+    others = [d for d in dims if d is None or d != 1]
+    if not others:
+        return 1
+    known = [d for d in others if d is not None]
+    for first, second in itertools.pairwise(known):
+        if symbolic.prove_equal(first, second):
+            continue
+        where = f"{op}: shapes {' and '.join(map(shape_text, shapes))}, dimension {axis}"
+        if symbolic.prove_not_equal(first, second) and isinstance(first, int) and isinstance(second, int):
+            raise ShapeError(f"{where}: {first} and {second} do not broadcast")
+        raise ShapeError(
+            f"{where}: cannot tell whether {dim_text(first)} equals {dim_text(second)}; "
+            "match_shape one of the tensors first"
+        )
+    if None in others:
+        return None
+    return known[0]
+
+
+def normalize_axis(op: str, axis: int, rank: int, what: str = "axis") -> int:
+    """`axis` counted from the front; raises `ShapeError` when out of range."""
+    if not -rank <= axis < rank:
+        raise ShapeError(f"{op}: {what} {axis} is out of range for a tensor of rank {rank}")
+    return axis % rank
+
+
+def normalize_axes(op: str, axes: Sequence[int], rank: int) -> list[int]:
+    """`axes` counted from the front; raises `ShapeError` when one is out of range or given twice."""
+    normal = [normalize_axis(op, axis, rank) for axis in axes]
+    if len(set(normal)) != len(normal):
+        raise ShapeError(f"{op}: axes {list(axes)} name a dimension twice (rank {rank})")
+    return normal
+
+
+def op_class(op: ir.Operation) -> type[RelaxOp] | None:
+    """The class of a Relax op, or None for an op of another dialect."""
+    view = op.opview
+    return cast("type[RelaxOp]", type(view)) if isinstance(view, RelaxOp) else None

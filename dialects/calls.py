@@ -1,0 +1,184 @@
+"""Calls: of Relax functions, of prim funcs by destination passing, and of packed functions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.base import OpArgs, RelaxOp
+from relax_mlir.dialects.structure import make_tuple
+from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
+from relax_mlir.dialects.value import Value, create, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.mlir import ext, ir
+
+StaticArg = str | int | float | bool
+
+
+class CallOp(RelaxOp, name="call", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Call of a Relax function of the module. The result's shape is the callee's, with its symbols substituted.
+
+    `args` is a tuple. Checked against the callee's signature by `relax_mlir.analysis.well_formed`, which sees the whole module.
+    """
+
+    args: ext.Operand[Any]
+    callee: ir.FlatSymbolRefAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        """Needs the callee: checked where the module is at hand."""
+        args.tuple(0)
+
+
+class CallTirOp(RelaxOp, name="call_tir", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Call of a prim func by destination passing: allocate the result, call, return it.
+
+    `args` is a tuple; the result a tensor, or a tuple of tensors. The callee takes the arguments, then one tensor per result, then an ``index`` per entry of `tir_vars`
+    (symbolic integers that cannot be read off a tensor's shape), and returns what it wrote.
+    """
+
+    args: ext.Operand[Any]
+    callee: ir.FlatSymbolRefAttr
+    tir_vars: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        dims_from_attr(args.attrs["tir_vars"])
+        args.tuple(0)
+        require_destinations(args.op, results[0])
+
+
+class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Destination-passing call of a registered packed function: it gets the arguments, then the results to fill.
+
+    `arg_spec` has an entry per argument: ``unit`` for the next operand, else the literal (string, int, float, bool).
+    """
+
+    args: ext.Operand[Any]
+    func: ir.StringAttr
+    arg_spec: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        check_arg_spec(args)
+        args.tuple(0)
+        require_destinations(args.op, results[0])
+
+
+class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # untyped DSL
+    """Call of a registered packed function that may have any effect; it allocates what it returns.
+
+    `arg_spec` is that of `call_dps_packed`. The result is an empty tuple when the function is called for its
+    effect alone.
+    """
+
+    args: ext.Operand[Any]
+    func: ir.StringAttr
+    arg_spec: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        check_arg_spec(args)
+
+
+def check_arg_spec(args: OpArgs) -> None:
+    """Raise `ArgumentError` unless the units of `arg_spec` are as many as the operands."""
+    spec = list(ir.ArrayAttr(args.attrs["arg_spec"]))
+    units = sum(isinstance(item, ir.UnitAttr) for item in spec)
+    operands = args.tuple(0).fields
+    if units != len(operands):
+        raise ArgumentError(f"{args.op}: arg_spec has {units} operands, the op {len(operands)}")
+    for item in spec:
+        if not isinstance(item, ir.UnitAttr | ir.StringAttr | ir.IntegerAttr | ir.FloatAttr | ir.BoolAttr):
+            raise ArgumentError(
+                f"{args.op}: arg_spec entry {item} is no literal (string, int, float, bool) or unit"
+            )
+
+
+def require_destinations(op: str, result: StructInfo) -> None:
+    """Raise `ShapeError` unless `result` is a tensor, or tuple of tensors, whose size is known before the call."""
+    for index, info in enumerate(destinations(result)):
+        if not isinstance(info, Tensor) or info.known_shape is None or info.dtype is None:
+            raise ShapeError(
+                f"{op}: result {index} is {info}; destination passing needs a tensor of known shape and dtype "
+                "(use call_packed and match_shape otherwise)"
+            )
+
+
+def destinations(result: StructInfo) -> Sequence[StructInfo]:
+    """What a destination-passing call fills: the fields of a tuple, else the one tensor."""
+    return result.fields if isinstance(result, Tuple) else [result]
+
+
+def call_tir(
+    callee: str, args: Sequence[Value], out: Tensor | Sequence[Tensor], tir_vars: Sequence[DimLike] = ()
+) -> Value:
+    """Call the prim func `callee` of the module on `args`; `out`: the result's shape and dtype, or several.
+
+    Returns a tensor, or a tuple of tensors when `out` is a sequence.
+    """
+    require_insertion_point("call_tir")
+    dims = [as_dim(v) for v in tir_vars]
+    if None in dims:
+        raise ShapeError("call_tir: a tir_var is unknown ('?'); give an expression of the symbols in scope")
+    attributes = {"callee": ir.FlatSymbolRefAttr.get(callee), "tir_vars": dims_attr(dims)}
+    return create(CallTirOp, [make_tuple(*args)], attributes, [_result(out)])[0]
+
+
+def call_dps_packed(func: str, args: Sequence[Value | StaticArg], out: Tensor | Sequence[Tensor]) -> Value:
+    """Call the packed function registered as `func` with `args`, then the allocated results, which it fills."""
+    operands, spec = _arg_spec("call_dps_packed", args)
+    attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
+    return create(CallDpsPackedOp, [make_tuple(*operands)], attributes, [_result(out)])[0]
+
+
+def call_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = None) -> Value | None:
+    """Call the packed function registered as `func`; it may have any effect.
+
+    `out` says what it returns (for instance ``Tensor(ndim=1)``, then `match_shape`); None: nothing is used of
+    what it returns, and None is returned here too.
+    """
+    operands, spec = _arg_spec("call_packed", args)
+    attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
+    result = create(CallPackedOp, [make_tuple(*operands)], attributes, [Tuple() if out is None else out])[0]
+    return None if out is None else result
+
+
+def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:
+    """Call the Relax function `callee`; `BlockBuilder.call` deduces `result` from its signature."""
+    require_insertion_point("call")
+    attributes = {"callee": ir.FlatSymbolRefAttr.get(callee)}
+    return create(CallOp, [make_tuple(*args)], attributes, [result])[0]
+
+
+def _result(out: Tensor | Sequence[Tensor]) -> StructInfo:
+    return out if isinstance(out, Tensor) else Tuple(out)
+
+
+def _arg_spec(op: str, args: Sequence[Value | StaticArg]) -> tuple[list[Value], ir.ArrayAttr]:
+    require_insertion_point(op)
+    operands: list[Value] = []
+    spec: list[ir.Attribute] = []
+    for arg in args:
+        if isinstance(arg, Value):
+            operands.append(arg)
+            spec.append(ir.UnitAttr.get())
+        else:
+            spec.append(_literal(op, arg))
+    return operands, ir.ArrayAttr.get(spec)
+
+
+def _literal(op: str, arg: StaticArg) -> ir.Attribute:
+    if isinstance(arg, bool):
+        return ir.BoolAttr.get(arg)
+    if isinstance(arg, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), arg)
+    if isinstance(arg, float):
+        return ir.FloatAttr.get(ir.F64Type.get(), arg)
+    if isinstance(arg, str):
+        return ir.StringAttr.get(arg)
+    raise ArgumentError(
+        f"{op}: argument {arg!r} ({type(arg).__name__}) is neither a Relax value nor a literal"
+    )

@@ -1,0 +1,104 @@
+"""The dtypes of Relax: names, MLIR element types and NumPy dtypes, in one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import ml_dtypes
+import numpy as np
+from relax_mlir.error import DTypeError, UnknownNameError
+from relax_mlir.mlir import ir
+
+Kind = Literal["float", "int", "uint", "bool"]
+
+
+@dataclass(frozen=True)
+class DType:
+    """One dtype: its Relax name, its MLIR element type (as text), its kind and its width in bits."""
+
+    name: str
+    mlir: str
+    kind: Kind
+    bits: int
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype of the same layout (bfloat16 comes from ml_dtypes)."""
+        return np.dtype(ml_dtypes.bfloat16 if self.name == "bfloat16" else self.name)
+
+    @property
+    def itemsize(self) -> int:
+        """Size of an element in memory, in bytes."""
+        return max(self.bits // 8, 1)
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        """True for signed and unsigned integers, not for bool."""
+        return self.kind in ("int", "uint")
+
+    def element_type(self) -> ir.Type:
+        """Element type at level R0: integers keep their signedness (``ui8``); needs a current context."""
+        return ir.Type.parse(self.mlir)
+
+    def storage_type(self) -> ir.Type:
+        """Element type from level T on: ``arith`` and ``linalg`` want signless integers."""
+        return ir.Type.parse(self.mlir.removeprefix("u"))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_TABLE = (
+    DType("float16", "f16", "float", 16),
+    DType("bfloat16", "bf16", "float", 16),
+    DType("float32", "f32", "float", 32),
+    DType("float64", "f64", "float", 64),
+    *(DType(f"int{bits}", f"i{bits}", "int", bits) for bits in (8, 16, 32, 64)),
+    *(DType(f"uint{bits}", f"ui{bits}", "uint", bits) for bits in (8, 16, 32, 64)),
+    DType("bool", "i1", "bool", 1),
+)
+DTYPES: dict[str, DType] = {d.name: d for d in _TABLE}
+_BY_MLIR = {d.mlir: d for d in _TABLE}
+_ALIASES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"} | {
+    f"{short}{bits}": f"{long}{bits}"
+    for short, long in (("i", "int"), ("u", "uint"), ("ui", "uint"))
+    for bits in (8, 16, 32, 64)
+}
+
+
+def dtype(spec: str | DType | np.dtype[Any] | type) -> DType:
+    """The dtype called `spec`: a Relax name ("float32"), a short one ("f32"), or a NumPy dtype.
+
+    Raises `UnknownNameError` for a name that is none, `DTypeError` for another kind of object.
+    """
+    if isinstance(spec, DType):
+        return spec
+    if not isinstance(spec, str):
+        try:
+            spec = np.dtype(spec).name
+        except TypeError as error:
+            raise DTypeError(f"{spec!r} is not a dtype: {error}") from None
+    name = _ALIASES.get(spec, spec)
+    if name not in DTYPES:
+        raise UnknownNameError("dtype", name, DTYPES)
+    return DTYPES[name]
+
+
+def from_element_type(element_type: ir.Type) -> DType:
+    """The dtype of an MLIR element type; raises `DTypeError` for one that Relax does not have."""
+    found = _BY_MLIR.get(str(element_type))
+    if found is None:
+        raise DTypeError(f"element type {element_type} is none of Relax's: {', '.join(_BY_MLIR)}")
+    return found
+
+
+def promote(a: DType, b: DType, what: str) -> DType:
+    """The common dtype of the operands of `what`; Relax promotes nothing silently."""
+    if a != b:
+        raise DTypeError(f"{what}: operands have dtypes {a} and {b}; convert one of them with astype")
+    return a

@@ -1,0 +1,296 @@
+"""Structure of a Relax program: constants, shapes, tuples, `match_shape`, and dataflow blocks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from relax_mlir import symbolic
+from relax_mlir.dialects import constants, dtypes
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
+from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.types import (
+    DimLike,
+    Prim,
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    as_dim,
+    dims_attr,
+    dims_from_attr,
+    shape_text,
+    struct_info,
+)
+from relax_mlir.dialects.value import Scalar, Value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError, DTypeError, ParseError, RelaxError, ShapeError
+from relax_mlir.mlir import ext, ir
+
+
+class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """A tensor known at compile time.
+
+    Example: ``"relax.constant"() {value = dense<1.0> : tensor<2xf32>} : () -> tensor<2xf32>``.
+    """
+
+    value: Any
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        value = args.attrs["value"]
+        if not isinstance(value, ir.DenseElementsAttr) and not str(value).startswith("dense_resource<"):
+            raise ArgumentError(
+                f"{args.op}: value {str(value)[:60]} is neither a dense nor a resource attribute"
+            )
+        return struct_info(value.type)
+
+
+class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """A shape value written as expressions of the symbols in scope.
+
+    Example: ``"relax.shape_expr"() {values = ["n*m"]} : () -> !relax.shape_value<["n*m"]>``.
+    """
+
+    values: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        values = dims_from_attr(args.attrs["values"])
+        if None in values:
+            raise ShapeError(f"{args.op}: an unknown dimension has no value: {shape_text(values)}")
+        return Shape(values)
+
+
+class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """A symbolic integer as a value. Example: ``"relax.prim_value"() {value = "2*n"} : () -> i64``."""
+
+    value: ir.StringAttr | ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        dims_from_attr(ir.ArrayAttr.get([args.attrs["value"]], context=args.attrs["value"].context))
+        return Prim("int64")
+
+
+class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The shape of a tensor, as a shape value."""
+
+    input: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Shape(args.tensor(0).shape)
+
+
+class MatchShapeOp(RelaxOp, name="match_shape", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
+
+    `input` is a tensor or a shape value; the result is the same value, now known to have that shape. At run
+    time a rank or dimension that does not fit raises `ShapeError`. `result_dtype` gives a tensor of unknown
+    dtype one (checked at run time); ``unit`` leaves it.
+    """
+
+    input: ext.Operand[Any]
+    pattern: ir.ArrayAttr
+    result_dtype: ir.TypeAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        pattern = dims_from_attr(args.attrs["pattern"])
+        info = args.infos[0]
+        if isinstance(info, Shape):
+            _check_match(args.op, info.values, pattern)
+            return Shape(pattern)
+        tensor = args.tensor(0)
+        _check_match(args.op, tensor.shape, pattern)
+        dtype = tensor.dtype
+        if not args.is_unit("result_dtype"):
+            wanted = dtypes.from_element_type(ir.TypeAttr(args.attrs["result_dtype"]).value)
+            if dtype is not None and dtype != wanted:
+                raise DTypeError(f"{args.op}: the tensor has dtype {dtype}, not {wanted}")
+            dtype = wanted
+        return Tensor(pattern, dtype)
+
+
+def _check_match(
+    op: str, shape: tuple[symbolic.Dim | None, ...] | None, pattern: tuple[symbolic.Dim | None, ...]
+) -> None:
+    if shape is None:
+        return
+    if len(shape) != len(pattern):
+        raise ShapeError(
+            f"{op}: pattern {shape_text(pattern)} has {len(pattern)} dimensions, "
+            f"but the value has {len(shape)}: {shape_text(shape)}"
+        )
+    for axis, (dim, wanted) in enumerate(zip(shape, pattern, strict=True)):
+        if isinstance(dim, int) and isinstance(wanted, int) and dim != wanted:
+            raise ShapeError(f"{op}: dimension {axis} is {dim}, which is not {wanted}")
+
+
+TUPLE = "builtin.unrealized_conversion_cast"
+"""The op that makes a tuple of values: IRDL gives all operands of a variadic group one type, this op does not.
+
+For the same reason ops that take a list of values (calls, `concat`) take one tuple, as in Relax itself.
+"""
+
+
+class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Field `index` of a tuple, counted from 0."""
+
+    tuple_value: ext.Operand[Any]
+    index: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        info, index = args.infos[0], args.int_attr("index")
+        if not isinstance(info, Tuple):
+            raise ArgumentError(f"{args.op}: operand 'tuple_value' is {info}, expected a tuple")
+        if not 0 <= index < len(info.fields):
+            raise ArgumentError(f"{args.op}: index {index} is out of range for a tuple of {len(info.fields)}")
+        return info.fields[index]
+
+
+class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait]):  # type: ignore[call-arg]  # untyped DSL
+    """Terminator of `relax.dataflow`: the value that leaves the block, a tuple for several."""
+
+    value: ext.Operand[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return []
+
+
+class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """A dataflow block: pure ops without control flow, ended by `relax.output`, whose operand is the result."""
+
+    result: ext.Result[Any]
+    body: ext.Region
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        """The result is checked against the terminator by `verify_region_invariants`."""
+
+    @staticmethod
+    def verify_region_invariants(op: Any) -> bool:  # noqa: ANN401 - called by the bindings with the op's own view
+        """Called by MLIR's verifier after the ops of the body have been verified."""
+        try:
+            _check_dataflow(op.operation)
+        except RelaxError as error:
+            op.operation.location.emit_error(str(error))
+            return False
+        return True
+
+
+def _check_dataflow(op: ir.Operation) -> None:
+    blocks = list(op.regions[0].blocks)
+    if len(blocks) != 1 or len(blocks[0].arguments) != 0:
+        raise ArgumentError("dataflow: the body is one block without arguments")
+    body = list(blocks[0].operations)
+    if not body or body[-1].operation.name != OutputOp.OPERATION_NAME:
+        raise ArgumentError("dataflow: the body must end in relax.output")
+    given, declared = struct_info(body[-1].operation.operands[0].type), struct_info(op.results[0].type)
+    if not implies(given, declared):
+        raise ShapeError(f"dataflow: its result is {declared}, but relax.output gives {given}")
+    for inner in body[:-1]:
+        name = inner.operation.name
+        if not is_pure(inner.operation):
+            raise ArgumentError(
+                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow"
+            )
+
+
+IMPURE_OPS = frozenset({"relax.call_packed", "relax.output", "relax.dataflow"})
+
+
+def is_pure(op: ir.Operation) -> bool:
+    """True for ops that a dataflow block may hold: Relax's pure ops, and constants of arith and index."""
+    name = op.name
+    if name.startswith("relax."):
+        return name not in IMPURE_OPS
+    return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
+
+
+def constant(value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None) -> Value:
+    """Emit a constant. A C-contiguous array is referenced, not copied: do not change it afterwards.
+
+    `dtype` converts; without it Python floats are float32, ints int64, bools bool.
+    """
+    require_insertion_point("constant")
+    if isinstance(value, bool | int | float):
+        default = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float32"
+        value = np.asarray(value, dtype=dtypes.dtype(dtype or default).numpy)
+    elif dtype is not None:
+        value = np.asarray(value).astype(dtypes.dtype(dtype).numpy, copy=False)
+    return create_one(ConstantOp, [], {"value": constants.to_attribute(np.asarray(value))})
+
+
+def shape_expr(values: Sequence[DimLike]) -> Value:
+    """Emit a shape value of the given dimensions: ints, expression texts or `symbolic.Expr`."""
+    require_insertion_point("shape_expr")
+    return create_one(ShapeExprOp, [], {"values": dims_attr([as_dim(v) for v in values])})
+
+
+def prim_value(value: DimLike) -> Value:
+    """Emit a symbolic integer as a value."""
+    require_insertion_point("prim_value")
+    dim = as_dim(value)
+    if dim is None:
+        raise ParseError("prim_value: an unknown integer has no value")
+    return create_one(PrimValueOp, [], {"value": dims_attr([dim])[0]})
+
+
+def shape_of(x: Value) -> Value:
+    """The shape of tensor `x` as a shape value."""
+    return create_one(ShapeOfOp, [x])
+
+
+def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
+    """`value` (tensor or shape), known from here on to have the shape `pattern`; see `MatchShapeOp`."""
+    require_insertion_point("match_shape")
+    result_dtype = ir.UnitAttr.get() if dtype is None else ir.TypeAttr.get(dtypes.dtype(dtype).element_type())
+    attributes = {"pattern": dims_attr([as_dim(p) for p in pattern]), "result_dtype": result_dtype}
+    return create_one(MatchShapeOp, [value], attributes)
+
+
+def make_tuple(*fields: Value) -> Value:
+    """A tuple of `fields`."""
+    require_insertion_point("make_tuple")
+    return Value(pack([field.ssa for field in fields], user_location()))
+
+
+def pack(fields: Sequence[ir.Value], location: ir.Location) -> ir.Value:
+    """A tuple of SSA values, made at the current insertion point."""
+    tuple_type = ir.TupleType.get_tuple([field.type for field in fields])
+    return ir.Operation.create(TUPLE, results=[tuple_type], operands=list(fields), loc=location).results[0]
+
+
+def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
+    """The fields of a tuple, of the given types: read off the op that made it where that is at hand."""
+    maker = value.owner
+    if isinstance(maker, ir.Operation) and maker.name == TUPLE:
+        return list(maker.operands)
+    i64 = ir.IntegerType.get_signless(64)
+    return [
+        ir.Operation.create(
+            TupleGetItemOp.OPERATION_NAME,
+            results=[type_],
+            operands=[value],
+            attributes={"index": ir.IntegerAttr.get(i64, index)},
+        ).results[0]
+        for index, type_ in enumerate(types)
+    ]
+
+
+def tuple_get_item(tuple_value: Value, index: int) -> Value:
+    """Field `index` of a tuple; negative indices count from the end."""
+    info = tuple_value.struct_info
+    if index < 0 and isinstance(info, Tuple):
+        index += len(info.fields)
+    require_insertion_point("tuple_get_item")
+    i64 = ir.IntegerType.get_signless(64)
+    return create_one(TupleGetItemOp, [tuple_value], {"index": ir.IntegerAttr.get(i64, index)})

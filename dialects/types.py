@@ -1,0 +1,325 @@
+"""Types of the Relax dialect, and `StructInfo`: what is known of a value, as Python objects.
+
+| StructInfo | MLIR type |
+|---|---|
+| ``Tensor(("n", 4), "float32")`` | ``tensor<?x4xf32, #relax.shape<["n", 4]>>`` |
+| ``Tensor((2, 4), "float32")`` | ``tensor<2x4xf32>`` |
+| ``Tensor((None, 4), "float32")``: first dimension unknown | ``tensor<?x4xf32>`` |
+| ``Tensor(None, "float32")``: rank unknown | ``tensor<*xf32>`` |
+| ``Tensor(("n",), None)``: dtype unknown | ``tensor<?x!relax.any, #relax.shape<["n"]>>`` |
+| ``Shape(("n", 4))`` / ``Shape(ndim=2)`` / ``Shape()`` | ``!relax.shape_value<["n", 4]>`` / ``<["?", "?"]>`` / ``<unit>`` |
+| ``Prim("int64")`` | ``i64`` |
+| ``Tuple([...])`` | ``tuple<...>`` |
+| ``Object()`` | ``!relax.object`` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.ir_types import AnyType, ObjectType, ShapeAttr, ShapeValueType
+from relax_mlir.error import DTypeError, ParseError, ShapeError, VerifyError
+from relax_mlir.mlir import ir
+from relax_mlir.symbolic import Dim
+
+UNKNOWN = "?"
+"""How an unknown dimension is written in shape attributes and annotations."""
+
+DimLike = int | str | symbolic.Expr | None
+
+
+def as_dim(value: DimLike) -> Dim | None:
+    """A dimension from what users write: int, expression text, `symbolic.Expr`; None, "?" and "_" are unknown."""
+    if value is None or value in (UNKNOWN, "_"):
+        return None
+    dim = symbolic.to_dim(value)
+    if isinstance(dim, int) and dim < 0:
+        raise ShapeError(f"dimension {value!r} is negative")
+    return dim
+
+
+def dim_text(dim: Dim | None) -> str:
+    """A dimension as users read it."""
+    return UNKNOWN if dim is None else str(dim)
+
+
+def shape_text(shape: Sequence[Dim | None] | None) -> str:
+    """A shape as users read it: ``(n, 4)``, ``(n,)``, ``()``; ``?`` for an unknown rank."""
+    if shape is None:
+        return UNKNOWN
+    inner = ", ".join(map(dim_text, shape))
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def dims_attr(dims: Sequence[Dim | None]) -> ir.ArrayAttr:
+    """Dimensions as an array attribute of canonical strings and integers; needs a current context."""
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get(
+        [ir.IntegerAttr.get(i64, d) if isinstance(d, int) else ir.StringAttr.get(dim_text(d)) for d in dims]
+    )
+
+
+def dims_from_attr(attribute: ir.Attribute) -> tuple[Dim | None, ...]:
+    """The dimensions of an array attribute; raises `VerifyError` or `ParseError` on malformed ones."""
+    if not isinstance(attribute, ir.ArrayAttr):
+        attribute = ir.ArrayAttr(attribute)
+    dims: list[Dim | None] = []
+    for item in attribute:
+        if isinstance(item, ir.IntegerAttr):
+            dims.append(as_dim(int(item.value)))
+        elif isinstance(item, ir.StringAttr):
+            dims.append(as_dim(item.value))
+        else:
+            raise VerifyError(f"dimension {item} in {attribute} is neither an integer nor a string")
+    return tuple(dims)
+
+
+class StructInfo:
+    """What is known of a value. Immutable; equal infos are equal objects for ``==`` and ``hash``."""
+
+    def to_type(self) -> ir.Type:
+        """The MLIR type; needs a current context with the dialect loaded."""
+        raise NotImplementedError  # abstract
+
+    def symbols(self) -> Iterator[str]:
+        """Names of the symbols used, in order of appearance, with repetitions."""
+        yield from ()
+
+
+@dataclass(frozen=True, init=False)
+class Tensor(StructInfo):
+    """A tensor. `shape`: a tuple of dimensions (None: unknown), or None when the rank is unknown.
+
+    `dtype`: a dtype name, or None when unknown.
+    """
+
+    shape: tuple[Dim | None, ...] | None
+    dtype: DType | None
+
+    def __init__(
+        self,
+        shape: Sequence[DimLike] | None = None,
+        dtype: str | DType | None = "float32",
+        *,
+        ndim: int | None = None,
+    ) -> None:
+        if isinstance(shape, str | int):
+            raise ShapeError(f"a shape is a sequence of dimensions, got {shape!r}; write ({shape!r},)")
+        if shape is None and ndim is not None:
+            shape = (None,) * ndim
+        dims = None if shape is None else tuple(as_dim(d) for d in shape)
+        if ndim is not None and dims is not None and len(dims) != ndim:
+            raise ShapeError(
+                f"Tensor: ndim is {ndim}, but shape {shape_text(dims)} has {len(dims)} dimensions"
+            )
+        object.__setattr__(self, "shape", dims)
+        object.__setattr__(self, "dtype", None if dtype is None else dtypes.dtype(dtype))
+
+    @property
+    def ndim(self) -> int | None:
+        """Number of dimensions, or None when unknown."""
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def known_shape(self) -> tuple[Dim, ...] | None:
+        """The shape when every dimension is known (symbolically), else None."""
+        if self.shape is None or any(d is None for d in self.shape):
+            return None
+        return tuple(d for d in self.shape if d is not None)
+
+    def with_shape(self, shape: Sequence[DimLike] | None) -> Tensor:
+        return Tensor(shape, self.dtype)
+
+    def with_dtype(self, dtype: str | DType | None) -> Tensor:
+        return Tensor(self.shape, dtype)
+
+    def symbols(self) -> Iterator[str]:
+        for dim in self.shape or ():
+            if dim is not None:
+                yield from symbolic.symbols(dim)
+
+    def to_type(self) -> ir.Type:
+        element = AnyType.get() if self.dtype is None else self.dtype.element_type()
+        if self.shape is None:
+            return ir.UnrankedTensorType.get(element)
+        dynamic = ir.ShapedType.get_dynamic_size()
+        sizes = [d if isinstance(d, int) else dynamic for d in self.shape]
+        symbolic_dims = any(d is not None and not isinstance(d, int) for d in self.shape)
+        encoding = ShapeAttr.get(dims_attr(self.shape)) if symbolic_dims else None
+        return ir.RankedTensorType.get(sizes, element, encoding)
+
+    def storage_type(self) -> ir.Type:
+        """The tensor type from level T on: no encoding, signless integers. Needs rank and dtype."""
+        if self.shape is None or self.dtype is None:
+            raise DTypeError(f"{self} has no storage type: its rank or dtype is unknown")
+        dynamic = ir.ShapedType.get_dynamic_size()
+        sizes = [d if isinstance(d, int) else dynamic for d in self.shape]
+        return ir.RankedTensorType.get(sizes, self.dtype.storage_type())
+
+    def __str__(self) -> str:
+        dtype = "?" if self.dtype is None else f'"{self.dtype}"'
+        return f"Tensor({shape_text(self.shape)}, {dtype})"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, init=False)
+class Shape(StructInfo):
+    """A shape value. `values`: its dimensions (None: unknown), or None when even the rank is unknown."""
+
+    values: tuple[Dim | None, ...] | None
+
+    def __init__(self, values: Sequence[DimLike] | None = None, *, ndim: int | None = None) -> None:
+        if values is None and ndim is not None:
+            values = (None,) * ndim
+        object.__setattr__(self, "values", None if values is None else tuple(as_dim(v) for v in values))
+
+    @property
+    def ndim(self) -> int | None:
+        """Number of dimensions, or None when unknown."""
+        return None if self.values is None else len(self.values)
+
+    def symbols(self) -> Iterator[str]:
+        for dim in self.values or ():
+            if dim is not None:
+                yield from symbolic.symbols(dim)
+
+    def to_type(self) -> ir.Type:
+        return ShapeValueType.get(ir.UnitAttr.get() if self.values is None else dims_attr(self.values))
+
+    def __str__(self) -> str:
+        return "Shape()" if self.values is None else f"Shape({shape_text(self.values)})"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Prim(StructInfo):
+    """A symbolic integer as a value. `value`: its expression, or None when it is only known at run time."""
+
+    dtype: str = "int64"
+    value: DimLike = None
+
+    def __post_init__(self) -> None:
+        if self.dtype != "int64":
+            raise DTypeError(f"Prim: dtype {self.dtype!r} is not supported; symbolic integers are int64")
+        object.__setattr__(self, "value", as_dim(self.value))
+
+    def to_type(self) -> ir.Type:
+        return ir.IntegerType.get_signless(64)
+
+    def __str__(self) -> str:
+        return f'Prim("{self.dtype}")'
+
+
+@dataclass(frozen=True)
+class Tuple(StructInfo):
+    """A tuple of values."""
+
+    fields: tuple[StructInfo, ...] = field(default=())
+
+    def __init__(self, fields: Sequence[StructInfo] = ()) -> None:
+        object.__setattr__(self, "fields", tuple(fields))
+
+    def symbols(self) -> Iterator[str]:
+        for info in self.fields:
+            yield from info.symbols()
+
+    def to_type(self) -> ir.Type:
+        return ir.TupleType.get_tuple([info.to_type() for info in self.fields])
+
+    def __str__(self) -> str:
+        return f"Tuple([{', '.join(map(str, self.fields))}])"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Object(StructInfo):
+    """An opaque object."""
+
+    def to_type(self) -> ir.Type:
+        return ObjectType.get()
+
+    def __str__(self) -> str:
+        return "Object()"
+
+
+def struct_info(type_: ir.Type) -> StructInfo:
+    """What an MLIR type says of a value; raises `VerifyError` for a type that no Relax value has."""
+    if isinstance(type_, ir.RankedTensorType):
+        return _ranked_tensor(type_)
+    if isinstance(type_, ir.UnrankedTensorType):
+        return Tensor(None, _dtype(type_.element_type))
+    if isinstance(type_, ShapeValueType):
+        dims = type_.dims
+        return Shape(None) if dims == ir.UnitAttr.get(type_.context) else Shape(dims_from_attr(dims))
+    if isinstance(type_, ir.IntegerType) and type_.width == 64 and type_.is_signless:
+        return Prim("int64")
+    if isinstance(type_, ir.IndexType):
+        return Prim("int64")
+    if isinstance(type_, ir.TupleType):
+        return Tuple([struct_info(type_.get_type(i)) for i in range(type_.num_types)])
+    if isinstance(type_, ObjectType):
+        return Object()
+    raise VerifyError(f"type {type_} is not the type of a Relax value")
+
+
+def _dtype(element: ir.Type) -> DType | None:
+    return None if isinstance(element, AnyType) else dtypes.from_element_type(element)
+
+
+def _ranked_tensor(type_: ir.RankedTensorType) -> Tensor:
+    sizes = [None if type_.is_dynamic_dim(i) else type_.get_dim_size(i) for i in range(type_.rank)]
+    encoding = type_.encoding
+    if encoding is None:
+        return Tensor(sizes, _dtype(type_.element_type))
+    if not isinstance(encoding, ShapeAttr):
+        raise VerifyError(f"tensor type {type_} has a foreign encoding; Relax tensors carry #relax.shape")
+    try:
+        dims = dims_from_attr(encoding.dims)
+    except (ParseError, ShapeError) as error:
+        raise VerifyError(f"tensor type {type_}: {error}") from None
+    if len(dims) != type_.rank:
+        raise VerifyError(
+            f"tensor type {type_}: rank {type_.rank}, but its encoding has {len(dims)} dimensions"
+        )
+    for axis, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
+        static = dim if isinstance(dim, int) else None
+        if static != size:
+            raise VerifyError(
+                f"tensor type {type_}: dimension {axis} is {dim_text(size)} in the type, "
+                f"but {dim_text(dim)} in its encoding"
+            )
+    return Tensor(dims, _dtype(type_.element_type))
+
+
+def contains_unknown(info: StructInfo) -> bool:
+    """True if a rank, a dimension or a dtype anywhere in `info` is unknown."""
+    if isinstance(info, Tensor):
+        return info.known_shape is None or info.dtype is None
+    if isinstance(info, Shape):
+        return info.values is None or None in info.values
+    return isinstance(info, Tuple) and any(map(contains_unknown, info.fields))
+
+
+def substitute(info: StructInfo, mapping: dict[str, Any]) -> StructInfo:
+    """`info` with symbols replaced by dimensions."""
+
+    def dims(shape: tuple[Dim | None, ...] | None) -> list[DimLike] | None:
+        if shape is None:
+            return None
+        return [None if d is None else symbolic.substitute(d, mapping) for d in shape]
+
+    if isinstance(info, Tensor):
+        return Tensor(dims(info.shape), info.dtype)
+    if isinstance(info, Shape):
+        return Shape(dims(info.values))
+    if isinstance(info, Tuple):
+        return Tuple([substitute(f, mapping) for f in info.fields])
+    return info

@@ -1,0 +1,279 @@
+"""`Value`: a typed handle of an SSA value with Python's operators; `create`: the one way to build a Relax op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
+from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.mlir import ir
+from relax_mlir.symbolic import Dim
+
+Scalar = bool | int | float
+
+
+class Value:
+    """A value of the program under construction: an SSA value and what is known of it.
+
+    Operators (``x + y``, ``x @ y``, ``-x``, ``x > 0``, ``t[0]``) emit the ops of the same name; numbers become
+    constants of the other operand's dtype.
+    """
+
+    __array_ufunc__ = None  # NumPy arrays leave mixed operators to this class
+    __hash__ = object.__hash__
+
+    def __init__(self, ssa: ir.Value) -> None:
+        self._ssa: ir.Value | None = ssa
+        self._info: StructInfo | None = None
+
+    @property
+    def ssa(self) -> ir.Value:
+        """The SSA value of the bindings."""
+        if self._ssa is None:
+            raise ArgumentError(
+                f"{self!r} is not bound yet: use it inside the function that has it as a parameter"
+            )
+        return self._ssa
+
+    @property
+    def struct_info(self) -> StructInfo:
+        """What is known of the value."""
+        if self._info is None:
+            self._info = struct_info(self.ssa.type)
+        return self._info
+
+    @property
+    def tensor_info(self) -> Tensor:
+        """`struct_info` of a tensor; raises `ArgumentError` for another kind of value."""
+        info = self.struct_info
+        if not isinstance(info, Tensor):
+            raise ArgumentError(f"expected a tensor, got {info}")
+        return info
+
+    @property
+    def shape(self) -> tuple[Dim | None, ...]:
+        """Dimensions of a tensor or values of a shape; raises `ShapeError` when the rank is unknown."""
+        info = self.struct_info
+        dims = info.values if isinstance(info, Shape) else self.tensor_info.shape
+        if dims is None:
+            raise ShapeError(f"the rank of {info} is unknown; match_shape it first")
+        return dims
+
+    @property
+    def dtype(self) -> str | None:
+        """Name of a tensor's dtype, or None when unknown."""
+        dtype = self.tensor_info.dtype
+        return None if dtype is None else dtype.name
+
+    @property
+    def ndim(self) -> int | None:
+        """Rank of a tensor, or None when unknown."""
+        return self.tensor_info.ndim
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.struct_info}>"
+
+    def __bool__(self) -> bool:
+        raise ArgumentError("the truth of a Relax value is known at run time only; use op.if_then_else")
+
+    def __iter__(self) -> Any:  # noqa: ANN401 - a generator of Value
+        info = self.struct_info
+        if not isinstance(info, Tuple):
+            raise ArgumentError(f"cannot iterate over {info}; only tuples can be unpacked")
+        return (self[i] for i in range(len(info.fields)))
+
+    def __getitem__(self, index: int) -> Value:
+        return _builder("tuple_get_item")(self, index)
+
+    def __add__(self, other: ValueLike) -> Value:
+        return _builder("add")(self, other)
+
+    def __radd__(self, other: ValueLike) -> Value:
+        return _builder("add")(other, self)
+
+    def __sub__(self, other: ValueLike) -> Value:
+        return _builder("subtract")(self, other)
+
+    def __rsub__(self, other: ValueLike) -> Value:
+        return _builder("subtract")(other, self)
+
+    def __mul__(self, other: ValueLike) -> Value:
+        return _builder("multiply")(self, other)
+
+    def __rmul__(self, other: ValueLike) -> Value:
+        return _builder("multiply")(other, self)
+
+    def __truediv__(self, other: ValueLike) -> Value:
+        return _builder("divide")(self, other)
+
+    def __rtruediv__(self, other: ValueLike) -> Value:
+        return _builder("divide")(other, self)
+
+    def __floordiv__(self, other: ValueLike) -> Value:
+        return _builder("floor_divide")(self, other)
+
+    def __rfloordiv__(self, other: ValueLike) -> Value:
+        return _builder("floor_divide")(other, self)
+
+    def __mod__(self, other: ValueLike) -> Value:
+        return _builder("floor_mod")(self, other)
+
+    def __rmod__(self, other: ValueLike) -> Value:
+        return _builder("floor_mod")(other, self)
+
+    def __pow__(self, other: ValueLike) -> Value:
+        return _builder("power")(self, other)
+
+    def __rpow__(self, other: ValueLike) -> Value:
+        return _builder("power")(other, self)
+
+    def __matmul__(self, other: ValueLike) -> Value:
+        return _builder("matmul")(self, other)
+
+    def __rmatmul__(self, other: ValueLike) -> Value:
+        return _builder("matmul")(other, self)
+
+    def __neg__(self) -> Value:
+        return _builder("negative")(self)
+
+    def __abs__(self) -> Value:
+        return _builder("abs")(self)
+
+    def __invert__(self) -> Value:
+        return _builder("bitwise_not")(self)
+
+    def __and__(self, other: ValueLike) -> Value:
+        return _builder("bitwise_and")(self, other)
+
+    def __or__(self, other: ValueLike) -> Value:
+        return _builder("bitwise_or")(self, other)
+
+    def __xor__(self, other: ValueLike) -> Value:
+        return _builder("bitwise_xor")(self, other)
+
+    def __lt__(self, other: ValueLike) -> Value:
+        return _builder("less")(self, other)
+
+    def __le__(self, other: ValueLike) -> Value:
+        return _builder("less_equal")(self, other)
+
+    def __gt__(self, other: ValueLike) -> Value:
+        return _builder("greater")(self, other)
+
+    def __ge__(self, other: ValueLike) -> Value:
+        return _builder("greater_equal")(self, other)
+
+
+class Var(Value):
+    """A named parameter: made before its function, bound to an SSA value when the function is opened."""
+
+    def __init__(self, name: str, struct_info: StructInfo) -> None:
+        self.name = name
+        self._ssa = None
+        self._info = struct_info
+
+    def bind(self, ssa: ir.Value) -> None:
+        """Bind to the parameter of the function being built."""
+        self._ssa = ssa
+
+    def __repr__(self) -> str:
+        return f"<Var {self.name}: {self.struct_info}>"
+
+
+ValueLike = Value | Scalar | np.ndarray | np.generic
+
+
+def _builder(name: str) -> Callable[..., Value]:
+    from relax_mlir import op  # the operators close the circle between values and ops
+
+    found: Callable[..., Value] = getattr(op, name)
+    return found
+
+
+def require_insertion_point(what: str) -> ir.InsertionPoint:
+    """The current insertion point; raises `ArgumentError` when no function is being built."""
+    try:
+        return ir.InsertionPoint.current
+    except ValueError:
+        raise ArgumentError(
+            f"{what}: no function is being built; call it inside `with bb.function(...)`"
+        ) from None
+
+
+def as_value(value: ValueLike, like: StructInfo | None = None) -> Value:
+    """`value` as a Value: a number becomes a rank-0 constant of the dtype of `like`, an array a constant."""
+    if isinstance(value, Value):
+        return value
+    from relax_mlir.dialects.structure import constant
+
+    if isinstance(value, np.ndarray | np.generic):
+        return constant(np.asarray(value))
+    if not isinstance(value, bool | int | float):
+        raise ArgumentError(f"cannot make a Relax value of {value!r} ({type(value).__name__})")
+    if not isinstance(like, Tensor) or like.dtype is None:
+        raise DTypeError(f"the dtype of the constant {value!r} is unclear; write op.const({value!r}, dtype)")
+    return constant(_checked_scalar(value, like))
+
+
+def _checked_scalar(value: Scalar, like: Tensor) -> np.ndarray:
+    assert like.dtype is not None
+    if like.dtype.is_integer and (isinstance(value, float) and not value.is_integer()):
+        raise DTypeError(f"the constant {value!r} does not fit dtype {like.dtype}; astype the tensor first")
+    if like.dtype.is_integer:
+        bounds = np.iinfo(like.dtype.numpy)
+        if not bounds.min <= value <= bounds.max:
+            raise DTypeError(f"the constant {value!r} is out of the range of dtype {like.dtype}")
+    return np.asarray(value, dtype=like.dtype.numpy)
+
+
+def as_values(*values: ValueLike) -> list[Value]:
+    """Operands of an op with one dtype: numbers take the dtype of the first tensor among `values`."""
+    like = next((v.struct_info for v in values if isinstance(v, Value)), None)
+    if like is None:
+        array = next((v for v in values if isinstance(v, np.ndarray | np.generic)), None)
+        like = None if array is None else Tensor(array.shape, array.dtype)  # type: ignore[arg-type]  # np.dtype is one
+    return [as_value(v, like) for v in values]
+
+
+def create(
+    cls: type[RelaxOp],
+    operands: Sequence[Value],
+    attributes: Mapping[str, ir.Attribute] | None = None,
+    results: Sequence[StructInfo] | None = None,
+) -> list[Value]:
+    """Build an op at the current insertion point; its results are deduced by the op's shape rule if not given.
+
+    Raises what the shape rule raises, before anything is built.
+    """
+    op_name = cls.OPERATION_NAME
+    require_insertion_point(op_name.removeprefix("relax."))
+    attributes = dict(attributes or {})
+    args = OpArgs(
+        op_name.removeprefix("relax."),
+        cls.operand_names(),
+        tuple(v.struct_info for v in operands),
+        attributes,
+    )
+    if results is None:
+        results = as_sequence(cls.infer(args))
+    else:
+        cls.check(args, results)
+    op = ir.Operation.create(
+        op_name,
+        results=[info.to_type() for info in results],
+        operands=[v.ssa for v in operands],
+        attributes=attributes,
+        loc=user_location(),
+    )
+    return [Value(result) for result in op.results]
+
+
+def create_one(
+    cls: type[RelaxOp], operands: Sequence[Value], attributes: Mapping[str, ir.Attribute] | None = None
+) -> Value:
+    """`create` of an op with one result."""
+    return create(cls, operands, attributes)[0]

@@ -1,0 +1,59 @@
+"""Pass `linalg-to-loops`: linalg operations on memrefs become loops over vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from relax_mlir.lowering.kernels.loops import emit_nest
+from relax_mlir.lowering.kernels.nest import nest_of
+from relax_mlir.mlir import PassManager, ir, linalg
+from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
+
+Operation: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class LinalgToLoops(ModulePass):
+    """Lower linalg operations and `memref.copy` on memrefs to scf loops with vector operations.
+
+    Handles every `linalg.generic` whose index maps choose loops (or the constant 0) and whose body has no
+    regions; see `relax_mlir.lowering.kernels.loops` for what is vectorised. Sums and products of floats over
+    the last axis are reassociated. What is left is lowered by upstream's `convert-linalg-to-loops`.
+    """
+
+    name: ClassVar[str] = "linalg-to-loops"
+    target: str = "cpu"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        target = Target.parse(self.target)
+        for copy in _find(module, "memref.copy"):
+            with ir.InsertionPoint(copy), copy.location:
+                linalg.copy(copy.operands[0], outs=[copy.operands[1]])
+            copy.erase()
+        _upstream(module, "func.func(linalg-generalize-named-ops)")
+        for operation in _find(module, "linalg.generic"):
+            with ir.InsertionPoint(operation), operation.location:
+                nest = nest_of(operation)
+                done = nest is not None and emit_nest(nest, target)
+            if done:
+                operation.erase()
+        _upstream(module, "func.func(convert-linalg-to-loops)")
+
+
+def _find(module: Operation, name: str) -> list[Operation]:
+    found: list[Operation] = []
+
+    def visit(operation: Operation) -> Operation:
+        if operation.name == name:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _upstream(module: Operation, pipeline: str) -> None:
+    PassManager.parse(f"builtin.module({pipeline})", module.context).run(module.operation)

@@ -1,0 +1,140 @@
+"""Pass `select-kernels`: prim funcs with a known meaning get a generated kernel as their body.
+
+A prim func that carries ``relax.kernel = "NAME"`` (and ``relax.kernel_attrs``, a dictionary) means what NAME
+says; its linalg body is the reference. `KERNELS` knows a generator for some names. A generator looks at the
+argument types and the attributes and either accepts the request or declines, and then the body stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from relax_mlir.lowering.kernels import rows
+from relax_mlir.lowering.kernels.emit import Value
+from relax_mlir.mlir import func, ir
+from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
+
+Operation: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """A prim func on memrefs that wants a kernel: its arguments (inputs, then outputs) and what it means."""
+
+    target: Target
+    arguments: Sequence[Value]
+    attributes: dict[str, Any]
+
+    def axes(self) -> tuple[int, ...]:
+        """The axes, from the attribute ``axes`` or else ``axis``; non-negative, in order."""
+        axes = self.attributes.get("axes", self.attributes.get("axis"))
+        if axes is None:
+            return ()
+        if isinstance(axes, ir.IntegerAttr):
+            return (axes.value,)
+        return tuple(int(getattr(axis, "value", axis)) for axis in axes)
+
+    def epsilon(self) -> float:
+        """The attribute ``eps``."""
+        return float(self.attributes["eps"].value)
+
+
+Emitter: TypeAlias = Callable[[], None]
+Generator: TypeAlias = "Callable[[Request], Emitter | None]"
+"""Emits the kernel's body at the current insertion point when called; None: declined."""
+
+
+def is_plain(type_: Any) -> bool:  # noqa: ANN401 - the bindings have no type stubs
+    """Whether a type is a memref of f32 or f64 that is contiguous from its first element."""
+    return (
+        isinstance(type_, ir.MemRefType)
+        and isinstance(type_.element_type, (ir.F32Type, ir.F64Type))
+        and type_.affine_map == ir.AffineMap.get_identity(type_.rank)
+    )
+
+
+def _inner_axes(request: Request, inputs: int) -> int:
+    """How many of the last axes form a row; 0 if the kernels over rows do not take the request."""
+    if len(request.arguments) != inputs + 1 or not all(is_plain(a.type) for a in request.arguments):
+        return 0
+    x, *weights, out = (ir.MemRefType(argument.type) for argument in request.arguments)
+    axes = request.axes()
+    same = len({argument.element_type for argument in (x, *weights, out)}) == 1 and x.rank == out.rank
+    last = axes == tuple(range(x.rank - len(axes), x.rank))
+    return len(axes) if same and last and all(w.rank == len(axes) for w in weights) else 0
+
+
+def _softmax(request: Request) -> Emitter | None:
+    if _inner_axes(request, 1) != 1:
+        return None
+    return lambda: rows.softmax(request.target, *request.arguments)
+
+
+def _log_softmax(request: Request) -> Emitter | None:
+    if _inner_axes(request, 1) != 1:
+        return None
+    return lambda: rows.log_softmax(request.target, *request.arguments)
+
+
+def _layer_norm(request: Request) -> Emitter | None:
+    inner = _inner_axes(request, 3)
+    if inner == 0:
+        return None
+    return lambda: rows.layer_norm(request.target, *request.arguments, epsilon=request.epsilon(), inner=inner)
+
+
+def _rms_norm(request: Request) -> Emitter | None:
+    inner = _inner_axes(request, 2)
+    if inner == 0:
+        return None
+    return lambda: rows.rms_norm(request.target, *request.arguments, epsilon=request.epsilon(), inner=inner)
+
+
+KERNELS: dict[str, Generator] = {
+    "layer_norm": _layer_norm,
+    "log_softmax": _log_softmax,
+    "rms_norm": _rms_norm,
+    "softmax": _softmax,
+}
+
+
+@dataclass(frozen=True)
+class SelectKernels(ModulePass):
+    """Replace the bodies of prim funcs on memrefs that carry `relax.kernel` by generated kernels.
+
+    `target` describes the machine that the kernels are for (``cpu``: this one). Functions whose types, axes
+    or layouts the generator does not take keep their bodies.
+    """
+
+    name: ClassVar[str] = "select-kernels"
+    target: str = "cpu"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the marked functions of the module in place."""
+        target = Target.parse(self.target)
+        for function in list(module.body.operations):
+            if isinstance(function, func.FuncOp) and "relax.kernel" in function.attributes:
+                with function.operation.location:
+                    _replace_body(function, target)
+
+
+def _replace_body(function: Operation, target: Target) -> None:
+    generator = KERNELS.get(function.attributes["relax.kernel"].value)
+    if generator is None or function.is_external or function.type.results:
+        return
+    given = function.attributes.get("relax.kernel_attrs", ())
+    attributes = {named.name: named.attr for named in given}
+    emit_body = generator(Request(target, list(function.arguments), attributes))
+    if emit_body is None:
+        return
+    for block in reversed(list(function.body.blocks)):
+        for operation in reversed(list(block.operations)):
+            operation.operation.erase()
+    for block in list(function.body.blocks)[1:]:
+        block.erase()
+    with ir.InsertionPoint(function.entry_block):
+        emit_body()
+        func.ReturnOp([])

@@ -1,0 +1,449 @@
+"""A small layer over the builders of the bindings, in which kernel generators are written.
+
+All functions emit at the current insertion point and location. Where an index is expected, a Python ``int``
+will do: arithmetic on two of them is done in Python, so sizes that are known give no IR. Nothing here knows
+a kernel or a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from relax_mlir.mlir import arith, func, ir, memref, scf, vector
+
+Value: TypeAlias = Any
+"""An SSA value (``ir.Value``; the bindings have no type stubs)."""
+
+Type: TypeAlias = Any
+Block: TypeAlias = Any
+Index: TypeAlias = Any
+"""A value of type ``index``, or a Python ``int``."""
+
+DYNAMIC: int = ir.ShapedType.get_dynamic_size()
+DYNAMIC_STRIDE: int = ir.ShapedType.get_dynamic_stride_or_offset()
+
+
+# Types
+
+
+def vector_type(lanes: int, element: Type) -> Type:
+    """``vector<lanes x element>``."""
+    return ir.VectorType.get([lanes], element)
+
+
+def strided_memref(element: Type, rank: int, unit_inner: bool = False) -> Type:
+    """A memref of dynamic shape, strides and offset; `unit_inner` fixes the last stride to 1."""
+    strides = [DYNAMIC_STRIDE] * rank
+    if unit_inner:
+        strides[-1] = 1
+    layout = ir.StridedLayoutAttr.get(DYNAMIC_STRIDE, strides)
+    return ir.MemRefType.get([DYNAMIC] * rank, element, layout=layout)
+
+
+def flat_memref(element: Type) -> Type:
+    """``memref<? x element>``: contiguous scratch memory."""
+    return ir.MemRefType.get([DYNAMIC], element)
+
+
+def is_vector(type_: Type) -> bool:
+    """Whether the type is a vector type."""
+    return isinstance(type_, ir.VectorType)
+
+
+def element_of(type_: Type) -> Type:
+    """The element type of a vector or memref type; a scalar type itself."""
+    return type_.element_type if isinstance(type_, ir.ShapedType) else type_
+
+
+# Constants
+
+
+def index(value: Index) -> Value:
+    """An ``index`` value: a constant for an ``int``, a value as it is."""
+    return arith.constant(ir.IndexType.get(), value) if isinstance(value, int) else value
+
+
+def constant(type_: Type, value: float) -> Value:
+    """A scalar, or a vector with that value in each lane."""
+    element = element_of(type_)
+    is_float = isinstance(element, ir.FloatType)
+    attribute = (
+        ir.FloatAttr.get(element, float(value)) if is_float else ir.IntegerAttr.get(element, int(value))
+    )
+    if is_vector(type_):
+        attribute = ir.DenseElementsAttr.get_splat(type_, attribute)
+    return arith.ConstantOp(type_, attribute).result
+
+
+def flag(value: bool) -> Value:
+    """An ``i1`` constant."""
+    return constant(ir.IntegerType.get_signless(1), int(value))
+
+
+# Index arithmetic (values are sizes and offsets: never negative, never overflowing)
+
+
+def add(a: Index, b: Index) -> Index:
+    """a + b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    if isinstance(a, int) and a == 0:
+        return b
+    if isinstance(b, int) and b == 0:
+        return a
+    return arith.addi(index(a), index(b))
+
+
+def sub(a: Index, b: Index) -> Index:
+    """a - b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    if isinstance(b, int) and b == 0:
+        return a
+    return arith.subi(index(a), index(b))
+
+
+def mul(a: Index, b: Index) -> Index:
+    """a * b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    if isinstance(a, int) and a == 1:
+        return b
+    if isinstance(b, int) and b == 1:
+        return a
+    return arith.muli(index(a), index(b))
+
+
+def div(a: Index, b: Index) -> Index:
+    """a // b."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return a if isinstance(b, int) and b == 1 else arith.divui(index(a), index(b))
+
+
+def ceildiv(a: Index, b: Index) -> Index:
+    """a / b, rounded up."""
+    return div(add(a, sub(b, 1)), b)
+
+
+def round_up(a: Index, multiple: Index) -> Index:
+    """The smallest multiple that is not below a."""
+    return mul(ceildiv(a, multiple), multiple)
+
+
+def round_down(a: Index, multiple: Index) -> Index:
+    """The largest multiple that is not above a."""
+    return mul(div(a, multiple), multiple)
+
+
+def minimum(a: Index, b: Index) -> Index:
+    """The smaller index."""
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else arith.minui(index(a), index(b))
+
+
+def maximum(a: Index, b: Index) -> Index:
+    """The larger index."""
+    return max(a, b) if isinstance(a, int) and isinstance(b, int) else arith.maxui(index(a), index(b))
+
+
+_PREDICATES = {
+    "eq": arith.CmpIPredicate.eq,
+    "ne": arith.CmpIPredicate.ne,
+    "lt": arith.CmpIPredicate.ult,
+    "le": arith.CmpIPredicate.ule,
+    "gt": arith.CmpIPredicate.ugt,
+    "ge": arith.CmpIPredicate.uge,
+}
+
+
+def compare(relation: str, a: Index, b: Index) -> Value:
+    """An ``i1``: whether `a` relation `b`; relation is eq, ne, lt, le, gt or ge (unsigned)."""
+    return arith.cmpi(_PREDICATES[relation], index(a), index(b))
+
+
+def all_of(*conditions: Value) -> Value:
+    """The conjunction of ``i1`` values."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = arith.andi(result, condition)
+    return result
+
+
+def any_of(*conditions: Value) -> Value:
+    """The disjunction of ``i1`` values."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = arith.ori(result, condition)
+    return result
+
+
+def negate(condition: Value) -> Value:
+    """Whether an ``i1`` is false."""
+    return arith.xori(condition, flag(True))
+
+
+# Control flow
+
+
+@contextmanager
+def loop(lower: Index, upper: Index, step: Index = 1) -> Iterator[Value]:
+    """``for i in range(lower, upper, step)``; gives i."""
+    op = scf.ForOp(index(lower), index(upper), index(step))
+    with ir.InsertionPoint(op.body):
+        yield op.induction_variable
+        scf.yield_([])
+
+
+@dataclass
+class Carried:
+    """A loop that carries values: its induction variable, the values on entry, and the final `results`."""
+
+    index: Value
+    values: list[Value]
+    results: list[Value]
+
+    def give(self, values: Sequence[Value]) -> None:
+        """Set the values of the next iteration (once, last in the body)."""
+        scf.yield_(list(values))
+
+
+@contextmanager
+def carrying_loop(lower: Index, upper: Index, step: Index, initial: Sequence[Value]) -> Iterator[Carried]:
+    """A loop whose body must end in ``.give(values)``; after it, ``.results`` are the last ones given."""
+    op = scf.ForOp(index(lower), index(upper), index(step), list(initial))
+    with ir.InsertionPoint(op.body):
+        yield Carried(op.induction_variable, list(op.inner_iter_args), list(op.results))
+
+
+@contextmanager
+def when(condition: Value) -> Iterator[None]:
+    """``if condition:`` without a result."""
+    op = scf.IfOp(condition)
+    with ir.InsertionPoint(op.then_block):
+        yield
+        scf.yield_([])
+
+
+def branch(condition: Value, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+    """``if condition: then() else: otherwise()``, without results."""
+    op = scf.IfOp(condition, has_else=True)
+    for block, emit in ((op.then_block, then), (op.else_block, otherwise)):
+        with ir.InsertionPoint(block):
+            emit()
+            scf.yield_([])
+
+
+def choose(
+    condition: Value,
+    types: Sequence[Type],
+    then: Callable[[], Sequence[Value]],
+    otherwise: Callable[[], Sequence[Value]],
+) -> list[Value]:
+    """``then() if condition else otherwise()``, for values of these types; only one side runs."""
+    op = scf.IfOp(condition, list(types), has_else=True)
+    for block, emit in ((op.then_block, then), (op.else_block, otherwise)):
+        with ir.InsertionPoint(block):
+            scf.yield_(list(emit()))
+    return list(op.results)
+
+
+def switch(value: Value, cases: Sequence[int], emit: Callable[[int], None]) -> None:
+    """``emit(case)`` for the case that equals the value; nothing for other values."""
+    op = scf.IndexSwitchOp([], value, list(cases))
+    for block, case in zip((op.default_block, *op.case_blocks), (None, *cases), strict=True):
+        with ir.InsertionPoint(block):
+            if case is not None:
+                emit(case)
+            scf.yield_([])
+
+
+@contextmanager
+def function(block: Block, name: str, types: Sequence[Type]) -> Iterator[list[Value]]:
+    """A private function without results at the end of `block` (a module's body); gives its arguments."""
+    with ir.InsertionPoint(block):
+        op = func.FuncOp(name, (list(types), []), visibility="private")
+        op.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+        with ir.InsertionPoint(op.add_entry_block()):
+            yield list(op.arguments)
+            func.return_([])
+
+
+def call(name: str, arguments: Sequence[Value]) -> None:
+    """Call a function without results."""
+    func.call([], name, [index(a) for a in arguments])
+
+
+# Memory
+
+
+def dim(buffer: Value, axis: int) -> Index:
+    """The size of a buffer along an axis; an ``int`` where the type says it."""
+    type_ = ir.MemRefType(buffer.type)
+    return memref.dim(buffer, index(axis)) if type_.is_dynamic_dim(axis) else int(type_.shape[axis])
+
+
+@dataclass(frozen=True)
+class Strided:
+    """A memref taken apart: base (rank 0), offset, sizes and strides."""
+
+    base: Value
+    offset: Value
+    sizes: tuple[Value, ...]
+    strides: tuple[Value, ...]
+
+
+def metadata(buffer: Value) -> Strided:
+    """Take a memref apart."""
+    rank = ir.MemRefType(buffer.type).rank
+    results = list(memref.ExtractStridedMetadataOp(buffer).results)
+    return Strided(results[0], results[1], tuple(results[2 : 2 + rank]), tuple(results[2 + rank :]))
+
+
+def view(
+    source: Strided,
+    sizes: Sequence[Index],
+    strides: Sequence[Index],
+    offset: Index = 0,
+    unit_inner: bool = False,
+) -> Value:
+    """A memref over the same memory: `offset` elements further, of dynamic type (see `strided_memref`).
+
+    With `unit_inner` the last stride is taken to be 1, whatever is given.
+    """
+    type_ = strided_memref(ir.MemRefType(source.base.type).element_type, len(sizes), unit_inner)
+    dynamic_strides = strides[:-1] if unit_inner else strides
+    rank = len(sizes)
+    return memref.reinterpret_cast(
+        type_,
+        source.base,
+        [index(add(source.offset, offset))],
+        [index(s) for s in sizes],
+        [index(s) for s in dynamic_strides],
+        [DYNAMIC_STRIDE],
+        [DYNAMIC] * rank,
+        [DYNAMIC_STRIDE] * len(dynamic_strides) + [1] * (rank - len(dynamic_strides)),
+    )
+
+
+def load(buffer: Value, *position: Index) -> Value:
+    """One element."""
+    return memref.load(buffer, [index(p) for p in position])
+
+
+def load_if(condition: Value, buffer: Value, *position: Index) -> Value:
+    """One element, or 0 without touching the memory."""
+    type_ = element_of(buffer.type)
+    return choose(condition, [type_], lambda: [load(buffer, *position)], lambda: [constant(type_, 0)])[0]
+
+
+def store(value: Value, buffer: Value, *position: Index) -> None:
+    """Write one element."""
+    memref.store(value, buffer, [index(p) for p in position])
+
+
+@contextmanager
+def scratch(element: Type, size: Index, alignment: int = 64) -> Iterator[Value]:
+    """Heap memory of `size` elements (``memref<?xelement>``) for the time of the block."""
+    buffer = memref.alloc(flat_memref(element), [index(size)], [], alignment=alignment)
+    yield buffer
+    memref.dealloc(buffer)
+
+
+# Vectors
+
+
+def mask(count: Index, lanes: int) -> Value:
+    """A mask of the first `count` lanes (all of them if count is larger)."""
+    return vector.create_mask(vector_type(lanes, ir.IntegerType.get_signless(1)), [index(count)])
+
+
+def vector_load(lanes: int, buffer: Value, *position: Index, where: Value | None = None) -> Value:
+    """`lanes` consecutive elements from a position; lanes outside the mask `where` are 0 and not touched."""
+    type_ = vector_type(lanes, element_of(buffer.type))
+    place = [index(p) for p in position]
+    if where is None:
+        return vector.load(type_, buffer, place)
+    return vector.maskedload(type_, buffer, place, where, constant(type_, 0))
+
+
+def vector_store(value: Value, buffer: Value, *position: Index, where: Value | None = None) -> None:
+    """Write consecutive elements from a position; those outside the mask `where` are not touched."""
+    place = [index(p) for p in position]
+    if where is None:
+        vector.store(value, buffer, place)
+    else:
+        vector.maskedstore(buffer, place, where, value)
+
+
+def splat(value: Value, lanes: int) -> Value:
+    """A vector with this scalar in each lane."""
+    return vector.broadcast(vector_type(lanes, value.type), value)
+
+
+def fma(a: Value, b: Value, c: Value) -> Value:
+    """a * b + c on float vectors, rounded once."""
+    return vector.fma(a, b, c)
+
+
+def reduce(kind: str, value: Value, initial: Value | None = None, fastmath: str | None = None) -> Value:
+    """Reduce a vector to a scalar; kind as in ``vector.reduction``: add, mul, maximumf, minimumf, ..."""
+    attribute = ir.Attribute.parse(f"#vector.kind<{kind}>")
+    flags = None if fastmath is None else ir.Attribute.parse(f"#arith.fastmath<{fastmath}>")
+    return vector.reduction(element_of(value.type), attribute, value, acc=initial, fastmath=flags)
+
+
+def lane(value: Value, position: int) -> Value:
+    """One lane of a vector."""
+    return vector.extract(value, [], [position])
+
+
+def transpose(rows: Sequence[Value]) -> list[Value]:
+    """Transpose a square of vectors (as many as lanes, a power of two) by log2(lanes) rounds of shuffles."""
+    lanes = len(rows)
+    current = list(rows)
+    half = lanes // 2
+    while half:
+        # Swap the off-diagonal blocks of size `half` inside each square block of size 2 * half.
+        low = [i if i & half == 0 else lanes + i - half for i in range(lanes)]
+        high = [i + half if i & half == 0 else lanes + i for i in range(lanes)]
+        for i in range(lanes):
+            if i & half == 0:
+                a, b = current[i], current[i + half]
+                current[i], current[i + half] = vector.shuffle(a, b, low), vector.shuffle(a, b, high)
+        half //= 2
+    return current
+
+
+def widen(value: Value, element: Type) -> Value:
+    """A float scalar or vector in a float type that is as wide or wider."""
+    return (
+        value if element_of(value.type) == element else arith.extf(_with_element(value.type, element), value)
+    )
+
+
+def narrow(value: Value, element: Type) -> Value:
+    """A float scalar or vector rounded (to nearest, ties to even) to a float type as wide or narrower.
+
+    To bf16 by integer arithmetic, since LLVM makes calls of a run-time library of it on CPUs without BF16.
+    """
+    type_ = value.type
+    if element_of(type_) == element:
+        return value
+    if not isinstance(element, ir.BF16Type) or not isinstance(element_of(type_), ir.F32Type):
+        return arith.truncf(_with_element(type_, element), value)
+    wide = _with_element(type_, ir.IntegerType.get_signless(32))
+    half = ir.IntegerType.get_signless(16)
+    bits = arith.bitcast(wide, value)
+    odd = arith.andi(arith.shrui(bits, constant(wide, 16)), constant(wide, 1))
+    rounded = arith.addi(arith.addi(bits, constant(wide, 0x7FFF)), odd)
+    quiet = arith.ori(bits, constant(wide, 0x400000))
+    is_nan = arith.cmpf(arith.CmpFPredicate.UNO, value, value)
+    chosen = arith.shrui(arith.select(is_nan, quiet, rounded), constant(wide, 16))
+    return arith.bitcast(_with_element(type_, element), arith.trunci(_with_element(type_, half), chosen))
+
+
+def _with_element(type_: Type, element: Type) -> Type:
+    return vector_type(type_.shape[0], element) if is_vector(type_) else element

@@ -1,0 +1,309 @@
+"""Generator of matrix products: C = A B or C += A B, every size dynamic, operands with any strides.
+
+The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
+matrix unpacked (`gemv`), all others go the way of Goto and van de Geijn: blocks of A and B are packed
+(`gemm_pack`) and multiplied by a register tile (`gemm_micro`), whose size follows from the target
+(`gemm_tiling`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.gemm_micro import emit_tile
+from relax_mlir.lowering.kernels.gemm_pack import emit_pack_a, emit_pack_b
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
+from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
+from relax_mlir.mlir import ir
+from relax_mlir.target import Target
+
+FLOATS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
+"""Element types that matrix products are generated for, and their bits."""
+
+
+@dataclass(frozen=True)
+class GemmKernel:
+    """Which product: element types of the operands (equal) and of the result, by their MLIR names."""
+
+    operand: str
+    result: str
+
+    @property
+    def accumulator(self) -> str:
+        """Type in which products are summed: f64 for f64, else f32."""
+        return "f64" if self.operand == "f64" else "f32"
+
+    @property
+    def supported(self) -> bool:
+        """Whether there is a generator for it."""
+        return self.operand in FLOATS and self.result in (self.accumulator, self.operand)
+
+    @property
+    def name(self) -> str:
+        """Name of the generated function."""
+        suffix = "" if self.operand == self.result else f".{self.result}"
+        return f"relax.gemm.{self.operand}{suffix}"
+
+
+def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """Emit the functions of a product at the end of a module's body; gives the name of the entry.
+
+    Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, B: the same, C: memref<?x?xU, strided<[?, 1],
+    offset: ?>>, accumulate: i1)``, with A of M x K, B of K x N, C of M x N; M, N and K may be 0.
+    C must not overlap A or B. Functions that exist already are not emitted again.
+    """
+    if kernel.result != kernel.accumulator:
+        return _emit_rounding(block, kernel, target)
+    if _exists(block, kernel.name):
+        return kernel.name
+    source, element = _type(kernel.operand), _type(kernel.accumulator)
+    parts = _Parts(kernel.name)
+    sizes = tiling(target, FLOATS[kernel.accumulator])
+    thin = kernel.operand == kernel.accumulator
+    _emit_entry(block, parts, sizes, source, element, thin)
+    if thin:
+        _emit_thin(block, parts, sizes.lanes, element)
+        emit_by_dots(block, parts.dots, sizes, element)
+        for rows in range(1, MAX_ROWS + 1):
+            emit_by_rows(block, parts.rows(rows), sizes, element, rows)
+    _emit_packed(block, parts, sizes, source, element)
+    _emit_block(block, parts, sizes, element)
+    emit_pack_a(block, parts.pack_a, sizes, source, element)
+    emit_pack_b(block, parts.pack_b, sizes, source, element)
+    for rows in range(1, sizes.rows + 1):
+        emit_tile(block, parts.tile(rows), sizes, element, rows)
+    return kernel.name
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Names of the functions of one product."""
+
+    entry: str
+
+    @property
+    def thin(self) -> str:
+        return f"{self.entry}.thin"
+
+    @property
+    def dots(self) -> str:
+        return f"{self.entry}.dots"
+
+    @property
+    def packed(self) -> str:
+        return f"{self.entry}.packed"
+
+    @property
+    def block(self) -> str:
+        return f"{self.entry}.block"
+
+    @property
+    def pack_a(self) -> str:
+        return f"{self.entry}.pack_a"
+
+    @property
+    def pack_b(self) -> str:
+        return f"{self.entry}.pack_b"
+
+    def rows(self, rows: int) -> str:
+        return f"{self.entry}.rows_{rows}"
+
+    def tile(self, rows: int) -> str:
+        return f"{self.entry}.tile_{rows}"
+
+
+def _type(name: str) -> e.Type:
+    return ir.Type.parse(name)
+
+
+def _exists(block: e.Block, name: str) -> bool:
+    return any(
+        "sym_name" in op.attributes and op.attributes["sym_name"].value == name for op in block.operations
+    )
+
+
+def _signature(source: e.Type, element: e.Type) -> list[e.Type]:
+    operand = e.strided_memref(source, 2)
+    return [operand, operand, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
+
+
+def _transposed(parts: e.Strided) -> e.Value:
+    """The transpose of a matrix, over the same memory."""
+    return e.view(parts, parts.sizes[::-1], parts.strides[::-1])
+
+
+def _emit_entry(
+    block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, element: e.Type, thin: bool
+) -> None:
+    """The entry: empty sums, then the way that fits the sizes."""
+    with e.function(block, parts.entry, _signature(source, element)) as (a, b, c, accumulate):
+        a_parts, b_parts, c_parts = e.metadata(a), e.metadata(b), e.metadata(c)
+        (rows, columns), depth = c_parts.sizes, a_parts.sizes[1]
+
+        def empty_sum() -> None:
+            with e.when(e.negate(accumulate)):
+                clear_rows(sizes.lanes, c, rows, columns)
+
+        def one_column() -> None:
+            line = e.view(c_parts, (1, rows), (rows, 1), unit_inner=True)
+            e.call(parts.thin, [_transposed(b_parts), _transposed(a_parts), line, accumulate])
+
+        def general() -> None:
+            if not thin:
+                e.call(parts.packed, [a, b, c, accumulate])
+                return
+            e.branch(
+                e.compare("le", rows, MAX_ROWS),
+                lambda: e.call(parts.thin, [a, b, c, accumulate]),
+                lambda: e.call(parts.packed, [a, b, c, accumulate]),
+            )
+
+        def product() -> None:
+            if not thin:
+                general()
+                return
+            # A column with its elements next to each other is the row of the transposed product.
+            column = e.all_of(e.compare("eq", columns, 1), e.compare("eq", c_parts.strides[0], 1))
+            e.branch(column, one_column, general)
+
+        e.branch(e.compare("eq", depth, 0), empty_sum, product)
+
+
+def _emit_thin(block: e.Block, parts: _Parts, lanes: int, element: e.Type) -> None:
+    """Up to `MAX_ROWS` rows: unpacked if the strides allow it."""
+    with e.function(block, parts.thin, _signature(element, element)) as (a, b, c, accumulate):
+        a_parts, b_parts = e.metadata(a), e.metadata(b)
+
+        def by_rows() -> None:
+            lines = e.view(b_parts, b_parts.sizes, b_parts.strides, unit_inner=True)
+            arguments = [a, lines, c, accumulate]
+            e.switch(e.dim(c, 0), range(1, MAX_ROWS + 1), lambda n: e.call(parts.rows(n), arguments))
+
+        def by_dots() -> None:
+            left = e.view(a_parts, a_parts.sizes, a_parts.strides, unit_inner=True)
+            right = e.view(b_parts, b_parts.sizes[::-1], b_parts.strides[::-1], unit_inner=True)
+            e.call(parts.dots, [left, right, c, accumulate])
+
+        def by_packing() -> None:
+            e.call(parts.packed, [a, b, c, accumulate])
+
+        row_like = e.compare("eq", b_parts.strides[1], 1)
+        dot_like = e.all_of(e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1))
+        # Both hold for few columns only (a column, or a vector's matrix): then long sums are what counts.
+        few = e.compare("lt", e.dim(c, 1), lanes)
+        use_dots = e.all_of(dot_like, e.any_of(few, e.negate(row_like)))
+        e.branch(use_dots, by_dots, lambda: e.branch(row_like, by_rows, by_packing))
+
+
+def _even(total: e.Index, limit: int, multiple: int) -> e.Index:
+    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
+    return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
+
+
+def _emit_packed(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
+    """The loops over blocks: depth, rows (A is packed), columns (B is packed)."""
+    with e.function(block, parts.packed, _signature(source, element)) as (a, b, c, accumulate):
+        rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
+        any_rows = e.maximum(rows, 1)
+        row_step = _even(any_rows, sizes.block_rows, sizes.rows)
+        depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        b_at = e.mul(e.minimum(any_rows, row_step), sizes.depth)
+        b_columns = e.minimum(e.round_up(columns, sizes.columns), sizes.block_columns)
+        elements = e.add(b_at, e.mul(b_columns, sizes.depth))
+        with e.scratch(element, elements) as packed, e.loop(0, depth, depth_step) as k:
+            deep = e.minimum(e.sub(depth, k), depth_step)
+            add = e.any_of(accumulate, e.compare("ne", k, 0))
+            with e.loop(0, rows, row_step) as i:
+                high = e.minimum(e.sub(rows, i), row_step)
+                e.call(parts.pack_a, [a, i, high, k, deep, packed])
+                with e.loop(0, columns, sizes.block_columns) as j:
+                    wide = e.minimum(e.sub(columns, j), sizes.block_columns)
+                    e.call(parts.pack_b, [b, k, deep, j, wide, packed, b_at])
+                    e.call(parts.block, [packed, b_at, deep, high, wide, c, i, j, add])
+
+
+def _emit_block(block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type) -> None:
+    """A packed block of A times packed panels of B, by register tiles.
+
+    Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
+    block's first row and column in C, whether to add to C.
+    """
+    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
+    matrix = e.strided_memref(element, 2, unit_inner=True)
+    arguments = [e.flat_memref(element), size, size, size, size, matrix, size, size, flag]
+    with e.function(block, parts.block, arguments) as (
+        packed,
+        b_at,
+        depth,
+        rows,
+        columns,
+        c,
+        row,
+        column,
+        add,
+    ):
+        full = e.round_down(rows, sizes.rows)
+        with e.loop(0, columns, sizes.columns) as j:
+            panel = e.add(b_at, e.mul(j, sizes.depth))
+            left = e.sub(columns, j)
+
+            def tile(
+                i: e.Value, count: int, j: e.Value = j, panel: e.Value = panel, left: e.Value = left
+            ) -> None:
+                a_at = e.mul(i, sizes.depth)
+                place = [e.add(row, i), e.add(column, j), left, add]
+                e.call(parts.tile(count), [packed, a_at, packed, panel, depth, c, *place])
+
+            with e.loop(0, full, sizes.rows) as i:
+                tile(i, sizes.rows)
+            e.switch(e.sub(rows, full), range(1, sizes.rows), lambda count: tile(full, count))
+
+
+def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """A product with a result narrower than the sums: by tiles of sums, each rounded once, at its end."""
+    inner = emit_gemm(block, GemmKernel(kernel.operand, kernel.accumulator), target)
+    if _exists(block, kernel.name):
+        return kernel.name
+    source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
+    sizes = tiling(target, FLOATS[kernel.accumulator])
+    row_limit, column_limit = sizes.block_rows, sizes.block_columns * 4
+    with e.function(block, kernel.name, _signature(source, narrow)) as (a, b, c, accumulate):
+        a_parts, b_parts = e.metadata(a), e.metadata(b)
+        rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
+        most = e.mul(e.minimum(rows, row_limit), e.minimum(columns, column_limit))
+        with e.scratch(element, e.round_up(e.maximum(most, 1), sizes.lanes)) as sums:
+            flat = e.metadata(sums)
+            with e.loop(0, rows, row_limit) as i, e.loop(0, columns, column_limit) as j:
+                high = e.minimum(e.sub(rows, i), row_limit)
+                wide = e.minimum(e.sub(columns, j), column_limit)
+                tile = e.view(flat, (high, wide), (wide, 1), unit_inner=True)
+                with e.when(accumulate):
+                    _convert(sizes.lanes, c, (i, j), tile, (0, 0), (high, wide))
+                left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
+                right = e.view(b_parts, (depth, wide), b_parts.strides, e.mul(j, b_parts.strides[1]))
+                e.call(inner, [left, right, tile, accumulate])
+                _convert(sizes.lanes, tile, (0, 0), c, (i, j), (high, wide))
+    return kernel.name
+
+
+def _convert(
+    lanes: int,
+    source: e.Value,
+    at: tuple[e.Index, e.Index],
+    result: e.Value,
+    to: tuple[e.Index, e.Index],
+    shape: tuple[e.Index, e.Index],
+) -> None:
+    """Copy a matrix into one of another float type; both with unit inner stride."""
+    element = e.element_of(result.type)
+    change = e.widen if element.width > e.element_of(source.type).width else e.narrow
+    rows, columns = shape
+    full = e.round_down(columns, lanes)
+    with e.loop(0, rows) as i:
+        read, write = e.add(at[0], i), e.add(to[0], i)
+        with e.loop(0, full, lanes) as j:
+            value = e.vector_load(lanes, source, read, e.add(at[1], j))
+            e.vector_store(change(value, element), result, write, e.add(to[1], j))
+        with e.loop(full, columns) as j:
+            e.store(change(e.load(source, read, e.add(at[1], j)), element), result, write, e.add(to[1], j))

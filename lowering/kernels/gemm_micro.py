@@ -1,0 +1,88 @@
+"""The register tile of a matrix product: a part of C in vector registers, summed over packed operands."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling
+from relax_mlir.mlir import arith, ir
+
+Tile = list[list[e.Value]]
+"""Vectors by row and column vector."""
+
+
+def emit_tile(block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: int) -> None:
+    """Emit the function that computes `rows` rows of one panel of C.
+
+    Arguments: packed A, the place of its first row, packed B, the place of its panel, the depth of the block,
+    C, the tile's first row and column in C, the number of columns left from there, and whether to add to C.
+    """
+    flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
+    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
+    arguments = [flat, size, flat, size, size, matrix, size, size, size, flag]
+    with e.function(block, name, arguments) as (a, a_at, b, b_at, depth, c, row, column, left, accumulate):
+        sums = _multiply(tiling, element, rows, a, a_at, b, b_at, depth)
+
+        def write(masks: list[e.Value] | None) -> None:
+            e.branch(
+                accumulate,
+                lambda: _store(tiling, _added(tiling, sums, c, row, column, masks), c, row, column, masks),
+                lambda: _store(tiling, sums, c, row, column, masks),
+            )
+
+        def write_edge() -> None:
+            # Less than a full tile is left: a vector may start beyond the last column.
+            starts = [v * tiling.lanes for v in range(tiling.vectors)]
+            write([e.mask(e.sub(e.maximum(left, s), s), tiling.lanes) for s in starts])
+
+        e.branch(e.compare("ge", left, tiling.columns), lambda: write(None), write_edge)
+
+
+def _multiply(
+    tiling: Tiling,
+    element: e.Type,
+    rows: int,
+    a: e.Value,
+    a_at: e.Value,
+    b: e.Value,
+    b_at: e.Value,
+    depth: e.Value,
+) -> Tile:
+    """The products' sums over the depth of the block."""
+    zero = e.constant(e.vector_type(tiling.lanes, element), 0)
+    with e.carrying_loop(0, depth, 1, [zero] * (rows * tiling.vectors)) as k:
+        at = e.add(b_at, e.mul(k.index, tiling.columns))
+        line = [e.vector_load(tiling.lanes, b, e.add(at, v * tiling.lanes)) for v in range(tiling.vectors)]
+        start = e.add(a_at, k.index)
+        sums = []
+        for row in range(rows):
+            factor = e.splat(e.load(a, e.add(start, row * tiling.depth)), tiling.lanes)
+            old = k.values[row * tiling.vectors : (row + 1) * tiling.vectors]
+            sums += [e.fma(factor, x, y) for x, y in zip(line, old, strict=True)]
+        k.give(sums)
+    return [k.results[row * tiling.vectors : (row + 1) * tiling.vectors] for row in range(rows)]
+
+
+def _added(
+    tiling: Tiling, sums: Tile, c: e.Value, row: e.Value, column: e.Value, masks: list[e.Value] | None
+) -> Tile:
+    """The sums plus what C holds."""
+    return [
+        [
+            arith.addf(
+                x,
+                e.vector_load(
+                    tiling.lanes, c, e.add(row, r), e.add(column, v * tiling.lanes), where=masks and masks[v]
+                ),
+            )
+            for v, x in enumerate(line)
+        ]
+        for r, line in enumerate(sums)
+    ]
+
+
+def _store(
+    tiling: Tiling, tile: Tile, c: e.Value, row: e.Value, column: e.Value, masks: list[e.Value] | None
+) -> None:
+    for r, line in enumerate(tile):
+        for v, x in enumerate(line):
+            e.vector_store(x, c, e.add(row, r), e.add(column, v * tiling.lanes), where=masks and masks[v])

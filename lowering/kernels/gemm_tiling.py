@@ -1,0 +1,54 @@
+"""Sizes of the blocks of a matrix product, from the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.target import Target
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How C = A B is cut up (all sizes in elements).
+
+    The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the
+    vector registers. A panel of B (`depth` x `columns`) takes half of the first-level cache, a block of A
+    (`block_rows` x `depth`) half of the second-level cache; `block_columns` columns of B are packed at a
+    time.
+
+    After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
+    """
+
+    lanes: int
+    vectors: int
+    rows: int
+    depth: int
+    block_rows: int
+    block_columns: int
+
+    @property
+    def columns(self) -> int:
+        """Columns of the register tile."""
+        return self.lanes * self.vectors
+
+    @property
+    def block_elements(self) -> int:
+        """Elements of a full packed block of A."""
+        return self.block_rows * self.depth
+
+
+def tiling(target: Target, bits: int) -> Tiling:
+    """The tiling for elements of this many bits (32 or 64)."""
+    lanes = target.lanes(bits)
+    vectors = 2
+    spare = 2  # the element of A, and one for address arithmetic on masks and the like
+    rows = max(1, (target.num_vector_registers - vectors - spare) // vectors)
+    columns = lanes * vectors
+    item = bits // 8
+    depth = max(256, _down(target.l1_bytes // (2 * columns * item), lanes))
+    block_rows = max(rows, _down(target.l2_bytes // (2 * depth * item), rows))
+    return Tiling(lanes, vectors, rows, depth, block_rows, block_columns=columns * 4)
+
+
+def _down(value: int, multiple: int) -> int:
+    return value // multiple * multiple

@@ -1,0 +1,119 @@
+"""Products with few rows (vector times matrix and the like): B is read once, as it lies in memory."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling
+from relax_mlir.mlir import arith, ir
+
+MAX_ROWS = 4
+"""Products with more rows are worth packing."""
+
+
+def emit_by_rows(block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: int) -> None:
+    """Emit C (+)= A B for `rows` rows, where B has unit stride along its rows.
+
+    Some rows of B at a time are streamed and added, scaled, to the rows of C, which stay in the cache.
+    Arguments: A (any strides), B and C (unit inner stride), whether to add to C.
+    """
+    flag = ir.IntegerType.get_signless(1)
+    lines = e.strided_memref(element, 2, unit_inner=True)
+    with e.function(block, name, [e.strided_memref(element, 2), lines, lines, flag]) as (a, b, c, accumulate):
+        depth, columns = e.dim(b, 0), e.dim(b, 1)
+        group = max(2, 8 // rows)
+        with e.when(e.negate(accumulate)):
+            clear_rows(tiling.lanes, c, rows, columns)
+        full = e.round_down(depth, group)
+        with e.loop(0, full, group) as k:
+            _add_scaled(tiling, a, b, c, rows, k, group, columns)
+        with e.loop(full, depth) as k:
+            _add_scaled(tiling, a, b, c, rows, k, 1, columns)
+
+
+def clear_rows(lanes: int, c: e.Value, rows: e.Index, columns: e.Index) -> None:
+    """Zero a matrix with unit inner stride."""
+    zero = e.constant(e.vector_type(lanes, e.element_of(c.type)), 0)
+    full = e.round_down(columns, lanes)
+    with e.loop(0, rows) as i:
+        with e.loop(0, full, lanes) as j:
+            e.vector_store(zero, c, i, j)
+        with e.loop(full, columns, lanes) as j:
+            e.vector_store(zero, c, i, j, where=e.mask(e.sub(columns, j), lanes))
+
+
+def _add_scaled(
+    tiling: Tiling, a: e.Value, b: e.Value, c: e.Value, rows: int, k: e.Value, group: int, columns: e.Index
+) -> None:
+    """Add to the rows of C `group` rows of B, from row k on, each times its element of A."""
+    lanes = tiling.lanes
+    factors = [[e.splat(e.load(a, r, e.add(k, g)), lanes) for g in range(group)] for r in range(rows)]
+
+    def step(j: e.Index, vectors: int, where: e.Value | None) -> None:
+        starts = [e.add(j, v * lanes) for v in range(vectors)]
+        sums = [[e.vector_load(lanes, c, r, s, where=where) for s in starts] for r in range(rows)]
+        for g in range(group):
+            line = [e.vector_load(lanes, b, e.add(k, g), s, where=where) for s in starts]
+            for r in range(rows):
+                sums[r] = [e.fma(factors[r][g], x, y) for x, y in zip(line, sums[r], strict=True)]
+        for r in range(rows):
+            for s, total in zip(starts, sums[r], strict=True):
+                e.vector_store(total, c, r, s, where=where)
+
+    wide = tiling.vectors * lanes
+    full = e.round_down(columns, wide)
+    with e.loop(0, full, wide) as j:
+        step(j, tiling.vectors, None)
+    with e.loop(full, columns, lanes) as j:
+        step(j, 1, e.mask(e.sub(columns, j), lanes))
+
+
+def emit_by_dots(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> None:
+    """Emit C (+)= A B where A has unit stride along its rows and B along its columns: C by dot products.
+
+    Arguments: A and the transpose of B (unit inner strides), C, whether to add to C.
+    """
+    flag = ir.IntegerType.get_signless(1)
+    lines = e.strided_memref(element, 2, unit_inner=True)
+    with e.function(block, name, [lines, lines, lines, flag]) as (a, b, c, accumulate):
+        rows, columns = e.dim(a, 0), e.dim(b, 0)
+        together = 4
+        full = e.round_down(columns, together)
+
+        def write(row: e.Value, column: e.Value, count: int) -> None:
+            for n, total in enumerate(_dots(tiling, element, a, b, row, column, count)):
+                at = e.add(column, n)
+                before = e.load_if(accumulate, c, row, at)
+                e.store(arith.addf(before, total), c, row, at)
+
+        with e.loop(0, full, together) as j, e.loop(0, rows) as i:
+            write(i, j, together)
+        with e.loop(full, columns) as j, e.loop(0, rows) as i:
+            write(i, j, 1)
+
+
+def _dots(
+    tiling: Tiling, element: e.Type, a: e.Value, b: e.Value, row: e.Value, column: e.Value, count: int
+) -> list[e.Value]:
+    """Products of one line of A with `count` lines of B."""
+    lanes, depth = tiling.lanes, e.dim(a, 1)
+    zero = e.constant(e.vector_type(lanes, element), 0)
+    unroll = 2  # chains of dependent additions per product, to hide the latency of the multiply-add
+    wide = lanes * unroll
+    full = e.round_down(depth, wide)
+
+    def advance(sums: list[e.Value], chains: int, k: e.Value, where: e.Value | None) -> list[e.Value]:
+        result = list(sums)
+        for u in range(chains):
+            at = e.add(k, u * lanes)
+            left = e.vector_load(lanes, a, row, at, where=where)
+            for n in range(count):
+                right = e.vector_load(lanes, b, e.add(column, n), at, where=where)
+                result[n * unroll + u] = e.fma(left, right, result[n * unroll + u])
+        return result
+
+    with e.carrying_loop(0, full, wide, [zero] * (count * unroll)) as main:
+        main.give(advance(main.values, unroll, main.index, None))
+    with e.carrying_loop(full, depth, lanes, main.results) as tail:
+        tail.give(advance(tail.values, 1, tail.index, e.mask(e.sub(depth, tail.index), lanes)))
+    sums = [arith.addf(*tail.results[n * unroll : (n + 1) * unroll]) for n in range(count)]
+    return [e.reduce("add", total, fastmath="reassoc") for total in sums]

@@ -1,0 +1,132 @@
+"""Arithmetic on one float value, or on a vector of them, with constants of the fitting type.
+
+`Lanes` is what the expansions of math functions are written with: the same code emits scalar and vector
+operations, because every operation of `arith` and `math` used here works lane by lane.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.emit import Type, Value, constant, element_of
+from relax_mlir.mlir import arith, ir, math
+
+
+def same_shape(like: Type, element: Type) -> Type:
+    """`element` itself if `like` is a scalar type, else the vector type of the shape of `like`."""
+    return ir.VectorType.get(like.shape, element) if isinstance(like, ir.VectorType) else element
+
+
+def bits_of(value: float) -> int:
+    """The bit pattern of a float rounded to f32."""
+    return int(struct.unpack("<i", struct.pack("<f", value))[0])
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Operations on values of one float type: a scalar, or a vector of any shape.
+
+    `type` is the float type, `ints` the integer type of the same width and shape (for bit patterns).
+    """
+
+    type: Type
+
+    @property
+    def width(self) -> int:
+        return int(element_of(self.type).width)
+
+    @property
+    def ints(self) -> Type:
+        return same_shape(self.type, ir.IntegerType.get_signless(self.width))
+
+    def const(self, value: float) -> Value:
+        return constant(self.type, value)
+
+    def int_const(self, value: int) -> Value:
+        return constant(self.ints, value)
+
+    def add(self, a: Value, b: Value) -> Value:
+        return arith.AddFOp(a, b).result
+
+    def sub(self, a: Value, b: Value) -> Value:
+        return arith.SubFOp(a, b).result
+
+    def mul(self, a: Value, b: Value) -> Value:
+        return arith.MulFOp(a, b).result
+
+    def scale(self, a: Value, factor: float) -> Value:
+        return arith.MulFOp(a, self.const(factor)).result
+
+    def div(self, a: Value, b: Value) -> Value:
+        return arith.DivFOp(a, b).result
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        return math.FmaOp(a, b, c).result
+
+    def negate(self, a: Value) -> Value:
+        return arith.NegFOp(a).result
+
+    def abs(self, a: Value) -> Value:
+        return math.AbsFOp(a).result
+
+    def copysign(self, magnitude: Value, sign: Value) -> Value:
+        return math.CopySignOp(magnitude, sign).result
+
+    def floor(self, a: Value) -> Value:
+        return math.FloorOp(a).result
+
+    def round_even(self, a: Value) -> Value:
+        return math.RoundEvenOp(a).result
+
+    def compare(self, predicate: str, a: Value, b: Value) -> Value:
+        """`predicate` is the name of an `arith.cmpf` predicate: ``"olt"``, ``"oeq"``, ``"ult"``, …"""
+        return arith.CmpFOp(getattr(arith.CmpFPredicate, predicate.upper()), a, b).result
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        return arith.SelectOp(condition, a, b).result
+
+    def clamp(self, a: Value, low: float, high: float) -> Value:
+        """`a` limited to [low, high]; NaN stays NaN (one min and one max instruction on x86)."""
+        top, bottom = self.const(high), self.const(low)
+        a = self.select(self.compare("olt", top, a), top, a)
+        return self.select(self.compare("olt", a, bottom), bottom, a)
+
+    def widen(self, a: Value, wide: Lanes) -> Value:
+        """`a` in the wider float type of `wide`."""
+        return arith.ExtFOp(wide.type, a).result
+
+    def narrow(self, a: Value) -> Value:
+        """A wider `a` rounded to this type."""
+        return arith.TruncFOp(self.type, a).result
+
+    def bits(self, a: Value) -> Value:
+        return arith.BitcastOp(self.ints, a).result
+
+    def from_bits(self, a: Value) -> Value:
+        return arith.BitcastOp(self.type, a).result
+
+    def int_add(self, a: Value, b: Value | int) -> Value:
+        return arith.AddIOp(a, self.int_const(b) if isinstance(b, int) else b).result
+
+    def int_sub(self, a: Value, b: Value | int) -> Value:
+        return arith.SubIOp(a, self.int_const(b) if isinstance(b, int) else b).result
+
+    def shift_left(self, a: Value, count: int) -> Value:
+        return arith.ShLIOp(a, self.int_const(count)).result
+
+    def shift_right(self, a: Value, count: int) -> Value:
+        """Arithmetic shift: the sign is kept."""
+        return arith.ShRSIOp(a, self.int_const(count)).result
+
+    def horner(self, x: Value, coefficients: Sequence[float]) -> Value:
+        """The polynomial in `x` with the coefficients given from the highest power down."""
+        result = self.const(coefficients[0])
+        for coefficient in coefficients[1:]:
+            result = self.fma(result, x, self.const(coefficient))
+        return result
+
+    def power_of_two(self, exponent: Value) -> Value:
+        """2**exponent for an f32 result and integer exponents in [-126, 127]."""
+        return self.from_bits(self.shift_left(self.int_add(exponent, 127), 23))

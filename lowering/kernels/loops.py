@@ -1,0 +1,344 @@
+"""Loop nests emitted so that they run on vectors.
+
+One loop of a nest is taken to be the vector loop:
+
+- a parallel one, if all outputs and all inputs that it moves are consecutive along it (elementwise work,
+  column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers;
+- else a reduction loop along which all inputs are consecutive and which moves no output (row sums): several
+  vector accumulators, merged at the end. **This adds floats in another order than the loop's**; the error is
+  smaller than that of the plain order. NaNs propagate as in the scalar operation.
+
+Otherwise the loops stay scalar. What remains after the last whole vector is done with a mask where memory of
+the element types can be masked cheaply (32 and 64 bits), else element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels.body import Body, Combiner, iota, widen
+from relax_mlir.lowering.kernels.emit import Index, Type, Value
+from relax_mlir.lowering.kernels.nest import Access, Nest
+from relax_mlir.mlir import arith, ir
+from relax_mlir.target import Target
+
+MASKABLE = (32, 64)
+
+
+def emit_nest(nest: Nest, target: Target) -> bool:
+    """Emit the loops of a nest at the insertion point; False (and nothing emitted) if its body cannot be."""
+    body = Body(nest.body)
+    if not body.can_be_emitted:
+        return False
+    _Emitter(nest, body, target).run()
+    return True
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where along the vector loop, with how many lanes (None: a scalar), under which mask."""
+
+    at: Index
+    lanes: int | None
+    mask: Value | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """An operand as a memref with one axis per loop that moves it, the vector loop's last."""
+
+    access: Access
+    buffer: Value
+    loops: tuple[int, ...]
+
+
+@dataclass
+class _Emitter:
+    nest: Nest
+    body: Body
+    target: Target
+    places: dict[int, Index] = field(default_factory=dict)
+
+    def run(self) -> None:
+        if self.vector_loop is not None and self.nest.parallel[self.vector_loop]:
+            self._along_parallel(self.vector_loop)
+        elif self.vector_loop is not None:
+            self._along_reduction(self.vector_loop)
+        else:
+            with self._loops(self.parallel_loops):
+                self._point(Place(0, None), {})
+
+    # Decisions
+
+    @cached_property
+    def accesses(self) -> tuple[Access, ...]:
+        return (*self.nest.inputs, *self.nest.outputs)
+
+    @cached_property
+    def used(self) -> tuple[bool, ...]:
+        """Which arguments the body reads."""
+        return tuple(self.body.uses(position) for position in range(len(self.accesses)))
+
+    @cached_property
+    def parallel_loops(self) -> list[int]:
+        return [loop for loop, parallel in enumerate(self.nest.parallel) if parallel]
+
+    @cached_property
+    def reduction_loops(self) -> list[int]:
+        return [loop for loop, parallel in enumerate(self.nest.parallel) if not parallel]
+
+    @cached_property
+    def vector_loop(self) -> int | None:
+        if not self.body.can_be_vectorised:
+            return None
+        inputs = [a for a, used in zip(self.nest.inputs, self.used, strict=False) if used]
+        for loop in reversed(self.parallel_loops):
+            unit = all(a.is_unit(loop) or not a.moves(loop) for a in inputs)
+            if unit and all(a.is_unit(loop) for a in self.nest.outputs):
+                return loop
+        if any(combiner is None for combiner in self.combiners):
+            return None
+        for loop in reversed(self.reduction_loops):
+            if all(a.is_unit(loop) or not a.moves(loop) for a in inputs):
+                return loop
+        return None
+
+    @cached_property
+    def combiners(self) -> list[Combiner | None]:
+        first = len(self.nest.inputs)
+        return [self.body.combiner(i, first + i) for i in range(len(self.nest.outputs))]
+
+    @cached_property
+    def lanes(self) -> int:
+        """Lanes that fill a register with the widest element in memory."""
+        return self.target.lanes(max(a.bits for a in self.accesses))
+
+    @cached_property
+    def unroll(self) -> int:
+        return 4 if self.body.is_light else 1
+
+    @cached_property
+    def can_mask(self) -> bool:
+        assert self.vector_loop is not None
+        moved = [a.bits in MASKABLE for a in self.accesses if a.moves(self.vector_loop)]
+        return all(moved) and not self.body.may_trap
+
+    @cached_property
+    def views(self) -> list[View]:
+        return [self._view(access) for access in self.accesses]
+
+    def _view(self, access: Access) -> View:
+        if not access.is_buffer:
+            return View(access, access.value, ())
+        loops = [loop for loop in range(len(self.nest.sizes)) if access.moves(loop)]
+        last = self.vector_loop
+        unit = last is not None and access.is_unit(last)
+        if unit and last is not None:
+            loops = [*(loop for loop in loops if loop != last), last]
+        sizes = [self.nest.sizes[loop] for loop in loops]
+        strides = [access.stride(loop) for loop in loops]
+        buffer = emit.view(emit.metadata(access.value), sizes, strides, unit_inner=unit)
+        return View(access, buffer, tuple(loops))
+
+    # Loops
+
+    def _loops(self, loops: Sequence[int]) -> ExitStack:
+        """Loops around what is emitted in the context."""
+        self._prepare()
+        stack = ExitStack()
+        for loop in loops:
+            self.places[loop] = stack.enter_context(emit.loop(0, self.nest.sizes[loop]))
+        return stack
+
+    def _prepare(self) -> None:
+        """Emit what all iterations share."""
+        assert self.views is not None
+
+    def _carry(
+        self,
+        loops: Sequence[int],
+        initial: Sequence[Value],
+        step: Callable[[Sequence[Value]], Sequence[Value]],
+    ) -> list[Value]:
+        """Nested loops that carry values."""
+        if not loops:
+            return list(step(initial))
+        with emit.carrying_loop(0, self.nest.sizes[loops[0]], 1, initial) as loop:
+            self.places[loops[0]] = loop.index
+            loop.give(self._carry(loops[1:], loop.values, step))
+        return list(loop.results)
+
+    def _along_parallel(self, along: int) -> None:
+        size, wide = self.nest.sizes[along], self.lanes * self.unroll
+        wide_end, end = emit.round_down(size, wide), emit.round_down(size, self.lanes)
+        with self._loops([loop for loop in self.parallel_loops if loop != along]):
+            fixed = {} if self.reduction_loops else self._load_fixed(along)
+            if self.unroll > 1 and wide_end != 0:
+                with emit.loop(0, wide_end, wide) as start:
+                    places = [Place(emit.add(start, i * self.lanes), self.lanes) for i in range(self.unroll)]
+                    self._points(places, fixed)
+            with emit.loop(wide_end if self.unroll > 1 else 0, end, self.lanes) as start:
+                self._point(Place(start, self.lanes), fixed)
+            self._along_rest(along, end, fixed)
+
+    def _along_rest(self, along: int, start: Index, fixed: dict[int, Value]) -> None:
+        size = self.nest.sizes[along]
+        rest = emit.sub(size, start)
+        if isinstance(rest, int) and rest == 0:
+            return
+        if self.can_mask:
+            with emit.when(emit.compare("ne", rest, 0)):
+                self._point(Place(start, self.lanes, emit.mask(rest, self.lanes)), fixed)
+            return
+        with emit.loop(start, size) as place:
+            self._point(Place(place, None), fixed)
+
+    def _point(self, place: Place, fixed: dict[int, Value]) -> None:
+        self._points([place], fixed)
+
+    def _points(self, places: Sequence[Place], fixed: dict[int, Value]) -> None:
+        """All reduction loops for some places of the vector loop: read the outputs, reduce, write them."""
+        first, count = len(self.nest.inputs), len(self.nest.outputs)
+        needed = [i for i in range(count) if self.reduction_loops or self.used[first + i]]
+        initial = [self._load(first + i, place) for place in places for i in needed]
+
+        def step(carried: Sequence[Value]) -> list[Value]:
+            results = []
+            for number, place in enumerate(places):
+                outputs: list[Value | None] = [None] * count
+                for i, value in zip(needed, carried[number * len(needed) :], strict=False):
+                    outputs[i] = value
+                results += self._evaluate(place, outputs, fixed)
+            return results
+
+        results = self._carry(self.reduction_loops, initial, step)
+        for number, place in enumerate(places):
+            for i in range(count):
+                self._store(first + i, place, results[number * count + i])
+
+    def _along_reduction(self, along: int) -> None:
+        size, wide = self.nest.sizes[along], self.lanes * self.unroll
+        wide_end, end = emit.round_down(size, wide), emit.round_down(size, self.lanes)
+        combiners = [combiner for combiner in self.combiners if combiner is not None]
+        first, count = len(self.nest.inputs), len(combiners)
+        types = [access.element for access in self.nest.outputs]
+        neutral = [self._splat_neutral(c, t) for c, t in zip(combiners, types, strict=True)]
+        with self._loops(self.parallel_loops):
+
+            def rows(carried: Sequence[Value]) -> list[Value]:
+                fixed = self._load_fixed(along)
+                with emit.carrying_loop(0, wide_end, wide, carried) as loop:
+                    given = []
+                    for number in range(self.unroll):
+                        place = Place(emit.add(loop.index, number * self.lanes), self.lanes)
+                        given += self._evaluate(
+                            place, loop.values[number * count : (number + 1) * count], fixed
+                        )
+                    loop.give(given)
+                kept = list(loop.results)
+                if self.unroll == 1:
+                    return kept
+                with emit.carrying_loop(wide_end, end, self.lanes, kept[:count]) as rest:
+                    rest.give(self._evaluate(Place(rest.index, self.lanes), rest.values, fixed))
+                return [*rest.results, *kept[count:]]
+
+            def remainder(carried: Sequence[Value]) -> list[Value]:
+                fixed = self._load_fixed(along)
+                with emit.carrying_loop(end, size, 1, carried) as loop:
+                    loop.give(self._evaluate(Place(loop.index, None), loop.values, fixed))
+                return list(loop.results)
+
+            others = [loop for loop in self.reduction_loops if loop != along]
+            vectors = self._carry(others, neutral * self.unroll, rows)
+            totals = []
+            for i, combiner in enumerate(combiners):
+                merged = vectors[i]
+                for other in vectors[i + count :: count]:
+                    merged = _combine(combiner, merged, other)
+                total = emit.reduce(combiner.kind, merged, fastmath=_reassociate(combiner))
+                totals.append(_combine(combiner, self._load(first + i, Place(0, None)), total))
+            if not (isinstance(size, int) and size % self.lanes == 0):
+                totals = self._carry(others, totals, remainder)
+            for i, total in enumerate(totals):
+                self._store(first + i, Place(0, None), total)
+
+    def _splat_neutral(self, combiner: Combiner, type_: Type) -> Value:
+        return emit.constant(emit.vector_type(self.lanes, type_), combiner.neutral(type_))
+
+    # One evaluation of the body
+
+    def _evaluate(
+        self, place: Place, outputs: Sequence[Value | None], fixed: dict[int, Value]
+    ) -> list[Value]:
+        inputs = [
+            fixed[i] if i in fixed else self._load(i, place) if self.used[i] else None
+            for i in range(len(self.nest.inputs))
+        ]
+
+        def index(loop: int) -> Index:
+            number = self.nest.origin[loop]
+            if number is None:
+                return 0
+            if number != self.vector_loop:
+                return self.places[number]
+            return place.at if place.lanes is None else iota(place.at, place.lanes)
+
+        return self.body.evaluate(
+            [*inputs, *outputs], index, place.lanes, contract=bool(self.reduction_loops)
+        )
+
+    def _load_fixed(self, along: int) -> dict[int, Value]:
+        """The inputs that the vector loop does not move, read before it."""
+        numbers = range(len(self.nest.inputs))
+        fixed = [i for i in numbers if self.used[i] and not self.accesses[i].moves(along)]
+        return {i: self._load(i, Place(0, None)) for i in fixed}
+
+    def _load(self, number: int, place: Place) -> Value:
+        view = self.views[number]
+        if not view.access.is_buffer:
+            return view.buffer
+        position = self._position(view, place)
+        along = self.vector_loop is not None and view.access.moves(self.vector_loop)
+        if place.lanes is None or not along:
+            return widen(emit.load(view.buffer, *position), place.lanes)
+        if _is_boolean(view.access):
+            loaded = emit.vector_load(place.lanes, self._bytes(view), *position)
+            return arith.CmpIOp(arith.CmpIPredicate.ne, loaded, emit.constant(loaded.type, 0)).result
+        return emit.vector_load(place.lanes, view.buffer, *position, where=place.mask)
+
+    def _store(self, number: int, place: Place, value: Value) -> None:
+        view = self.views[number]
+        position = self._position(view, place)
+        if place.lanes is None:
+            emit.store(value, view.buffer, *position)
+        elif _is_boolean(view.access):
+            type_ = emit.vector_type(place.lanes, ir.IntegerType.get_signless(8))
+            emit.vector_store(arith.ExtUIOp(type_, value).result, self._bytes(view), *position)
+        else:
+            emit.vector_store(value, view.buffer, *position, where=place.mask)
+
+    def _bytes(self, view: View) -> Value:
+        """A buffer of booleans as bytes: vectors of i1 would be read as packed bits, elements take a byte."""
+        unit = self.vector_loop is not None and view.access.is_unit(self.vector_loop)
+        type_ = emit.strided_memref(ir.IntegerType.get_signless(8), len(view.loops), unit_inner=unit)
+        cast = "builtin.unrealized_conversion_cast"
+        return ir.Operation.create(cast, results=[type_], operands=[view.buffer]).result
+
+    def _position(self, view: View, place: Place) -> list[Index]:
+        return [place.at if loop == self.vector_loop else self.places[loop] for loop in view.loops]
+
+
+def _is_boolean(access: Access) -> bool:
+    return isinstance(access.element, ir.IntegerType) and access.element.width == 1
+
+
+def _combine(combiner: Combiner, a: Value, b: Value) -> Value:
+    return ir.Operation.create(combiner.operation, results=[a.type], operands=[a, b]).result
+
+
+def _reassociate(combiner: Combiner) -> str | None:
+    return "reassoc" if combiner.operation in ("arith.addf", "arith.mulf") else None

@@ -1,0 +1,34 @@
+"""The math functions that have a vectorisable expansion, by operation name.
+
+`EXPANSIONS` take f32 values, scalar or vector, and return values of the same type; the accuracy over the
+whole range is stated at each function and measured in the tests. A function that is not here is a call of
+libm, but for `DOUBLE_EXPANSIONS`: what upstream would lower to something inaccurate in f64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from relax_mlir.lowering.kernels import math_exp, math_log, math_sigmoid, math_trig
+from relax_mlir.lowering.kernels.emit import Value
+from relax_mlir.lowering.kernels.lanes import Lanes
+
+Expansion: TypeAlias = Callable[[Lanes, Value], Value]
+
+DOUBLE_EXPANSIONS: dict[str, Expansion] = {"math.expm1": math_exp.expm1_by_libm}
+
+EXPANSIONS: dict[str, Expansion] = {
+    "math.cos": math_trig.cos,
+    "math.erf": math_sigmoid.erf,
+    "math.exp": math_exp.exp,
+    "math.exp2": math_exp.exp2,
+    "math.expm1": math_exp.expm1,
+    "math.log": math_log.log,
+    "math.log10": math_log.log10,
+    "math.log1p": math_log.log1p,
+    "math.log2": math_log.log2,
+    "math.sin": math_trig.sin,
+    "math.tan": math_trig.tan,
+    "math.tanh": math_sigmoid.tanh,
+}

@@ -1,0 +1,117 @@
+"""log, log2, log10 and log1p for f32, scalar or vector, without branches.
+
+x = 2ᵉ·(1 + f) with 1 + f in [√½, √2); log(1 + f) = f - f²/2 + f³·P(f) with the coefficients of ``logf`` of
+the Cephes library (S. Moshier). Denormals are first scaled by 2²³.
+"""
+
+from __future__ import annotations
+
+import math
+
+from relax_mlir.lowering.kernels.emit import Value
+from relax_mlir.lowering.kernels.lanes import Lanes
+from relax_mlir.mlir import arith
+
+LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
+SQRT_HALF_BITS = 0x3F3504F3
+LOG_P = (
+    7.0376836292e-2,
+    -1.1514610310e-1,
+    1.1676998740e-1,
+    -1.2420140846e-1,
+    1.4249322787e-1,
+    -1.6668057665e-1,
+    2.0000714765e-1,
+    -2.4999993993e-1,
+    3.3333331174e-1,
+)
+LOG2_E = math.log2(math.e)
+LOG2_E_HIGH = 1.4375
+"""log2 e and log10 e are split: the high parts have so few bits that products with them lose little."""
+LOG10_E = math.log10(math.e)
+LOG10_2 = math.log10(2.0)
+LOG10_2_HIGH = 0.30102539062
+
+
+def _split(lanes: Lanes, x: Value) -> tuple[Value, Value, Value]:
+    """(f, e, integer e) with x = 2ᵉ·(1 + f), for positive normal numbers."""
+    bits = lanes.bits(x)
+    exponent = lanes.shift_right(lanes.int_sub(bits, SQRT_HALF_BITS), 23)
+    mantissa = lanes.from_bits(lanes.int_sub(bits, lanes.shift_left(exponent, 23)))
+    as_float = arith.SIToFPOp(lanes.type, exponent).result
+    return lanes.sub(mantissa, lanes.const(1.0)), as_float, exponent
+
+
+def _split_any(lanes: Lanes, x: Value) -> tuple[Value, Value]:
+    """(f, e) as `_split`, for positive numbers that may be denormal."""
+    denormal = lanes.compare("olt", x, lanes.const(2.0**-126))
+    scaled = lanes.select(denormal, lanes.scale(x, 2.0**23), x)
+    f, e, _ = _split(lanes, scaled)
+    return f, lanes.add(e, lanes.select(denormal, lanes.const(-23.0), lanes.const(0.0)))
+
+
+def _tail(lanes: Lanes, f: Value) -> tuple[Value, Value]:
+    """(f², f³·P(f))."""
+    square = lanes.mul(f, f)
+    return square, lanes.mul(lanes.mul(lanes.horner(f, LOG_P), f), square)
+
+
+def _natural(lanes: Lanes, f: Value, e: Value, correction: Value | None = None) -> Value:
+    """e·ln 2 + log(1 + f + correction); the correction is tiny beside f."""
+    square, tail = _tail(lanes, f)
+    tail = lanes.fma(e, lanes.const(LN2_LOW), tail)
+    if correction is not None:
+        tail = lanes.add(tail, correction)
+    tail = lanes.fma(square, lanes.const(-0.5), tail)
+    return lanes.fma(e, lanes.const(LN2_HIGH), lanes.add(f, tail))
+
+
+def _special(lanes: Lanes, x: Value, result: Value, pole: float = 0.0) -> Value:
+    """The values at the edges: -inf at the pole, NaN left of it and for NaN, inf at inf."""
+    inf, bound = lanes.const(math.inf), lanes.const(pole)
+    result = lanes.select(lanes.compare("oeq", x, inf), inf, result)
+    result = lanes.select(lanes.compare("oeq", x, bound), lanes.const(-math.inf), result)
+    return lanes.select(lanes.compare("ult", x, bound), lanes.const(math.nan), result)
+
+
+def log(lanes: Lanes, x: Value) -> Value:
+    """ln x, at most 1 ulp off; log(±0) = -inf, log(negative) = NaN, denormals exact like all others."""
+    f, e = _split_any(lanes, x)
+    return _special(lanes, x, _natural(lanes, f, e))
+
+
+def log2(lanes: Lanes, x: Value) -> Value:
+    """log₂ x, at most 2 ulp off; exact for powers of two."""
+    f, e = _split_any(lanes, x)
+    square, tail = _tail(lanes, f)
+    low = lanes.fma(square, lanes.const(-0.5), tail)
+    # (f + low)·log2 e with the parts added from small to large, as Cephes does.
+    result = lanes.scale(low, LOG2_E - 1.0)
+    result = lanes.fma(f, lanes.const(LOG2_E - 1.0), result)
+    result = lanes.add(lanes.add(result, low), f)
+    return _special(lanes, x, lanes.add(result, e))
+
+
+def log10(lanes: Lanes, x: Value) -> Value:
+    """log₁₀ x, at most 2 ulp off."""
+    f, e = _split_any(lanes, x)
+    square, tail = _tail(lanes, f)
+    low = lanes.fma(square, lanes.const(-0.5), tail)
+    result = lanes.fma(e, lanes.const(LOG10_2 - LOG10_2_HIGH), lanes.scale(low, LOG10_E))
+    result = lanes.fma(f, lanes.const(LOG10_E), result)
+    return _special(lanes, x, lanes.fma(e, lanes.const(LOG10_2_HIGH), result))
+
+
+def log1p(lanes: Lanes, x: Value) -> Value:
+    """ln(1 + x), at most 2 ulp off; log1p(-0.0) = -0.0, log1p(-1) = -inf, log1p(below -1) = NaN.
+
+    u = 1 + x is rounded; what the rounding lost, divided by u, is added to the result.
+    """
+    one = lanes.const(1.0)
+    u = lanes.add(one, x)
+    large = lanes.compare("ogt", x, one)
+    lost = lanes.select(large, lanes.sub(one, lanes.sub(u, x)), lanes.sub(x, lanes.sub(u, one)))
+    f, e, _ = _split(lanes, u)
+    result = _natural(lanes, f, e, correction=lanes.div(lost, u))
+    result = lanes.select(lanes.compare("olt", lanes.abs(x), lanes.const(2.0**-25)), x, result)
+    return _special(lanes, x, result, pole=-1.0)

@@ -1,0 +1,279 @@
+"""Kernels over the rows of a buffer: softmax, log_softmax, layer_norm and rms_norm.
+
+A buffer of any rank with identity layout is seen as [rows, length]: the last `inner` axes form one row. Both
+may be dynamic. A row is read in sweeps: first steps of several vectors, then of one, then one masked vector
+for what is left. Each vector of the large step has its own accumulator; they are added up at the end of the
+row. Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
+
+f32 and f64. Everything is written in place if input and output are the same buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels.emit import Index, Type, Value
+from relax_mlir.lowering.kernels.lanes import Lanes
+from relax_mlir.mlir import arith, ir, math
+from relax_mlir.target import Target
+
+Step: TypeAlias = "Callable[[Index, Value | None, Value], Value]"
+"""Position in the row, mask (None: all lanes), accumulator → new accumulator."""
+
+FEW_REGISTERS = 16
+"""Up to this many vector registers, a step of four vectors through exp would spill."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How the rows of a buffer are walked: the element type, its vectors and the sizes."""
+
+    element: Type
+    lanes: int
+    unroll: int
+    count: Index
+    length: Index
+
+    @staticmethod
+    def of(target: Target, buffer: Value, inner: int) -> Rows:
+        """The rows of a buffer whose last `inner` axes form a row."""
+        type_ = ir.MemRefType(buffer.type)
+        sizes = [emit.dim(buffer, axis) for axis in range(type_.rank)]
+        outer = type_.rank - inner
+        element = type_.element_type
+        return Rows(
+            element,
+            target.lanes(element.width),
+            2 if target.num_vector_registers <= FEW_REGISTERS else 4,
+            _product(sizes[:outer]),
+            _product(sizes[outer:]),
+        )
+
+    @property
+    def vector(self) -> Lanes:
+        """Arithmetic on one vector."""
+        return Lanes(emit.vector_type(self.lanes, self.element))
+
+    @property
+    def scalar(self) -> Lanes:
+        """Arithmetic on one element."""
+        return Lanes(self.element)
+
+    def matrix(self, buffer: Value) -> Value:
+        """The buffer seen as [rows, length]."""
+        return emit.view(emit.metadata(buffer), [self.count, self.length], [self.length, 1], unit_inner=True)
+
+    def line(self, buffer: Value) -> Value:
+        """A buffer that holds one row (a weight), seen as [length]."""
+        return emit.view(emit.metadata(buffer), [self.length], [1], unit_inner=True)
+
+    def splat(self, value: Value) -> Value:
+        """The value in all lanes."""
+        return emit.splat(value, self.lanes)
+
+    def length_as_float(self) -> Value:
+        """The length in the element type."""
+        if isinstance(self.length, int):
+            return self.scalar.const(float(self.length))
+        integer = arith.IndexCastUIOp(ir.IntegerType.get_signless(64), self.length).result
+        return arith.UIToFPOp(self.element, integer).result
+
+    def sweep(
+        self, step: Step, start: float = 0.0, merge: Callable[[Value, Value], Value] | None = None
+    ) -> Value:
+        """Walk one row; gives the accumulators merged into one vector, `start` being neutral for `merge`.
+
+        Without `merge` nothing is accumulated, and the result means nothing.
+        """
+        initial = [self.vector.const(start)] if merge else []
+        wide = self.lanes * self.unroll
+        wide_end, vector_end = emit.round_down(self.length, wide), emit.round_down(self.length, self.lanes)
+        merged = self._loop(step, 0, wide_end, self.unroll, initial * self.unroll)
+        while len(merged) > 1 and merge:
+            merged = [merge(*pair) for pair in zip(merged[::2], merged[1::2], strict=True)]
+        merged = self._loop(step, wide_end, vector_end, 1, merged)
+        return self._rest(step, vector_end, merged)
+
+    def _loop(
+        self, step: Step, begin: Index, end: Index, unroll: int, initial: Sequence[Value]
+    ) -> list[Value]:
+        if isinstance(begin, int) and begin == end:
+            return list(initial)
+        size = self.lanes * unroll
+        with emit.carrying_loop(begin, end, size, initial) as loop:
+            carried: Sequence[Value | None] = loop.values or [None] * unroll
+            places = [emit.add(loop.index, vector * self.lanes) for vector in range(unroll)]
+            given = [step(place, None, value) for place, value in zip(places, carried, strict=True)]
+            loop.give(given if initial else [])
+        return list(loop.results)
+
+    def _rest(self, step: Step, begin: Index, initial: Sequence[Value]) -> Value:
+        rest = emit.sub(self.length, begin)
+        if isinstance(rest, int) and rest == 0:
+            return initial[0] if initial else None
+
+        def masked() -> list[Value]:
+            given = step(begin, emit.mask(rest, self.lanes), initial[0] if initial else None)
+            return [given] if initial else []
+
+        types = [value.type for value in initial]
+        results = emit.choose(emit.compare("ne", rest, 0), types, masked, lambda: list(initial))
+        return results[0] if results else None
+
+
+def _product(sizes: Sequence[Index]) -> Index:
+    result: Index = 1
+    for size in sizes:
+        result = emit.mul(result, size)
+    return result
+
+
+def _only(lanes: Lanes, mask: Value | None, value: Value, other: float) -> Value:
+    """The value, with `other` in lanes outside the mask."""
+    return value if mask is None else lanes.select(mask, value, lanes.const(other))
+
+
+def _larger(lanes: Lanes) -> Callable[[Value, Value], Value]:
+    """The larger of two; an accumulator (the first) stays when the other is NaN, one instruction on x86."""
+    return lambda a, b: lanes.select(lanes.compare("olt", a, b), b, a)
+
+
+def _row_maximum(rows: Rows, load: Callable[[Index, Value | None], Value]) -> Value:
+    """The maximum of a row without its NaNs (-inf if nothing is left) in all lanes.
+
+    NaNs need no care here: what is formed with them later is NaN, and so is the row's sum.
+    """
+    lanes = rows.vector
+    larger = _larger(lanes)
+
+    def step(place: Index, mask: Value | None, best: Value) -> Value:
+        return larger(best, _only(lanes, mask, load(place, mask), -float("inf")))
+
+    best = rows.sweep(step, -float("inf"), larger)
+    return rows.splat(emit.reduce("maxnumf", best, fastmath="nnan"))
+
+
+def _total(rows: Rows, step: Step) -> Value:
+    """The sum (a scalar) of what `step` accumulates."""
+    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add), fastmath="reassoc")
+
+
+def softmax(target: Target, x: Value, out: Value) -> None:
+    """exp(x - max) / sum of it, over the last axis.
+
+    A row of -inf alone, and a row with NaN or +inf, is NaN throughout, as in NumPy and torch.
+    """
+    rows = Rows.of(target, x, 1)
+    lanes = rows.vector
+    source, sink = rows.matrix(x), rows.matrix(out)
+    with emit.loop(0, rows.count) as row:
+        best = _row_maximum(rows, lambda at, mask: emit.vector_load(rows.lanes, source, row, at, where=mask))
+
+        def exponential(at: Index, mask: Value | None, total: Value) -> Value:
+            value = emit.vector_load(rows.lanes, source, row, at, where=mask)
+            value = math.ExpOp(lanes.sub(value, best)).result
+            emit.vector_store(value, sink, row, at, where=mask)
+            return lanes.add(total, _only(lanes, mask, value, 0.0))
+
+        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), _total(rows, exponential)))
+
+        def scale(at: Index, mask: Value | None, _: Value) -> None:
+            value = emit.vector_load(rows.lanes, sink, row, at, where=mask)
+            emit.vector_store(lanes.mul(value, factor), sink, row, at, where=mask)
+
+        rows.sweep(scale)
+
+
+def log_softmax(target: Target, x: Value, out: Value) -> None:
+    """(x - max) - log(sum of exp(x - max)), over the last axis; NaN as in `softmax`."""
+    rows = Rows.of(target, x, 1)
+    lanes = rows.vector
+    source, sink = rows.matrix(x), rows.matrix(out)
+    with emit.loop(0, rows.count) as row:
+
+        def load(at: Index, mask: Value | None) -> Value:
+            return emit.vector_load(rows.lanes, source, row, at, where=mask)
+
+        best = _row_maximum(rows, load)
+
+        def exponential(at: Index, mask: Value | None, total: Value) -> Value:
+            value = math.ExpOp(lanes.sub(load(at, mask), best)).result
+            return lanes.add(total, _only(lanes, mask, value, 0.0))
+
+        log_total = rows.splat(math.LogOp(_total(rows, exponential)).result)
+
+        def subtract(at: Index, mask: Value | None, _: Value) -> None:
+            value = lanes.sub(lanes.sub(load(at, mask), best), log_total)
+            emit.vector_store(value, sink, row, at, where=mask)
+
+        rows.sweep(subtract)
+
+
+def layer_norm(
+    target: Target, x: Value, gamma: Value, beta: Value, out: Value, *, epsilon: float, inner: int = 1
+) -> None:
+    """(x - mean) / sqrt(variance + epsilon) · gamma + beta, over the last `inner` axes.
+
+    Two passes: the variance is that of the centred values.
+    """
+    rows = Rows.of(target, x, inner)
+    lanes = rows.vector
+    source, sink = rows.matrix(x), rows.matrix(out)
+    weight, bias = rows.line(gamma), rows.line(beta)
+    share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
+    with emit.loop(0, rows.count) as row:
+
+        def load(at: Index, mask: Value | None) -> Value:
+            return emit.vector_load(rows.lanes, source, row, at, where=mask)
+
+        total = _total(rows, lambda at, mask, total: lanes.add(total, load(at, mask)))
+        mean = rows.splat(rows.scalar.mul(total, share))
+
+        def squares(at: Index, mask: Value | None, total: Value) -> Value:
+            centred = _only(lanes, mask, lanes.sub(load(at, mask), mean), 0.0)
+            return lanes.fma(centred, centred, total)
+
+        variance = rows.scalar.mul(_total(rows, squares), share)
+        factor = rows.splat(_inverse_root(rows.scalar, variance, epsilon))
+
+        def normalise(at: Index, mask: Value | None, _: Value) -> None:
+            value = lanes.mul(lanes.sub(load(at, mask), mean), factor)
+            scale = emit.vector_load(rows.lanes, weight, at, where=mask)
+            shift = emit.vector_load(rows.lanes, bias, at, where=mask)
+            emit.vector_store(lanes.fma(value, scale, shift), sink, row, at, where=mask)
+
+        rows.sweep(normalise)
+
+
+def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: float, inner: int = 1) -> None:
+    """x / sqrt(mean of x² + epsilon) · weight, over the last `inner` axes."""
+    rows = Rows.of(target, x, inner)
+    lanes = rows.vector
+    source, sink, factors = rows.matrix(x), rows.matrix(out), rows.line(weight)
+    share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
+    with emit.loop(0, rows.count) as row:
+
+        def load(at: Index, mask: Value | None) -> Value:
+            return emit.vector_load(rows.lanes, source, row, at, where=mask)
+
+        def squares(at: Index, mask: Value | None, total: Value) -> Value:
+            value = load(at, mask)
+            return lanes.fma(value, value, total)
+
+        mean = rows.scalar.mul(_total(rows, squares), share)
+        factor = rows.splat(_inverse_root(rows.scalar, mean, epsilon))
+
+        def normalise(at: Index, mask: Value | None, _: Value) -> None:
+            scale = emit.vector_load(rows.lanes, factors, at, where=mask)
+            emit.vector_store(lanes.mul(lanes.mul(load(at, mask), factor), scale), sink, row, at, where=mask)
+
+        rows.sweep(normalise)
+
+
+def _inverse_root(lanes: Lanes, value: Value, epsilon: float) -> Value:
+    """1 / sqrt(value + epsilon)."""
+    root = math.SqrtOp(lanes.add(value, lanes.const(epsilon))).result
+    return lanes.div(lanes.const(1.0), root)

@@ -1,0 +1,77 @@
+"""Helpers that rules share: ``linalg.generic`` with named maps, and elementwise bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir.lowering.legalize.rules import PrimBody
+from relax_mlir.mlir import ir, linalg
+from relax_mlir.symbolic import Dim
+
+Scalar = ir.Value
+ScalarBody = Callable[..., Scalar]
+
+
+def generic(
+    ins: Sequence[ir.Value],
+    in_maps: Sequence[ir.AffineMap],
+    outs: Sequence[ir.Value],
+    out_maps: Sequence[ir.AffineMap],
+    iterators: Sequence[str],
+    body: Callable[..., Sequence[Scalar] | Scalar],
+) -> list[ir.Value]:
+    """A ``linalg.generic``; `body` gets one scalar per input and output, and returns one per output."""
+    kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]
+    op = linalg.GenericOp(
+        result_tensors=[out.type for out in outs],
+        inputs=list(ins),
+        outputs=list(outs),
+        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in (*in_maps, *out_maps)]),
+        iterator_types=ir.ArrayAttr.get(kinds),
+    )
+    element_types = [ir.ShapedType(v.type).element_type for v in (*ins, *outs)]
+    block = op.regions[0].blocks.append(*element_types)
+    with ir.InsertionPoint(block):
+        results = body(*block.arguments)
+        linalg.YieldOp([results] if isinstance(results, ir.Value) else list(results))
+    return list(op.results)
+
+
+def identity(rank: int) -> ir.AffineMap:
+    return ir.AffineMap.get_identity(rank)
+
+
+def projection(rank: int, axes: Sequence[int]) -> ir.AffineMap:
+    """The map ``(d0, …) -> (d_axes[0], …)``."""
+    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(axis) for axis in axes])
+
+
+def broadcast_map(shape: Sequence[Dim], out_shape: Sequence[Dim]) -> ir.AffineMap:
+    """Map that reads a tensor of `shape` at an index of the shape that it broadcasts to."""
+    rank, lead = len(out_shape), len(out_shape) - len(shape)
+    zero = ir.AffineConstantExpr.get(0)
+    exprs = [
+        zero if dim == 1 and out_shape[lead + axis] != 1 else ir.AffineDimExpr.get(lead + axis)
+        for axis, dim in enumerate(shape)
+    ]
+    return ir.AffineMap.get(rank, 0, exprs)
+
+
+def elementwise(body: ScalarBody) -> Callable[[PrimBody], Sequence[ir.Value]]:
+    """Body of a prim func that applies `body` to the scalars of its inputs, which broadcast to its one output."""
+
+    def build(prim: PrimBody) -> Sequence[ir.Value]:
+        out_shape = prim.out_infos[0].known_shape
+        assert out_shape is not None
+        rank = len(out_shape)
+        maps = [broadcast_map(info.known_shape or (), out_shape) for info in prim.in_infos]
+        return generic(
+            prim.ins,
+            maps,
+            prim.outs,
+            [identity(rank)],
+            ["parallel"] * rank,
+            lambda *scalars: body(*scalars[: len(prim.ins)]),
+        )
+
+    return build

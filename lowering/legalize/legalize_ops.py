@@ -1,0 +1,56 @@
+"""Pass ``legalize-ops``: Relax ops become `relax.call_tir` of private prim funcs (level R0 to R1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.dialects.base import RelaxOp, op_class
+from relax_mlir.dialects.structure import pack
+from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.legality import STRUCTURE
+from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
+from relax_mlir.mlir import ir
+from relax_mlir.transform import ModulePass, PassContext
+
+
+def relax_ops(module: ir.Module) -> list[ir.Operation]:
+    """All Relax ops of the module, inner ones before the ops that hold them."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name.startswith("relax."):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+@dataclass(frozen=True)
+class LegalizeOps(ModulePass):
+    """Replace Relax ops by calls of prim funcs written in linalg on tensors."""
+
+    name: ClassVar[str] = "legalize-ops"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `UnsupportedError` for an op without a rule, or of unknown shape or dtype."""
+        legalizer = Legalizer(module)
+        for op in relax_ops(module):
+            cls = op_class(op)
+            if op.name not in STRUCTURE and cls is not None:
+                _legalize(legalizer, op, cls)
+
+
+def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> None:
+    rule = rule_for(op.name)
+    if rule is None:
+        raise UnsupportedError(
+            f"{op.location}: {op.name} has no legalisation; it cannot be compiled to native code"
+        )
+    with ir.InsertionPoint(op), op.location:
+        results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]
+        is_tuple = isinstance(op.results[0].type, ir.TupleType)
+        new = pack(results, op.location) if is_tuple else results[0]
+    op.results[0].replace_all_uses_with(new)
+    op.erase()

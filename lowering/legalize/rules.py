@@ -1,0 +1,251 @@
+"""Legalisation rules: how each Relax op becomes calls of prim funcs (level R0 to R1).
+
+A rule is a function ``rule(lz: Legalizer, op: OpCall) -> Sequence[Arg]`` registered with ``@legalization("relax.add")``.
+It calls `Legalizer.prim` once for most ops, several times for ops that decompose, and returns the op's results;
+the fields of a tuple operand come one by one in `OpCall.operands`, those of a tuple result are returned one by one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from relax_mlir.dialects.base import OpArgs
+from relax_mlir.dialects.structure import pack, unpack
+from relax_mlir.dialects.types import Tensor, Tuple, dims_attr, struct_info
+from relax_mlir.error import UnsupportedError
+from relax_mlir.mlir import arith, func, ir, tensor
+from relax_mlir.symbolic import Dim
+
+Pattern = Literal["elementwise", "broadcast", "injective", "reduction", "out_fusable", "opaque"]
+"""How a prim func may be fused, from freely to not at all (TVM's OpPatternKind)."""
+
+FAMILIES: tuple[str, ...] = ("binary",)
+"""Modules of `relax_mlir.lowering.legalize` that register rules."""
+
+PRIM_FUNC = "relax.prim_func"
+PATTERN = "relax.pattern"
+KERNEL = "relax.kernel"
+KERNEL_ATTRS = "relax.kernel_attrs"
+
+
+@dataclass(frozen=True)
+class Arg:
+    """An SSA tensor of the function being legalised, with what is known of it."""
+
+    ssa: ir.Value
+    info: Tensor
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """Symbolic dimensions; the legaliser has checked that they are known."""
+        shape = self.info.known_shape
+        assert shape is not None
+        return shape
+
+
+@dataclass(frozen=True)
+class OpCall:
+    """The op being legalised: tensor operands, attributes and result infos, tuples taken apart."""
+
+    args: OpArgs
+    operands: tuple[Arg, ...]
+    results: tuple[Tensor, ...]
+
+
+class PrimBody:
+    """What the body of a prim func sees while it is built: its tensors at level T."""
+
+    def __init__(self, block: ir.Block, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
+        arguments = list(block.arguments)
+        self._block = block
+        self.ins: list[ir.Value] = arguments[: len(ins)]
+        self.outs: list[ir.Value] = arguments[len(ins) : len(ins) + len(outs)]
+        self.in_infos = tuple(ins)
+        self.out_infos = tuple(outs)
+        self.index_exprs: list[Dim] = []
+        self._index_values: dict[str, ir.Value] = {}
+
+    def index(self, dim: Dim) -> ir.Value:
+        """`dim` as an ``index`` value: a constant, or an argument that the caller passes (a tir_var)."""
+        if isinstance(dim, int):
+            return arith.constant(ir.IndexType.get(), dim)
+        key = str(dim)
+        if key not in self._index_values:
+            self._index_values[key] = self._block.add_argument(ir.IndexType.get(), ir.Location.unknown())
+            self.index_exprs.append(dim)
+        return self._index_values[key]
+
+    def dim(self, value: ir.Value, axis: int) -> ir.Value:
+        """Size of dimension `axis` of a tensor of this body as ``index``."""
+        return tensor.dim(value, arith.constant(ir.IndexType.get(), axis))
+
+    def empty(self, shape: Sequence[Dim], element: ir.Type) -> ir.Value:
+        """An uninitialised tensor of symbolic `shape`."""
+        return tensor.empty([d if isinstance(d, int) else self.index(d) for d in shape], element)
+
+
+Body = Callable[[PrimBody], Sequence[ir.Value]]
+
+
+@dataclass
+class _Prim:
+    symbol: str
+    index_exprs: list[Dim]
+
+
+@dataclass
+class Legalizer:
+    """Emits prim funcs into a module, each distinct one once, and calls of them at the current insertion point."""
+
+    module: ir.Module
+    _prims: dict[Hashable, _Prim] = field(default_factory=dict)
+    _used: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for op in self.module.body.operations:
+            if "sym_name" in op.attributes:
+                self._used.add(ir.StringAttr(op.attributes["sym_name"]).value)
+
+    def prim(
+        self,
+        name: str,
+        ins: Sequence[Arg],
+        outs: Sequence[Tensor],
+        body: Body,
+        *,
+        pattern: Pattern = "opaque",
+        key: Hashable = (),
+        kernel: str | None = None,
+        kernel_attrs: Mapping[str, ir.Attribute] | None = None,
+    ) -> list[Arg]:
+        """Call a prim func on `ins`; returns its results, of shapes and dtypes `outs`.
+
+        `body` builds the prim func at level T and returns one tensor per result, written into `PrimBody.outs`
+        (destination-passing style). Two calls with the same name, types and `key` share one function: `key`
+        must hold everything else that `body` depends on. `kernel` names a generated kernel that may replace the
+        body, with `kernel_attrs`.
+        """
+        in_infos = [arg.info for arg in ins]
+        signature = (name, *(_signature(i) for i in in_infos), None, *(_signature(o) for o in outs), key)
+        if signature not in self._prims:
+            self._prims[signature] = self._build(
+                name, in_infos, outs, body, pattern, kernel, kernel_attrs or {}
+            )
+        prim = self._prims[signature]
+        location = ir.Location.current
+        many = len(outs) != 1
+        types = [out.to_type() for out in outs]
+        call = ir.Operation.create(
+            "relax.call_tir",
+            results=[ir.TupleType.get_tuple(types) if many else types[0]],
+            operands=[pack([arg.ssa for arg in ins], location)],
+            attributes={
+                "callee": ir.FlatSymbolRefAttr.get(prim.symbol),
+                "tir_vars": dims_attr(prim.index_exprs),
+            },
+            loc=location,
+        )
+        results = unpack(call.results[0], types) if many else [call.results[0]]
+        return [Arg(result, info) for result, info in zip(results, outs, strict=True)]
+
+    def _build(
+        self,
+        name: str,
+        ins: Sequence[Tensor],
+        outs: Sequence[Tensor],
+        body: Body,
+        pattern: Pattern,
+        kernel: str | None,
+        kernel_attrs: Mapping[str, ir.Attribute],
+    ) -> _Prim:
+        symbol = self._fresh(name)
+        out_types = [out.storage_type() for out in outs]
+        types = [info.storage_type() for info in ins] + out_types
+        with ir.InsertionPoint(self.module.body):
+            function = func.FuncOp(symbol, ir.FunctionType.get(types, out_types), visibility="private")
+            block = function.add_entry_block()
+            prim_body = PrimBody(block, ins, outs)
+            with ir.InsertionPoint(block):
+                func.ReturnOp(list(body(prim_body)))
+            inputs = [argument.type for argument in block.arguments]
+            function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, out_types))
+            function.attributes[PRIM_FUNC] = ir.UnitAttr.get()
+            function.attributes[PATTERN] = ir.StringAttr.get(pattern)
+            if kernel is not None:
+                function.attributes[KERNEL] = ir.StringAttr.get(kernel)
+                function.attributes[KERNEL_ATTRS] = ir.DictAttr.get(dict(kernel_attrs))
+        return _Prim(symbol, prim_body.index_exprs)
+
+    def _fresh(self, name: str) -> str:
+        count, symbol = 0, name
+        while symbol in self._used:
+            count += 1
+            symbol = f"{name}_{count}"
+        self._used.add(symbol)
+        return symbol
+
+
+def _signature(info: Tensor) -> str:
+    """What a prim func's type and body may depend on: dtype (with signedness), rank and static sizes."""
+    assert info.shape is not None
+    sizes = ["?" if d is None or not isinstance(d, int) else str(d) for d in info.shape]
+    return f"{info.dtype}[{','.join(sizes)}]"
+
+
+Rule = Callable[[Legalizer, OpCall], Sequence[Arg]]
+_rules: dict[str, Rule] = {}
+
+
+def legalization(*op_names: str) -> Callable[[Rule], Rule]:
+    """Register a rule for the ops called `op_names` ("relax.add")."""
+
+    def register(rule: Rule) -> Rule:
+        for op_name in op_names:
+            _rules[op_name] = rule
+        return rule
+
+    return register
+
+
+def rule_for(op_name: str) -> Rule | None:
+    """The rule of an op, or None."""
+    for family in FAMILIES:
+        importlib.import_module(f"relax_mlir.lowering.legalize.{family}")
+    return _rules.get(op_name)
+
+
+def op_call(op: ir.Operation, args: OpArgs) -> OpCall:
+    """The tensors of an op about to be legalised, tuple operands taken apart at the current insertion point.
+
+    Raises `UnsupportedError` if a tensor is not known well enough.
+    """
+    operands: list[Arg] = []
+    for index, value in enumerate(op.operands):
+        info = struct_info(value.type)
+        if isinstance(info, Tuple):
+            fields = [(f"{args.name_of(index)}[{i}]", f) for i, f in enumerate(info.fields)]
+            parts = unpack(value, [f.to_type() for f in info.fields])
+        else:
+            fields, parts = [(args.name_of(index), info)], [value]
+        for (name, field_info), part in zip(fields, parts, strict=True):
+            if isinstance(field_info, Tensor):
+                operands.append(Arg(part, _known(op, args, name, field_info)))
+    results: list[Tensor] = []
+    for value in op.results:
+        info = struct_info(value.type)
+        for field_info in info.fields if isinstance(info, Tuple) else [info]:
+            if isinstance(field_info, Tensor):
+                results.append(_known(op, args, "result", field_info))
+    return OpCall(args, tuple(operands), tuple(results))
+
+
+def _known(op: ir.Operation, args: OpArgs, name: str, info: Tensor) -> Tensor:
+    if info.known_shape is None or info.dtype is None:
+        raise UnsupportedError(
+            f"{op.location}: {args.op}: '{name}' is {info}; native code needs its shape and dtype: "
+            "match_shape the value to a shape first"
+        )
+    return info

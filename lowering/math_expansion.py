@@ -1,0 +1,62 @@
+"""Pass `expand-math`: math functions become arithmetic that the vector units run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from relax_mlir.lowering.kernels.emit import Type, Value, element_of
+from relax_mlir.lowering.kernels.lanes import Lanes, same_shape
+from relax_mlir.lowering.kernels.math import DOUBLE_EXPANSIONS, EXPANSIONS, Expansion
+from relax_mlir.mlir import arith, ir
+from relax_mlir.transform import ModulePass, PassContext
+
+Operation: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class ExpandMath(ModulePass):
+    """Expand exp, exp2, expm1, log, log2, log10, log1p, tanh, erf, sin, cos and tan into polynomials.
+
+    Handles f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of libm, as are
+    the functions that have no expansion. Results differ from the correctly rounded ones by a few ulp at most
+    (each function in `relax_mlir.lowering.kernels.math` states how many); NaN, infinities, signed zeros,
+    overflow and denormals come out as in libm. (In f64, expm1 is formed from libm's exp and log.)
+    """
+
+    name: ClassVar[str] = "expand-math"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite all operations of the module in place."""
+        found: list[Operation] = []
+
+        def visit(operation: Operation) -> Operation:
+            if operation.name in EXPANSIONS:
+                found.append(operation)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        for operation in found:
+            _replace(operation)
+
+
+def _replace(operation: Operation) -> None:
+    operand = operation.operands[0]
+    element = element_of(operand.type)
+    with ir.InsertionPoint(operation), operation.location:
+        if isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
+            result = _in_f32(operand, element, EXPANSIONS[operation.name])
+        elif isinstance(element, ir.F64Type) and operation.name in DOUBLE_EXPANSIONS:
+            result = DOUBLE_EXPANSIONS[operation.name](Lanes(operand.type), operand)
+        else:
+            return
+    operation.results[0].replace_all_uses_with(result)
+    operation.erase()
+
+
+def _in_f32(operand: Value, element: Type, expansion: Expansion) -> Value:
+    single = same_shape(operand.type, ir.F32Type.get())
+    if isinstance(element, ir.F32Type):
+        return expansion(Lanes(single), operand)
+    wide = expansion(Lanes(single), arith.ExtFOp(single, operand).result)
+    return arith.TruncFOp(operand.type, wide).result

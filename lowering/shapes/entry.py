@@ -1,0 +1,131 @@
+"""Entry of a public function: ``f.shapes`` (checks of the arguments' dimensions, sizes of the results), and its
+signature as an attribute, from which the FFI wrapper is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dim_text
+from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.hooks import SHAPES_SUFFIX, Hooks
+from relax_mlir.lowering.shapes.leaves import Leaf
+from relax_mlir.lowering.shapes.symbols import SymbolTable
+from relax_mlir.mlir import arith, func, ir
+from relax_mlir.symbolic import Dim
+
+
+def leaf_dims(leaf: Leaf) -> Sequence[Dim | None]:
+    """Dimensions of a tensor, values of a shape, the value of an integer."""
+    if isinstance(leaf.info, Tensor):
+        return leaf.info.shape or ()
+    if isinstance(leaf.info, Shape):
+        return leaf.info.values or ()
+    return (None,)
+
+
+def describe(leaf: Leaf, axis: int) -> str:
+    """How messages call entry `axis` of a leaf."""
+    what = "dimension" if isinstance(leaf.info, Tensor) else "value"
+    return f"parameter '{leaf.name}' {what} {axis}"
+
+
+def define_symbols(table: SymbolTable, params: Sequence[Leaf], dims: Sequence[Sequence[ir.Value]]) -> None:
+    """Define every symbol that is a dimension of its own, at its first occurrence."""
+    for leaf, values in zip(params, dims, strict=True):
+        for axis, dim in enumerate(leaf_dims(leaf)):
+            name = None if dim is None else symbolic.linear_definition(dim)
+            if name is not None and name not in table.values:
+                table.define(name, values[axis], describe(leaf, axis))
+
+
+def build_shapes_function(
+    hooks: Hooks, function: str, params: Sequence[Leaf], results: Sequence[Leaf], location: ir.Location
+) -> None:
+    """Emit ``f.shapes``: all dimensions of the parameters in, all dimensions of the results out."""
+    index = ir.IndexType.get()
+    inputs = [index] * sum(leaf.rank for leaf in params)
+    outputs = [index] * sum(leaf.rank for leaf in results)
+    with location, ir.InsertionPoint(hooks.module.body):
+        op = func.FuncOp(function + SHAPES_SUFFIX, ir.FunctionType.get(inputs, outputs), visibility="private")
+        block = op.add_entry_block()
+        with ir.InsertionPoint(block):
+            arguments = list(block.arguments)
+            dims = [[arguments.pop(0) for _ in range(leaf.rank)] for leaf in params]
+            table = SymbolTable(function)
+            define_symbols(table, params, dims)
+            for leaf, values in zip(params, dims, strict=True):
+                _check_leaf(hooks, table, leaf, values)
+            func.ReturnOp([_result_size(table, leaf, dim) for leaf in results for dim in leaf_dims(leaf)])
+
+
+def _result_size(table: SymbolTable, leaf: Leaf, dim: Dim | None) -> ir.Value:
+    if dim is None or table.undefined(dim):
+        raise UnsupportedError(
+            f"{table.function}: {leaf.name} is {leaf.info}, whose size {dim_text(dim)} is no formula of the "
+            "parameters' symbols; native code allocates results before the call: declare the symbol in a parameter"
+        )
+    return table.value(dim)
+
+
+def _check_leaf(hooks: Hooks, table: SymbolTable, leaf: Leaf, values: Sequence[ir.Value]) -> None:
+    for axis, (dim, value) in enumerate(zip(leaf_dims(leaf), values, strict=True)):
+        if dim is None:
+            continue
+        name = symbolic.linear_definition(dim)
+        if name is not None and table.values.get(name) == value:
+            continue
+        expected, explained = _expectation(table, leaf, axis, dim)
+        texts = [f"{{{1 + len(explained) + i}}}" for i in range(len(values))]
+        got = f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+        message = (
+            f"{table.function}: {describe(leaf, axis)} is {{0}}, {expected} "
+            f"(expected {leaf.name}: {leaf.info}, got {got})"
+        )
+        equal = arith.cmpi(arith.CmpIPredicate.eq, value, table.value(dim))
+        hooks.check(equal, "ShapeError", message, [value, *explained, *values])
+
+
+def _expectation(table: SymbolTable, leaf: Leaf, axis: int, dim: Dim) -> tuple[str, list[ir.Value]]:
+    if isinstance(dim, int):
+        return f"expected {dim}", []
+    text, values = table.explain(dim, 1)
+    return f"but {text}", values
+
+
+def signature(function: str, params: Sequence[tuple[str, StructInfo]], result: StructInfo) -> ir.DictAttr:
+    """The attribute from which the FFI wrapper of `function` is made."""
+    is_tuple = isinstance(result, Tuple)
+    fields = result.fields if isinstance(result, Tuple) else (result,)
+    return ir.DictAttr.get(
+        {
+            "name": ir.StringAttr.get(function),
+            "params": ir.ArrayAttr.get([_describe_info(name, info) for name, info in params]),
+            "results": ir.ArrayAttr.get(
+                [_describe_info(f"result {i}", info) for i, info in enumerate(fields)]
+            ),
+            "tuple": ir.BoolAttr.get(is_tuple),
+        }
+    )
+
+
+def _describe_info(name: str, info: StructInfo) -> ir.DictAttr:
+    text = {"name": ir.StringAttr.get(name), "type": ir.StringAttr.get(str(info))}
+    i64 = ir.IntegerType.get_signless(64)
+    if isinstance(info, Tensor):
+        assert info.shape is not None
+        extra: dict[str, ir.Attribute] = {
+            "kind": ir.StringAttr.get("tensor"),
+            "dtype": ir.StringAttr.get(str(info.dtype)),
+            "ndim": ir.IntegerAttr.get(i64, len(info.shape)),
+        }
+    elif isinstance(info, Shape):
+        assert info.values is not None
+        extra = {"kind": ir.StringAttr.get("shape"), "ndim": ir.IntegerAttr.get(i64, len(info.values))}
+    elif isinstance(info, Prim):
+        extra = {"kind": ir.StringAttr.get("int")}
+    else:
+        assert isinstance(info, Tuple)
+        fields = [_describe_info(f"{name}[{i}]", f) for i, f in enumerate(info.fields)]
+        extra = {"kind": ir.StringAttr.get("tuple"), "fields": ir.ArrayAttr.get(fields)}
+    return ir.DictAttr.get(text | extra)

@@ -1,0 +1,118 @@
+"""Pass ``lower-symbolic-shapes``: Relax functions become functions on plain tensors (level R1 to T)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
+from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.hooks import SIGNATURE, Hooks
+from relax_mlir.lowering.shapes.body import BodyLowering, flatten, unflatten
+from relax_mlir.lowering.shapes.entry import build_shapes_function, define_symbols, leaf_dims, signature
+from relax_mlir.lowering.shapes.leaves import Leaf, leaves
+from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
+from relax_mlir.mlir import bufferization, func, ir, tensor
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+
+@dataclass(frozen=True)
+class LowerSymbolicShapes(ModulePass):
+    """Make symbols index values, shapes of parameters run-time checks, and results destination arguments."""
+
+    name: ClassVar[str] = "lower-symbolic-shapes"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `UnsupportedError` or `ShapeError` for what native code cannot express."""
+        hooks = Hooks(module)
+        functions = relax_functions(module)
+        callees = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+        headers = []
+        for op in functions:
+            name = op.name.value
+            op.attributes["sym_name"] = ir.StringAttr.get(f"{name}.relax")
+            header = _header(op, name)
+            callees[name] = header.new
+            headers.append(header)
+        for header in headers:
+            _lower(hooks, header, callees)
+        for op in functions:
+            op.operation.erase()
+
+
+@dataclass(frozen=True)
+class _Header:
+    name: str
+    old: func.FuncOp
+    new: func.FuncOp
+    param_infos: list[tuple[str, StructInfo]]
+    params: list[Leaf]
+    result_info: StructInfo
+    results: list[Leaf]
+
+
+def _header(op: func.FuncOp, name: str) -> _Header:
+    infos = [struct_info(t) for t in op.type.inputs]
+    named = list(zip(parameter_names(op), infos, strict=True))
+    params = [leaf for param, info in named for leaf in leaves(name, param, info)]
+    if len(op.type.results) != 1:
+        raise UnsupportedError(f"{name}: a Relax function returns one value (a tuple for several)")
+    result_info = struct_info(op.type.results[0])
+    results = list(leaves(name, "result", result_info))
+    for leaf in results:
+        if not isinstance(leaf.info, Tensor):
+            raise UnsupportedError(
+                f"{name}: {leaf.name} is {leaf.info}; native code returns tensors (and tuples of them)"
+            )
+    outs = [t for leaf in results for t in leaf.types]
+    inputs = [t for leaf in params for t in leaf.types] + outs
+    is_private = "sym_visibility" in op.attributes
+    with op.location, ir.InsertionPoint(op):
+        new = func.FuncOp(
+            name, ir.FunctionType.get(inputs, outs), visibility="private" if is_private else None
+        )
+        if not is_private:
+            new.attributes[SIGNATURE] = signature(name, named, result_info)
+    return _Header(name, op, new, named, params, result_info, results)
+
+
+def _lower(hooks: Hooks, header: _Header, callees: dict[str, func.FuncOp]) -> None:
+    location = header.old.location
+    block = header.new.add_entry_block()
+    with location, ir.InsertionPoint(block):
+        arguments = list(block.arguments)
+        given = [arguments.pop(0) for leaf in header.params for _ in leaf.types]
+        symbols = SymbolTable(header.name)
+        define_symbols(symbols, header.params, _parameter_dims(header.params, given))
+        remaining = list(given)
+        values = {
+            old: unflatten(info, remaining)
+            for old, (_, info) in zip(header.old.arguments, header.param_infos, strict=True)
+        }
+        body = BodyLowering(hooks, symbols, dict(values), callees)
+        returned = [leaf for item in body.lower_block(header.old.entry_block) for leaf in flatten(item)]
+        _return(returned, arguments)
+    if SIGNATURE in header.new.attributes:
+        build_shapes_function(hooks, header.name, header.params, header.results, location)
+
+
+def _parameter_dims(params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[list[ir.Value]]:
+    remaining = list(given)
+    dims = []
+    for leaf in params:
+        if isinstance(leaf.info, Tensor):
+            value = remaining.pop(0)
+            dims.append([tensor.dim(value, index_constant(axis)) for axis in range(len(leaf_dims(leaf)))])
+        else:
+            dims.append([remaining.pop(0) for _ in range(leaf.rank)])
+    return dims
+
+
+def _return(values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> None:
+    results = []
+    for value, out in zip(values, outs, strict=True):
+        source = value if value.type == out.type else tensor.cast(out.type, value)
+        results.append(bufferization.materialize_in_destination(out.type, source, out))
+    func.ReturnOp(results)

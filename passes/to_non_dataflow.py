@@ -1,0 +1,29 @@
+"""Pass ``to-non-dataflow``: dataflow blocks dissolve into the code around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform import FunctionPass, PassContext
+from relax_mlir.transform.passes import dataflow_blocks
+
+
+@dataclass(frozen=True)
+class ToNonDataflow(FunctionPass):
+    """Move the ops of dataflow blocks in front of them and remove the blocks."""
+
+    name: ClassVar[str] = "to-non-dataflow"
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        for dataflow in dataflow_blocks(function):
+            _dissolve(dataflow)
+
+
+def _dissolve(dataflow: ir.Operation) -> None:
+    body = [view.operation for view in dataflow.regions[0].blocks[0].operations]
+    for op in body[:-1]:
+        op.move_before(dataflow)
+    dataflow.results[0].replace_all_uses_with(body[-1].operands[0])
+    dataflow.erase()

@@ -1,0 +1,269 @@
+"""`BlockBuilder`: builds Relax modules from Python, with shapes and dtypes deduced as ops are emitted."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Union
+
+import numpy as np
+
+from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.dialects import calls, dialect, structure
+from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.types import DimLike
+from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
+from relax_mlir.error import ArgumentError
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import func, ir
+
+PARAM_NAME = "relax.name"
+"""Argument attribute that keeps a parameter's name."""
+
+Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |
+
+
+@dataclass
+class _Function:
+    name: str
+    op: func.FuncOp
+    body: ir.Block
+    private: bool
+    result: Value | None = None
+    dataflow: ir.Operation | None = None
+    outputs: list[Value] = field(default_factory=list)
+
+
+class BlockBuilder:
+    """Builds a module function by function.
+
+    >>> import relax_mlir as rx
+    >>> from relax_mlir import op as R
+    >>> bb = rx.BlockBuilder()
+    >>> x = rx.Var("x", rx.Tensor(("n", 4), "float32"))
+    >>> with bb.function("main", [x]):
+    ...     with bb.dataflow():
+    ...         y = bb.emit_output(R.add(x, x))
+    ...     bb.emit_func_output(y)
+    >>> mod = bb.get()
+    """
+
+    def __init__(self, mod: IRModule | None = None) -> None:
+        if mod is None:
+            context = dialect.context()
+            with context, ir.Location.unknown():
+                mod = IRModule(ir.Module.create())
+        self._mod = mod
+        self._function: _Function | None = None
+        self._names: set[str] = set()
+
+    # -- functions
+
+    @contextlib.contextmanager
+    def function(self, name: str, params: Sequence[Var] = (), *, private: bool = False) -> Iterator[None]:
+        """Build the function `name`; inside, `params` are its values, and `emit_func_output` ends it.
+
+        `private` functions are not callable from outside the module. When the body raises, the function is
+        removed again.
+        """
+        if self._function is not None:
+            raise ArgumentError(f"function '{name}': function '{self._function.name}' is still being built")
+        self._check_free(name)
+        _check_params(name, params)
+        with self._mod.context, user_location():
+            op = func.FuncOp(
+                name,
+                ir.FunctionType.get([p.struct_info.to_type() for p in params], []),
+                visibility="private" if private else None,
+                ip=ir.InsertionPoint(self._mod.mlir.body),
+            )
+            op.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [ir.DictAttr.get({PARAM_NAME: ir.StringAttr.get(p.name)}) for p in params]
+            )
+            body = op.add_entry_block([ir.Location.name(p.name, user_location()) for p in params])
+            for param, argument in zip(params, body.arguments, strict=True):
+                param.bind(argument)
+            self._function = _Function(name, op, body, private)
+            try:
+                with ir.InsertionPoint(body):
+                    yield
+                self._end_function(self._function)
+            except BaseException:
+                op.erase()
+                raise
+            finally:
+                self._function = None
+
+    def _end_function(self, current: _Function) -> None:
+        if current.result is None:
+            raise ArgumentError(f"function '{current.name}' has no result; call bb.emit_func_output")
+        inputs = [argument.type for argument in current.body.arguments]
+        current.op.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(inputs, [current.result.ssa.type])
+        )
+
+    def emit_func_output(self, output: Nested) -> None:
+        """Return `output` from the function: a value, or a (nested) tuple or list of values."""
+        current = self._current("emit_func_output")
+        if current.dataflow is not None:
+            raise ArgumentError("emit_func_output: a dataflow block is open; leave it first")
+        if current.result is not None:
+            raise ArgumentError(f"emit_func_output: function '{current.name}' has its result already")
+        current.result = _tuple_of(output)
+        with user_location():
+            func.ReturnOp([current.result.ssa])
+
+    @contextlib.contextmanager
+    def dataflow(self) -> Iterator[None]:
+        """A dataflow block: pure ops only; the values that `emit_output` marks are visible after it."""
+        current = self._current("dataflow")
+        if current.dataflow is not None:
+            raise ArgumentError("dataflow: dataflow blocks do not nest")
+        location = user_location()
+        scratch = func.FuncOp("dataflow", ir.FunctionType.get([], []), visibility="private")
+        block = scratch.add_entry_block()
+        current.dataflow, current.outputs = scratch.operation, []
+        try:
+            with ir.InsertionPoint(block):
+                yield
+                output = self._output(current.outputs, location)
+        finally:
+            current.dataflow = None
+        final = ir.Operation.create(
+            "relax.dataflow", results=[output.type], regions=1, loc=location, ip=ir.InsertionPoint(scratch)
+        )
+        block.append_to(final.regions[0])
+        scratch.operation.erase()
+        if len(current.outputs) == 1:
+            current.outputs[0]._ssa = final.results[0]
+        else:
+            whole = Value(final.results[0])
+            for index, handle in enumerate(current.outputs):
+                handle._ssa = structure.tuple_get_item(whole, index).ssa
+        current.outputs = []
+
+    @staticmethod
+    def _output(outputs: Sequence[Value], location: ir.Location) -> ir.Value:
+        """End a dataflow block: its output, or the tuple of its outputs."""
+        values = [value.ssa for value in outputs]
+        value = values[0] if len(values) == 1 else structure.pack(values, location)
+        ir.Operation.create("relax.output", operands=[value], loc=location)
+        return value
+
+    # -- emitting
+
+    def emit(self, value: ValueLike, name: str | None = None) -> Value:
+        """Bind `value`, which its op has already emitted, to `name` (kept as its location's name)."""
+        self._current("emit")
+        bound = as_value(value)
+        if name is not None and isinstance(bound.ssa.owner, ir.Operation):
+            owner = bound.ssa.owner
+            with self._mod.context:
+                owner.location = ir.Location.name(name, owner.location)
+        return bound
+
+    def emit_output(self, value: Nested, name: str | None = None) -> Value:
+        """Like `emit`, and let the value leave the dataflow block: the handle returned stays valid after it."""
+        current = self._current("emit_output")
+        if current.dataflow is None:
+            raise ArgumentError("emit_output: no dataflow block is open; use emit outside of one")
+        handle = Value(self.emit(_tuple_of(value), name).ssa)
+        current.outputs.append(handle)
+        return handle
+
+    def match_shape(self, value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
+        """`value` (tensor or shape) with shape `pattern`: new symbols are bound, others asserted at run time."""
+        self._current("match_shape")
+        return structure.match_shape(value, pattern, dtype)
+
+    match_cast = match_shape
+
+    def const(self, value: np.ndarray | Scalar, dtype: str | None = None) -> Value:
+        """A constant; a large C-contiguous array is referenced, not copied."""
+        self._current("const")
+        return structure.constant(value, dtype)
+
+    def call(self, callee: str, *args: Value) -> Value:
+        """Call the Relax function `callee` of this module; the result's shape follows from its signature."""
+        current = self._current("call")
+        if callee == current.name:
+            raise ArgumentError(f"call: '{callee}' is still being built; its result type is not known yet")
+        target = self.lookup(callee)
+        result = infer_call(callee, target, [a.struct_info for a in args])
+        return calls.call(callee, args, result)
+
+    # -- the module
+
+    def add_func(self, source: IRModule | func.FuncOp, name: str) -> str:
+        """Add a copy of the function called `name` from another module (or a function of this context).
+
+        Returns its name here, which differs if `name` is taken.
+        """
+        op = source[name] if isinstance(source, IRModule) else source
+        fresh = self._fresh(name)
+        with self._mod.context:
+            text = op.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
+            copy = ir.Operation.parse(text) if op.context is not self._mod.context else op.operation.clone()
+            copy.attributes["sym_name"] = ir.StringAttr.get(fresh)
+            self._mod.mlir.body.append(copy)
+        return fresh
+
+    def update_func(self, name: str, source: IRModule | func.FuncOp) -> None:
+        """Replace the function `name` by that of `source` (the one of the same name in a module)."""
+        old = self.lookup(name)
+        new_name = self.add_func(source, name)
+        old.operation.erase()
+        with self._mod.context:
+            self.lookup(new_name).attributes["sym_name"] = ir.StringAttr.get(name)
+
+    def lookup(self, name: str) -> func.FuncOp:
+        """The function called `name`; raises `UnknownNameError`."""
+        return self._mod[name]
+
+    def get(self) -> IRModule:
+        """The module built so far, verified; raises `VerifyError`."""
+        if self._function is not None:
+            raise ArgumentError(f"get: function '{self._function.name}' is still being built")
+        self._mod.verify()
+        return self._mod
+
+    finalize = get
+
+    def _current(self, what: str) -> _Function:
+        if self._function is None:
+            raise ArgumentError(f"{what}: no function is being built; use it inside `with bb.function(...)`")
+        return self._function
+
+    def _symbols(self) -> set[str]:
+        return {
+            ir.StringAttr(op.attributes["sym_name"]).value
+            for op in self._mod.mlir.body.operations
+            if "sym_name" in op.attributes
+        }
+
+    def _check_free(self, name: str) -> None:
+        if name in self._symbols():
+            raise ArgumentError(f"function '{name}' is defined already; use update_func to replace it")
+
+    def _fresh(self, name: str) -> str:
+        taken, count, fresh = self._symbols(), 0, name
+        while fresh in taken:
+            count += 1
+            fresh = f"{name}_{count}"
+        return fresh
+
+
+def _check_params(function: str, params: Sequence[Var]) -> None:
+    names = [p.name for p in params]
+    for param in params:
+        if not isinstance(param, Var):
+            raise ArgumentError(f"function '{function}': parameter {param!r} is not a Var")
+        if names.count(param.name) > 1:
+            raise ArgumentError(f"function '{function}': two parameters are called '{param.name}'")
+
+
+def _tuple_of(value: Nested) -> Value:
+    if isinstance(value, list | tuple):
+        return structure.make_tuple(*(_tuple_of(v) for v in value))
+    return as_value(value)  # type: ignore[arg-type]  # a sequence has been handled

@@ -1,0 +1,86 @@
+"""MLIR's diagnostics as values: collected while code runs, never printed raw by the bindings."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from relax_mlir.error import Diagnostic
+from relax_mlir.mlir import ir
+
+Sink = Callable[[Diagnostic], None]
+
+
+def location_text(location: ir.Location) -> str:
+    """``file:line:column`` of a location; of fused, named and call-site ones, of the first with a file."""
+    exact: Any = ir.Location.from_attr(location.attr, location.context)
+    if hasattr(exact, "filename"):
+        return f"{exact.filename}:{exact.start_line}:{exact.start_col}"
+    for inner in _inner_locations(exact):
+        text = location_text(inner)
+        if text != "unknown":
+            return text
+    return "unknown"
+
+
+def _inner_locations(location: Any) -> list[ir.Location]:  # noqa: ANN401 - a location class of the bindings
+    if hasattr(location, "locations"):
+        return list(location.locations)
+    return [getattr(location, name) for name in ("child_loc", "callee") if hasattr(location, name)]
+
+
+def flatten(diagnostic: Any) -> list[Diagnostic]:  # noqa: ANN401 - Diagnostic or DiagnosticInfo of the bindings
+    """The diagnostic and its notes, in order."""
+    severity = diagnostic.severity.name.lower()
+    result = [Diagnostic(severity, location_text(diagnostic.location), diagnostic.message)]
+    for note in diagnostic.notes:
+        result += flatten(note)
+    return result
+
+
+def of_error(error: BaseException) -> list[Diagnostic]:
+    """The diagnostics that an ``MLIRError`` of the bindings carries (none for any other exception)."""
+    return [d for item in getattr(error, "error_diagnostics", ()) for d in flatten(item)]
+
+
+class _ThreadState(threading.local):
+    """The collectors at work in this thread, outermost first."""
+
+    def __init__(self) -> None:
+        self.sinks: list[Sink] = []
+
+
+_state = _ThreadState()
+_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
+
+
+@contextmanager
+def collect(context: ir.Context, sink: Sink) -> Iterator[None]:
+    """Send every diagnostic of `context` to `sink` instead of stderr.
+
+    Errors that end as an ``MLIRError`` are not among them: that exception carries them (see `of_error`).
+    """
+
+    def handle(diagnostic: Any) -> bool:  # noqa: ANN401 - a class of the bindings
+        for item in flatten(diagnostic):
+            sink(item)
+        return True
+
+    handler = context.attach_diagnostic_handler(handle)
+    _state.sinks.append(sink)
+    try:
+        yield
+    finally:
+        _state.sinks.pop()
+        handler.detach()
+
+
+def report(diagnostic: Diagnostic) -> None:
+    """Hand a diagnostic to the collector around this call; without one, log it under ``relax_mlir``."""
+    if _state.sinks:
+        _state.sinks[-1](diagnostic)
+        return
+    logging.getLogger("relax_mlir").log(_LEVELS.get(diagnostic.severity, logging.INFO), "%s", diagnostic)

@@ -1,0 +1,39 @@
+"""Write the module after every pass to a numbered file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.module_text import DEFAULT, PrintOptions, file_name, module_text, write_atomically
+
+if TYPE_CHECKING:
+    from relax_mlir.mlir import ir
+    from relax_mlir.transform.info import PassInfo
+
+
+class DumpStages(PassInstrument):
+    """``000-input.mlir``, then ``NNN-<pass>.mlir`` after each pass, in `directory`.
+
+    Passes that only run others get no file of their own. Files appear under their name only when complete.
+    A second use of the same object counts on.
+    """
+
+    def __init__(self, directory: str | Path, options: PrintOptions = DEFAULT) -> None:
+        self.directory = Path(directory)
+        self.options = options
+        self.files: list[Path] = []
+
+    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+        if not self.files:
+            self._write("input", module)
+
+    def run_after_pass(self, module: ir.Module, info: PassInfo) -> None:
+        if not info.composite:
+            self._write(info.name, module)
+
+    def _write(self, stage: str, module: ir.Module) -> None:
+        path = self.directory / f"{len(self.files):03d}-{file_name(stage)}.mlir"
+        write_atomically(path, module_text(module, self.options))
+        self.files.append(path)

@@ -1,0 +1,61 @@
+"""Count the ops of the module around every pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.mlir import ir
+
+if TYPE_CHECKING:
+    from relax_mlir.transform.info import PassInfo
+
+
+@dataclass(frozen=True)
+class OpCount:
+    """Number of ops before and after one run of a pass."""
+
+    name: str
+    before: int
+    after: int
+
+
+class PassStatistics(PassInstrument):
+    """Ops before and after each pass that is not made of others."""
+
+    def __init__(self) -> None:
+        self.counts: list[OpCount] = []
+        self._before: list[int] = []
+
+    def enter_pass_ctx(self) -> None:
+        self.counts.clear()
+        self._before.clear()
+
+    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+        if not info.composite:
+            self._before.append(_count(module))
+
+    def run_after_pass(self, module: ir.Module, info: PassInfo) -> None:
+        if not info.composite:
+            self.counts.append(OpCount(info.text, self._before.pop(), _count(module)))
+
+    def render(self) -> str:
+        """A table: ops before, after, change, pass."""
+        lines = [f"{'ops before':>10}  {'after':>8}  {'change':>8}  pass"]
+        for count in self.counts:
+            change = count.after - count.before
+            lines.append(f"{count.before:10d}  {count.after:8d}  {change:+8d}  {count.name}")
+        return "\n".join(lines) + "\n"
+
+
+def _count(module: ir.Module) -> int:
+    total = 0
+
+    def visit(_: Any) -> Any:  # noqa: ANN401 - the bindings are untyped
+        nonlocal total
+        total += 1
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return total

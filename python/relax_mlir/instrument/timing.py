@@ -1,0 +1,78 @@
+"""Time per pass, as a tree: passes that run others contain them, MLIR's own passes included."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from relax_mlir.instrument.base import PassInstrument
+
+if TYPE_CHECKING:
+    from relax_mlir.mlir import ir
+    from relax_mlir.transform.info import PassInfo
+
+
+@dataclass
+class PassTime:
+    """One run of one pass; `seconds` includes the children."""
+
+    name: str
+    started: float = 0.0
+    seconds: float = 0.0
+    finished: bool = False
+    children: list[PassTime] = field(default_factory=list)
+
+    def stop(self, finished: bool) -> None:
+        """End the measurement; `finished` is false for a pass that did not end well."""
+        self.seconds = time.perf_counter() - self.started
+        self.finished = finished
+
+
+class PassTimingInstrument(PassInstrument):
+    """Measures every pass. The times are kept until the context is entered again."""
+
+    def __init__(self) -> None:
+        self.passes: list[PassTime] = []
+        self._open: list[PassTime] = []
+
+    def enter_pass_ctx(self) -> None:
+        self.passes.clear()
+        self._open.clear()
+
+    def exit_pass_ctx(self) -> None:
+        while self._open:
+            self._open.pop().stop(finished=False)
+
+    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+        entry = PassTime(info.text if not info.composite else info.name)
+        siblings = self._open[-1].children if self._open else self.passes
+        siblings.append(entry)
+        self._open.append(entry)
+        entry.started = time.perf_counter()
+
+    def run_after_pass(self, module: ir.Module, info: PassInfo) -> None:
+        self._open.pop().stop(finished=True)
+
+    @property
+    def total(self) -> float:
+        """Seconds in all outermost passes."""
+        return sum(entry.seconds for entry in self.passes)
+
+    def render(self) -> str:
+        """The tree as text: time, share of the total, pass; empty when nothing ran."""
+        if not self.passes:
+            return ""
+        lines = [f"{'ms':>10}  {'%':>5}  pass"]
+        for entry in self.passes:
+            lines += self._lines(entry, 0)
+        lines.append(f"{self.total * 1e3:10.2f}  {100.0:5.1f}  total")
+        return "\n".join(lines) + "\n"
+
+    def _lines(self, entry: PassTime, depth: int) -> list[str]:
+        share = 100 * entry.seconds / self.total if self.total else 0.0
+        remark = "" if entry.finished else "  (did not finish)"
+        lines = [f"{entry.seconds * 1e3:10.2f}  {share:5.1f}  {'  ' * depth}{entry.name}{remark}"]
+        for child in entry.children:
+            lines += self._lines(child, depth + 1)
+        return lines

@@ -1,0 +1,108 @@
+"""`IRModule`: a Relax module, which is an MLIR module together with its context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from relax_mlir.analysis import well_formed
+from relax_mlir.dialects import dialect
+from relax_mlir.error import Diagnostic, ParseError, UnknownNameError, VerifyError
+from relax_mlir.mlir import func, ir
+
+PRIM_FUNC = "relax.prim_func"
+
+
+class IRModule:
+    """A module of Relax functions and prim funcs, at any level of the lowering.
+
+    ``str(module)`` prints the IR; `module.mlir` is the module of the bindings, to be used under
+    ``with module.mlir.context``.
+    """
+
+    def __init__(self, mlir: ir.Module) -> None:
+        self.mlir = mlir
+
+    @classmethod
+    def parse(cls, text: str, name: str = "<string>") -> IRModule:
+        """Parse and verify IR text; raises `ParseError` with the diagnostics (`name`: the file, for messages)."""
+        context = dialect.context()
+        try:
+            with context, ir.Location.file(name, 0, 0):
+                return cls(ir.Module.parse(text))
+        except ir.MLIRError as error:
+            raise ParseError(
+                "\n".join([f"{name}: not a valid module", *(f"  {d}" for d in diagnostics(error))])
+            ) from None
+
+    @classmethod
+    def read(cls, path: str | Path) -> IRModule:
+        """Parse a file; raises `ParseError` when it cannot be read or is no valid module."""
+        try:
+            text = Path(path).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ParseError(f"cannot read {path}: {error}") from None
+        return cls.parse(text, str(path))
+
+    @property
+    def context(self) -> ir.Context:
+        return self.mlir.context
+
+    def functions(self) -> Iterator[func.FuncOp]:
+        """The Relax functions, in order; prim funcs and declarations are left out."""
+        for op in self.mlir.body.operations:
+            if isinstance(op, func.FuncOp) and PRIM_FUNC not in op.attributes and not op.is_external:
+                yield op
+
+    def __getitem__(self, name: str) -> func.FuncOp:
+        """The function called `name`, Relax or prim; raises `UnknownNameError`."""
+        found = {op.name.value: op for op in self.mlir.body.operations if isinstance(op, func.FuncOp)}
+        if name not in found:
+            raise UnknownNameError("function", name, found)
+        return found[name]
+
+    def clone(self) -> IRModule:
+        """A copy in the same context."""
+        with self.context, ir.Location.unknown():
+            copy = ir.Module.create(self.mlir.operation.location)
+            for op in self.mlir.body.operations:
+                op.operation.clone(ip=ir.InsertionPoint(copy.body))
+            for named in self.mlir.operation.attributes:
+                copy.operation.attributes[named] = self.mlir.operation.attributes[named]
+        return IRModule(copy)
+
+    def verify(self) -> None:
+        """Raise `VerifyError` with the diagnostics unless the module is valid MLIR and a well-formed Relax module."""
+        try:
+            self.mlir.operation.verify()
+        except ir.MLIRError as error:
+            raise VerifyError("the module is not valid", diagnostics(error)) from None
+        well_formed.verify(self.mlir)
+
+    def asm(self, *, locations: bool = False, elide_above: int | None = 16) -> str:
+        """The IR as text; constants of more than `elide_above` elements are elided (None: print all)."""
+        limits = (
+            {}
+            if elide_above is None
+            else {"large_elements_limit": elide_above, "large_resource_limit": elide_above}
+        )
+        return str(self.mlir.operation.get_asm(enable_debug_info=locations, **limits))
+
+    def __str__(self) -> str:
+        return self.asm()
+
+
+def diagnostics(error: ir.MLIRError) -> list[Diagnostic]:
+    """The diagnostics of an error of the bindings, notes included."""
+    found: list[Diagnostic] = []
+
+    def add(info: ir.DiagnosticInfo) -> None:
+        found.append(
+            Diagnostic(str(info.severity).rsplit(".", 1)[-1].lower(), str(info.location), info.message)
+        )
+        for note in info.notes:
+            add(note)
+
+    for info in error.error_diagnostics:
+        add(info)
+    return found

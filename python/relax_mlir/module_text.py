@@ -1,0 +1,58 @@
+"""Modules as text, and text into files that are never seen half-written."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from relax_mlir.mlir import ir
+
+RESOURCE_LIMIT = 64
+"""Bytes of a resource blob (a weight) above which it is elided from printed modules."""
+
+
+@dataclass(frozen=True)
+class PrintOptions:
+    """How a module is printed; the defaults show everything but large weights and locations."""
+
+    debug_info: bool = False
+    elements_limit: int | None = None
+    generic: bool = False
+    local_scope: bool = False
+
+
+DEFAULT = PrintOptions()
+
+
+def module_text(module: ir.Module, options: PrintOptions = DEFAULT) -> str:
+    """The module's assembly, ending in a newline."""
+    limit = None if options.elements_limit is None else max(options.elements_limit, 0)
+    text: str = module.operation.get_asm(
+        enable_debug_info=options.debug_info,
+        large_elements_limit=limit,
+        large_resource_limit=RESOURCE_LIMIT if limit is None else limit,
+        print_generic_op_form=options.generic,
+        use_local_scope=options.local_scope,
+    )
+    return text.rstrip("\n") + "\n"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write to a temporary name in the same folder, then move: readers see all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.chmod(scratch, 0o644)
+        os.replace(scratch, path)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise
+
+
+def file_name(pass_name: str) -> str:
+    """A pass name as part of a file name."""
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in pass_name)

@@ -1,0 +1,278 @@
+"""Description of the machine that code is generated for.
+
+Kernel generators are functions of a `Target`: of its vector width, register count and cache sizes, never of
+constants. `Target.host()` reads the machine at hand (Linux: ``/proc/cpuinfo`` and sysfs).
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from relax_mlir.error import ParseError, UnknownNameError
+
+KIB = 1024
+MIB = 1024 * KIB
+
+_X86_FEATURES = frozenset({"avx", "avx2", "fma", "f16c", "amx_tile", "amx_bf16", "amx_int8"}) | {
+    "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16", "avx512_fp16", "avx512_vnni"
+}  # fmt: skip
+_ARM_FEATURES = frozenset({"asimd", "asimdhp", "asimddp", "bf16", "sve"})
+FEATURES = _X86_FEATURES | _ARM_FEATURES
+"""The CPU features that this project looks at, named as Linux names them."""
+
+
+@dataclass(frozen=True, init=False)
+class Target:
+    """What code is generated for; immutable and hashable.
+
+    ``Target("cpu")`` is the host, ``Target("cpu -mcpu=haswell -num-threads=4")`` a named CPU with a change.
+    Options: ``-mcpu`` (one of `presets()`, or ``native``), ``-num-threads``, ``-vector-bytes``, and ``-l1``,
+    ``-l2``, ``-l3`` (bytes). Keyword arguments set attributes directly; `dataclasses.replace` works.
+
+    Attributes:
+        kind: always ``cpu``.
+        triple: LLVM's target triple.
+        cpu: LLVM's name of the CPU, or ``native``.
+        vector_bytes: width of the vector registers that kernels use.
+        num_vector_registers: how many of them there are.
+        l1_bytes, l2_bytes: data caches of one core.
+        l3_bytes: the shared cache (0: none).
+        num_threads: how many threads compiled code may use.
+        features: the CPU's features, a subset of `FEATURES`.
+
+    Raises:
+        ParseError: malformed text or values.
+        UnknownNameError: an unknown kind, option, CPU or attribute.
+    """
+
+    kind: str
+    triple: str
+    cpu: str
+    vector_bytes: int
+    num_vector_registers: int
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    num_threads: int
+    features: frozenset[str]
+
+    def __init__(self, text: str = "cpu", **values: Any) -> None:  # noqa: ANN401 - any attribute
+        names = [field.name for field in fields(self)]
+        for name in values:
+            if name not in names:
+                raise UnknownNameError("target attribute", name, names)
+        for name, value in {**_parse(text), **values}.items():
+            object.__setattr__(self, name, value)
+        _check(self)
+
+    @staticmethod
+    def parse(text: str | Target) -> Target:
+        """The target that a text like ``cpu -mcpu=haswell`` describes; a target is given back as it is."""
+        return text if isinstance(text, Target) else Target(text)
+
+    @staticmethod
+    def host() -> Target:
+        """The machine at hand."""
+        return Target("cpu")
+
+    @staticmethod
+    def presets() -> tuple[str, ...]:
+        """The CPUs that ``-mcpu`` knows, besides ``native``."""
+        return tuple(sorted(_PRESETS))
+
+    def lanes(self, bits: int) -> int:
+        """How many elements of this many bits fill one vector register (at least 1)."""
+        return max(1, self.vector_bytes * 8 // bits)
+
+    def has(self, *features: str) -> bool:
+        """Whether the CPU has all these features."""
+        return self.features.issuperset(features)
+
+    def __str__(self) -> str:
+        return f"{self.kind} -mcpu={self.cpu} -num-threads={self.num_threads}"
+
+    def describe(self) -> str:
+        """All attributes, one per line."""
+        rows = {field.name: getattr(self, field.name) for field in fields(self)}
+        rows["features"] = " ".join(sorted(self.features))
+        return "\n".join(f"{name:<22}{value}" for name, value in rows.items())
+
+
+_X86 = "x86_64-unknown-linux-gnu"
+_AVX2 = frozenset({"avx", "avx2", "fma", "f16c"})
+_AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
+
+
+def _preset(
+    cpu: str, triple: str, vectors: tuple[int, int], caches: tuple[int, int, int], features: frozenset[str]
+) -> dict[str, Any]:
+    (vector_bytes, registers), (l1, l2, l3) = vectors, caches
+    return {
+        "kind": "cpu",
+        "triple": triple,
+        "cpu": cpu,
+        "vector_bytes": vector_bytes,
+        "num_vector_registers": registers,
+        "l1_bytes": l1,
+        "l2_bytes": l2,
+        "l3_bytes": l3,
+        "num_threads": 1,
+        "features": features,
+    }
+
+
+_PRESETS: dict[str, dict[str, Any]] = {
+    "x86-64": _preset("x86-64", _X86, (16, 16), (32 * KIB, 256 * KIB, 4 * MIB), frozenset()),
+    "haswell": _preset("haswell", _X86, (32, 16), (32 * KIB, 256 * KIB, 8 * MIB), _AVX2),
+    "avx2": _preset("haswell", _X86, (32, 16), (32 * KIB, 256 * KIB, 8 * MIB), _AVX2),
+    "znver3": _preset("znver3", _X86, (32, 16), (32 * KIB, 512 * KIB, 32 * MIB), _AVX2),
+    "skylake-avx512": _preset("skylake-avx512", _X86, (64, 32), (32 * KIB, 1 * MIB, 16 * MIB), _AVX512),
+    "sapphirerapids": _preset(
+        "sapphirerapids",
+        _X86,
+        (64, 32),
+        (48 * KIB, 2 * MIB, 32 * MIB),
+        _AVX512 | {"avx512_bf16", "avx512_fp16", "avx512_vnni", "amx_tile", "amx_bf16", "amx_int8"},
+    ),
+    "neoverse-n1": _preset(
+        "neoverse-n1",
+        "aarch64-unknown-linux-gnu",
+        (16, 32),
+        (64 * KIB, 1 * MIB, 32 * MIB),
+        frozenset({"asimd", "asimdhp", "asimddp"}),
+    ),
+}
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """The attributes that a target's text stands for."""
+    kind, *options = text.split() or [""]
+    if kind in ("llvm", "c"):
+        kind = "cpu"
+    if kind != "cpu":
+        raise UnknownNameError("target kind", kind, ["cpu"])
+    values: dict[str, Any] = {}
+    for option in options:
+        name, equals, value = option.lstrip("-").partition("=")
+        if not option.startswith("-") or not equals or not value:
+            raise ParseError(f"target {text!r}: {option!r} is not of the form -name=value")
+        if name == "mcpu":
+            values["cpu"] = value
+        elif name in _NUMBERS:
+            values[_NUMBERS[name]] = _positive(text, name, value)
+        else:
+            raise UnknownNameError("target option", f"-{name}", ["-mcpu", *(f"-{n}" for n in _NUMBERS)])
+    cpu = values.pop("cpu", "native")
+    if cpu != "native" and cpu not in _PRESETS:
+        raise UnknownNameError("CPU", cpu, ["native", *_PRESETS])
+    return {**(_host() if cpu == "native" else _PRESETS[cpu]), **values}
+
+
+_NUMBERS = {
+    "num-threads": "num_threads",
+    "vector-bytes": "vector_bytes",
+    "l1": "l1_bytes",
+    "l2": "l2_bytes",
+    "l3": "l3_bytes",
+}
+
+
+def _positive(text: str, name: str, value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise ParseError(f"target {text!r}: -{name} takes a number, not {value!r}") from None
+
+
+def _check(target: Target) -> None:
+    width = target.vector_bytes
+    if width < 8 or width & (width - 1):
+        raise ParseError(f"target: vector_bytes must be a power of two of at least 8, not {width}")
+    for name in ("num_vector_registers", "l1_bytes", "l2_bytes", "num_threads"):
+        if getattr(target, name) < 1:
+            raise ParseError(f"target: {name} must be positive, not {getattr(target, name)}")
+    if target.l3_bytes < 0:
+        raise ParseError(f"target: l3_bytes must not be negative, not {target.l3_bytes}")
+
+
+@lru_cache(maxsize=1)
+def _host() -> dict[str, Any]:
+    """The attributes of the machine at hand; what cannot be read comes from a modest preset."""
+    machine = platform.machine().lower()
+    arm = machine in ("aarch64", "arm64")
+    found = _cpu_features()
+    if arm:
+        base = _PRESETS["neoverse-n1"]
+    elif "avx512f" in found and found >= _AVX512:
+        base = _PRESETS["skylake-avx512"]
+    elif found >= _AVX2:
+        base = _PRESETS["haswell"]
+    else:
+        base = _PRESETS["x86-64"]
+    host = {
+        **base,
+        "cpu": "native",
+        "features": found,
+        "num_threads": _usable_cpus(),
+        "triple": f"{machine}-{'apple-darwin' if platform.system() == 'Darwin' else 'unknown-linux-gnu'}",
+    }
+    caches = _cache_sizes()
+    return {**host, **{f"l{level}_bytes": size for level, size in caches.items() if level <= 3}}
+
+
+def _cpu_features() -> frozenset[str]:
+    for line in _read(Path("/proc/cpuinfo")).splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("flags", "Features"):
+            return FEATURES & frozenset(value.split())
+    return frozenset()
+
+
+def _cache_sizes() -> dict[int, int]:
+    """Bytes of the data or unified cache of each level of the first CPU, as far as sysfs tells."""
+    sizes: dict[int, int] = {}
+    for folder in sorted(_caches()):
+        level, size = _read(folder / "level").strip(), _read(folder / "size").strip()
+        if _read(folder / "type").strip() == "Instruction" or not level.isdigit():
+            continue
+        scale = {"K": KIB, "M": MIB}.get(size[-1:], 1)
+        digits = size.rstrip("KM")
+        if digits.isdigit() and int(digits) > 0:
+            sizes[int(level)] = int(digits) * scale
+    return sizes
+
+
+def _caches() -> list[Path]:
+    return list(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
+
+
+def _usable_cpus() -> int:
+    """CPUs that this process may use: affinity and cgroup quota honoured."""
+    affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
+    count = len(affinity(0)) if affinity else (os.cpu_count() or 1)
+    return max(1, min(count, _cgroup_cpus() or count))
+
+
+def _cgroup_cpus() -> int | None:
+    """The CPU quota of the control group (v2, then v1), rounded up; None without one."""
+    quota, period = [*_read(Path("/sys/fs/cgroup/cpu.max")).split(), "", ""][:2]
+    if not quota:
+        quota = _read(Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")).strip()
+        period = _read(Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us")).strip()
+    if not (quota.isdigit() and period.isdigit()) or int(period) == 0:
+        return None
+    return -(-int(quota) // int(period))
+
+
+def _read(path: Path) -> str:
+    """A file's text; empty where it cannot be read."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,73 @@
+"""Registered options of `PassContext.config`: each has a type, a default and one line of help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.error import ArgumentError, UnknownNameError
+
+
+@dataclass(frozen=True)
+class ConfigOption:
+    """A key that `PassContext.config` may hold."""
+
+    key: str
+    type: type
+    default: object
+    help: str
+
+    def check(self, value: object) -> object:
+        """The value, converted where nothing is lost (an int for a float).
+
+        Raises:
+            ArgumentError: the value has another type.
+        """
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(value, self.type) and (self.type is bool or not isinstance(value, bool)):
+            return value
+        raise ArgumentError(
+            f"config option '{self.key}' takes {self.type.__name__}, got {type(value).__name__}: {value!r}"
+        )
+
+
+_OPTIONS: dict[str, ConfigOption] = {}
+
+
+def register_config_option(key: str, type: type, default: object, help: str = "") -> ConfigOption:
+    """Make `key` known to every `PassContext`.
+
+    Raises:
+        ArgumentError: the key is taken, or the default does not have the type.
+    """
+    if key in _OPTIONS:
+        raise ArgumentError(f"config option '{key}' is registered already")
+    option = ConfigOption(key, type, default, help)
+    option.check(default)
+    _OPTIONS[key] = option
+    return option
+
+
+def config_option(key: str) -> ConfigOption:
+    """The option of that key; UnknownNameError lists near matches."""
+    if key not in _OPTIONS:
+        raise UnknownNameError("config option", key, _OPTIONS)
+    return _OPTIONS[key]
+
+
+def config_options() -> tuple[ConfigOption, ...]:
+    """All registered options, by key."""
+    return tuple(_OPTIONS[key] for key in sorted(_OPTIONS))
+
+
+def check_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A checked copy of `config`: every key known, every value of its option's type."""
+    return {key: config_option(key).check(value) for key, value in (config or {}).items()}
+
+
+VERIFY_EACH = register_config_option("pass.verify_each", bool, True, "verify the module after every pass").key
+DUMP_DIR = register_config_option(
+    "pass.dump_dir", str, "", "directory for the module as it was before a pass that failed"
+).key

@@ -1,0 +1,147 @@
+"""`PassContext`: what decides which passes run, how they are configured, and who watches.
+
+The rules are TVM's:
+
+1. A disabled pass does not run; else a required one does; else the level decides (`pass_enabled`).
+2. Entering calls ``enter_pass_ctx`` of the instruments in order. When one fails, those entered before it are
+   exited in order, the instruments are cleared, the context is not entered, and the exception goes on.
+3. Leaving calls ``exit_pass_ctx`` in order. When one fails, those after it are not called, the instruments
+   are cleared, and the exception goes on; the context has been left by then.
+4. Before a pass, ``should_run`` of *all* instruments is asked and the answers are ANDed; passes that the
+   context requires skip the question. ``run_before_pass`` and ``run_after_pass`` are called in order.
+5. An exception in ``should_run``, ``run_before_pass`` or ``run_after_pass`` goes on unchanged, and nothing
+   after it is called; neither is ``run_after_pass`` when the pass itself fails.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from relax_mlir.error import RelaxError
+from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.mlir import ir
+from relax_mlir.transform.config import ConfigOption, check_config, config_option, config_options
+from relax_mlir.transform.info import PassInfo
+
+
+class _ThreadState(threading.local):
+    """The contexts that this thread has entered, and the one that holds when it has entered none."""
+
+    def __init__(self) -> None:
+        self.default = PassContext()
+        self.stack: list[PassContext] = []
+
+
+class PassContext:
+    """Options under which passes run; ``with`` makes it the current one of this thread.
+
+    `opt_level` runs every pass of at most that level. `required_pass` and `disabled_pass` are names.
+    `config` maps registered option keys to values. `instruments` are told of every pass.
+    """
+
+    def __init__(
+        self,
+        opt_level: int = 2,
+        required_pass: Iterable[str] = (),
+        disabled_pass: Iterable[str] = (),
+        config: Mapping[str, Any] | None = None,
+        instruments: Iterable[PassInstrument] = (),
+    ) -> None:
+        self.opt_level = opt_level
+        self.required_pass = frozenset(required_pass)
+        self.disabled_pass = frozenset(disabled_pass)
+        self.config = check_config(config)
+        self.instruments = list(instruments)
+        self.instrument_error: BaseException | None = None
+
+    @staticmethod
+    def current() -> PassContext:
+        """The innermost context that this thread has entered, else the thread's default context."""
+        return _state.stack[-1] if _state.stack else _state.default
+
+    @staticmethod
+    def list_configs() -> dict[str, ConfigOption]:
+        """Every registered config option by key."""
+        return {option.key: option for option in config_options()}
+
+    def option(self, key: str) -> Any:  # noqa: ANN401 - the option's own type
+        """The value of a config option in this context, or its default."""
+        default = config_option(key).default
+        return self.config.get(key, default)
+
+    def pass_enabled(self, info: PassInfo) -> bool:
+        """Whether a pass that stands in a sequence runs (rule 1)."""
+        if info.name in self.disabled_pass:
+            return False
+        return info.name in self.required_pass or self.opt_level >= info.opt_level
+
+    def __enter__(self) -> PassContext:
+        self._enter_instruments()
+        _state.stack.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not _state.stack or _state.stack[-1] is not self:
+            raise RelaxError("a PassContext is left that is not the current one of this thread")
+        _state.stack.pop()
+        self._exit_instruments()
+
+    def override_instruments(self, instruments: Iterable[PassInstrument] | None) -> None:
+        """Exit the present instruments and enter these in their place (rules 2 and 3)."""
+        self._exit_instruments()
+        self.instruments = list(instruments or ())
+        self._enter_instruments()
+
+    def before_pass(self, module: ir.Module, info: PassInfo, ask: bool = True) -> bool:
+        """Whether the instruments let the pass run; if so they have been told that it begins (rule 4).
+
+        `ask` is false for a pass that runs because another one requires it: it skips the question.
+        """
+        try:
+            if ask and info.name not in self.required_pass:
+                answers = [i.should_run(module, info) for i in self.instruments]
+                if not all(answers):
+                    return False
+            for instrument in self.instruments:
+                instrument.run_before_pass(module, info)
+        except BaseException as error:
+            self.instrument_error = error
+            raise
+        return True
+
+    def after_pass(self, module: ir.Module, info: PassInfo) -> None:
+        """Tell the instruments that the pass has ended well."""
+        try:
+            for instrument in self.instruments:
+                instrument.run_after_pass(module, info)
+        except BaseException as error:
+            self.instrument_error = error
+            raise
+
+    def _enter_instruments(self) -> None:
+        entered: list[PassInstrument] = []
+        try:
+            for instrument in self.instruments:
+                instrument.enter_pass_ctx()
+                entered.append(instrument)
+        except BaseException:
+            self.instruments = []
+            for instrument in entered:
+                instrument.exit_pass_ctx()
+            raise
+
+    def _exit_instruments(self) -> None:
+        try:
+            for instrument in self.instruments:
+                instrument.exit_pass_ctx()
+        except BaseException:
+            self.instruments = []
+            raise
+
+
+_state = _ThreadState()

@@ -1,0 +1,39 @@
+"""Capture what C++ writes to file descriptor 2: some option errors of MLIR reach the user no other way."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+_lock = threading.Lock()
+
+
+class Captured:
+    """The text written so far."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def text(self) -> str:
+        self._file.seek(0)
+        return self._file.read().decode(errors="replace").strip()
+
+
+@contextmanager
+def captured_stderr() -> Iterator[Captured]:
+    """Send descriptor 2 of this process to a file, for the few microseconds that a parse takes.
+
+    The descriptor belongs to the whole process: one thread at a time, and nothing long inside.
+    """
+    with _lock, tempfile.TemporaryFile() as file:
+        saved = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield Captured(file)
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)

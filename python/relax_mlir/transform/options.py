@@ -1,0 +1,144 @@
+"""The options of a pass, as dataclass fields and as text: ``fuse-ops{max-depth=4 mode="fast"}``.
+
+A field ``max_depth`` is the option ``max-depth``. Types: bool, int, float, str, ``Literal``, tuples of these
+(``sizes=1,2,4``), and each of them or None (an option that is absent).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from typing import Any, Literal, TypeVar, Union
+
+from relax_mlir.error import ParseError, UnknownNameError
+
+TRUE, FALSE = frozenset({"true", "1", ""}), frozenset({"false", "0"})
+P = TypeVar("P")
+
+
+def option_types(cls: type) -> dict[str, Any]:
+    """Option name (with dashes) → type, in field order."""
+    if not dataclasses.is_dataclass(cls):
+        return {}
+    hints = typing.get_type_hints(cls)
+    return {f.name.replace("_", "-"): hints[f.name] for f in dataclasses.fields(cls) if f.init}
+
+
+def create(cls: type[P], name: str, text: str) -> P:
+    """The pass `cls` with the options in `text` (what stands between the braces).
+
+    Raises:
+        UnknownNameError: no option of that name.
+        ParseError: a value that is not of the option's type, or an option without default that is missing.
+    """
+    types_, values = option_types(cls), {}
+    for key, value in split_options(name, text):
+        option = key.replace("_", "-")
+        if option not in types_:
+            hint = "" if types_ else "the pass takes no options"
+            raise UnknownNameError(f"option of pass '{name}'", key, types_, hint)
+        values[option.replace("-", "_")] = _convert(name, option, value, types_[option])
+    try:
+        return cls(**values)
+    except TypeError as error:
+        raise ParseError(f"pass '{name}': {error}") from None
+
+
+def split_options(name: str, text: str) -> list[tuple[str, str]]:
+    """``a=1 b="x y" c`` as pairs; a value may be quoted or in braces, a key alone has the value ''."""
+    pairs: list[tuple[str, str]] = []
+    position = 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+            continue
+        end = _item_end(name, text, position)
+        key, _, value = text[position:end].partition("=")
+        pairs.append((key, _unwrap(value)))
+        position = end
+    return pairs
+
+
+def _item_end(name: str, text: str, position: int) -> int:
+    """Where the item that starts at `position` ends: the first space outside quotes and braces."""
+    depth, quote = 0, ""
+    for index in range(position, len(text)):
+        char = text[index]
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "{}":
+            depth += 1 if char == "{" else -1
+        elif char.isspace() and depth == 0:
+            return index
+    if quote or depth:
+        raise ParseError(f"pass '{name}': unbalanced {quote or 'braces'} in options {{{text}}}")
+    return len(text)
+
+
+def _unwrap(value: str) -> str:
+    if len(value) >= 2 and (value[0], value[-1]) in {('"', '"'), ("'", "'"), ("{", "}")}:
+        return value[1:-1]
+    return value
+
+
+def _convert(name: str, option: str, text: str, kind: Any) -> Any:  # noqa: ANN401 - any option type
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (Union, types.UnionType):
+        kinds = [a for a in arguments if a is not type(None)]
+        return _convert(name, option, text, kinds[0])
+    if origin is tuple:
+        return tuple(
+            _convert(name, option, part.strip(), arguments[0]) for part in text.split(",") if part.strip()
+        )
+    if origin is Literal:
+        if text not in arguments:
+            raise UnknownNameError(f"value of option '{option}' of pass '{name}'", text, arguments)
+        return text
+    try:
+        return _scalar(text, kind)
+    except ValueError:
+        raise ParseError(f"pass '{name}': option '{option}' takes {kind.__name__}, got '{text}'") from None
+
+
+def _scalar(text: str, kind: type) -> bool | int | float | str:
+    if kind is bool:
+        if text.lower() not in TRUE | FALSE:
+            raise ValueError(text)
+        return text.lower() in TRUE
+    return kind(text) if kind in (int, float) else text
+
+
+def format_options(instance: object) -> str:
+    """The options that differ from their defaults, in braces; '' when none does."""
+    if not dataclasses.is_dataclass(instance):
+        return ""
+    parts = []
+    for field in dataclasses.fields(instance):
+        value = getattr(instance, field.name)
+        if field.init and value is not None and value != field.default:
+            parts.append(f"{field.name.replace('_', '-')}={_format(value)}")
+    return "{" + " ".join(parts) + "}" if parts else ""
+
+
+def _format(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(_format(item) for item in value)
+    text = str(value)
+    return f'"{text}"' if isinstance(value, str) and (not text or set(text) & set(" \t{}'")) else text
+
+
+def describe_options(cls: type) -> list[tuple[str, str, str]]:
+    """For help: option name, type, default (as text) in field order."""
+    described = []
+    for field in dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ():
+        option = field.name.replace("_", "-")
+        kind = option_types(cls)[option]
+        shown = getattr(kind, "__name__", str(kind)) if not typing.get_origin(kind) else str(kind)
+        default = "required" if field.default is dataclasses.MISSING else _format(field.default)
+        described.append((option, shown.replace("typing.", ""), default))
+    return described

@@ -1,0 +1,110 @@
+"""The kinds of pass that are written in Python, and the decorators that make them of plain functions.
+
+A pass of the project is a frozen dataclass: its fields are its options, its docstring is its help::
+
+    @dataclass(frozen=True)
+    class FuseOps(ModulePass):
+        \"\"\"Group ops into kernels.\"\"\"
+
+        name: ClassVar[str] = "fuse-ops"
+        max_depth: int = 4
+
+        def run(self, module: ir.Module, ctx: PassContext) -> None: ...
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform.context import PassContext
+from relax_mlir.transform.failure import guarded
+from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.options import format_options
+from relax_mlir.transform.pass_base import Pass
+
+SKIP = "relax.skip"
+PRIM_FUNC = "relax.prim_func"
+DATAFLOW = "relax.dataflow"
+
+
+class PythonPass(Pass):
+    """A pass written in Python. Subclasses set `name`, and `opt_level` and `required` where they differ."""
+
+    name: ClassVar[str]
+    opt_level: ClassVar[int] = 0
+    required: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def info(self) -> PassInfo:
+        return PassInfo(self.name, self.opt_level, self.required, self.name + format_options(self))
+
+    def execute(self, module: ir.Module, ctx: PassContext) -> None:
+        with guarded(module, self.info, ctx), module.context, ir.Location.unknown(module.context):
+            self.transform(module, ctx)
+
+    @abstractmethod
+    def transform(self, module: ir.Module, ctx: PassContext) -> None:
+        """Do the work; the module's context is current."""
+
+
+class ModulePass(PythonPass):
+    """A pass on the whole module: functions may be added, removed and replaced."""
+
+    def transform(self, module: ir.Module, ctx: PassContext) -> None:
+        self.run(module, ctx)
+
+    @abstractmethod
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Transform `module` in place."""
+
+
+class FunctionPass(PythonPass):
+    """A pass on each Relax function. It must not remove other functions."""
+
+    def transform(self, module: ir.Module, ctx: PassContext) -> None:
+        for function in relax_functions(module):
+            self.run_on_function(function, module, ctx)
+
+    @abstractmethod
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        """Transform one function in place."""
+
+
+class DataflowBlockPass(PythonPass):
+    """A pass on each dataflow block of each Relax function. It must not change anything outside its block."""
+
+    def transform(self, module: ir.Module, ctx: PassContext) -> None:
+        for function in relax_functions(module):
+            for block in dataflow_blocks(function):
+                self.run_on_block(block, module, ctx)
+
+    @abstractmethod
+    def run_on_block(self, block: ir.Operation, module: ir.Module, ctx: PassContext) -> None:
+        """Transform one ``relax.dataflow`` op in place."""
+
+
+def relax_functions(module: ir.Module) -> list[func.FuncOp]:
+    """The functions that function passes see: those with a body, but not prim funcs nor ones to skip."""
+    return [
+        op
+        for op in module.body.operations
+        if isinstance(op, func.FuncOp)
+        and not op.is_external
+        and SKIP not in op.attributes
+        and PRIM_FUNC not in op.attributes
+    ]
+
+
+def dataflow_blocks(function: func.FuncOp) -> list[ir.Operation]:
+    """The ``relax.dataflow`` ops of a function, in order, those inside branches included."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == DATAFLOW:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found

@@ -1,0 +1,60 @@
+"""From names and text to passes: the one place that knows both this project's passes and MLIR's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relax_mlir.error import ParseError
+from relax_mlir.transform import registry
+from relax_mlir.transform.options import create
+from relax_mlir.transform.pass_base import Pass
+from relax_mlir.transform.passes import FunctionPass
+from relax_mlir.transform.pipeline_parser import Element, parse_elements
+from relax_mlir.transform.sequential import Sequential
+from relax_mlir.transform.upstream import ROOT, MLIRPass, upstream_passes
+
+FUNCTION_ANCHORS = ("func.func", "any")
+
+
+def create_pass(name: str, options: str = "") -> Pass:
+    """A pass of this project or of MLIR by name.
+
+    Raises:
+        UnknownNameError: neither knows it; lists near matches.
+        ParseError: options that it does not take.
+    """
+    if registry.is_known(name):
+        return create(registry.pass_class(name), name, options)
+    return MLIRPass(str(Element(name, options)))
+
+
+def parse_pipeline(text: str, name: str = "pipeline") -> Sequential:
+    """The passes of a textual pipeline, this project's and MLIR's mixed; every name and option is checked.
+
+    ``builtin.module(...)`` around the whole may be left out.
+
+    Raises:
+        UnknownNameError: a pass or option that does not exist; lists near matches.
+        ParseError: text that does not follow the grammar, or values of the wrong type.
+    """
+    elements = parse_elements(text)
+    if len(elements) == 1 and elements[0].name == ROOT and elements[0].children is not None:
+        elements = elements[0].children
+    return Sequential(_passes(elements, ()), name=name)
+
+
+def _passes(elements: tuple[Element, ...], anchors: tuple[str, ...]) -> Iterator[Pass]:
+    for element in elements:
+        if element.children is not None:
+            yield from _passes(element.children, (*anchors, element.name))
+        elif registry.is_known(element.name):
+            yield _own_pass(element, anchors)
+        else:
+            yield from upstream_passes((element,), anchors)
+
+
+def _own_pass(element: Element, anchors: tuple[str, ...]) -> Pass:
+    result = create_pass(element.name, element.options)
+    if anchors and not (isinstance(result, FunctionPass) and anchors[-1] in FUNCTION_ANCHORS):
+        raise ParseError(f"pass '{element.name}' runs on the module and cannot stand inside '{anchors[-1]}'")
+    return result

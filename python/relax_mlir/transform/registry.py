@@ -1,0 +1,84 @@
+"""Pass names → classes, as data: nothing is imported until a pass is asked for by name.
+
+To add a pass, add one line to `PASSES`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, cast
+
+from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError
+
+if TYPE_CHECKING:
+    from relax_mlir.transform.passes import PythonPass
+
+PASSES: dict[str, str] = {
+    "check-legality": "relax_mlir.lowering.legality:CheckLegality",
+    "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
+    "expand-math": "relax_mlir.lowering.math_expansion:ExpandMath",
+    "linalg-to-loops": "relax_mlir.lowering.elementwise:LinalgToLoops",
+    "lower-contractions": "relax_mlir.lowering.contractions:LowerContractions",
+    "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
+    "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
+    "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",
+    "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
+    "normalize": "relax_mlir.passes.normalize:Normalize",
+    "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
+}
+
+
+def register_pass(name: str, target: str | type[PythonPass]) -> None:
+    """Make a pass of another package known by name: a class, or ``"module:Class"`` to import when needed.
+
+    Raises:
+        ArgumentError: the name is taken.
+    """
+    if name in PASSES or name in _CLASSES:
+        raise ArgumentError(f"pass '{name}' is registered already")
+    if isinstance(target, str):
+        PASSES[name] = target
+    else:
+        _CLASSES[name] = target
+
+
+_CLASSES: dict[str, type[PythonPass]] = {}
+
+
+def names() -> list[str]:
+    """All registered names, sorted."""
+    return sorted({*PASSES, *_CLASSES})
+
+
+def is_known(name: str) -> bool:
+    """Whether a pass of that name is registered (it is not imported)."""
+    return name in PASSES or name in _CLASSES
+
+
+def pass_class(name: str) -> type[PythonPass]:
+    """The class of a registered pass, imported now if it was not.
+
+    Raises:
+        UnknownNameError: no such pass; lists near matches, those among MLIR's own passes included.
+    """
+    if name in _CLASSES:
+        return _CLASSES[name]
+    if name not in PASSES:
+        raise unknown_pass(name)
+    module_name, _, class_name = PASSES[name].partition(":")
+    try:
+        cls = getattr(importlib.import_module(module_name), class_name)
+    except (ImportError, AttributeError) as error:
+        raise RelaxError(f"pass '{name}' cannot be loaded from {PASSES[name]}: {error}") from error
+    _CLASSES[name] = cast("type[PythonPass]", cls)
+    return _CLASSES[name]
+
+
+def unknown_pass(name: str) -> UnknownNameError:
+    """The error for a name that neither this project nor MLIR knows."""
+    from relax_mlir.transform.upstream_names import PASSES as UPSTREAM
+    from relax_mlir.transform.upstream_names import PIPELINES
+
+    return UnknownNameError(
+        "pass", name, [*names(), *UPSTREAM, *PIPELINES], "relax-opt --show-passes lists all"
+    )

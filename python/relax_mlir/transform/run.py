@@ -1,0 +1,92 @@
+"""One outermost run of a pass: its history, and the way back when it fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from relax_mlir.diagnostics import of_error
+from relax_mlir.error import VerifyError
+from relax_mlir.mlir import ir
+from relax_mlir.transform.config import VERIFY_EACH
+from relax_mlir.transform.context import PassContext
+
+
+@dataclass
+class Run:
+    """What happened since the outermost call: the names of the passes that have run, in order."""
+
+    module: ir.Module
+    history: list[str] = field(default_factory=list)
+
+    def just_run(self, names: frozenset[str]) -> set[str]:
+        """Those of `names` that ran last, with nothing else after them."""
+        recent: set[str] = set()
+        for name in reversed(self.history):
+            if name not in names:
+                break
+            recent.add(name)
+        return recent
+
+
+class _ThreadState(threading.local):
+    """The runs under way in this thread, outermost first (a pass may work on a second module)."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+
+
+_state = _ThreadState()
+
+
+@contextmanager
+def activate(module: ir.Module, ctx: PassContext) -> Iterator[Run]:
+    """The run that `module` is in; for an outermost call a new one, which restores the module on failure."""
+    if _state.runs and _state.runs[-1].module == module:
+        yield _state.runs[-1]
+        return
+    if ctx.option(VERIFY_EACH):
+        _verify_input(module)
+    backup = module.operation.clone(ip=False)
+    _state.runs.append(Run(module))
+    try:
+        yield _state.runs[-1]
+    except BaseException:
+        _restore(module, backup)
+        raise
+    finally:
+        _state.runs.pop()
+
+
+def current_run() -> Run:
+    """The innermost run of this thread."""
+    return _state.runs[-1]
+
+
+def _verify_input(module: ir.Module) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        raise VerifyError("the module is invalid before the first pass", of_error(error)) from None
+
+
+def _restore(module: ir.Module, backup: ir.Operation) -> None:
+    """Give `module` the contents of `backup`, unless it still has them."""
+    if _fingerprint(module.operation) == _fingerprint(backup):
+        return
+    for op in reversed(list(module.body.operations)):
+        op.operation.erase()
+    for op in list(backup.regions[0].blocks[0].operations):
+        module.body.append(op)
+    attributes = module.operation.attributes
+    for name in list(attributes):
+        del attributes[name]
+    for name in list(backup.attributes):
+        attributes[name] = backup.attributes[name]
+
+
+def _fingerprint(op: ir.Operation) -> str:
+    text: str = op.get_asm(print_generic_op_form=True, large_elements_limit=16, large_resource_limit=16)
+    return text

@@ -1,0 +1,50 @@
+// RUN: relax-opt --linalg-to-loops="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
+
+// Both axes are contiguous in both operands: one loop over vectors, and one masked vector.
+// CHECK-LABEL: func.func @relu
+// CHECK-NOT: linalg
+// CHECK: %[[COUNT:[0-9]+]] = arith.muli
+// CHECK: scf.for %[[I:[a-z0-9]+]] = %{{[a-z0-9_]+}} to %{{[0-9]+}} step %{{[a-z0-9_]+}}
+// CHECK: vector.load %{{[a-z0-9_]+}}[%[[I]]]
+// CHECK: arith.maximumf %{{[0-9]+}}, %{{[0-9]+}} : vector<8xf32>
+// CHECK: scf.if
+// CHECK: vector.maskedload
+// CHECK: vector.maskedstore
+// CHECK: return
+func.func @relu(%x: memref<?x?xf32>, %o: memref<?x?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x?xf32>) outs(%o : memref<?x?xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %zero = arith.constant 0.0 : f32
+    %r = arith.maximumf %a, %zero : f32
+    linalg.yield %r : f32
+  }
+  return
+}
+
+// -----
+
+// A row sum has vector accumulators.
+// CHECK-LABEL: func.func @sum
+// CHECK: scf.for
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: arith.addf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} fastmath<contract> : vector<8xf32>
+// CHECK: vector.reduction <add>, %{{[0-9]+}} fastmath<reassoc> : vector<8xf32> into f32
+// CHECK: memref.store
+func.func @sum(%x: memref<?x?xf32>, %o: memref<?xf32>) {
+  linalg.reduce {arith.addf} ins(%x : memref<?x?xf32>) outs(%o : memref<?xf32>) dimensions = [1]
+  return
+}
+
+// -----
+
+// Copies need no runtime library; buffers of i1 hold bytes.
+// CHECK-LABEL: func.func @copy
+// CHECK-NOT: memref.copy
+// CHECK: builtin.unrealized_conversion_cast %{{[a-z0-9_]+}} : memref<?xi1, strided<[1], offset: ?>> to memref<?xi8, strided<[1], offset: ?>>
+// CHECK: vector.store %{{[0-9]+}}, %{{[0-9]+}}[%{{[a-z0-9]+}}] : memref<?xi8, strided<[1], offset: ?>>, vector<32xi8>
+func.func @copy(%x: memref<?xi1>, %o: memref<?xi1>) {
+  memref.copy %x, %o : memref<?xi1> to memref<?xi1>
+  return
+}

@@ -1,0 +1,194 @@
+"""select-kernels and the kernels over rows, against NumPy in f64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from relax_mlir.lowering.kernel_select import SelectKernels
+from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.mlir import ir
+from rows_jit import Compiled
+
+EPSILON = 1e-5
+TARGETS = ("cpu -mcpu=haswell", "cpu -mcpu=skylake-avx512")
+LENGTHS = (0, 1, 2, 7, 8, 9, 31, 32, 33, 64, 100, 384, 1000)
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    e = np.exp(x - x.max(-1, keepdims=True, initial=-np.inf))
+    return e / e.sum(-1, keepdims=True)
+
+
+def log_softmax(x: np.ndarray) -> np.ndarray:
+    centred = x - x.max(-1, keepdims=True, initial=-np.inf)
+    return centred - np.log(np.exp(centred).sum(-1, keepdims=True))
+
+
+def layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    axes = tuple(range(-gamma.ndim, 0))
+    centred = x - x.mean(axes, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axes, keepdims=True) + EPSILON) * gamma + beta
+
+
+def rms_norm(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    axes = tuple(range(-weight.ndim, 0))
+    return x / np.sqrt((x**2).mean(axes, keepdims=True) + EPSILON) * weight
+
+
+REFERENCES: dict[str, tuple[int, Callable[..., np.ndarray]]] = {
+    "softmax": (0, softmax),
+    "log_softmax": (0, log_softmax),
+    "layer_norm": (2, layer_norm),
+    "rms_norm": (1, rms_norm),
+}
+
+
+def prim_func(kernel: str, shape: Sequence[int | str], dtype: str = "f32", inner: int = 1) -> str:
+    """A marked prim func with an empty body; it is called like its kernel."""
+
+    def memref(dims: Sequence[int | str]) -> str:
+        return f"memref<{'x'.join([*map(str, dims), dtype])}>"
+
+    weights = [memref(shape[len(shape) - inner :])] * REFERENCES[kernel][0]
+    types = [memref(shape), *weights, memref(shape)]
+    arguments = ", ".join(f"%{i}: {type_}" for i, type_ in enumerate(types))
+    axes = ", ".join(f"{axis} : i64" for axis in range(len(shape) - inner, len(shape)))
+    which = f"axes = [{axes}], eps = {EPSILON:e} : f64" if weights else f"axis = {axes}"
+    return f"""
+func.func private @{kernel}({arguments}) attributes {{
+    relax.prim_func, relax.kernel = "{kernel}", relax.kernel_attrs = {{{which}}}}} {{
+  return
+}}"""
+
+
+def compiled(source: str, target: str = TARGETS[0]) -> Compiled:
+    with ir.Context() as context:
+        context.enable_multithreading(False)
+        module = ir.Module.parse(source)
+        SelectKernels(target).run(module, None)
+        ExpandMath().run(module, None)
+        assert module.operation.verify()
+        return Compiled(module)
+
+
+def check(functions: Compiled, kernel: str, x: np.ndarray, inner: int = 1, tolerance: float = 2e-6) -> None:
+    """Call a kernel, out of place and in place, and compare."""
+    rng = np.random.default_rng(11)
+    count, reference = REFERENCES[kernel]
+    weights = [rng.normal(size=x.shape[x.ndim - inner :]).astype(x.dtype) for _ in range(count)]
+    want = reference(x.astype(np.float64), *(w.astype(np.float64) for w in weights))
+    guarded = np.full(x.size + 64, 7, dtype=x.dtype)
+    out = guarded[: x.size].reshape(x.shape)
+    functions(kernel, x, *weights, out)
+    assert (guarded[x.size :] == 7).all()
+    np.testing.assert_allclose(out, want, rtol=tolerance, atol=tolerance)
+    again = x.copy()
+    functions(kernel, again, *weights, again)
+    np.testing.assert_array_equal(again, out)
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def dynamic(request: pytest.FixtureRequest) -> Compiled:
+    return compiled("".join(prim_func(kernel, ["?", "?"]) for kernel in REFERENCES), request.param)
+
+
+@pytest.mark.parametrize("kernel", REFERENCES)
+def test_every_row_length(kernel: str, dynamic: Compiled) -> None:
+    rng = np.random.default_rng(1)
+    for length in LENGTHS:
+        for count in (0, 1, 3):
+            check(dynamic, kernel, rng.normal(size=(count, length), scale=3).astype(np.float32))
+
+
+@pytest.mark.parametrize("kernel", REFERENCES)
+@pytest.mark.parametrize("shape", [(5,), (2, 3, 40), (2, 1, 3, 17)])
+def test_every_rank(kernel: str, shape: tuple[int, ...]) -> None:
+    functions = compiled(prim_func(kernel, ["?"] * len(shape)))
+    check(functions, kernel, np.random.default_rng(2).normal(size=shape).astype(np.float32))
+
+
+@pytest.mark.parametrize("kernel", REFERENCES)
+@pytest.mark.parametrize("length", [1, 13, 64, 100])
+def test_static_row_length(kernel: str, length: int) -> None:
+    functions = compiled(prim_func(kernel, ["?", length]))
+    check(functions, kernel, np.random.default_rng(3).normal(size=(4, length)).astype(np.float32))
+
+
+@pytest.mark.parametrize("kernel", REFERENCES)
+def test_double_precision(kernel: str) -> None:
+    functions = compiled(prim_func(kernel, ["?", "?"], "f64"))
+    check(functions, kernel, np.random.default_rng(4).normal(size=(3, 29)), tolerance=1e-13)
+
+
+@pytest.mark.parametrize("kernel", ["layer_norm", "rms_norm"])
+def test_rows_of_several_axes(kernel: str) -> None:
+    functions = compiled(prim_func(kernel, ["?", "?", 7], inner=2))
+    check(functions, kernel, np.random.default_rng(5).normal(size=(3, 5, 7)).astype(np.float32), inner=2)
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("length", [3, 8, 45])
+def test_special_values(kernel: str, length: int, dynamic: Compiled) -> None:
+    x = np.random.default_rng(6).normal(size=(9, length)).astype(np.float32)
+    x[0] = -np.inf
+    x[1, -1] = np.nan
+    x[2, 0] = np.inf
+    x[3, 1:] = -np.inf
+    x[4] = 3e38
+    x[5] = -3e38
+    x[6, -1] = 3e38
+    x[7, 0] = -104.5
+    check(dynamic, kernel, x)
+
+
+def test_layer_norm_far_from_zero(dynamic: Compiled) -> None:
+    """A mean that dwarfs the spread: one-pass variances fail here."""
+    x = (1000 + np.random.default_rng(7).normal(size=(3, 768))).astype(np.float32)
+    check(dynamic, "layer_norm", x, tolerance=2e-3)
+
+
+def test_layer_norm_and_rms_norm_of_nan_and_inf(dynamic: Compiled) -> None:
+    x = np.random.default_rng(8).normal(size=(3, 40)).astype(np.float32)
+    x[0, 39], x[1, 3] = np.nan, np.inf
+    check(dynamic, "layer_norm", x)
+    check(dynamic, "rms_norm", x)
+
+
+def test_large_rows_are_summed_well() -> None:
+    functions = compiled(prim_func("softmax", ["?", "?"]))
+    x = np.zeros((1, 1_000_000), np.float32)
+    out = np.empty_like(x)
+    functions("softmax", x, out)
+    np.testing.assert_allclose(out, 1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        prim_func("softmax", ["?", "?"], "f16"),
+        prim_func("softmax", ["?", "?"]).replace("axis = 1", "axis = 0"),
+        prim_func("softmax", ["?", "?"]).replace(
+            "memref<?x?xf32>", "memref<?x?xf32, strided<[?, 1], offset: ?>>"
+        ),
+        prim_func("softmax", ["?", "?"]).replace('"softmax"', '"unheard_of"'),
+    ],
+    ids=["dtype", "axis", "layout", "name"],
+)
+def test_declined_functions_keep_their_bodies(source: str) -> None:
+    with ir.Context():
+        module = ir.Module.parse(source)
+        before = str(module)
+        SelectKernels(TARGETS[0]).run(module, None)
+        assert str(module) == before
+
+
+def test_the_target_sets_the_vector_width() -> None:
+    for target, lanes in zip(TARGETS, (8, 16), strict=True):
+        with ir.Context():
+            module = ir.Module.parse(prim_func("softmax", ["?", "?"]))
+            SelectKernels(target).run(module, None)
+            assert f"vector<{lanes}xf32>" in str(module)

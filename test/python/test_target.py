@@ -1,0 +1,159 @@
+"""`relax_mlir.target`: reading the machine, notation, presets, errors."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
+
+import pytest
+from relax_mlir import target as module
+from relax_mlir.error import ParseError, UnknownNameError
+from relax_mlir.target import FEATURES, KIB, MIB, Target
+
+
+def test_host_is_sensible() -> None:
+    host = Target.host()
+    assert host == Target("cpu") == Target()
+    assert host.cpu == "native" and host.kind == "cpu"
+    assert host.vector_bytes in (16, 32, 64)
+    assert host.num_vector_registers in (16, 32)
+    assert 8 * KIB <= host.l1_bytes <= MIB <= 64 * host.l2_bytes
+    assert host.num_threads >= 1
+    assert host.features <= FEATURES
+
+
+def test_preset_and_options() -> None:
+    target = Target("cpu -mcpu=haswell -num-threads=4 -l2=1048576")
+    assert (target.vector_bytes, target.num_vector_registers) == (32, 16)
+    assert (target.num_threads, target.l2_bytes, target.l1_bytes) == (4, MIB, 32 * KIB)
+    assert target.has("avx2", "fma") and not target.has("avx512f")
+    assert str(target) == "cpu -mcpu=haswell -num-threads=4"
+
+
+@pytest.mark.parametrize("name", Target.presets())
+def test_every_preset(name: str) -> None:
+    target = Target.parse(f"cpu -mcpu={name}")
+    assert target.features <= FEATURES
+    assert target.lanes(32) * 4 == target.vector_bytes
+    assert hash(target) == hash(Target(f"cpu -mcpu={name}"))
+
+
+def test_lanes() -> None:
+    target = Target("cpu -mcpu=skylake-avx512")
+    assert [target.lanes(bits) for bits in (8, 16, 32, 64)] == [64, 32, 16, 8]
+    assert target.lanes(4096) == 1
+
+
+def test_parse_gives_back_a_target() -> None:
+    target = Target("cpu -mcpu=neoverse-n1")
+    assert Target.parse(target) is target
+    assert target.triple.startswith("aarch64")
+
+
+def test_llvm_is_the_cpu() -> None:
+    assert Target("llvm -mcpu=haswell") == Target("cpu -mcpu=haswell")
+
+
+def test_values_and_replace() -> None:
+    target = Target("cpu -mcpu=haswell", l2_bytes=MIB)
+    assert target.l2_bytes == MIB
+    assert replace(target, num_threads=8).num_threads == 8
+    assert replace(target, num_threads=8).l2_bytes == MIB
+
+
+def test_is_immutable() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Target("cpu -mcpu=haswell").cpu = "other"  # type: ignore[misc]
+
+
+def test_describe_names_everything() -> None:
+    text = Target("cpu -mcpu=haswell").describe()
+    assert "vector_bytes          32" in text
+    assert "avx2" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gpu", "unknown target kind 'gpu'"),
+        ("", "unknown target kind ''"),
+        ("cpu -mcpu=haswel", "did you mean 'haswell'"),
+        ("cpu -mcup=haswell", "did you mean '-mcpu'"),
+    ],
+)
+def test_unknown_names(text: str, message: str) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        Target(text)
+
+
+def test_unknown_attribute() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'l2_bytes'"):
+        Target("cpu", l2_byte=3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cpu haswell",
+        "cpu -mcpu",
+        "cpu -mcpu=",
+        "cpu -num-threads=many",
+        "cpu -num-threads=0",
+        "cpu -vector-bytes=24",
+    ],
+)
+def test_malformed(text: str) -> None:
+    with pytest.raises(ParseError, match="target"):
+        Target(text)
+
+
+def _sysfs(root: Path, caches: list[tuple[str, str, str]]) -> list[Path]:
+    folders = []
+    for number, (level, kind, size) in enumerate(caches):
+        folder = root / f"index{number}"
+        folder.mkdir()
+        for name, value in (("level", level), ("type", kind), ("size", size)):
+            (folder / name).write_text(value + "\n")
+        folders.append(folder)
+    return folders
+
+
+def test_cache_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = _sysfs(
+        tmp_path,
+        [("1", "Data", "48K"), ("1", "Instruction", "32K"), ("2", "Unified", "2M"), ("3", "Unified", "0K")],
+    )
+    monkeypatch.setattr(module, "_caches", lambda: folders)
+    assert module._cache_sizes() == {1: 48 * KIB, 2: 2 * MIB}
+
+
+def test_machine_without_sysfs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_read", lambda path: "")
+    monkeypatch.setattr(module, "_caches", list)
+    values = module._host.__wrapped__()
+    assert values["features"] == frozenset()
+    assert values["l1_bytes"] > 0 and values["l2_bytes"] > 0
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"/sys/fs/cgroup/cpu.max": "150000 100000"}, 2),
+        ({"/sys/fs/cgroup/cpu.max": "max 100000"}, None),
+        (
+            {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"},
+            None,
+        ),
+        (
+            {
+                "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "100000",
+                "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+            },
+            1,
+        ),
+        ({}, None),
+    ],
+)
+def test_cgroup_quota(files: dict[str, str], expected: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_read", lambda path: files.get(str(path), ""))
+    assert module._cgroup_cpus() == expected

@@ -1,0 +1,258 @@
+"""The kinds of pass, the decorators, and what a failing pass leaves behind."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from pass_helpers import TWO_ADDS, failing_pass, parse
+from relax_mlir.error import ArgumentError, PassError, UnsupportedError, VerifyError
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform import (
+    FunctionPass,
+    MLIRPass,
+    ModulePass,
+    PassContext,
+    dataflowblock_pass,
+    function_pass,
+    module_pass,
+)
+
+FUNCTIONS = """
+func.func private @declared(i32) -> i32
+func.func @main() { return }
+func.func @skipped() attributes {relax.skip} { return }
+func.func private @prim() attributes {relax.prim_func} { return }
+func.func @other() { return }
+"""
+
+BLOCKS = """
+func.func @main() {
+  "relax.dataflow"() ({ "relax.output"() : () -> () }) {id = 0} : () -> ()
+  %c = arith.constant true
+  scf.if %c { "relax.dataflow"() ({ "relax.output"() : () -> () }) {id = 1} : () -> () }
+  return
+}
+func.func @skipped() attributes {relax.skip} {
+  "relax.dataflow"() ({ "relax.output"() : () -> () }) {id = 2} : () -> ()
+  return
+}
+"""
+
+
+@dataclass(frozen=True)
+class Rename(ModulePass):
+    """Give every function a prefix."""
+
+    name: ClassVar[str] = "test-rename"
+    prefix: str = "x"
+    depth: int = 1
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        for function in module.body.operations:
+            function.attributes["sym_name"] = ir.StringAttr.get(self.prefix + function.name.value)
+
+
+def test_module_pass_works_in_place_and_returns_the_module() -> None:
+    module = parse()
+    assert Rename(prefix="pre_")(module) is module
+    assert "@pre_main" in str(module)
+
+
+def test_info_shows_options_that_differ_from_defaults() -> None:
+    assert Rename().info.text == "test-rename"
+    assert Rename(prefix="y", depth=2).info.text == "test-rename{prefix=y depth=2}"
+
+
+def test_function_pass_sees_relax_functions_only() -> None:
+    seen: list[str] = []
+
+    @function_pass(name="see")
+    def see(function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        seen.append(function.name.value)
+
+    see(parse(FUNCTIONS, unregistered=True))
+    assert seen == ["main", "other"]
+
+
+def test_dataflow_block_pass_sees_each_block() -> None:
+    seen: list[int] = []
+
+    @dataflowblock_pass(name="see")
+    def see(block: ir.Operation, module: ir.Module, ctx: PassContext) -> None:
+        seen.append(block.attributes["id"].value)
+
+    see(parse(BLOCKS, unregistered=True))
+    assert seen == [0, 1]
+
+
+def test_decorator_on_a_function_gives_a_pass() -> None:
+    @module_pass(opt_level=1, required=["cse"])
+    def work(module: ir.Module, ctx: PassContext) -> None:
+        """Do nothing."""
+
+    assert isinstance(work, ModulePass)
+    assert (work.info.name, work.info.opt_level, work.info.required) == ("work", 1, ("cse",))
+
+
+def test_decorator_on_a_class_gives_a_pass_class() -> None:
+    @function_pass(name="renamer")
+    class Renamer:
+        def __init__(self, suffix: str) -> None:
+            self.suffix = suffix
+
+        def transform_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+            function.attributes["sym_name"] = ir.StringAttr.get(function.name.value + self.suffix)
+
+    assert issubclass(Renamer, FunctionPass)
+    assert "@main_x" in str(Renamer("_x")(parse()))
+
+
+def test_decorator_on_a_class_without_the_method() -> None:
+    with pytest.raises(ArgumentError, match="class Empty has no method transform_module"):
+
+        @module_pass
+        class Empty:
+            pass
+
+
+def test_pass_that_returns_another_module_is_refused() -> None:
+    @module_pass(name="other")
+    def other(module: ir.Module, ctx: PassContext) -> ir.Module:
+        return ir.Module.parse(TWO_ADDS)
+
+    with pytest.raises(ArgumentError, match="works in place"):
+        other(parse())
+
+
+def test_failure_restores_the_module() -> None:
+    module = parse("module @m attributes {a.b = 1 : i32} { func.func @f() { return } }", unregistered=True)
+    before = str(module)
+
+    @module_pass(name="mess")
+    def mess(module: ir.Module, ctx: PassContext) -> None:
+        del module.operation.attributes["a.b"]
+        module.operation.attributes["c.d"] = ir.UnitAttr.get()
+        module.body.operations[0].operation.erase()
+        raise UnsupportedError("no")
+
+    with pytest.raises(UnsupportedError):
+        mess(module)
+    assert str(module) == before
+
+
+def test_failure_later_in_a_sequence_restores_the_first_input() -> None:
+    from relax_mlir.transform import Sequential
+
+    module = parse()
+    before = str(module)
+    with pytest.raises(PassError):
+        Sequential([MLIRPass("cse"), failing_pass(lambda: ValueError("x"))])(module)
+    assert str(module) == before
+
+
+def test_project_error_keeps_its_type_and_names_the_pass() -> None:
+    with pytest.raises(UnsupportedError, match="in pass 'failing'") as caught:
+        failing_pass(lambda: UnsupportedError("cannot"))(parse())
+    assert caught.value.pass_name == "failing"
+
+
+def test_other_exception_becomes_a_pass_error() -> None:
+    with pytest.raises(PassError, match="internal error: KeyError: 'k'") as caught:
+        failing_pass(lambda: KeyError("k"))(parse())
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_pass_that_leaves_invalid_ir() -> None:
+    @module_pass(name="break")
+    def break_it(module: ir.Module, ctx: PassContext) -> None:
+        function = module.body.operations[0]
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
+
+    module = parse()
+    before = str(module)
+    with pytest.raises(PassError, match="pass 'break' failed") as caught:
+        break_it(module)
+    assert [d.severity for d in caught.value.diagnostics if d.severity == "error"]
+    assert str(module) == before
+
+
+def test_invalid_input_is_reported_before_the_pass() -> None:
+    module = parse()
+    function = module.body.operations[0]
+    with module.context:
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
+    with pytest.raises(VerifyError, match="before the first pass"):
+        Rename()(module)
+
+
+def test_verify_each_can_be_switched_off() -> None:
+    module = parse()
+    function = module.body.operations[0]
+    with module.context:
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
+    with PassContext(config={"pass.verify_each": False}):
+        Rename()(module)
+
+
+UNBUFFERISABLE = """
+func.func @f(%t: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "test.op"(%t) : (tensor<4xf32>) -> tensor<4xf32> loc("user.py":3:5)
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_failing_upstream_pass_carries_located_diagnostics(capfd: pytest.CaptureFixture[str]) -> None:
+    module = parse(UNBUFFERISABLE, unregistered=True)
+    before = str(module)
+    with pytest.raises(PassError) as caught:
+        MLIRPass("one-shot-bufferize")(module)
+    assert caught.value.pass_name == "one-shot-bufferize"
+    assert "op was not bufferized" in str(caught.value)
+    assert caught.value.diagnostics[0].location == "user.py:3:5"
+    assert str(module) == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_dump_and_reproducer(tmp_path: Path) -> None:
+    module = parse(UNBUFFERISABLE, unregistered=True)
+    with (
+        pytest.raises(PassError) as caught,
+        PassContext(config={"pass.dump_dir": str(tmp_path)}),
+    ):
+        MLIRPass("cse,one-shot-bufferize{bufferize-function-boundaries=true}")(module)
+    dump = caught.value.dump
+    assert dump is not None and "test.op" in dump.read_text()
+    pipeline = "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true})"
+    assert caught.value.reproducer == f"relax-opt --pass-pipeline='{pipeline}' {dump}"
+    assert str(dump) in str(caught.value)
+
+
+def test_dump_directory_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAX_MLIR_DUMP_DIR", str(tmp_path))
+    with pytest.raises(PassError) as caught:
+        failing_pass(lambda: ValueError("x"))(parse())
+    assert caught.value.dump == tmp_path / "failed-failing-0.mlir"
+    assert caught.value.reproducer is None
+
+
+def test_without_dump_directory_the_message_says_how_to_get_one() -> None:
+    with pytest.raises(PassError, match="set RELAX_MLIR_DUMP_DIR"):
+        failing_pass(lambda: ValueError("x"))(parse())
+
+
+def test_warnings_are_logged_not_printed(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    @module_pass(name="warn")
+    def warn(module: ir.Module, ctx: PassContext) -> None:
+        ir.Location.file("a.py", 1, 2).emit_error("look here")
+
+    with caplog.at_level(logging.WARNING, logger="relax_mlir"):
+        warn(parse())
+    assert "a.py:1:2: error: look here" in caplog.text
+    assert capfd.readouterr() == ("", "")
