@@ -6,17 +6,16 @@ import itertools
 import operator
 
 import pytest
-from expressions import NAMES, TREES, VALUES, Tree
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from relax_mlir import symbolic
 from relax_mlir.error import ParseError, ShapeError
 from relax_mlir.symbolic import Dim
+from symbolic_expressions import NAMES, TREES, VALUES, Tree
 
-settings.register_profile(
-    "symbolic", deadline=None, database=None, max_examples=150, suppress_health_check=list(HealthCheck)
+ON_RANDOM_INPUT = settings(
+    deadline=None, database=None, max_examples=100, suppress_health_check=list(HealthCheck)
 )
-settings.load_profile("symbolic")
 
 SMALL = [dict(zip(NAMES, values, strict=True)) for values in itertools.product((0, 1, 2, 5, 12), repeat=3)]
 BOUNDS = st.dictionaries(
@@ -41,6 +40,7 @@ def value(tree: Tree, values: dict[str, int]) -> int | None:
         return None
 
 
+@ON_RANDOM_INPUT
 @given(TREES, VALUES)
 def test_normal_form_has_the_value_of_the_text(tree: Tree, values: dict[str, int]) -> None:
     dim = parsed(tree)
@@ -50,6 +50,7 @@ def test_normal_form_has_the_value_of_the_text(tree: Tree, values: dict[str, int
             assert symbolic.evaluate(dim, point) == expected, (tree.text(), str(dim), point)
 
 
+@ON_RANDOM_INPUT
 @given(TREES)
 def test_text_of_the_normal_form_parses_back(tree: Tree) -> None:
     dim = parsed(tree)
@@ -59,6 +60,7 @@ def test_text_of_the_normal_form_parses_back(tree: Tree) -> None:
     assert not isinstance(dim, symbolic.Expr) or dim.terms == again.terms
 
 
+@ON_RANDOM_INPUT
 @given(TREES)
 def test_operators_build_what_the_parser_builds(tree: Tree) -> None:
     try:
@@ -68,6 +70,7 @@ def test_operators_build_what_the_parser_builds(tree: Tree) -> None:
     assert built == symbolic.parse(tree.text())
 
 
+@ON_RANDOM_INPUT
 @given(TREES, TREES)
 def test_sums_and_products_commute(x: Tree, y: Tree) -> None:
     a, b = parsed(x), parsed(y)
@@ -76,6 +79,7 @@ def test_sums_and_products_commute(x: Tree, y: Tree) -> None:
     assert symbolic.maximum(a, b) == symbolic.maximum(b, a)
 
 
+@ON_RANDOM_INPUT
 @given(TREES, st.dictionaries(st.sampled_from(NAMES), TREES), VALUES)
 def test_substitution_commutes_with_evaluation(
     tree: Tree, trees: dict[str, Tree], values: dict[str, int]
@@ -94,6 +98,7 @@ def test_substitution_commutes_with_evaluation(
         assert symbolic.evaluate(substituted, values) == expected
 
 
+@ON_RANDOM_INPUT
 @given(TREES, BOUNDS, VALUES)
 def test_bounds_hold(tree: Tree, limits: dict[str, tuple[int, int | None]], values: dict[str, int]) -> None:
     dim = parsed(tree)
@@ -110,6 +115,7 @@ def inside(point: dict[str, int], limits: dict[str, tuple[int, int | None]]) -> 
     )
 
 
+@ON_RANDOM_INPUT
 @given(TREES, TREES, st.sampled_from(["free", "shifted", "same"]), st.integers(-3, 3), BOUNDS, VALUES)
 def test_nothing_false_is_proved(
     x: Tree,
@@ -142,6 +148,7 @@ def test_nothing_false_is_proved(
         assert not by_expression or (p % q == 0 if q else p == 0)
 
 
+@ON_RANDOM_INPUT
 @given(TREES)
 def test_proofs_know_the_normal_form(tree: Tree) -> None:
     dim = parsed(tree)
@@ -150,6 +157,7 @@ def test_proofs_know_the_normal_form(tree: Tree) -> None:
     assert symbolic.prove_divisible(dim * 6, 3)
 
 
+@ON_RANDOM_INPUT
 @given(TREES, VALUES)
 def test_lowering_computes_the_value(tree: Tree, values: dict[str, int]) -> None:
     dim = parsed(tree)
@@ -178,6 +186,7 @@ def test_lowering_computes_the_value(tree: Tree, values: dict[str, int]) -> None
     assert len(calls) == len(set(calls))
 
 
+@ON_RANDOM_INPUT
 @given(TREES, VALUES)
 def test_a_value_exists_where_no_divisor_is_zero(tree: Tree, values: dict[str, int]) -> None:
     dim = parsed(tree)
@@ -191,6 +200,7 @@ def test_a_value_exists_where_no_divisor_is_zero(tree: Tree, values: dict[str, i
         symbolic.evaluate(dim, values)
 
 
+@ON_RANDOM_INPUT
 @given(st.text(alphabet="nm_019 +-*/%(),?min.é\n", max_size=24))
 def test_any_text_parses_or_is_refused(text: str) -> None:
     try:
