@@ -31,6 +31,10 @@ FAMILIES: tuple[str, ...] = (
     "reduce",
     "select",
     "unary",
+    "attention",
+    "linear_algebra",
+    "manipulate",
+    "nn",
 )
 """Modules of `relax_mlir.lowering.legalize` that register rules."""
 

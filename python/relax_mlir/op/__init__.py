@@ -27,8 +27,14 @@ from relax_mlir.dialects.bitwise import (
     left_shift,
     right_shift,
 )
-from relax_mlir.dialects.calls import call_dps_packed, call_packed, call_tir
-from relax_mlir.dialects.cast import astype
+from relax_mlir.dialects.calls import (
+    call_dps_packed,
+    call_packed,
+    call_tir,
+)
+from relax_mlir.dialects.cast import (
+    astype,
+)
 from relax_mlir.dialects.comparison import (
     equal,
     greater,
@@ -37,7 +43,9 @@ from relax_mlir.dialects.comparison import (
     less_equal,
     not_equal,
 )
-from relax_mlir.dialects.control import if_then_else
+from relax_mlir.dialects.control import (
+    if_then_else,
+)
 from relax_mlir.dialects.create import (
     arange,
     full,
@@ -47,10 +55,25 @@ from relax_mlir.dialects.create import (
     zeros,
     zeros_like,
 )
+from relax_mlir.dialects.linear_algebra import (
+    matmul,
+)
 from relax_mlir.dialects.logical import (
     logical_and,
     logical_or,
     logical_xor,
+)
+from relax_mlir.dialects.manipulate import (
+    broadcast_to,
+    concat,
+    expand_dims,
+    flatten,
+    permute_dims,
+    reshape,
+    split,
+    squeeze,
+    strided_slice,
+    take,
 )
 from relax_mlir.dialects.reduce import (
     argmax,
@@ -111,6 +134,9 @@ from relax_mlir.dialects.unary import (
     square,
     trunc,
 )
+from relax_mlir.op import (
+    nn,
+)
 
 const = constant
 match_cast = match_shape
@@ -133,11 +159,13 @@ __all__ = [
     "bitwise_not",
     "bitwise_or",
     "bitwise_xor",
+    "broadcast_to",
     "call_dps_packed",
     "call_packed",
     "call_tir",
     "ceil",
     "clip",
+    "concat",
     "const",
     "constant",
     "cos",
@@ -147,6 +175,8 @@ __all__ = [
     "erf",
     "ewise_fma",
     "exp",
+    "expand_dims",
+    "flatten",
     "floor",
     "floor_divide",
     "floor_mod",
@@ -170,6 +200,7 @@ __all__ = [
     "make_tuple",
     "match_cast",
     "match_shape",
+    "matmul",
     "max",
     "maximum",
     "mean",
@@ -178,12 +209,15 @@ __all__ = [
     "mod",
     "multiply",
     "negative",
+    "nn",
     "not_equal",
     "ones",
     "ones_like",
+    "permute_dims",
     "power",
     "prim_value",
     "prod",
+    "reshape",
     "right_shift",
     "round",
     "rsqrt",
@@ -193,11 +227,15 @@ __all__ = [
     "sign",
     "sin",
     "sinh",
+    "split",
     "sqrt",
     "square",
+    "squeeze",
     "std",
+    "strided_slice",
     "subtract",
     "sum",
+    "take",
     "tan",
     "tanh",
     "trunc",
