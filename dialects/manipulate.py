@@ -100,7 +100,9 @@ class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure]):  # type: ignore[cal
             return x
         if args.is_unit("axes"):
             if None in x.shape:
-                raise ShapeError(f"{args.op}: {x} has an unknown dimension; name the axes, or match_shape it first")
+                raise ShapeError(
+                    f"{args.op}: {x} has an unknown dimension; name the axes, or match_shape it first"
+                )
             return Tensor([d for d in x.shape if d != 1], x.dtype)
         axes = normalize_axes(args.op, args.ints_attr("axes"), len(x.shape))
         for axis in axes:
@@ -138,7 +140,9 @@ def permutation(args: OpArgs, rank: int) -> list[int]:
         return list(reversed(range(rank)))
     given = args.ints_attr("axes")
     if len(given) != rank:
-        raise ShapeError(f"{args.op}: axes {given} are no permutation of the dimensions of a tensor of rank {rank}")
+        raise ShapeError(
+            f"{args.op}: axes {given} are no permutation of the dimensions of a tensor of rank {rank}"
+        )
     return normalize_axes(args.op, given, rank)
 
 
@@ -166,7 +170,9 @@ class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):  # type: i
                 continue
             if symbolic.prove_not_equal(dim, wanted) and isinstance(dim, int):
                 raise ShapeError(f"{where}: dimension {axis} is {dim}, neither 1 nor {wanted}")
-            raise ShapeError(f"{where}: cannot tell whether {dim} equals {wanted}; match_shape the tensor first")
+            raise ShapeError(
+                f"{where}: cannot tell whether {dim} equals {wanted}; match_shape the tensor first"
+            )
         return Tensor(target, x.dtype)
 
 
@@ -217,7 +223,11 @@ def _joined(
         return total if len(known) == len(dims) else None
     for dim in known[1:]:
         if not symbolic.prove_equal(known[0], dim):
-            hint = "" if symbolic.prove_not_equal(known[0], dim) else "provably equal; match_shape one of them first"
+            hint = (
+                ""
+                if symbolic.prove_not_equal(known[0], dim)
+                else "provably equal; match_shape one of them first"
+            )
             raise ShapeError(
                 f"{op}: shapes {_texts(shapes)}: dimension {index} is {known[0]} and {dim}, which are not "
                 + (hint or "equal")
@@ -274,9 +284,7 @@ def split_slices(args: OpArgs, size: Dim | None) -> list[Slice | None]:
             return [Slice(length * i, 1, length) for i in range(count)]
         return [resolve_slice(length * i, length * (i + 1), 1, size) for i in range(count)]
     positions: list[Dim] = [0, *args.ints_attr("sections"), size]
-    return [
-        resolve_slice(begin, end, 1, size) for begin, end in zip(positions, positions[1:], strict=False)
-    ]
+    return [resolve_slice(begin, end, 1, size) for begin, end in zip(positions, positions[1:], strict=False)]
 
 
 class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
@@ -461,7 +469,10 @@ def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0)
     """The parts of `x` along `axis` as a tuple (see `SplitOp`)."""
     require_insertion_point("split")
     sections = indices_or_sections
-    attributes = {"sections": _int(sections) if isinstance(sections, int) else _ints(sections), "axis": _int(axis)}
+    attributes = {
+        "sections": _int(sections) if isinstance(sections, int) else _ints(sections),
+        "axis": _int(axis),
+    }
     return create_one(SplitOp, [as_value(x)], attributes)
 
 

@@ -100,4 +100,3 @@ def zeroed(prim: PrimBody) -> ir.Value:
     dtype = prim.out_infos[0].dtype
     assert dtype is not None
     return linalg.fill(zero(dtype), outs=[prim.outs[0]])
-

@@ -57,7 +57,11 @@ FLOAT_ACTIVATIONS: dict[str, Activation] = {
 def legalize_activation(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     dtype = op.results[0].dtype
     assert dtype is not None
-    body = _on_floats(FLOAT_ACTIVATIONS[f"relax.{op.args.op}"], dtype) if dtype.is_float else _integer_relu(dtype)
+    body = (
+        _on_floats(FLOAT_ACTIVATIONS[f"relax.{op.args.op}"], dtype)
+        if dtype.is_float
+        else _integer_relu(dtype)
+    )
     return lz.prim(op.args.op, op.operands, op.results, elementwise(body), pattern="elementwise")
 
 
@@ -185,9 +189,7 @@ class Rows:
         self._outer = [axis for axis in range(len(shape)) if axis not in axes]
         self._row_map = projection(len(shape), self._outer)
 
-    def reduce(
-        self, per_row: Sequence[ir.Value], start: float, step: Callable[..., Scalar]
-    ) -> ir.Value:
+    def reduce(self, per_row: Sequence[ir.Value], start: float, step: Callable[..., Scalar]) -> ir.Value:
         """``step(x, *numbers of the row, total)`` folded over each row from `start`."""
         rank = len(self._shape)
         out = linalg.fill(arith.constant(self._wide.storage_type(), start), outs=[self._per_row()])
