@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from relax_mlir.lowering.kernels.contraction import match_contraction
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm

@@ -65,7 +65,9 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
         func.ReturnOp(kept)
     terminator.erase()
     inputs = list(function.type.inputs)
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [v.type for v in kept]))
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get(inputs, [v.type for v in kept])
+    )
     return positions
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.mlir import func, ir
@@ -105,5 +104,7 @@ def constant_table(module: ir.Module) -> list[np.ndarray[Any, Any]]:
     found: dict[int, np.ndarray[Any, Any]] = {}
     for op in module.body.operations:
         if CONSTANT in op.attributes:
-            found[int(ir.IntegerAttr(op.attributes[CONSTANT]).value)] = to_numpy(op.attributes[CONSTANT_VALUE])
+            found[int(ir.IntegerAttr(op.attributes[CONSTANT]).value)] = to_numpy(
+                op.attributes[CONSTANT_VALUE]
+            )
     return [found[index] for index in range(len(found))]

@@ -13,10 +13,7 @@ from relax_mlir.transform import ModulePass, PassContext
 
 STRUCTURE = frozenset(
     f"relax.{name}"
-    for name in (
-        "constant shape_expr prim_value shape_of match_shape tuple_get_item dataflow output "
-        "call call_tir call_dps_packed call_packed reshape flatten expand_dims squeeze"
-    ).split()
+    for name in ["constant", "shape_expr", "prim_value", "shape_of", "match_shape", "tuple_get_item", "dataflow", "output", "call", "call_tir", "call_dps_packed", "call_packed", "reshape", "flatten", "expand_dims", "squeeze"]
 )
 """Relax ops that level R1 keeps: structure, calls, and views, which cost nothing after shape lowering."""
 
@@ -82,7 +79,9 @@ def violations(module: ir.Module, name: str) -> Iterator[Diagnostic]:
             if not wanted.allows(op.name, prim):
                 yield Diagnostic("error", where, f"{op.name} is not allowed at level {wanted.title}")
             elif not wanted.encodings and _mentions_symbols(op):
-                yield Diagnostic("error", where, f"{op.name} has a symbolic shape in a type at level {wanted.title}")
+                yield Diagnostic(
+                    "error", where, f"{op.name} has a symbolic shape in a type at level {wanted.title}"
+                )
 
 
 def _mentions_symbols(op: ir.Operation) -> bool:

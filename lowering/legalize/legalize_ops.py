@@ -13,6 +13,7 @@ from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.mlir import ir
 from relax_mlir.transform import ModulePass, PassContext
 
+
 def relax_ops(module: ir.Module) -> list[ir.Operation]:
     """All Relax ops of the module, inner ones before the ops that hold them."""
     found: list[ir.Operation] = []
@@ -44,7 +45,9 @@ class LegalizeOps(ModulePass):
 def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> None:
     rule = rule_for(op.name)
     if rule is None:
-        raise UnsupportedError(f"{op.location}: {op.name} has no legalisation; it cannot be compiled to native code")
+        raise UnsupportedError(
+            f"{op.location}: {op.name} has no legalisation; it cannot be compiled to native code"
+        )
     with ir.InsertionPoint(op), op.location:
         results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]
         is_tuple = isinstance(op.results[0].type, ir.TupleType)

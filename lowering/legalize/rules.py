@@ -25,9 +25,16 @@ Pattern = Literal["elementwise", "broadcast", "injective", "reduction", "out_fus
 FAMILIES: tuple[str, ...] = (
     "binary",
     "attention",
+    "bitwise",
+    "cast",
+    "comparison",
+    "create",
     "linear_algebra",
     "manipulate",
     "nn",
+    "reduce",
+    "select",
+    "unary",
 )
 """Modules of `relax_mlir.lowering.legalize` that register rules."""
 
@@ -137,7 +144,9 @@ class Legalizer:
         in_infos = [arg.info for arg in ins]
         signature = (name, *(_signature(i) for i in in_infos), None, *(_signature(o) for o in outs), key)
         if signature not in self._prims:
-            self._prims[signature] = self._build(name, in_infos, outs, body, pattern, kernel, kernel_attrs or {})
+            self._prims[signature] = self._build(
+                name, in_infos, outs, body, pattern, kernel, kernel_attrs or {}
+            )
         prim = self._prims[signature]
         location = ir.Location.current
         many = len(outs) != 1

@@ -40,7 +40,13 @@ def module_text(module: ir.Module, options: PrintOptions = DEFAULT) -> str:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write to a temporary name in the same folder, then move: readers see all of it or nothing."""
+    """Write to a temporary name in the same folder, then move: readers see all of it or nothing.
+
+    What is no regular file (``/dev/null``, a pipe) is written to directly.
+    """
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

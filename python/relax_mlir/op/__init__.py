@@ -5,8 +5,30 @@ Each function emits its op at the current insertion point of a `BlockBuilder` an
 
 from __future__ import annotations
 
-from relax_mlir.dialects.binary import add
+from relax_mlir.dialects.binary import (
+    add,
+    atan2,
+    divide,
+    ewise_fma,
+    floor_divide,
+    floor_mod,
+    log_add_exp,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    power,
+    subtract,
+)
+from relax_mlir.dialects.bitwise import (
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    left_shift,
+    right_shift,
+)
 from relax_mlir.dialects.calls import call_dps_packed, call_packed, call_tir
+<<<<<<< HEAD:python/relax_mlir/op/__init__.py
 from relax_mlir.dialects.linear_algebra import matmul
 from relax_mlir.dialects.manipulate import (
     broadcast_to,
@@ -19,6 +41,46 @@ from relax_mlir.dialects.manipulate import (
     squeeze,
     strided_slice,
     take,
+=======
+from relax_mlir.dialects.cast import astype
+from relax_mlir.dialects.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    not_equal,
+)
+from relax_mlir.dialects.control import if_then_else
+from relax_mlir.dialects.create import (
+    arange,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from relax_mlir.dialects.logical import (
+    logical_and,
+    logical_or,
+    logical_xor,
+)
+from relax_mlir.dialects.reduce import (
+    argmax,
+    argmin,
+    max,
+    mean,
+    min,
+    prod,
+    std,
+    sum,
+    variance,
+)
+from relax_mlir.dialects.select import (
+    clip,
+    where,
+>>>>>>> main:python/relax_mlir/op.py
 )
 from relax_mlir.dialects.structure import (
     constant,
@@ -29,13 +91,55 @@ from relax_mlir.dialects.structure import (
     shape_of,
     tuple_get_item,
 )
+<<<<<<< HEAD:python/relax_mlir/op/__init__.py
 from relax_mlir.op import nn
+=======
+from relax_mlir.dialects.trigonometric import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    cos,
+    cosh,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
+from relax_mlir.dialects.unary import (
+    abs,
+    bitwise_not,
+    ceil,
+    erf,
+    exp,
+    floor,
+    isfinite,
+    isinf,
+    isnan,
+    log,
+    logical_not,
+    negative,
+    round,
+    rsqrt,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+    trunc,
+)
+>>>>>>> main:python/relax_mlir/op.py
 
 const = constant
 match_cast = match_shape
 
 __all__ = [
+    "abs",
+    "acos",
+    "acosh",
     "add",
+<<<<<<< HEAD:python/relax_mlir/op/__init__.py
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
@@ -59,5 +163,92 @@ __all__ = [
     "squeeze",
     "strided_slice",
     "take",
+=======
+    "arange",
+    "argmax",
+    "argmin",
+    "asin",
+    "asinh",
+    "astype",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "call_dps_packed",
+    "call_packed",
+    "call_tir",
+    "ceil",
+    "clip",
+    "const",
+    "constant",
+    "cos",
+    "cosh",
+    "divide",
+    "equal",
+    "erf",
+    "ewise_fma",
+    "exp",
+    "floor",
+    "floor_divide",
+    "floor_mod",
+    "full",
+    "full_like",
+    "greater",
+    "greater_equal",
+    "if_then_else",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "left_shift",
+    "less",
+    "less_equal",
+    "log",
+    "log_add_exp",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "make_tuple",
+    "match_cast",
+    "match_shape",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "not_equal",
+    "ones",
+    "ones_like",
+    "power",
+    "prim_value",
+    "prod",
+    "right_shift",
+    "round",
+    "rsqrt",
+    "shape_expr",
+    "shape_of",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "std",
+    "subtract",
+    "sum",
+    "tan",
+    "tanh",
+    "trunc",
+>>>>>>> main:python/relax_mlir/op.py
     "tuple_get_item",
+    "variance",
+    "where",
+    "zeros",
+    "zeros_like",
 ]

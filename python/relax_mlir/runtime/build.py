@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-
 from relax_mlir.error import UnsupportedError
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
@@ -60,7 +59,6 @@ def build(
         raise UnsupportedError(f"build: exec_mode is {exec_mode!r}; this version has 'native'")
     target = Target.parse(target)
     mod.verify()
-    work = mod.clone()
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     with _context([*dumps, *instruments]):
         return _compile(mod.clone(), target, None if dump_stages is None else Path(dump_stages))
@@ -98,5 +96,3 @@ def _compile(work: IRModule, target: Target, stages: Path | None) -> Executable:
     seconds["machine code"] = perf_counter() - started
     executable.compile_report = CompileReport(seconds, stages)
     return executable
-
-

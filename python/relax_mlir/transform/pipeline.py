@@ -10,7 +10,7 @@ from relax_mlir.transform.options import create
 from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.passes import FunctionPass
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
-from relax_mlir.transform.sequential import Sequential
+from relax_mlir.transform.sequential import PipelinePass, Sequential
 from relax_mlir.transform.upstream import ROOT, MLIRPass, upstream_passes
 
 FUNCTION_ANCHORS = ("func.func", "any")
@@ -24,7 +24,10 @@ def create_pass(name: str, options: str = "") -> Pass:
         ParseError: options that it does not take.
     """
     if registry.is_known(name):
-        return create(registry.pass_class(name), name, options)
+        result = create(registry.pass_class(name), name, options)
+        if isinstance(result, PipelinePass):
+            result.passes()  # its options are checked here, not when it runs
+        return result
     return MLIRPass(str(Element(name, options)))
 
 
@@ -40,13 +43,14 @@ def parse_pipeline(text: str, name: str = "pipeline") -> Sequential:
     elements = parse_elements(text)
     if len(elements) == 1 and elements[0].name == ROOT and elements[0].children is not None:
         elements = elements[0].children
-    return Sequential(_passes(elements, ()), name=name)
+    return Sequential(passes_of(elements), name=name)
 
 
-def _passes(elements: tuple[Element, ...], anchors: tuple[str, ...]) -> Iterator[Pass]:
+def passes_of(elements: tuple[Element, ...], anchors: tuple[str, ...] = ()) -> Iterator[Pass]:
+    """The passes that the elements of a pipeline stand for, checked, inside the given anchors."""
     for element in elements:
         if element.children is not None:
-            yield from _passes(element.children, (*anchors, element.name))
+            yield from passes_of(element.children, (*anchors, element.name))
         elif registry.is_known(element.name):
             yield _own_pass(element, anchors)
         else:

@@ -1,4 +1,4 @@
-"""Names of MLIR's passes and pipelines in the bindings wheel, as data.
+"""Names of MLIR's passes, pipelines and dialects in the bindings wheel, as data.
 
 The bindings cannot list them; only messages and ``--show-passes`` use this list, whether a name exists is
 asked of MLIR itself. A test holds that every name here is known to the bindings.
@@ -95,5 +95,12 @@ buffer-deallocation-pipeline gpu-lower-to-nvvm-pipeline gpu-lower-to-rocdl-pipel
 gpu-lower-to-xevm-pipeline sparsifier tosa-to-linalg-pipeline
 """
 
+_DIALECTS = """
+acc affine amdgpu arith arm_neon arm_sme arm_sve async bufferization builtin cf complex dlti emitc func
+gpu index irdl linalg llvm math memref ml_program mpi nvgpu nvvm omp pdl pdl_interp ptr quant rocdl scf
+shape shard smt sparse_tensor spirv tensor tosa transform ub vcix vector wasmssa x86 xegpu xevm
+"""
+
 PASSES = frozenset(_PASSES.split())
 PIPELINES = frozenset(_PIPELINES.split())
+DIALECTS = frozenset(_DIALECTS.split())

@@ -1,0 +1,100 @@
+"""``--verify-diagnostics``: compare the diagnostics of a module with the comments that expect them.
+
+``// expected-error @below {{part of the message}}`` (``-warning``, ``-note``, ``-remark``) expects a
+diagnostic on its own line, or ``@above``, ``@below``, ``@+2``, ``@-1`` of it, ``@7`` in line 7, or
+``@unknown`` without a location.
+``expected-error-re {{... {{regular expression}} ...}}`` matches regular expressions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.error import Diagnostic
+
+_EXPECTED = re.compile(
+    r"expected-(?P<severity>error|warning|note|remark)(?P<re>-re)?"
+    r"\s*(?:@(?P<place>above|below|unknown|[+-]?\d+))?\s*\{\{"
+)
+_MALFORMED = re.compile(r"expected-\w+")
+OP_NOTE = "see current operation"
+"""The bindings attach the op to every error as a note; ``mlir-opt`` does not in this mode."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One comment: what is expected on `line` (None: no location), and the line on which it stands."""
+
+    severity: str
+    line: int | None
+    pattern: str
+    shown: str
+    written_at: int
+
+    def matches(self, diagnostic: Diagnostic) -> bool:
+        if self.severity != diagnostic.severity or self.line != line_of(diagnostic):
+            return False
+        return re.search(self.pattern, diagnostic.message, re.DOTALL) is not None
+
+
+def line_of(diagnostic: Diagnostic) -> int | None:
+    """The line that a diagnostic points at."""
+    parts = diagnostic.location.rsplit(":", 2)
+    return int(parts[1]) if len(parts) == 3 and parts[1].isdigit() else None
+
+
+def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:
+    """The expectations in `text`, and complaints about malformed ones."""
+    found: list[Expectation] = []
+    malformed: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        position, seen = 0, 0
+        while match := _EXPECTED.search(line, position):
+            end = line.rfind("}}") if match["re"] else line.find("}}", match.end())
+            if end < match.end():
+                break
+            found.append(_expectation(match, line[match.end() : end], number))
+            position, seen = end + 2, seen + 1
+        if len(_MALFORMED.findall(line)) > seen:
+            malformed.append(f"{number}: error: malformed expected-* comment: {line.strip()}")
+    return found, malformed
+
+
+def _expectation(match: re.Match[str], content: str, number: int) -> Expectation:
+    pattern = re.escape(content)
+    if match["re"]:
+        parts = re.split(r"\{\{(.*?)\}\}", content)
+        pattern = "".join(f"(?:{p})" if i % 2 else re.escape(p) for i, p in enumerate(parts))
+    return Expectation(match["severity"], _place(match["place"], number), pattern, content, number)
+
+
+def _place(place: str | None, number: int) -> int | None:
+    if place == "unknown":
+        return None
+    if place in (None, "above", "below"):
+        return number + {None: 0, "above": -1, "below": 1}[place]
+    return number + int(place) if place[0] in "+-" else int(place)
+
+
+def compare(expected: Sequence[Expectation], diagnostics: Sequence[Diagnostic]) -> list[str]:
+    """Complaints, each starting with a line number: what came unexpected, and what did not come."""
+    open_ = list(expected)
+    complaints: list[str] = []
+    for diagnostic in diagnostics:
+        if diagnostic.severity == "note" and diagnostic.message.startswith(OP_NOTE):
+            continue
+        match = next((e for e in open_ if e.matches(diagnostic)), None)
+        if match is not None:
+            open_.remove(match)
+            continue
+        if any(e.matches(diagnostic) for e in expected):
+            continue
+        place = line_of(diagnostic) or 0
+        complaints.append(f"{place}: error: unexpected {diagnostic.severity}: {diagnostic.message}")
+    for left in open_:
+        complaints.append(
+            f'{left.written_at}: error: expected {left.severity} "{left.shown}" was not produced'
+        )
+    return complaints

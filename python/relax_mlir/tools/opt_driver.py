@@ -1,0 +1,224 @@
+"""What ``relax-opt`` does with one input: parse, run the passes, print; part by part."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from relax_mlir.diagnostics import collect, of_error
+from relax_mlir.dialects import dialect
+from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError
+from relax_mlir.instrument import (
+    DumpStages,
+    PassInstrument,
+    PassStatistics,
+    PassTimingInstrument,
+    PrintAfter,
+    PrintBefore,
+    WellFormed,
+)
+from relax_mlir.mlir import ir
+from relax_mlir.module_text import PrintOptions, module_text, write_atomically
+from relax_mlir.tools.expectations import compare, read_expectations
+from relax_mlir.tools.opt_options import Options, pipeline_elements
+from relax_mlir.tools.supervise import note
+from relax_mlir.transform import PassContext, PassInfo, Sequential
+from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
+from relax_mlir.transform.pipeline import passes_of
+
+SEPARATOR = re.compile(rb"^// -----.*$", re.MULTILINE)
+OUTPUT_SEPARATOR = "// -----\n"
+STDIN = "-"
+
+
+class Breadcrumbs(PassInstrument):
+    """Notes the pass that runs, for the message after a crash."""
+
+    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+        note(f"pass '{info.text}' ran")
+
+
+@dataclass
+class Part:
+    """One module of the input: its text, led by empty lines so that line numbers are those of the file."""
+
+    text: bytes
+    first_line: int
+
+
+@dataclass
+class Driver:
+    """The work on one input file."""
+
+    options: Options
+    source: str = ""
+    lines: list[str] = field(default_factory=list)
+    timing: PassTimingInstrument | None = None
+    statistics: PassStatistics | None = None
+
+    def run(self) -> int:
+        """Process the input; 0 when all went well, else 1.
+
+        Raises:
+            RelaxError: a bad command line, or a file that cannot be read or written.
+        """
+        pipeline = Sequential(passes_of(pipeline_elements(self.options)), name="relax-opt")
+        data = self._read()
+        self.source = "<stdin>" if self.options.input == STDIN else self.options.input
+        self.lines = data.decode(errors="replace").split("\n")
+        outputs: list[str] = []
+        succeeded = True
+        with self._pass_context():
+            for part in _split(data) if self.options.on("split-input-file") else [Part(data, 1)]:
+                text, good = self._process(part, pipeline)
+                succeeded &= good
+                outputs += [] if text is None else [text]
+            self._write_reports()
+        if outputs:
+            self._write(OUTPUT_SEPARATOR.join(outputs))
+        return 0 if succeeded else 1
+
+    def _process(self, part: Part, pipeline: Sequential) -> tuple[str | None, bool]:
+        """The text that the part becomes (None if it failed), and whether it went as it should."""
+        diagnostics: list[Diagnostic] = []
+        text, error = None, None
+        try:
+            text = self._transform(part, pipeline, diagnostics)
+        except RelaxError as raised:
+            error = raised
+            diagnostics += raised.diagnostics if isinstance(raised, CompileError) else ()
+        if not self.options.on("verify-diagnostics"):
+            for diagnostic in diagnostics:
+                self._show(diagnostic)
+            if error is not None:
+                print(f"relax-opt: error: {_without_diagnostics(error)}", file=sys.stderr)
+            return text, text is not None
+        if error is not None and not any(d.severity == "error" for d in diagnostics):
+            diagnostics.append(Diagnostic("error", "unknown", str(error)))
+        expected, complaints = read_expectations(part.text.decode(errors="replace"))
+        complaints += compare(expected, diagnostics)
+        for complaint in complaints:
+            print(f"{self.source}:{complaint}", file=sys.stderr)
+        return text, not complaints
+
+    def _transform(self, part: Part, pipeline: Sequential, diagnostics: list[Diagnostic]) -> str | None:
+        """The text that the part becomes; None if it cannot be parsed.
+
+        Raises:
+            RelaxError: a pass failed.
+        """
+        context = dialect.context()
+        context.allow_unregistered_dialects = self.options.on("allow-unregistered-dialect")
+        with collect(context, diagnostics.append):
+            note("the input was parsed")
+            try:
+                module = ir.Module.parse(part.text, context)
+            except ir.MLIRError as error:
+                diagnostics += of_error(error) or [Diagnostic("error", "unknown", str(error))]
+                return None
+            if pipeline.passes:
+                pipeline(module)
+            note("the module was printed")
+            return module_text(module, self._print_options())
+
+    @contextmanager
+    def _pass_context(self) -> Iterator[None]:
+        config = {
+            VERIFY_EACH: self.options.on("verify-each", True),
+            DUMP_DIR: self.options.text("dump-failures"),
+        }
+        level = self.options.number("opt-level")
+        context = PassContext(
+            opt_level=2 if level is None else level,
+            disabled_pass=self.options.names("disable-pass"),
+            config=config,
+            instruments=[Breadcrumbs(), *self._instruments()],
+        )
+        with context:
+            yield
+
+    def _instruments(self) -> Iterator[PassInstrument]:
+        """The watchers that the options ask for; timing last, so that it measures no printing."""
+        options, style = self.options, self._print_options()
+        on_change = options.on("mlir-print-ir-after-change")
+        if options.on("mlir-print-ir-before-all") or options.names("mlir-print-ir-before"):
+            names = None if options.on("mlir-print-ir-before-all") else options.names("mlir-print-ir-before")
+            yield PrintBefore(names, sys.stderr, style)
+        after_all = options.on("mlir-print-ir-after-all")
+        if after_all or on_change or options.names("mlir-print-ir-after"):
+            named = options.names("mlir-print-ir-after")
+            yield PrintAfter(None if after_all or not named else named, sys.stderr, style, on_change)
+        if options.text("dump-stages"):
+            yield DumpStages(options.text("dump-stages"), style)
+        if options.on("check-well-formed"):
+            yield WellFormed()
+        if options.on("mlir-pass-statistics"):
+            self.statistics = PassStatistics()
+            yield self.statistics
+        if options.on("mlir-timing"):
+            self.timing = PassTimingInstrument()
+            yield self.timing
+
+    def _write_reports(self) -> None:
+        for title, report in (("Pass statistics", self.statistics), ("Execution time", self.timing)):
+            if report is not None:
+                print(f"===== {title} =====\n{report.render()}", file=sys.stderr)
+
+    def _print_options(self) -> PrintOptions:
+        return PrintOptions(
+            debug_info=self.options.on("mlir-print-debuginfo"),
+            elements_limit=self.options.number("mlir-elide-elementsattrs-if-larger"),
+            generic=self.options.on("mlir-print-op-generic"),
+            local_scope=self.options.on("mlir-print-local-scope"),
+        )
+
+    def _show(self, diagnostic: Diagnostic) -> None:
+        """Print as ``mlir-opt`` does: place, message, the line of the input and a caret."""
+        head, *numbers = diagnostic.location.rsplit(":", 2)
+        if head != "-" or len(numbers) != 2:
+            print(diagnostic, file=sys.stderr)
+            return
+        line, column = map(int, numbers)
+        place = f"{self.source}:{line}:{column}"
+        print(f"{place}: {diagnostic.severity}: {diagnostic.message}", file=sys.stderr)
+        if 0 < line <= len(self.lines):
+            text = self.lines[line - 1].replace("\t", " ")
+            print(f"{text}\n{' ' * (column - 1)}^", file=sys.stderr)
+
+    def _read(self) -> bytes:
+        if self.options.input == STDIN:
+            return sys.stdin.buffer.read()
+        try:
+            return Path(self.options.input).read_bytes()
+        except OSError as error:
+            raise ParseError(f"cannot open input file '{self.options.input}': {error.strerror}") from None
+
+    def _write(self, text: str) -> None:
+        target = self.options.text("o") or STDIN
+        if target == STDIN:
+            sys.stdout.write(text)
+            return
+        try:
+            write_atomically(Path(target), text)
+        except OSError as error:
+            raise ParseError(f"cannot write output file '{target}': {error.strerror}") from None
+
+
+def _split(data: bytes) -> Iterator[Part]:
+    """The parts between the separator lines, each with as many empty lines before it as stand there."""
+    start = 0
+    for end in [*(match.start() for match in SEPARATOR.finditer(data)), len(data)]:
+        before = data.count(b"\n", 0, start)
+        yield Part(b"\n" * before + data[start:end], before + 1)
+        newline = data.find(b"\n", end)
+        start = len(data) if newline < 0 else newline + 1
+
+
+def _without_diagnostics(error: RelaxError) -> str:
+    """The message of an error whose diagnostics are shown apart."""
+    shown = {f"  {d}" for d in error.diagnostics} if isinstance(error, CompileError) else set()
+    return "\n".join(line for line in str(error).split("\n") if line not in shown)

@@ -1,0 +1,120 @@
+"""The texts that ``relax-opt`` shows: help, versions, lists of passes and dialects."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+from relax_mlir.error import RelaxError
+from relax_mlir.tools.opt_options import FLAGS, Flag
+from relax_mlir.transform import Pass, PipelinePass, registry
+from relax_mlir.transform.options import describe_options
+from relax_mlir.transform.upstream_names import DIALECTS, PASSES, PIPELINES
+
+COLUMN = 46
+WIDTH = 110
+
+OVERVIEW = """\
+OVERVIEW: relax-opt runs passes on a module: those of relax-mlir and those of MLIR, in any order.
+
+USAGE: relax-opt [options] [passes] <input file, or - for stdin>
+
+  relax-opt model.mlir --canonicalize --cse -o out.mlir
+  relax-opt model.mlir --pass-pipeline='builtin.module(legalize-ops,func.func(canonicalize,cse))'
+  relax-opt model.mlir --relax-to-llvm --dump-stages=stages --mlir-timing
+"""
+
+ENVIRONMENT = """\
+ENVIRONMENT:
+
+  RELAX_MLIR_DUMP_DIR     directory for the module as it was before a pass that fails (as --dump-failures)
+  RELAX_MLIR_TRACEBACK=1  show the Python trace of an internal error
+  RELAX_MLIR_IN_PROCESS=1 do not work in a child process (for debuggers); a crash then ends relax-opt itself
+"""
+
+
+def help_text() -> str:
+    """Everything that the tool understands, by group."""
+    groups: dict[str, list[Flag]] = {}
+    for flag in FLAGS:
+        groups.setdefault(flag.group, []).append(flag)
+    sections = [OVERVIEW, "OPTIONS:\n"]
+    for group, flags in groups.items():
+        sections.append(f"  {group}:\n" + "\n".join(_row(_usage(f), f.help) for f in flags) + "\n")
+    return "\n".join([*sections, passes_text(), ENVIRONMENT])
+
+
+def _usage(flag: Flag) -> str:
+    dashes = "-" if len(flag.name) == 1 else "--"
+    if not flag.value:
+        return dashes + flag.name
+    return (
+        f"{dashes}{flag.name} <{flag.value}>"
+        if len(flag.name) == 1
+        else f"{dashes}{flag.name}=<{flag.value}>"
+    )
+
+
+def _row(left: str, right: str, indent: int = 4) -> str:
+    lead = f"{' ' * indent}{left}"
+    if len(lead) >= COLUMN:
+        lead += "\n" + " " * COLUMN
+    lines = textwrap.wrap(right, WIDTH - COLUMN) or [""]
+    return f"{lead:<{COLUMN}}" + ("\n" + " " * COLUMN).join(lines)
+
+
+def passes_text() -> str:
+    """All passes: those of the project with help and options, those of MLIR by name."""
+    classes = {name: _load(name) for name in registry.names()}
+    named = {n: c for n, c in classes.items() if isinstance(c, type) and issubclass(c, PipelinePass)}
+    own = {n: c for n, c in classes.items() if n not in named}
+    return (
+        f'PIPELINES of relax-mlir (options as --<pipeline>="option=value ..."):\n\n{_table(named)}\n\n'
+        f'PASSES of relax-mlir (options as --<pass>="option=value ..."):\n\n{_table(own)}\n\n'
+        f"PIPELINES of MLIR:\n\n{_columns(PIPELINES)}\n\n"
+        f"PASSES of MLIR (described at https://mlir.llvm.org/docs/Passes):\n\n{_columns(PASSES)}\n"
+    )
+
+
+def _load(name: str) -> type[Pass] | str:
+    """The class, or why it cannot be loaded: the list stays complete."""
+    try:
+        return registry.pass_class(name)
+    except RelaxError as error:
+        return str(error)
+
+
+def _table(classes: Mapping[str, type[Pass] | str]) -> str:
+    return "\n".join(line for name, cls in classes.items() for line in _describe(name, cls))
+
+
+def _describe(name: str, cls: type[Pass] | str) -> list[str]:
+    if isinstance(cls, str):
+        return [_row(f"--{name}", f"not available: {cls}")]
+    help_line = (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
+    options = [_row(f"{o}=<{kind}>", f"default: {default}", 6) for o, kind, default in describe_options(cls)]
+    return [_row(f"--{name}", help_line), *options]
+
+
+def _columns(names: Iterable[str]) -> str:
+    text = "  ".join(f"--{name}" for name in sorted(names))
+    wrapped = textwrap.wrap(text, WIDTH - 4, break_on_hyphens=False, break_long_words=False)
+    return "\n".join(f"    {line}" for line in wrapped)
+
+
+def dialects_text() -> str:
+    """The names of all dialects, one line."""
+    return f"Available dialects: {', '.join(sorted({*DIALECTS, 'relax'}))}\n"
+
+
+def version_text() -> str:
+    """Versions of the project and of the bindings."""
+    from relax_mlir.mlir import version as bindings_version
+
+    try:
+        own = version("relax-mlir")
+    except PackageNotFoundError:
+        own = "(not installed)"
+    return f"relax-opt of relax-mlir {own}, on {bindings_version()}\n"

@@ -1,0 +1,89 @@
+"""Run a tool's work in a child process, so that a crash in C++ ends as a message and an exit code.
+
+The child says in a few shared bytes what it is doing (`note`); the parent quotes it when the child dies.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+
+SIZE = 4096
+IN_PROCESS_VARIABLE = "RELAX_MLIR_IN_PROCESS"
+TRACEBACK_VARIABLE = "RELAX_MLIR_TRACEBACK"
+
+Work = Callable[[Sequence[str]], int]
+_shared = mmap.mmap(-1, SIZE)
+
+
+def note(activity: str) -> None:
+    """Say what is being done now."""
+    data = activity.encode(errors="replace")[: SIZE - 1]
+    _shared[: len(data) + 1] = data + b"\0"
+
+
+def _noted() -> str:
+    return _shared[:].split(b"\0", 1)[0].decode(errors="replace") or "starting"
+
+
+def supervised(tool: str, work: Work, arguments: Sequence[str]) -> int:
+    """The exit code of `work`; 1, with one line on stderr, when it crashes or raises.
+
+    `RELAX_MLIR_IN_PROCESS=1` does without the child process (for debuggers), `RELAX_MLIR_TRACEBACK=1` shows
+    the Python trace of an internal error.
+    """
+    if os.environ.get(IN_PROCESS_VARIABLE) or not hasattr(os, "fork"):
+        return guarded(tool, work, arguments)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        code = guarded(tool, work, arguments)
+        os._exit(code)
+    return _wait(tool, child)
+
+
+def _wait(tool: str, child: int) -> int:
+    while True:
+        try:
+            status = os.waitpid(child, 0)[1]
+        except KeyboardInterrupt:  # the child has got the signal too: wait for it to end
+            continue
+        break
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return code
+    if -code == signal.SIGINT:
+        return 130
+    name = signal.Signals(-code).name
+    print(f"{tool}: error: crashed ({name}) while {_noted()}", file=sys.stderr)
+    return 1
+
+
+def guarded(tool: str, work: Work, arguments: Sequence[str]) -> int:
+    """The exit code of `work`, with what it raises reported in one line."""
+    try:
+        code = work(arguments)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except Exception as error:
+        if os.environ.get(TRACEBACK_VARIABLE):
+            traceback.print_exc()
+        text = " ".join(str(error).split())
+        hint = f"set {TRACEBACK_VARIABLE}=1 for the trace"
+        print(
+            f"{tool}: internal error while {_noted()}: {type(error).__name__}: {text} ({hint})",
+            file=sys.stderr,
+        )
+        return 1
+    finally:
+        sys.stderr.flush()
