@@ -21,14 +21,14 @@ FAMILIES = (
     "cast",
     "comparison",
     "create",
-    "linear_algebra",
     "logical",
-    "manipulate",
-    "nn",
     "reduce",
     "select",
     "trigonometric",
     "unary",
+    "linear_algebra",
+    "manipulate",
+    "nn",
 )
 """Modules that define the types and ops, in the order in which they are printed."""
 

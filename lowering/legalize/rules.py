@@ -24,17 +24,17 @@ Pattern = Literal["elementwise", "broadcast", "injective", "reduction", "out_fus
 
 FAMILIES: tuple[str, ...] = (
     "binary",
-    "attention",
     "bitwise",
     "cast",
     "comparison",
     "create",
-    "linear_algebra",
-    "manipulate",
-    "nn",
     "reduce",
     "select",
     "unary",
+    "attention",
+    "linear_algebra",
+    "manipulate",
+    "nn",
 )
 """Modules of `relax_mlir.lowering.legalize` that register rules."""
 

@@ -27,9 +27,42 @@ from relax_mlir.dialects.bitwise import (
     left_shift,
     right_shift,
 )
-from relax_mlir.dialects.calls import call_dps_packed, call_packed, call_tir
-<<<<<<< HEAD:python/relax_mlir/op/__init__.py
-from relax_mlir.dialects.linear_algebra import matmul
+from relax_mlir.dialects.calls import (
+    call_dps_packed,
+    call_packed,
+    call_tir,
+)
+from relax_mlir.dialects.cast import (
+    astype,
+)
+from relax_mlir.dialects.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    not_equal,
+)
+from relax_mlir.dialects.control import (
+    if_then_else,
+)
+from relax_mlir.dialects.create import (
+    arange,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from relax_mlir.dialects.linear_algebra import (
+    matmul,
+)
+from relax_mlir.dialects.logical import (
+    logical_and,
+    logical_or,
+    logical_xor,
+)
 from relax_mlir.dialects.manipulate import (
     broadcast_to,
     concat,
@@ -41,30 +74,6 @@ from relax_mlir.dialects.manipulate import (
     squeeze,
     strided_slice,
     take,
-=======
-from relax_mlir.dialects.cast import astype
-from relax_mlir.dialects.comparison import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    not_equal,
-)
-from relax_mlir.dialects.control import if_then_else
-from relax_mlir.dialects.create import (
-    arange,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
-from relax_mlir.dialects.logical import (
-    logical_and,
-    logical_or,
-    logical_xor,
 )
 from relax_mlir.dialects.reduce import (
     argmax,
@@ -80,7 +89,6 @@ from relax_mlir.dialects.reduce import (
 from relax_mlir.dialects.select import (
     clip,
     where,
->>>>>>> main:python/relax_mlir/op.py
 )
 from relax_mlir.dialects.structure import (
     constant,
@@ -91,9 +99,6 @@ from relax_mlir.dialects.structure import (
     shape_of,
     tuple_get_item,
 )
-<<<<<<< HEAD:python/relax_mlir/op/__init__.py
-from relax_mlir.op import nn
-=======
 from relax_mlir.dialects.trigonometric import (
     acos,
     acosh,
@@ -129,7 +134,9 @@ from relax_mlir.dialects.unary import (
     square,
     trunc,
 )
->>>>>>> main:python/relax_mlir/op.py
+from relax_mlir.op import (
+    nn,
+)
 
 const = constant
 match_cast = match_shape
@@ -139,31 +146,6 @@ __all__ = [
     "acos",
     "acosh",
     "add",
-<<<<<<< HEAD:python/relax_mlir/op/__init__.py
-    "broadcast_to",
-    "call_dps_packed",
-    "call_packed",
-    "call_tir",
-    "concat",
-    "const",
-    "constant",
-    "expand_dims",
-    "flatten",
-    "make_tuple",
-    "match_cast",
-    "match_shape",
-    "matmul",
-    "nn",
-    "permute_dims",
-    "prim_value",
-    "reshape",
-    "shape_expr",
-    "shape_of",
-    "split",
-    "squeeze",
-    "strided_slice",
-    "take",
-=======
     "arange",
     "argmax",
     "argmin",
@@ -177,11 +159,13 @@ __all__ = [
     "bitwise_not",
     "bitwise_or",
     "bitwise_xor",
+    "broadcast_to",
     "call_dps_packed",
     "call_packed",
     "call_tir",
     "ceil",
     "clip",
+    "concat",
     "const",
     "constant",
     "cos",
@@ -191,6 +175,8 @@ __all__ = [
     "erf",
     "ewise_fma",
     "exp",
+    "expand_dims",
+    "flatten",
     "floor",
     "floor_divide",
     "floor_mod",
@@ -214,6 +200,7 @@ __all__ = [
     "make_tuple",
     "match_cast",
     "match_shape",
+    "matmul",
     "max",
     "maximum",
     "mean",
@@ -222,12 +209,15 @@ __all__ = [
     "mod",
     "multiply",
     "negative",
+    "nn",
     "not_equal",
     "ones",
     "ones_like",
+    "permute_dims",
     "power",
     "prim_value",
     "prod",
+    "reshape",
     "right_shift",
     "round",
     "rsqrt",
@@ -237,15 +227,18 @@ __all__ = [
     "sign",
     "sin",
     "sinh",
+    "split",
     "sqrt",
     "square",
+    "squeeze",
     "std",
+    "strided_slice",
     "subtract",
     "sum",
+    "take",
     "tan",
     "tanh",
     "trunc",
->>>>>>> main:python/relax_mlir/op.py
     "tuple_get_item",
     "variance",
     "where",
