@@ -3,8 +3,9 @@
 ``reshape``, ``flatten``, ``expand_dims`` and ``squeeze`` are views: they cost nothing at run time.
 """
 
+import itertools
 from collections.abc import Sequence
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
@@ -17,7 +18,7 @@ from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
-ShapeLike = Union[Value, Sequence[DimLike]]
+ShapeLike = Value | Sequence[DimLike]
 TAKE_MODES = ("clip", "wrap", "nan")
 TakeMode = Literal["clip", "wrap", "nan", "fast"]
 
@@ -284,7 +285,7 @@ def split_slices(args: OpArgs, size: Dim | None) -> list[Slice | None]:
             return [Slice(length * i, 1, length) for i in range(count)]
         return [resolve_slice(length * i, length * (i + 1), 1, size) for i in range(count)]
     positions: list[Dim] = [0, *args.ints_attr("sections"), size]
-    return [resolve_slice(begin, end, 1, size) for begin, end in zip(positions, positions[1:], strict=False)]
+    return [resolve_slice(begin, end, 1, size) for begin, end in itertools.pairwise(positions)]
 
 
 class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL

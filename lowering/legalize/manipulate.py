@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import permutation, split_slices, strided_slices, take_axis
 from relax_mlir.dialects.slicing import Slice
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize.contraction import accumulator, convert
 from relax_mlir.lowering.legalize.emit import elementwise, generic, identity, projection
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.scalars import compute_dtype, const, convert
 from relax_mlir.mlir import arith, ir, linalg, scf, tensor
 
-Index = ir.Value
+Index: TypeAlias = Any
+"""An ``index`` value; the bindings have no type stubs."""
 
 
 @legalization("relax.permute_dims")
@@ -191,13 +193,13 @@ def _element(
     ]
     if not tests:
         return tensor.extract(source, list(place))
-    wide = accumulator(dtype)
+    wide = compute_dtype(dtype)
     branch = scf.IfOp(functools.reduce(arith.andi, tests), [wide.storage_type()], has_else=True)
     with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp([convert(tensor.extract(source, list(place)), dtype, wide)])
+        scf.YieldOp([convert(dtype, wide, tensor.extract(source, list(place)))])
     with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp([arith.constant(wide.storage_type(), default if dtype.is_float else 0)])
-    return convert(branch.results[0], wide, dtype)
+        scf.YieldOp([const(wide, default if dtype.is_float else 0)])
+    return convert(wide, dtype, branch.results[0])
 
 
 class _Window:
