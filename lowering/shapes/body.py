@@ -66,7 +66,7 @@ class BodyLowering:
         for old, new in zip(op.results, results, strict=True):
             self.values[old] = new
 
-    # -- values ------------------------------------------------------------------------------------------------
+    # -- values
 
     def tensor(self, value: ir.Value) -> ir.Value:
         """The level-T tensor of a Relax value."""

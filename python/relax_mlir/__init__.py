@@ -9,28 +9,39 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.builder import BlockBuilder
-from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
-from relax_mlir.dialects.value import Value, Var
-from relax_mlir.ir_module import IRModule
-from relax_mlir.target import Target
-
 if TYPE_CHECKING:
+    from relax_mlir.builder import BlockBuilder
+    from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
+    from relax_mlir.dialects.value import Value, Var
+    from relax_mlir.ir_module import IRModule
     from relax_mlir.runtime.build import CompileReport, build
     from relax_mlir.runtime.executable import Executable
+    from relax_mlir.target import Target
 
-_LAZY = {
+_HOMES = {
+    "BlockBuilder": "relax_mlir.builder",
     "CompileReport": "relax_mlir.runtime.build",
     "Executable": "relax_mlir.runtime.executable",
+    "IRModule": "relax_mlir.ir_module",
+    "Object": "relax_mlir.dialects.types",
+    "Prim": "relax_mlir.dialects.types",
+    "Shape": "relax_mlir.dialects.types",
+    "StructInfo": "relax_mlir.dialects.types",
+    "Target": "relax_mlir.target",
+    "Tensor": "relax_mlir.dialects.types",
+    "Tuple": "relax_mlir.dialects.types",
+    "Value": "relax_mlir.dialects.value",
+    "Var": "relax_mlir.dialects.value",
     "build": "relax_mlir.runtime.build",
 }
-"""What needs the runtime is imported when it is asked for: tools that only transform IR start faster."""
+"""Every name is imported when it is first asked for: tools that need few of them start faster."""
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the module has under that name
-    if name not in _LAZY:
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name not in _HOMES:
         raise AttributeError(f"module 'relax_mlir' has no attribute '{name}'")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return globals()[name]
 
 
 __all__ = [

@@ -21,7 +21,7 @@ from relax_mlir.mlir import func, ir
 PARAM_NAME = "relax.name"
 """Argument attribute that keeps a parameter's name."""
 
-Nested = Union[ValueLike, Sequence["Nested"]]
+Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |
 
 
 @dataclass
@@ -58,7 +58,7 @@ class BlockBuilder:
         self._function: _Function | None = None
         self._names: set[str] = set()
 
-    # -- functions ---------------------------------------------------------------------------------------------
+    # -- functions
 
     @contextlib.contextmanager
     def function(self, name: str, params: Sequence[Var] = (), *, private: bool = False) -> Iterator[None]:
@@ -151,7 +151,7 @@ class BlockBuilder:
         ir.Operation.create("relax.output", operands=[value], loc=location)
         return value
 
-    # -- emitting ----------------------------------------------------------------------------------------------
+    # -- emitting
 
     def emit(self, value: ValueLike, name: str | None = None) -> Value:
         """Bind `value`, which its op has already emitted, to `name` (kept as its location's name)."""
@@ -193,7 +193,7 @@ class BlockBuilder:
         result = infer_call(callee, target, [a.struct_info for a in args])
         return calls.call(callee, args, result)
 
-    # -- the module --------------------------------------------------------------------------------------------
+    # -- the module
 
     def add_func(self, source: IRModule | func.FuncOp, name: str) -> str:
         """Add a copy of the function called `name` from another module (or a function of this context).
