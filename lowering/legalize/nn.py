@@ -271,5 +271,5 @@ def _i64(value: int) -> ir.Attribute:
 def _norm_attrs(axes: Sequence[int], epsilon: float) -> dict[str, ir.Attribute]:
     return {
         "axes": ir.ArrayAttr.get([_i64(axis) for axis in axes]),
-        "eps": ir.FloatAttr.get(ir.F64Type.get(), epsilon),
+        "epsilon": ir.FloatAttr.get(ir.F64Type.get(), epsilon),
     }
