@@ -1,8 +1,9 @@
 """`RelaxOp`, the base of every op: shape deduction by a rule per class, and a verifier that re-runs the rule."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, Union, cast
+from typing import Any, TypeVar, cast
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.dialect import Relax
@@ -20,7 +21,7 @@ from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
 from relax_mlir.mlir import ir
 
 InfoT = TypeVar("InfoT", bound=StructInfo)
-Inferred = Union[StructInfo, Sequence[StructInfo]]
+Inferred = StructInfo | Sequence[StructInfo]
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,9 @@ def _dims_imply(
     )
 
 
-def broadcast(op: str, *shapes: tuple[symbolic.Dim | None, ...] | None) -> tuple[symbolic.Dim | None, ...] | None:
+def broadcast(
+    op: str, *shapes: tuple[symbolic.Dim | None, ...] | None
+) -> tuple[symbolic.Dim | None, ...] | None:
     """The shape to which NumPy broadcasts `shapes`; None if one has an unknown rank.
 
     Two symbolic dimensions broadcast if they are provably equal or one of them is the constant 1. Where that
@@ -215,7 +218,7 @@ def _broadcast_dim(
     if not others:
         return 1
     known = [d for d in others if d is not None]
-    for first, second in zip(known, known[1:], strict=False):
+    for first, second in itertools.pairwise(known):
         if symbolic.prove_equal(first, second):
             continue
         where = f"{op}: shapes {' and '.join(map(shape_text, shapes))}, dimension {axis}"

@@ -1,7 +1,7 @@
 """Calls: of Relax functions, of prim funcs by destination passing, and of packed functions."""
 
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any
 
 from relax_mlir.dialects.base import OpArgs, RelaxOp
 from relax_mlir.dialects.structure import make_tuple
@@ -10,7 +10,7 @@ from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
 
-StaticArg = Union[str, int, float, bool]
+StaticArg = str | int | float | bool
 
 
 class CallOp(RelaxOp, name="call", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
@@ -92,7 +92,9 @@ def check_arg_spec(args: OpArgs) -> None:
         raise ArgumentError(f"{args.op}: arg_spec has {units} operands, the op {len(operands)}")
     for item in spec:
         if not isinstance(item, ir.UnitAttr | ir.StringAttr | ir.IntegerAttr | ir.FloatAttr | ir.BoolAttr):
-            raise ArgumentError(f"{args.op}: arg_spec entry {item} is no literal (string, int, float, bool) or unit")
+            raise ArgumentError(
+                f"{args.op}: arg_spec entry {item} is no literal (string, int, float, bool) or unit"
+            )
 
 
 def require_destinations(op: str, result: StructInfo) -> None:
@@ -177,4 +179,6 @@ def _literal(op: str, arg: StaticArg) -> ir.Attribute:
         return ir.FloatAttr.get(ir.F64Type.get(), arg)
     if isinstance(arg, str):
         return ir.StringAttr.get(arg)
-    raise ArgumentError(f"{op}: argument {arg!r} ({type(arg).__name__}) is neither a Relax value nor a literal")
+    raise ArgumentError(
+        f"{op}: argument {arg!r} ({type(arg).__name__}) is neither a Relax value nor a literal"
+    )

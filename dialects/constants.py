@@ -13,7 +13,6 @@ import weakref
 from typing import Any
 
 import numpy as np
-
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import UnsupportedError
 from relax_mlir.mlir import capi_library, ir
@@ -43,7 +42,8 @@ def to_attribute(array: np.ndarray[Any, Any]) -> ir.Attribute:
 
     A C-contiguous array above `DENSE_LIMIT` elements is referenced, not copied: do not change it afterwards.
     """
-    array = np.ascontiguousarray(array).reshape(array.shape)
+    if not array.flags.c_contiguous:
+        array = array.copy(order="C")
     dtype = dtypes.dtype(array.dtype)
     tensor_type = ir.RankedTensorType.get(array.shape, dtype.element_type())
     if array.size > DENSE_LIMIT:
@@ -105,10 +105,14 @@ class _MlirAttribute(ctypes.Structure):
     _fields_ = (("ptr", ctypes.c_void_p),)
 
 
-def _from_resource(attribute: ir.Attribute, dtype: dtypes.DType, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _from_resource(
+    attribute: ir.Attribute, dtype: dtypes.DType, shape: tuple[int, ...]
+) -> np.ndarray[Any, Any]:
     """Read a resource that came from text, element by element through the C API."""
     if dtype.name not in _RESOURCE_GETTERS:
-        raise UnsupportedError(f"a {dtype} resource constant parsed from text cannot be read; write it as dense<...>")
+        raise UnsupportedError(
+            f"a {dtype} resource constant parsed from text cannot be read; write it as dense<...>"
+        )
     kind, ctype = _RESOURCE_GETTERS[dtype.name]
     getter = getattr(_capi(), f"mlirDense{kind}ResourceElementsAttrGetValue")
     getter.restype, getter.argtypes = ctype, [_MlirAttribute, ctypes.c_ssize_t]

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
-
 from relax_mlir.error import DTypeError, UnknownNameError
 from relax_mlir.mlir import ir
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
 from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
@@ -40,7 +39,9 @@ class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure]):  # type: ignore[c
     def infer(cls, args: OpArgs) -> Inferred:
         value = args.attrs["value"]
         if not isinstance(value, ir.DenseElementsAttr) and not str(value).startswith("dense_resource<"):
-            raise ArgumentError(f"{args.op}: value {str(value)[:60]} is neither a dense nor a resource attribute")
+            raise ArgumentError(
+                f"{args.op}: value {str(value)[:60]} is neither a dense nor a resource attribute"
+            )
         return struct_info(value.type)
 
 
@@ -198,7 +199,9 @@ def _check_dataflow(op: ir.Operation) -> None:
     for inner in body[:-1]:
         name = inner.operation.name
         if not is_pure(inner.operation):
-            raise ArgumentError(f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow")
+            raise ArgumentError(
+                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow"
+            )
 
 
 IMPURE_OPS = frozenset({"relax.call_packed", "relax.output", "relax.dataflow"})

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
@@ -30,7 +30,7 @@ from relax_mlir.symbolic import Dim
 UNKNOWN = "?"
 """How an unknown dimension is written in shape attributes and annotations."""
 
-DimLike = Union[int, str, symbolic.Expr, None]
+DimLike = int | str | symbolic.Expr | None
 
 
 def as_dim(value: DimLike) -> Dim | None:
@@ -114,7 +114,9 @@ class Tensor(StructInfo):
             shape = (None,) * ndim
         dims = None if shape is None else tuple(as_dim(d) for d in shape)
         if ndim is not None and dims is not None and len(dims) != ndim:
-            raise ShapeError(f"Tensor: ndim is {ndim}, but shape {shape_text(dims)} has {len(dims)} dimensions")
+            raise ShapeError(
+                f"Tensor: ndim is {ndim}, but shape {shape_text(dims)} has {len(dims)} dimensions"
+            )
         object.__setattr__(self, "shape", dims)
         object.__setattr__(self, "dtype", None if dtype is None else dtypes.dtype(dtype))
 
@@ -144,12 +146,12 @@ class Tensor(StructInfo):
     def to_type(self) -> ir.Type:
         element = AnyType.get() if self.dtype is None else self.dtype.element_type()
         if self.shape is None:
-            return ir.UnrankedTensorType.get(element)
+            return ir.UnrankedTensorType.get(element, loc=ir.Location.unknown())
         dynamic = ir.ShapedType.get_dynamic_size()
         sizes = [d if isinstance(d, int) else dynamic for d in self.shape]
         symbolic_dims = any(d is not None and not isinstance(d, int) for d in self.shape)
         encoding = ShapeAttr.get(dims_attr(self.shape)) if symbolic_dims else None
-        return ir.RankedTensorType.get(sizes, element, encoding)
+        return ir.RankedTensorType.get(sizes, element, encoding, loc=ir.Location.unknown())
 
     def storage_type(self) -> ir.Type:
         """The tensor type from level T on: no encoding, signless integers. Needs rank and dtype."""
@@ -157,7 +159,7 @@ class Tensor(StructInfo):
             raise DTypeError(f"{self} has no storage type: its rank or dtype is unknown")
         dynamic = ir.ShapedType.get_dynamic_size()
         sizes = [d if isinstance(d, int) else dynamic for d in self.shape]
-        return ir.RankedTensorType.get(sizes, self.dtype.storage_type())
+        return ir.RankedTensorType.get(sizes, self.dtype.storage_type(), loc=ir.Location.unknown())
 
     def __str__(self) -> str:
         dtype = "?" if self.dtype is None else f'"{self.dtype}"'
@@ -284,7 +286,9 @@ def _ranked_tensor(type_: ir.RankedTensorType) -> Tensor:
     except (ParseError, ShapeError) as error:
         raise VerifyError(f"tensor type {type_}: {error}") from None
     if len(dims) != type_.rank:
-        raise VerifyError(f"tensor type {type_}: rank {type_.rank}, but its encoding has {len(dims)} dimensions")
+        raise VerifyError(
+            f"tensor type {type_}: rank {type_.rank}, but its encoding has {len(dims)} dimensions"
+        )
     for axis, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
         static = dim if isinstance(dim, int) else None
         if static != size:

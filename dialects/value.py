@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
-
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
@@ -14,7 +13,7 @@ from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
-Scalar = Union[bool, int, float]
+Scalar = bool | int | float
 
 
 class Value:
@@ -35,7 +34,9 @@ class Value:
     def ssa(self) -> ir.Value:
         """The SSA value of the bindings."""
         if self._ssa is None:
-            raise ArgumentError(f"{self!r} is not bound yet: use it inside the function that has it as a parameter")
+            raise ArgumentError(
+                f"{self!r} is not bound yet: use it inside the function that has it as a parameter"
+            )
         return self._ssa
 
     @property
@@ -183,7 +184,7 @@ class Var(Value):
         return f"<Var {self.name}: {self.struct_info}>"
 
 
-ValueLike = Union[Value, Scalar, np.ndarray, np.generic]
+ValueLike = Value | Scalar | np.ndarray | np.generic
 
 
 def _builder(name: str) -> Callable[..., Value]:
@@ -198,7 +199,9 @@ def require_insertion_point(what: str) -> ir.InsertionPoint:
     try:
         return ir.InsertionPoint.current
     except ValueError:
-        raise ArgumentError(f"{what}: no function is being built; call it inside `with bb.function(...)`") from None
+        raise ArgumentError(
+            f"{what}: no function is being built; call it inside `with bb.function(...)`"
+        ) from None
 
 
 def as_value(value: ValueLike, like: StructInfo | None = None) -> Value:
@@ -250,7 +253,10 @@ def create(
     require_insertion_point(op_name.removeprefix("relax."))
     attributes = dict(attributes or {})
     args = OpArgs(
-        op_name.removeprefix("relax."), cls.operand_names(), tuple(v.struct_info for v in operands), attributes
+        op_name.removeprefix("relax."),
+        cls.operand_names(),
+        tuple(v.struct_info for v in operands),
+        attributes,
     )
     if results is None:
         results = as_sequence(cls.infer(args))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.mlir import func, ir
@@ -97,10 +99,12 @@ class Hooks:
                 declaration.attributes[key] = value
 
 
-def constant_table(module: ir.Module) -> list[object]:
+def constant_table(module: ir.Module) -> list[np.ndarray[Any, Any]]:
     """The NumPy arrays of the module's constant hooks, by index."""
-    found: dict[int, object] = {}
+    found: dict[int, np.ndarray[Any, Any]] = {}
     for op in module.body.operations:
         if CONSTANT in op.attributes:
-            found[int(ir.IntegerAttr(op.attributes[CONSTANT]).value)] = to_numpy(op.attributes[CONSTANT_VALUE])
+            found[int(ir.IntegerAttr(op.attributes[CONSTANT]).value)] = to_numpy(
+                op.attributes[CONSTANT_VALUE]
+            )
     return [found[index] for index in range(len(found))]

@@ -78,9 +78,9 @@ def constant(type_: Type, value: float) -> Value:
     return arith.ConstantOp(type_, attribute).result
 
 
-def true() -> Value:
-    """The ``i1`` constant true."""
-    return constant(ir.IntegerType.get_signless(1), 1)
+def flag(value: bool) -> Value:
+    """An ``i1`` constant."""
+    return constant(ir.IntegerType.get_signless(1), int(value))
 
 
 # Index arithmetic (values are sizes and offsets: never negative, never overflowing)
@@ -182,7 +182,7 @@ def any_of(*conditions: Value) -> Value:
 
 def negate(condition: Value) -> Value:
     """Whether an ``i1`` is false."""
-    return arith.xori(condition, true())
+    return arith.xori(condition, flag(True))
 
 
 # Control flow
@@ -333,6 +333,12 @@ def load(buffer: Value, *position: Index) -> Value:
     return memref.load(buffer, [index(p) for p in position])
 
 
+def load_if(condition: Value, buffer: Value, *position: Index) -> Value:
+    """One element, or 0 without touching the memory."""
+    type_ = element_of(buffer.type)
+    return choose(condition, [type_], lambda: [load(buffer, *position)], lambda: [constant(type_, 0)])[0]
+
+
 def store(value: Value, buffer: Value, *position: Index) -> None:
     """Write one element."""
     memref.store(value, buffer, [index(p) for p in position])
@@ -409,3 +415,35 @@ def transpose(rows: Sequence[Value]) -> list[Value]:
                 current[i], current[i + half] = vector.shuffle(a, b, low), vector.shuffle(a, b, high)
         half //= 2
     return current
+
+
+def widen(value: Value, element: Type) -> Value:
+    """A float scalar or vector in a float type that is as wide or wider."""
+    return (
+        value if element_of(value.type) == element else arith.extf(_with_element(value.type, element), value)
+    )
+
+
+def narrow(value: Value, element: Type) -> Value:
+    """A float scalar or vector rounded (to nearest, ties to even) to a float type as wide or narrower.
+
+    To bf16 by integer arithmetic, since LLVM makes calls of a run-time library of it on CPUs without BF16.
+    """
+    type_ = value.type
+    if element_of(type_) == element:
+        return value
+    if not isinstance(element, ir.BF16Type) or not isinstance(element_of(type_), ir.F32Type):
+        return arith.truncf(_with_element(type_, element), value)
+    wide = _with_element(type_, ir.IntegerType.get_signless(32))
+    half = ir.IntegerType.get_signless(16)
+    bits = arith.bitcast(wide, value)
+    odd = arith.andi(arith.shrui(bits, constant(wide, 16)), constant(wide, 1))
+    rounded = arith.addi(arith.addi(bits, constant(wide, 0x7FFF)), odd)
+    quiet = arith.ori(bits, constant(wide, 0x400000))
+    is_nan = arith.cmpf(arith.CmpFPredicate.UNO, value, value)
+    chosen = arith.shrui(arith.select(is_nan, quiet, rounded), constant(wide, 16))
+    return arith.bitcast(_with_element(type_, element), arith.trunci(_with_element(type_, half), chosen))
+
+
+def _with_element(type_: Type, element: Type) -> Type:
+    return vector_type(type_.shape[0], element) if is_vector(type_) else element

@@ -2,7 +2,8 @@
 
 The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
 matrix unpacked (`gemv`), all others go the way of Goto and van de Geijn: blocks of A and B are packed
-(`gemm_pack`) and multiplied by a register tile (`gemm_micro`) whose size follows from the target (`gemm_tiling`).
+(`gemm_pack`) and multiplied by a register tile (`gemm_micro`), whose size follows from the target
+(`gemm_tiling`).
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     thin = kernel.operand == kernel.accumulator
     _emit_entry(block, parts, sizes, source, element, thin)
     if thin:
-        _emit_thin(block, parts, element)
+        _emit_thin(block, parts, sizes.lanes, element)
         emit_by_dots(block, parts.dots, sizes, element)
         for rows in range(1, MAX_ROWS + 1):
             emit_by_rows(block, parts.rows(rows), sizes, element, rows)
@@ -169,7 +170,7 @@ def _emit_entry(
         e.branch(e.compare("eq", depth, 0), empty_sum, product)
 
 
-def _emit_thin(block: e.Block, parts: _Parts, element: e.Type) -> None:
+def _emit_thin(block: e.Block, parts: _Parts, lanes: int, element: e.Type) -> None:
     """Up to `MAX_ROWS` rows: unpacked if the strides allow it."""
     with e.function(block, parts.thin, _signature(element, element)) as (a, b, c, accumulate):
         a_parts, b_parts = e.metadata(a), e.metadata(b)
@@ -184,16 +185,19 @@ def _emit_thin(block: e.Block, parts: _Parts, element: e.Type) -> None:
             right = e.view(b_parts, b_parts.sizes[::-1], b_parts.strides[::-1], unit_inner=True)
             e.call(parts.dots, [left, right, c, accumulate])
 
-        unit = e.all_of(e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1))
-        e.branch(
-            e.compare("eq", b_parts.strides[1], 1),
-            by_rows,
-            lambda: e.branch(unit, by_dots, lambda: e.call(parts.packed, [a, b, c, accumulate])),
-        )
+        def by_packing() -> None:
+            e.call(parts.packed, [a, b, c, accumulate])
+
+        row_like = e.compare("eq", b_parts.strides[1], 1)
+        dot_like = e.all_of(e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1))
+        # Both hold for few columns only (a column, or a vector's matrix): then long sums are what counts.
+        few = e.compare("lt", e.dim(c, 1), lanes)
+        use_dots = e.all_of(dot_like, e.any_of(few, e.negate(row_like)))
+        e.branch(use_dots, by_dots, lambda: e.branch(row_like, by_rows, by_packing))
 
 
 def _even(total: e.Index, limit: int, multiple: int) -> e.Index:
-    """A step of at most `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
+    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
     return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
 
 
@@ -206,24 +210,24 @@ def _emit_packed(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, e
         depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         b_at = e.mul(e.minimum(any_rows, row_step), sizes.depth)
         b_columns = e.minimum(e.round_up(columns, sizes.columns), sizes.block_columns)
-        with e.scratch(element, e.add(b_at, e.mul(b_columns, sizes.depth))) as packed:
-            with e.loop(0, depth, depth_step) as k:
-                deep = e.minimum(e.sub(depth, k), depth_step)
-                add = e.any_of(accumulate, e.compare("ne", k, 0))
-                with e.loop(0, rows, row_step) as i:
-                    high = e.minimum(e.sub(rows, i), row_step)
-                    e.call(parts.pack_a, [a, i, high, k, deep, packed])
-                    with e.loop(0, columns, sizes.block_columns) as j:
-                        wide = e.minimum(e.sub(columns, j), sizes.block_columns)
-                        e.call(parts.pack_b, [b, k, deep, j, wide, packed, b_at])
-                        e.call(parts.block, [packed, b_at, deep, high, wide, c, i, j, add])
+        elements = e.add(b_at, e.mul(b_columns, sizes.depth))
+        with e.scratch(element, elements) as packed, e.loop(0, depth, depth_step) as k:
+            deep = e.minimum(e.sub(depth, k), depth_step)
+            add = e.any_of(accumulate, e.compare("ne", k, 0))
+            with e.loop(0, rows, row_step) as i:
+                high = e.minimum(e.sub(rows, i), row_step)
+                e.call(parts.pack_a, [a, i, high, k, deep, packed])
+                with e.loop(0, columns, sizes.block_columns) as j:
+                    wide = e.minimum(e.sub(columns, j), sizes.block_columns)
+                    e.call(parts.pack_b, [b, k, deep, j, wide, packed, b_at])
+                    e.call(parts.block, [packed, b_at, deep, high, wide, c, i, j, add])
 
 
 def _emit_block(block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type) -> None:
     """A packed block of A times packed panels of B, by register tiles.
 
-    Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, its first row
-    and column in C, whether to add to C.
+    Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
+    block's first row and column in C, whether to add to C.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     matrix = e.strided_memref(element, 2, unit_inner=True)
@@ -257,4 +261,49 @@ def _emit_block(block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type) -
 
 
 def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    raise NotImplementedError
+    """A product with a result narrower than the sums: by tiles of sums, each rounded once, at its end."""
+    inner = emit_gemm(block, GemmKernel(kernel.operand, kernel.accumulator), target)
+    if _exists(block, kernel.name):
+        return kernel.name
+    source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
+    sizes = tiling(target, FLOATS[kernel.accumulator])
+    row_limit, column_limit = sizes.block_rows, sizes.block_columns * 4
+    with e.function(block, kernel.name, _signature(source, narrow)) as (a, b, c, accumulate):
+        a_parts, b_parts = e.metadata(a), e.metadata(b)
+        rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
+        most = e.mul(e.minimum(rows, row_limit), e.minimum(columns, column_limit))
+        with e.scratch(element, e.round_up(e.maximum(most, 1), sizes.lanes)) as sums:
+            flat = e.metadata(sums)
+            with e.loop(0, rows, row_limit) as i, e.loop(0, columns, column_limit) as j:
+                high = e.minimum(e.sub(rows, i), row_limit)
+                wide = e.minimum(e.sub(columns, j), column_limit)
+                tile = e.view(flat, (high, wide), (wide, 1), unit_inner=True)
+                with e.when(accumulate):
+                    _convert(sizes.lanes, c, (i, j), tile, (0, 0), (high, wide))
+                left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
+                right = e.view(b_parts, (depth, wide), b_parts.strides, e.mul(j, b_parts.strides[1]))
+                e.call(inner, [left, right, tile, accumulate])
+                _convert(sizes.lanes, tile, (0, 0), c, (i, j), (high, wide))
+    return kernel.name
+
+
+def _convert(
+    lanes: int,
+    source: e.Value,
+    at: tuple[e.Index, e.Index],
+    result: e.Value,
+    to: tuple[e.Index, e.Index],
+    shape: tuple[e.Index, e.Index],
+) -> None:
+    """Copy a matrix into one of another float type; both with unit inner stride."""
+    element = e.element_of(result.type)
+    change = e.widen if element.width > e.element_of(source.type).width else e.narrow
+    rows, columns = shape
+    full = e.round_down(columns, lanes)
+    with e.loop(0, rows) as i:
+        read, write = e.add(at[0], i), e.add(to[0], i)
+        with e.loop(0, full, lanes) as j:
+            value = e.vector_load(lanes, source, read, e.add(at[1], j))
+            e.vector_store(change(value, element), result, write, e.add(to[1], j))
+        with e.loop(full, columns) as j:
+            e.store(change(e.load(source, read, e.add(at[1], j)), element), result, write, e.add(to[1], j))

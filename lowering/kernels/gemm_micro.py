@@ -1,7 +1,6 @@
-"""The register tile of a matrix product: `rows` x `columns` of C in vector registers, over packed operands."""
+"""The register tile of a matrix product: a part of C in vector registers, summed over packed operands."""
 
 from __future__ import annotations
-
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling

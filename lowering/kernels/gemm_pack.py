@@ -1,8 +1,9 @@
 """Packing: copies of blocks of A and B, in the order in which the register tile reads them.
 
 A block of A is packed row by row, the rows `Tiling.depth` apart; a block of B in panels of `Tiling.columns`
-columns, each panel by rows, the panels ``depth * columns`` apart. Operands may have any strides; those with unit
-stride in either direction are read by vectors. Elements narrower than the accumulator are widened on the way.
+columns, each panel by rows, the panels ``depth * columns`` apart. Operands may have any strides; those with
+unit stride in either direction are read by vectors. Elements narrower than the accumulator are widened on the
+way.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from collections.abc import Callable
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
-from relax_mlir.mlir import arith, ir
+from relax_mlir.mlir import ir
 
 
 def emit_pack_a(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit the function that packs a block of A.
 
-    Arguments: A, first row, number of rows, first column, number of columns (up to `Tiling.depth`), destination.
+    Arguments: A, first row, number of rows, first column, number of columns (up to `Tiling.depth`),
+    destination.
     """
     size = ir.IndexType.get()
     arguments = [e.strided_memref(source, 2), size, size, size, size, e.flat_memref(element)]
@@ -37,7 +39,7 @@ def emit_pack_a(block: e.Block, name: str, tiling: Tiling, source: e.Type, eleme
 
         def by_elements() -> None:
             with e.loop(0, rows) as i, e.loop(0, columns) as k:
-                value = widen(e.load(a, e.add(row, i), e.add(column, k)), element)
+                value = e.widen(e.load(a, e.add(row, i), e.add(column, k)), element)
                 e.store(value, packed, e.add(e.mul(i, tiling.depth), k))
 
         _by_stride(parts, by_rows, by_columns, by_elements)
@@ -46,8 +48,8 @@ def emit_pack_a(block: e.Block, name: str, tiling: Tiling, source: e.Type, eleme
 def emit_pack_b(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit the function that packs a block of B.
 
-    Arguments: B, first row, number of rows (up to `Tiling.depth`), first column, number of columns, destination,
-    place of the first panel in it.
+    Arguments: B, first row, number of rows (up to `Tiling.depth`), first column, number of columns,
+    destination, place of the first panel in it.
     """
     size = ir.IndexType.get()
     arguments = [e.strided_memref(source, 2), size, size, size, size, e.flat_memref(element), size]
@@ -66,7 +68,7 @@ def emit_pack_b(block: e.Block, name: str, tiling: Tiling, source: e.Type, eleme
                 for v in range(tiling.vectors):
                     place = e.add(e.add(column, j), v * tiling.lanes)
                     value = e.vector_load(tiling.lanes, lines, e.add(row, k), place)
-                    e.vector_store(widen(value, element), packed, e.add(to, v * tiling.lanes))
+                    e.vector_store(e.widen(value, element), packed, e.add(to, v * tiling.lanes))
             with e.when(e.compare("ne", full, columns)), e.loop(0, rows) as k:
                 to = e.add(panel_of(full), e.mul(k, tiling.columns))
                 for v in range(tiling.vectors):
@@ -89,18 +91,10 @@ def emit_pack_b(block: e.Block, name: str, tiling: Tiling, source: e.Type, eleme
                 with e.when(e.compare("ne", left, tiling.columns)):
                     _clear(tiling, zero, packed, panel_of(j), e.mul(rows, tiling.columns))
                 with e.loop(0, rows) as k, e.loop(0, left) as n:
-                    value = widen(e.load(b, e.add(row, k), e.add(e.add(column, j), n)), element)
+                    value = e.widen(e.load(b, e.add(row, k), e.add(e.add(column, j), n)), element)
                     e.store(value, packed, e.add(e.add(panel_of(j), e.mul(k, tiling.columns)), n))
 
         _by_stride(parts, by_rows, by_columns, by_elements)
-
-
-def widen(value: e.Value, element: e.Type) -> e.Value:
-    """A float scalar or vector in the (same or wider) element type."""
-    if e.element_of(value.type) == element:
-        return value
-    wide = e.vector_type(value.type.shape[0], element) if e.is_vector(value.type) else element
-    return arith.extf(wide, value)
 
 
 def masks_loads(element: e.Type) -> bool:
@@ -141,15 +135,15 @@ def _copy_line(
     full = e.round_down(count, tiling.lanes)
     with e.loop(0, full, tiling.lanes) as i:
         value = e.vector_load(tiling.lanes, lines, line, e.add(start, i))
-        e.vector_store(widen(value, element), packed, e.add(at, i))
+        e.vector_store(e.widen(value, element), packed, e.add(at, i))
     if masks_loads(e.element_of(lines.type)):
         with e.when(e.compare("ne", full, count)):
             where = e.mask(e.sub(count, full), tiling.lanes)
             value = e.vector_load(tiling.lanes, lines, line, e.add(start, full), where=where)
-            e.vector_store(widen(value, element), packed, e.add(at, full))
+            e.vector_store(e.widen(value, element), packed, e.add(at, full))
         return
     with e.loop(full, count) as i:
-        e.store(widen(e.load(lines, line, e.add(start, i)), element), packed, e.add(at, i))
+        e.store(e.widen(e.load(lines, line, e.add(start, i)), element), packed, e.add(at, i))
 
 
 def _transpose(
@@ -175,7 +169,7 @@ def _transpose(
         return e.add(e.add(at, e.mul(i, stride)), o)
 
     def copy(o: e.Index, i: e.Index) -> None:
-        value = widen(e.load(lines, e.add(first_line, o), e.add(start, i)), element)
+        value = e.widen(e.load(lines, e.add(first_line, o), e.add(start, i)), element)
         e.store(value, packed, place(o, i))
 
     with e.loop(0, full_count, lanes) as o:
@@ -183,7 +177,7 @@ def _transpose(
         with e.loop(0, full_length, lanes) as i:
             position = e.add(start, i)
             square = [
-                widen(e.vector_load(lanes, lines, e.add(line, q), position), element) for q in range(lanes)
+                e.widen(e.vector_load(lanes, lines, e.add(line, q), position), element) for q in range(lanes)
             ]
             for q, row in enumerate(e.transpose(square)):
                 e.vector_store(row, packed, place(o, e.add(i, q)))

@@ -11,9 +11,10 @@ from relax_mlir.target import Target
 class Tiling:
     """How C = A B is cut up (all sizes in elements).
 
-    The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the vector
-    registers. A panel of B (`depth` x `columns`) takes half of the first-level cache, a block of A
-    (`block_rows` x `depth`) half of the second-level cache; `block_columns` columns of B are packed at a time.
+    The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the
+    vector registers. A panel of B (`depth` x `columns`) takes half of the first-level cache, a block of A
+    (`block_rows` x `depth`) half of the second-level cache; `block_columns` columns of B are packed at a
+    time.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
     """

@@ -1,7 +1,6 @@
-"""Products with few rows (vector times matrix and the like), which read B once, unpacked, as it lies in memory."""
+"""Products with few rows (vector times matrix and the like): B is read once, as it lies in memory."""
 
 from __future__ import annotations
-
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
@@ -83,13 +82,8 @@ def emit_by_dots(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> 
         def write(row: e.Value, column: e.Value, count: int) -> None:
             for n, total in enumerate(_dots(tiling, element, a, b, row, column, count)):
                 at = e.add(column, n)
-                old = e.choose(
-                    accumulate,
-                    [element],
-                    lambda at=at: [e.load(c, row, at)],
-                    lambda: [e.constant(element, 0)],
-                )
-                e.store(arith.addf(old[0], total), c, row, at)
+                before = e.load_if(accumulate, c, row, at)
+                e.store(arith.addf(before, total), c, row, at)
 
         with e.loop(0, full, together) as j, e.loop(0, rows) as i:
             write(i, j, together)

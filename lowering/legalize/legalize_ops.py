@@ -8,18 +8,10 @@ from typing import ClassVar
 from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.legality import STRUCTURE
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.mlir import ir
 from relax_mlir.transform import ModulePass, PassContext
-
-KEPT = frozenset(
-    f"relax.{name}"
-    for name in (
-        "constant shape_expr prim_value shape_of match_shape tuple_get_item dataflow output "
-        "call call_tir call_dps_packed call_packed reshape flatten expand_dims squeeze"
-    ).split()
-)
-"""Ops that level R1 keeps: structure, calls, and views, which cost nothing after shape lowering."""
 
 
 def relax_ops(module: ir.Module) -> list[ir.Operation]:
@@ -46,14 +38,16 @@ class LegalizeOps(ModulePass):
         legalizer = Legalizer(module)
         for op in relax_ops(module):
             cls = op_class(op)
-            if op.name not in KEPT and cls is not None:
+            if op.name not in STRUCTURE and cls is not None:
                 _legalize(legalizer, op, cls)
 
 
 def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> None:
     rule = rule_for(op.name)
     if rule is None:
-        raise UnsupportedError(f"{op.location}: {op.name} has no legalisation; it cannot be compiled to native code")
+        raise UnsupportedError(
+            f"{op.location}: {op.name} has no legalisation; it cannot be compiled to native code"
+        )
     with ir.InsertionPoint(op), op.location:
         results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]
         is_tuple = isinstance(op.results[0].type, ir.TupleType)

@@ -131,7 +131,9 @@ class Legalizer:
         in_infos = [arg.info for arg in ins]
         signature = (name, *(_signature(i) for i in in_infos), None, *(_signature(o) for o in outs), key)
         if signature not in self._prims:
-            self._prims[signature] = self._build(name, in_infos, outs, body, pattern, kernel, kernel_attrs or {})
+            self._prims[signature] = self._build(
+                name, in_infos, outs, body, pattern, kernel, kernel_attrs or {}
+            )
         prim = self._prims[signature]
         location = ir.Location.current
         many = len(outs) != 1

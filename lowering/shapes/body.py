@@ -66,7 +66,7 @@ class BodyLowering:
         for old, new in zip(op.results, results, strict=True):
             self.values[old] = new
 
-    # -- values ------------------------------------------------------------------------------------------------
+    # -- values
 
     def tensor(self, value: ir.Value) -> ir.Value:
         """The level-T tensor of a Relax value."""
@@ -222,7 +222,14 @@ def _check_dim(
 
 def _place(op: ir.Operation) -> str:
     """Source location of an op as messages print it: ``model.py:12`` where it is a file's line."""
-    return str(op.location).removeprefix("loc(").removesuffix(")").replace('"', "").replace("{", "(").replace("}", ")")
+    return (
+        str(op.location)
+        .removeprefix("loc(")
+        .removesuffix(")")
+        .replace('"', "")
+        .replace("{", "(")
+        .replace("}", ")")
+    )
 
 
 @handles(TUPLE)
@@ -300,7 +307,9 @@ def _collapse(source: ir.Value) -> ir.Value:
     source_type = ir.RankedTensorType(source.type)
     if source_type.rank == 1:
         return source
-    static = [source_type.get_dim_size(i) for i in range(source_type.rank) if not source_type.is_dynamic_dim(i)]
+    static = [
+        source_type.get_dim_size(i) for i in range(source_type.rank) if not source_type.is_dynamic_dim(i)
+    ]
     total = 1
     for item in static:
         total *= item
@@ -328,7 +337,9 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         )
     if any(isinstance(t, ir.MemRefType) for t in inputs):
         return _call_memref_prim(body, op, name, callee, arguments, extra)
-    cast_args = [cast(v, t) if isinstance(t, ir.RankedTensorType) else v for v, t in zip(given, inputs, strict=True)]
+    cast_args = [
+        cast(v, t) if isinstance(t, ir.RankedTensorType) else v for v, t in zip(given, inputs, strict=True)
+    ]
     results = func.CallOp(list(callee.type.results), name, cast_args).results
     return _result(op, [cast(r, out.type) for r, out in zip(results, outs, strict=True)])
 
@@ -351,7 +362,9 @@ def _call_memref_prim(
         for v, t in zip(given, callee.type.inputs, strict=True)
     ]
     func.CallOp([], name, args)
-    return _result(op, [_owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)])
+    return _result(
+        op, [_owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)]
+    )
 
 
 def _memref_type(tensor_type: ir.Type) -> ir.Type:
@@ -397,7 +410,9 @@ def _call(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     outs = [body.empty(leaf) for leaf in _result_tensors(op, info)]
     given = [*arguments, *outs]
     inputs = list(callee.type.inputs)
-    args = [cast(v, t) if isinstance(t, ir.RankedTensorType) else v for v, t in zip(given, inputs, strict=True)]
+    args = [
+        cast(v, t) if isinstance(t, ir.RankedTensorType) else v for v, t in zip(given, inputs, strict=True)
+    ]
     results = func.CallOp(list(callee.type.results), name, args).results
     return [unflatten(info, [cast(r, out.type) for r, out in zip(results, outs, strict=True)])]
 
@@ -406,7 +421,9 @@ def _result_tensors(op: ir.Operation, info: StructInfo) -> list[Tensor]:
     if isinstance(info, Tuple):
         return [leaf for item in info.fields for leaf in _result_tensors(op, item)]
     if not isinstance(info, Tensor) or info.known_shape is None:
-        raise UnsupportedError(f"{op.location}: {op.name}: its result is {info}; native code returns tensors of known shape")
+        raise UnsupportedError(
+            f"{op.location}: {op.name}: its result is {info}; native code returns tensors of known shape"
+        )
     return [info]
 
 
@@ -419,7 +436,9 @@ def _call_dps_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     dtype_names += [str(info.dtype) for info in infos]
     name = ir.StringAttr(op.attributes["func"]).value
     body.hooks.packed(name, "dps", kinds, [*operands, *outs], [], [], dtype_names)
-    return _result(op, [_owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)])
+    return _result(
+        op, [_owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)]
+    )
 
 
 @handles("relax.call_packed")
@@ -437,7 +456,9 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     result = struct_info(op.results[0].type)
     infos = result.fields if isinstance(result, Tuple) else [result]
     if len(infos) > 1:
-        raise UnsupportedError(f"{op.location}: call_packed of '{name}': native code takes one value, not a tuple")
+        raise UnsupportedError(
+            f"{op.location}: call_packed of '{name}': native code takes one value, not a tuple"
+        )
     types, result_kinds = [], []
     for info in infos:
         kind, result_types = _packed_result(op, info)
@@ -468,7 +489,9 @@ def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: l
         assert isinstance(info, Tensor)
         dims, buffer = info.shape or (), results.pop(0)
         sizes = [memref.dim(buffer, index_constant(axis)) for axis in range(len(dims))]
-        raw = ir.RankedTensorType.get(ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type)
+        raw = ir.RankedTensorType.get(
+            ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type
+        )
         value = cast(_owned_tensor(raw, buffer), info.storage_type())
     name = ir.StringAttr(op.attributes["func"]).value
     for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
@@ -476,7 +499,7 @@ def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: l
             continue
         message = (
             f"{body.symbols.function}: call_packed of '{name}' at {_place(op)} returned dimension {axis} of {{0}}, "
-            f"but {dim_text(dim)} = {{1}} (expected {str(info)})"
+            f"but {dim_text(dim)} = {{1}} (expected {info!s})"
         )
         expected = body.symbols.value(dim)
         body.hooks.check(
@@ -527,7 +550,9 @@ def _packed_arguments(
             kinds.append("int")
             operands += flatten(value)
         else:
-            raise UnsupportedError(f"{op.location}: {op.name}: argument {info} cannot be passed by native code")
+            raise UnsupportedError(
+                f"{op.location}: {op.name}: argument {info} cannot be passed by native code"
+            )
     return kinds, operands, dtype_names
 
 
@@ -551,9 +576,12 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         with ir.InsertionPoint(block):
             inner = BodyLowering(body.hooks, body.symbols.nested(), dict(body.values), body.callees)
             blocks = list(old_region.blocks)
-            yielded = [leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)]
+            yielded = [
+                leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)
+            ]
             values = [
-                cast(v, t) if isinstance(t, ir.RankedTensorType) else v for v, t in zip(yielded, probe, strict=True)
+                cast(v, t) if isinstance(t, ir.RankedTensorType) else v
+                for v, t in zip(yielded, probe, strict=True)
             ]
             scf.YieldOp(values)
     flat = list(new.results)
@@ -569,7 +597,9 @@ def _branch_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
         return [ir.IndexType.get()] * len(info.values)
     if isinstance(info, Prim):
         return [ir.IndexType.get()]
-    raise UnsupportedError(f"{op.location}: scf.if: its result is {info}; native code needs its rank and dtype")
+    raise UnsupportedError(
+        f"{op.location}: scf.if: its result is {info}; native code needs its rank and dtype"
+    )
 
 
 @handles("arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
@@ -588,5 +618,3 @@ def _dense_constant(value: ir.DenseElementsAttr, tensor_type: ir.RankedTensorTyp
         storage = ir.RankedTensorType.get(tensor_type.shape, element.storage_type())
         value = ir.Attribute.parse(str(value).rsplit(":", 1)[0].strip() + f" : {storage}")
     return arith.constant(value.type, value)
-
-

@@ -101,7 +101,9 @@ def signature(function: str, params: Sequence[tuple[str, StructInfo]], result: S
         {
             "name": ir.StringAttr.get(function),
             "params": ir.ArrayAttr.get([_describe_info(name, info) for name, info in params]),
-            "results": ir.ArrayAttr.get([_describe_info(f"result {i}", info) for i, info in enumerate(fields)]),
+            "results": ir.ArrayAttr.get(
+                [_describe_info(f"result {i}", info) for i, info in enumerate(fields)]
+            ),
             "tuple": ir.BoolAttr.get(is_tuple),
         }
     )
@@ -127,5 +129,3 @@ def _describe_info(name: str, info: StructInfo) -> ir.DictAttr:
         fields = [_describe_info(f"{name}[{i}]", f) for i, f in enumerate(info.fields)]
         extra = {"kind": ir.StringAttr.get("tuple"), "fields": ir.ArrayAttr.get(fields)}
     return ir.DictAttr.get(text | extra)
-
-

@@ -45,6 +45,8 @@ def leaves(function: str, name: str, info: StructInfo) -> Iterator[Leaf]:
             f"{function}: '{name}' is {info}; native code passes tensors of known rank and dtype: declare them"
         )
     if isinstance(info, Shape) and info.values is None:
-        raise UnsupportedError(f"{function}: '{name}' is a shape of unknown rank; declare its rank, Shape(ndim=…)")
+        raise UnsupportedError(
+            f"{function}: '{name}' is a shape of unknown rank; declare its rank, Shape(ndim=…)"
+        )
     assert isinstance(info, Tensor | Shape | Prim)
     yield Leaf(name, info)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.hooks import SIGNATURE, Hooks
@@ -15,8 +16,6 @@ from relax_mlir.lowering.shapes.leaves import Leaf, leaves
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import bufferization, func, ir, tensor
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
-
-PARAM_NAME = "relax.name"
 
 
 @dataclass(frozen=True)
@@ -54,16 +53,6 @@ class _Header:
     results: list[Leaf]
 
 
-def parameter_names(op: func.FuncOp) -> list[str]:
-    """Names of a function's parameters; unnamed ones are called arg0, arg1, …"""
-    names = []
-    given = ir.ArrayAttr(op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else []
-    for index in range(len(op.type.inputs)):
-        attributes = ir.DictAttr(given[index]) if index < len(given) else {}
-        names.append(ir.StringAttr(attributes[PARAM_NAME]).value if PARAM_NAME in attributes else f"arg{index}")
-    return names
-
-
 def _header(op: func.FuncOp, name: str) -> _Header:
     infos = [struct_info(t) for t in op.type.inputs]
     named = list(zip(parameter_names(op), infos, strict=True))
@@ -74,12 +63,16 @@ def _header(op: func.FuncOp, name: str) -> _Header:
     results = list(leaves(name, "result", result_info))
     for leaf in results:
         if not isinstance(leaf.info, Tensor):
-            raise UnsupportedError(f"{name}: {leaf.name} is {leaf.info}; native code returns tensors (and tuples of them)")
+            raise UnsupportedError(
+                f"{name}: {leaf.name} is {leaf.info}; native code returns tensors (and tuples of them)"
+            )
     outs = [t for leaf in results for t in leaf.types]
     inputs = [t for leaf in params for t in leaf.types] + outs
     is_private = "sym_visibility" in op.attributes
     with op.location, ir.InsertionPoint(op):
-        new = func.FuncOp(name, ir.FunctionType.get(inputs, outs), visibility="private" if is_private else None)
+        new = func.FuncOp(
+            name, ir.FunctionType.get(inputs, outs), visibility="private" if is_private else None
+        )
         if not is_private:
             new.attributes[SIGNATURE] = signature(name, named, result_info)
     return _Header(name, op, new, named, params, result_info, results)

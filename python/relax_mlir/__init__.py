@@ -1,8 +1,62 @@
-"""TVM Relax rebuilt on MLIR, in Python alone."""
+"""TVM Relax rebuilt on MLIR, in Python alone.
 
-from relax_mlir.builder import BlockBuilder
-from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
-from relax_mlir.dialects.value import Value, Var
-from relax_mlir.ir_module import IRModule
+>>> import relax_mlir as rx
+>>> from relax_mlir import op as R
+"""
 
-__all__ = ["BlockBuilder", "IRModule", "Object", "Prim", "Shape", "StructInfo", "Tensor", "Tuple", "Value", "Var"]
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relax_mlir.builder import BlockBuilder
+    from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
+    from relax_mlir.dialects.value import Value, Var
+    from relax_mlir.ir_module import IRModule
+    from relax_mlir.runtime.build import CompileReport, build
+    from relax_mlir.runtime.executable import Executable
+    from relax_mlir.target import Target
+
+_HOMES = {
+    "BlockBuilder": "relax_mlir.builder",
+    "CompileReport": "relax_mlir.runtime.build",
+    "Executable": "relax_mlir.runtime.executable",
+    "IRModule": "relax_mlir.ir_module",
+    "Object": "relax_mlir.dialects.types",
+    "Prim": "relax_mlir.dialects.types",
+    "Shape": "relax_mlir.dialects.types",
+    "StructInfo": "relax_mlir.dialects.types",
+    "Target": "relax_mlir.target",
+    "Tensor": "relax_mlir.dialects.types",
+    "Tuple": "relax_mlir.dialects.types",
+    "Value": "relax_mlir.dialects.value",
+    "Var": "relax_mlir.dialects.value",
+    "build": "relax_mlir.runtime.build",
+}
+"""Every name is imported when it is first asked for: tools that need few of them start faster."""
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name not in _HOMES:
+        raise AttributeError(f"module 'relax_mlir' has no attribute '{name}'")
+    globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return globals()[name]
+
+
+__all__ = [
+    "BlockBuilder",
+    "CompileReport",
+    "Executable",
+    "IRModule",
+    "Object",
+    "Prim",
+    "Shape",
+    "StructInfo",
+    "Target",
+    "Tensor",
+    "Tuple",
+    "Value",
+    "Var",
+    "build",
+]

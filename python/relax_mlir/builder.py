@@ -9,20 +9,19 @@ from typing import Union
 
 import numpy as np
 
-from relax_mlir import symbolic
+from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects import calls, dialect, structure
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.types import DimLike, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
+from relax_mlir.dialects.types import DimLike
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
-from relax_mlir.error import ArgumentError, ShapeError, VerifyError
-from relax_mlir.ir_module import IRModule, diagnostics
+from relax_mlir.error import ArgumentError
+from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
-from relax_mlir.symbolic import Dim
 
 PARAM_NAME = "relax.name"
 """Argument attribute that keeps a parameter's name."""
 
-Nested = Union[ValueLike, Sequence["Nested"]]
+Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |
 
 
 @dataclass
@@ -59,7 +58,7 @@ class BlockBuilder:
         self._function: _Function | None = None
         self._names: set[str] = set()
 
-    # -- functions ---------------------------------------------------------------------------------------------
+    # -- functions
 
     @contextlib.contextmanager
     def function(self, name: str, params: Sequence[Var] = (), *, private: bool = False) -> Iterator[None]:
@@ -152,7 +151,7 @@ class BlockBuilder:
         ir.Operation.create("relax.output", operands=[value], loc=location)
         return value
 
-    # -- emitting ----------------------------------------------------------------------------------------------
+    # -- emitting
 
     def emit(self, value: ValueLike, name: str | None = None) -> Value:
         """Bind `value`, which its op has already emitted, to `name` (kept as its location's name)."""
@@ -194,7 +193,7 @@ class BlockBuilder:
         result = infer_call(callee, target, [a.struct_info for a in args])
         return calls.call(callee, args, result)
 
-    # -- the module --------------------------------------------------------------------------------------------
+    # -- the module
 
     def add_func(self, source: IRModule | func.FuncOp, name: str) -> str:
         """Add a copy of the function called `name` from another module (or a function of this context).
@@ -226,10 +225,7 @@ class BlockBuilder:
         """The module built so far, verified; raises `VerifyError`."""
         if self._function is not None:
             raise ArgumentError(f"get: function '{self._function.name}' is still being built")
-        try:
-            self._mod.mlir.operation.verify()
-        except ir.MLIRError as error:
-            raise VerifyError("the module built is not valid", diagnostics(error)) from None
+        self._mod.verify()
         return self._mod
 
     finalize = get
@@ -271,62 +267,3 @@ def _tuple_of(value: Nested) -> Value:
     if isinstance(value, list | tuple):
         return structure.make_tuple(*(_tuple_of(v) for v in value))
     return as_value(value)  # type: ignore[arg-type]  # a sequence has been handled
-
-
-def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> StructInfo:
-    """Info of the result of calling `target` with `args`: its signature with the call's dimensions substituted.
-
-    Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature.
-    """
-    params = [struct_info(t) for t in target.type.inputs]
-    if len(params) != len(args):
-        raise ArgumentError(f"call of '{callee}': {len(args)} arguments given, {len(params)} expected")
-    mapping: dict[str, Dim] = {}
-    for index, (param, arg) in enumerate(zip(params, args, strict=True)):
-        _bind(f"call of '{callee}': argument {index}", param, arg, mapping)
-    return substitute(struct_info(target.type.results[0]), mapping)
-
-
-def _bind(what: str, param: StructInfo, arg: StructInfo, mapping: dict[str, Dim]) -> None:
-    if isinstance(param, Tuple) and isinstance(arg, Tuple) and len(param.fields) == len(arg.fields):
-        for index, (p, a) in enumerate(zip(param.fields, arg.fields, strict=True)):
-            _bind(f"{what}, field {index}", p, a, mapping)
-        return
-    if type(param) is not type(arg):
-        raise ArgumentError(f"{what} is {arg}, expected {param}")
-    if isinstance(param, Tensor) and isinstance(arg, Tensor):
-        if param.dtype is not None and param.dtype != arg.dtype:
-            raise ArgumentError(f"{what} is {arg}, expected {param}: the dtypes differ")
-        _bind_dims(what, param, param.shape, arg, arg.shape, mapping)
-    elif isinstance(param, Shape) and isinstance(arg, Shape):
-        _bind_dims(what, param, param.values, arg, arg.values, mapping)
-
-
-def _bind_dims(
-    what: str,
-    param: StructInfo,
-    wanted: tuple[Dim | None, ...] | None,
-    arg: StructInfo,
-    given: tuple[Dim | None, ...] | None,
-    mapping: dict[str, Dim],
-) -> None:
-    if wanted is None:
-        return
-    if given is None or len(given) != len(wanted):
-        raise ShapeError(f"{what} is {arg}, expected {param}: the ranks differ")
-    for axis, (want, have) in enumerate(zip(wanted, given, strict=True)):
-        if want is None:
-            continue
-        if have is None:
-            raise ShapeError(f"{what} is {arg}, expected {param}: dimension {axis} is unknown; match_shape it first")
-        name = symbolic.linear_definition(want)
-        if name is not None and name not in mapping:
-            mapping[name] = have
-            continue
-        expected = symbolic.substitute(want, mapping)
-        if not symbolic.prove_equal(expected, have):
-            raise ShapeError(
-                f"{what} is {arg}, expected {param}: dimension {axis} is {have}, which is not provably {expected}"
-            )
-
-

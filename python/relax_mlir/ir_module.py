@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from relax_mlir.analysis import well_formed
 from relax_mlir.dialects import dialect
 from relax_mlir.error import Diagnostic, ParseError, UnknownNameError, VerifyError
 from relax_mlir.mlir import func, ir
@@ -62,7 +63,13 @@ class IRModule:
 
     def clone(self) -> IRModule:
         """A copy in the same context."""
-        return IRModule(self.mlir.operation.clone().opview_module())
+        with self.context, ir.Location.unknown():
+            copy = ir.Module.create(self.mlir.operation.location)
+            for op in self.mlir.body.operations:
+                op.operation.clone(ip=ir.InsertionPoint(copy.body))
+            for named in self.mlir.operation.attributes:
+                copy.operation.attributes[named] = self.mlir.operation.attributes[named]
+        return IRModule(copy)
 
     def verify(self) -> None:
         """Raise `VerifyError` with the diagnostics unless the module is valid MLIR and a well-formed Relax module."""
@@ -70,10 +77,15 @@ class IRModule:
             self.mlir.operation.verify()
         except ir.MLIRError as error:
             raise VerifyError("the module is not valid", diagnostics(error)) from None
+        well_formed.verify(self.mlir)
 
     def asm(self, *, locations: bool = False, elide_above: int | None = 16) -> str:
         """The IR as text; constants of more than `elide_above` elements are elided (None: print all)."""
-        limits = {} if elide_above is None else {"large_elements_limit": elide_above, "large_resource_limit": elide_above}
+        limits = (
+            {}
+            if elide_above is None
+            else {"large_elements_limit": elide_above, "large_resource_limit": elide_above}
+        )
         return str(self.mlir.operation.get_asm(enable_debug_info=locations, **limits))
 
     def __str__(self) -> str:
@@ -85,7 +97,9 @@ def diagnostics(error: ir.MLIRError) -> list[Diagnostic]:
     found: list[Diagnostic] = []
 
     def add(info: ir.DiagnosticInfo) -> None:
-        found.append(Diagnostic(str(info.severity).rsplit(".", 1)[-1].lower(), str(info.location), info.message))
+        found.append(
+            Diagnostic(str(info.severity).rsplit(".", 1)[-1].lower(), str(info.location), info.message)
+        )
         for note in info.notes:
             add(note)
 

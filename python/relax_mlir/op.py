@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from relax_mlir.dialects.binary import add
 from relax_mlir.dialects.calls import call_dps_packed, call_packed, call_tir
+from relax_mlir.dialects.control import if_then_else
 from relax_mlir.dialects.structure import (
     constant,
     make_tuple,
@@ -27,6 +28,7 @@ __all__ = [
     "call_tir",
     "const",
     "constant",
+    "if_then_else",
     "make_tuple",
     "match_cast",
     "match_shape",

@@ -1,1 +1,5 @@
+"""Analyses of Relax modules."""
 
+from relax_mlir.analysis.structural_equal import assert_structural_equal, find_difference, structural_equal
+
+__all__ = ["assert_structural_equal", "find_difference", "structural_equal"]

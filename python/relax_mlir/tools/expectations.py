@@ -2,7 +2,8 @@
 
 ``// expected-error @below {{part of the message}}`` (``-warning``, ``-note``, ``-remark``) expects a
 diagnostic on its own line, or ``@above``, ``@below``, ``@+2``, ``@-1`` of it, ``@7`` in line 7, or
-``@unknown`` without a location. ``expected-error-re {{... {{regular expression}} ...}}`` matches regular expressions.
+``@unknown`` without a location.
+``expected-error-re {{... {{regular expression}} ...}}`` matches regular expressions.
 """
 
 from __future__ import annotations

@@ -85,11 +85,20 @@ class Driver:
     def _process(self, part: Part, pipeline: Sequential) -> tuple[str | None, bool]:
         """The text that the part becomes (None if it failed), and whether it went as it should."""
         diagnostics: list[Diagnostic] = []
-        text = self._transform(part, pipeline, diagnostics)
+        text, error = None, None
+        try:
+            text = self._transform(part, pipeline, diagnostics)
+        except RelaxError as raised:
+            error = raised
+            diagnostics += raised.diagnostics if isinstance(raised, CompileError) else ()
         if not self.options.on("verify-diagnostics"):
             for diagnostic in diagnostics:
                 self._show(diagnostic)
+            if error is not None:
+                print(f"relax-opt: error: {_without_diagnostics(error)}", file=sys.stderr)
             return text, text is not None
+        if error is not None and not any(d.severity == "error" for d in diagnostics):
+            diagnostics.append(Diagnostic("error", "unknown", str(error)))
         expected, complaints = read_expectations(part.text.decode(errors="replace"))
         complaints += compare(expected, diagnostics)
         for complaint in complaints:
@@ -97,33 +106,24 @@ class Driver:
         return text, not complaints
 
     def _transform(self, part: Part, pipeline: Sequential, diagnostics: list[Diagnostic]) -> str | None:
+        """The text that the part becomes; None if it cannot be parsed.
+
+        Raises:
+            RelaxError: a pass failed.
+        """
         context = dialect.context()
         context.allow_unregistered_dialects = self.options.on("allow-unregistered-dialect")
-        try:
-            with collect(context, diagnostics.append):
-                note("the input was parsed")
+        with collect(context, diagnostics.append):
+            note("the input was parsed")
+            try:
                 module = ir.Module.parse(part.text, context)
-                if pipeline.passes:
-                    pipeline(module)
-                note("the module was printed")
-                return module_text(module, self._print_options())
-        except ir.MLIRError as error:
-            diagnostics += of_error(error) or [Diagnostic("error", "unknown", str(error))]
-        except CompileError as error:
-            diagnostics += _diagnostics_of(error)
-            self._hint(error)
-        except RelaxError as error:
-            diagnostics.append(Diagnostic("error", "unknown", str(error)))
-        return None
-
-    def _hint(self, error: CompileError) -> None:
-        """Beside the diagnostics: which pass failed, and how to reproduce it."""
-        if self.options.on("verify-diagnostics"):
-            return
-        first, *rest = str(error).split("\n")
-        shown = {f"  {d}" for d in error.diagnostics}
-        for line in [f"relax-opt: {first}", *(line for line in rest if line not in shown)]:
-            print(line, file=sys.stderr)
+            except ir.MLIRError as error:
+                diagnostics += of_error(error) or [Diagnostic("error", "unknown", str(error))]
+                return None
+            if pipeline.passes:
+                pipeline(module)
+            note("the module was printed")
+            return module_text(module, self._print_options())
 
     @contextmanager
     def _pass_context(self) -> Iterator[None]:
@@ -218,8 +218,7 @@ def _split(data: bytes) -> Iterator[Part]:
         start = len(data) if newline < 0 else newline + 1
 
 
-def _diagnostics_of(error: CompileError) -> list[Diagnostic]:
-    """What a failed pass reported; if it reported nothing, the message itself."""
-    if any(d.severity == "error" for d in error.diagnostics):
-        return list(error.diagnostics)
-    return [*error.diagnostics, Diagnostic("error", "unknown", str(error).split("\n")[0])]
+def _without_diagnostics(error: RelaxError) -> str:
+    """The message of an error whose diagnostics are shown apart."""
+    shown = {f"  {d}" for d in error.diagnostics} if isinstance(error, CompileError) else set()
+    return "\n".join(line for line in str(error).split("\n") if line not in shown)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from relax_mlir.error import RelaxError
 from relax_mlir.tools.opt_options import FLAGS, Flag
-from relax_mlir.transform import registry
+from relax_mlir.transform import Pass, PipelinePass, registry
 from relax_mlir.transform.options import describe_options
 from relax_mlir.transform.upstream_names import DIALECTS, PASSES, PIPELINES
 
@@ -67,19 +67,32 @@ def _row(left: str, right: str, indent: int = 4) -> str:
 
 def passes_text() -> str:
     """All passes: those of the project with help and options, those of MLIR by name."""
-    own = "\n".join(line for name in registry.names() for line in _describe(name))
+    classes = {name: _load(name) for name in registry.names()}
+    named = {n: c for n, c in classes.items() if isinstance(c, type) and issubclass(c, PipelinePass)}
+    own = {n: c for n, c in classes.items() if n not in named}
     return (
-        f'PASSES of relax-mlir (options as --<pass>="option=value ..."):\n\n{own}\n\n'
+        f'PIPELINES of relax-mlir (options as --<pipeline>="option=value ..."):\n\n{_table(named)}\n\n'
+        f'PASSES of relax-mlir (options as --<pass>="option=value ..."):\n\n{_table(own)}\n\n'
         f"PIPELINES of MLIR:\n\n{_columns(PIPELINES)}\n\n"
         f"PASSES of MLIR (described at https://mlir.llvm.org/docs/Passes):\n\n{_columns(PASSES)}\n"
     )
 
 
-def _describe(name: str) -> list[str]:
+def _load(name: str) -> type[Pass] | str:
+    """The class, or why it cannot be loaded: the list stays complete."""
     try:
-        cls = registry.pass_class(name)
+        return registry.pass_class(name)
     except RelaxError as error:
-        return [_row(f"--{name}", f"not available: {error}")]
+        return str(error)
+
+
+def _table(classes: Mapping[str, type[Pass] | str]) -> str:
+    return "\n".join(line for name, cls in classes.items() for line in _describe(name, cls))
+
+
+def _describe(name: str, cls: type[Pass] | str) -> list[str]:
+    if isinstance(cls, str):
+        return [_row(f"--{name}", f"not available: {cls}")]
     help_line = (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
     options = [_row(f"{o}=<{kind}>", f"default: {default}", 6) for o, kind, default in describe_options(cls)]
     return [_row(f"--{name}", help_line), *options]

@@ -8,7 +8,7 @@ from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.passes import DataflowBlockPass, FunctionPass, ModulePass, relax_functions
 from relax_mlir.transform.pipeline import create_pass, parse_pipeline
 from relax_mlir.transform.registry import register_pass
-from relax_mlir.transform.sequential import Sequential
+from relax_mlir.transform.sequential import PipelinePass, Sequential
 from relax_mlir.transform.upstream import MLIRPass
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Pass",
     "PassContext",
     "PassInfo",
+    "PipelinePass",
     "Sequential",
     "create_pass",
     "dataflowblock_pass",

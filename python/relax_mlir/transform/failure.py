@@ -16,6 +16,7 @@ from relax_mlir.transform import registry
 from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.upstream_names import PASSES as UPSTREAM_PASSES
 
 DUMP_VARIABLE = "RELAX_MLIR_DUMP_DIR"
 """Environment variable that stands in for the config option ``pass.dump_dir``."""
@@ -41,7 +42,7 @@ def guarded(module: ir.Module, info: PassInfo, ctx: PassContext, verify: bool = 
             raise
         dump = None if before is None else _dump(before, info, Path(folder))
         failure = _failure(error, info, seen)
-        _add_hints(failure, info, dump)
+        _add_hints(failure, info, dump, module.context.allow_unregistered_dialects)
         if failure is error:
             raise
         raise failure from (None if isinstance(error, ir.MLIRError) else error)
@@ -61,8 +62,8 @@ def _failure(error: Exception, info: PassInfo, seen: list[Diagnostic]) -> RelaxE
     return PassError(info.name, errors[0] if errors else "MLIR gave no reason", diagnostics)
 
 
-def _add_hints(failure: RelaxError, info: PassInfo, dump: Path | None) -> None:
-    command = None if dump is None else reproducer(info, dump)
+def _add_hints(failure: RelaxError, info: PassInfo, dump: Path | None, unregistered: bool) -> None:
+    command = None if dump is None else reproducer(info, dump, unregistered)
     if isinstance(failure, PassError):
         failure.dump, failure.reproducer = dump, command
     if dump is None:
@@ -73,11 +74,12 @@ def _add_hints(failure: RelaxError, info: PassInfo, dump: Path | None) -> None:
         failure.add_hint(f"to reproduce: {command}")
 
 
-def reproducer(info: PassInfo, dump: Path) -> str | None:
+def reproducer(info: PassInfo, dump: Path, unregistered: bool = False) -> str | None:
     """The command that runs the pass on the dumped module; None for a pass that has no registered name."""
-    if info.text == info.name and not registry.is_known(info.name):
+    if not registry.is_known(info.name) and info.name not in UPSTREAM_PASSES:
         return None
-    return f"relax-opt --pass-pipeline='builtin.module({info.text})' {dump}"
+    allow = "--allow-unregistered-dialect " if unregistered else ""
+    return f"relax-opt {allow}--pass-pipeline='builtin.module({info.text})' {dump}"
 
 
 def _dump(module: ir.Operation, info: PassInfo, folder: Path) -> Path:

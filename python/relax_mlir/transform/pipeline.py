@@ -10,7 +10,7 @@ from relax_mlir.transform.options import create
 from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.passes import FunctionPass
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
-from relax_mlir.transform.sequential import Sequential
+from relax_mlir.transform.sequential import PipelinePass, Sequential
 from relax_mlir.transform.upstream import ROOT, MLIRPass, upstream_passes
 
 FUNCTION_ANCHORS = ("func.func", "any")
@@ -24,7 +24,10 @@ def create_pass(name: str, options: str = "") -> Pass:
         ParseError: options that it does not take.
     """
     if registry.is_known(name):
-        return create(registry.pass_class(name), name, options)
+        result = create(registry.pass_class(name), name, options)
+        if isinstance(result, PipelinePass):
+            result.passes()  # its options are checked here, not when it runs
+        return result
     return MLIRPass(str(Element(name, options)))
 
 

@@ -11,22 +11,31 @@ from typing import TYPE_CHECKING, cast
 from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError
 
 if TYPE_CHECKING:
-    from relax_mlir.transform.passes import PythonPass
+    from relax_mlir.transform.pass_base import Pass
 
 PASSES: dict[str, str] = {
+    "check-legality": "relax_mlir.lowering.legality:CheckLegality",
+    "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
     "expand-floats": "relax_mlir.lowering.float_expansion:ExpandFloats",
     "expand-math": "relax_mlir.lowering.math_expansion:ExpandMath",
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",
     "linalg-to-loops": "relax_mlir.lowering.elementwise:LinalgToLoops",
+    "lower-contractions": "relax_mlir.lowering.contractions:LowerContractions",
     "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
     "normalize": "relax_mlir.passes.normalize:Normalize",
+    "relax-optimize": "relax_mlir.lowering.named_pipelines:RelaxOptimize",
+    "relax-to-calls": "relax_mlir.lowering.named_pipelines:RelaxToCalls",
+    "relax-to-kernels": "relax_mlir.lowering.named_pipelines:RelaxToKernels",
+    "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLLVM",
+    "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",
+    "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
     "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
 }
 
 
-def register_pass(name: str, target: str | type[PythonPass]) -> None:
+def register_pass(name: str, target: str | type[Pass]) -> None:
     """Make a pass of another package known by name: a class, or ``"module:Class"`` to import when needed.
 
     Raises:
@@ -40,7 +49,7 @@ def register_pass(name: str, target: str | type[PythonPass]) -> None:
         _CLASSES[name] = target
 
 
-_CLASSES: dict[str, type[PythonPass]] = {}
+_CLASSES: dict[str, type[Pass]] = {}
 
 
 def names() -> list[str]:
@@ -53,7 +62,7 @@ def is_known(name: str) -> bool:
     return name in PASSES or name in _CLASSES
 
 
-def pass_class(name: str) -> type[PythonPass]:
+def pass_class(name: str) -> type[Pass]:
     """The class of a registered pass, imported now if it was not.
 
     Raises:
@@ -68,7 +77,7 @@ def pass_class(name: str) -> type[PythonPass]:
         cls = getattr(importlib.import_module(module_name), class_name)
     except (ImportError, AttributeError) as error:
         raise RelaxError(f"pass '{name}' cannot be loaded from {PASSES[name]}: {error}") from error
-    _CLASSES[name] = cast("type[PythonPass]", cls)
+    _CLASSES[name] = cast("type[Pass]", cls)
     return _CLASSES[name]
 
 

@@ -8,12 +8,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import ir
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.options import format_options
 from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.run import current_run
 
@@ -38,6 +41,26 @@ class Sequential(Pass):
 
     def execute(self, module: ir.Module, ctx: PassContext) -> None:
         run_sequence(self.passes, module, ctx)
+
+
+class PipelinePass(Pass):
+    """A named pipeline: a frozen dataclass whose fields are its options; `passes` may depend on them."""
+
+    name: ClassVar[str]
+    opt_level: ClassVar[int] = 0
+    required: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def info(self) -> PassInfo:
+        text = self.name + format_options(self)
+        return PassInfo(self.name, self.opt_level, self.required, text, composite=True)
+
+    @abstractmethod
+    def passes(self) -> Sequence[Pass]:
+        """What the pipeline consists of, in order."""
+
+    def execute(self, module: ir.Module, ctx: PassContext) -> None:
+        run_sequence(self.passes(), module, ctx)
 
 
 def run_sequence(passes: Sequence[Pass], module: ir.Module, ctx: PassContext) -> None:

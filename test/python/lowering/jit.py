@@ -102,5 +102,5 @@ class Compiled:
 
         return call
 
-    def __call__(self, name: str, *arguments: Any) -> None:
+    def __call__(self, name: str, *arguments: np.ndarray | int | bool) -> None:
         self.bind(name, arguments)()

@@ -228,7 +228,9 @@ def test_dump_and_reproducer(tmp_path: Path) -> None:
     dump = caught.value.dump
     assert dump is not None and "test.op" in dump.read_text()
     pipeline = "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true})"
-    assert caught.value.reproducer == f"relax-opt --pass-pipeline='{pipeline}' {dump}"
+    assert caught.value.reproducer == (
+        f"relax-opt --allow-unregistered-dialect --pass-pipeline='{pipeline}' {dump}"
+    )
     assert str(dump) in str(caught.value)
 
 

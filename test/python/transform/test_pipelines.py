@@ -17,6 +17,7 @@ from relax_mlir.transform import (
     MLIRPass,
     ModulePass,
     PassContext,
+    PipelinePass,
     create_pass,
     parse_pipeline,
     registry,
@@ -207,3 +208,26 @@ def test_registry_imports_nothing() -> None:
         "assert modules and not modules & set(sys.modules), modules & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@dataclass(frozen=True)
+class CleanUp(PipelinePass):
+    """A named pipeline with an option."""
+
+    name: ClassVar[str] = "clean-up"
+    deep: bool = False
+
+    def passes(self) -> list[MLIRPass]:
+        return [MLIRPass("cse"), *([MLIRPass("canonicalize")] if self.deep else [])]
+
+
+def test_named_pipeline_has_options_and_reports_its_parts() -> None:
+    registry.register_pass("clean-up", CleanUp)
+    events: list[str] = []
+    try:
+        with PassContext(instruments=[Recorder("1", events)]):
+            parse_pipeline("clean-up{deep}")(parse())
+    finally:
+        del registry._CLASSES["clean-up"]
+    before = [e.split()[-1] for e in events if "before" in e]
+    assert before == ["pipeline", "clean-up", "cse", "canonicalize"]

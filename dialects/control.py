@@ -1,0 +1,53 @@
+"""Control flow: conditionals, which are upstream's ``scf.if`` on Relax values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.types import StructInfo, Tensor
+from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.mlir import ir, scf, tensor
+
+Branch = Callable[[], ValueLike]
+
+
+def if_then_else(condition: Value, then: Branch, otherwise: Branch) -> Value:
+    """The value of `then()` where the rank-0 bool tensor `condition` is true, else that of `otherwise()`.
+
+    Both functions emit ops; only the branch taken runs. Their values must have the same struct info. Not allowed
+    in dataflow blocks.
+    """
+    require_insertion_point("if_then_else")
+    info = condition.struct_info
+    if not isinstance(info, Tensor) or info.shape != () or info.dtype is None or info.dtype.kind != "bool":
+        raise ArgumentError(f"if_then_else: the condition is {info}, expected a bool tensor of rank 0")
+    location = user_location()
+    with location:
+        flag = tensor.extract(condition.ssa, [])
+    probe = scf.IfOp(flag, [], has_else=True, loc=location)
+    taken = _emit(then, probe.then_block)
+    other = _emit(otherwise, probe.else_block)
+    result = _same(taken.struct_info, other.struct_info)
+    final = ir.Operation.create("scf.if", results=[result.to_type()], operands=[flag], regions=2, loc=location)
+    for index, (value, block) in enumerate(((taken, probe.then_block), (other, probe.else_block))):
+        with ir.InsertionPoint(block), location:
+            scf.YieldOp([value.ssa])
+        block.append_to(final.regions[index])
+    probe.operation.erase()
+    return Value(final.results[0])
+
+
+def _emit(branch: Branch, block: ir.Block) -> Value:
+    with ir.InsertionPoint(block):
+        return as_value(branch())
+
+
+def _same(taken: StructInfo, other: StructInfo) -> StructInfo:
+    if implies(taken, other) and implies(other, taken):
+        return taken
+    if isinstance(taken, Tensor) and isinstance(other, Tensor) and taken.dtype != other.dtype:
+        raise DTypeError(f"if_then_else: the branches give {taken} and {other}: the dtypes differ")
+    raise ShapeError(f"if_then_else: the branches give {taken} and {other}; match_shape one of them")

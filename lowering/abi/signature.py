@@ -1,0 +1,95 @@
+"""`relax.signature`: what a public function takes and gives back, as its FFI wrapper sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi.dtypes import DType, dtype_named
+from relax_mlir.mlir import ir
+
+KINDS = ("tensor", "shape", "int", "tuple")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A parameter or result.
+
+    `type` is the text that errors show; `dtype` belongs to tensors, `ndim` to tensors and shapes, `fields` to
+    tuples.
+    """
+
+    name: str
+    kind: str
+    type: str
+    dtype: DType | None = None
+    ndim: int = 0
+    fields: tuple[Value, ...] = ()
+
+    @property
+    def dims(self) -> int:
+        """How many index values `@f.shapes` takes (or gives) for it."""
+        if self.kind == "tuple":
+            return sum(field.dims for field in self.fields)
+        return 1 if self.kind == "int" else self.ndim
+
+    def leaves(self) -> Iterator[Value]:
+        """The value itself, or the leaves of its fields in order."""
+        if self.kind != "tuple":
+            yield self
+        for field in self.fields:
+            yield from field.leaves()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Name, parameters and results of a public function; `tuple_result`: it gives back an FFI Array."""
+
+    name: str
+    params: tuple[Value, ...]
+    results: tuple[Value, ...]
+    tuple_result: bool
+
+    @property
+    def takes_results(self) -> bool:
+        """Whether callers may pass the results in (all of them are tensors)."""
+        return bool(self.results) and all(r.kind == "tensor" for r in self.results)
+
+
+def _plain(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - the tree of an attribute
+    if isinstance(attribute, ir.DictAttr):
+        return {named.name: _plain(named.attr) for named in attribute}
+    if isinstance(attribute, ir.ArrayAttr):
+        return [_plain(a) for a in attribute]
+    if isinstance(attribute, ir.UnitAttr):
+        return True
+    if isinstance(attribute, ir.StringAttr | ir.BoolAttr | ir.IntegerAttr | ir.FloatAttr):
+        return attribute.value
+    return str(attribute)
+
+
+plain = _plain
+
+
+def _value(data: dict[str, Any], default: str) -> Value:
+    kind = data.get("kind", "tensor")
+    if kind not in KINDS:
+        raise CompileError(f"relax.signature: kind {kind!r} of {default}; known kinds: {', '.join(KINDS)}")
+    name = data.get("name", default)
+    fields = tuple(_value(f, f"{name}[{i}]") for i, f in enumerate(data.get("fields", ())))
+    dtype = dtype_named(data["dtype"]) if kind == "tensor" else None
+    text = data.get("type") or (f"Tensor of {data['ndim']} dimensions" if kind == "tensor" else kind)
+    return Value(name, kind, text, dtype, int(data.get("ndim", 0)), fields)
+
+
+def signature_of(func_op: ir.Operation) -> Signature:
+    """Read the attribute `relax.signature` of a function; CompileError names what is malformed."""
+    data = _plain(func_op.attributes["relax.signature"])
+    try:
+        params = tuple(_value(p, f"#{i}") for i, p in enumerate(data.get("params", ())))
+        results = tuple(_value(r, f"result {i}") for i, r in enumerate(data.get("results", ())))
+        return Signature(data["name"], params, results, bool(data.get("tuple", len(results) != 1)))
+    except (KeyError, TypeError) as error:
+        raise CompileError(f"malformed relax.signature {data!r}: {error}") from error

@@ -1,0 +1,209 @@
+"""`lower-checks`: failing functions return a status, and every way out releases what was acquired.
+
+Runs once control flow is flat. A function *may fail* if it calls a check, `relax.propagate`, `cf.assert` or a
+function that may fail. It gets an extra leading i32 result, 0 or -1 (the convention of the TVM FFI: on -1 the
+error has been set), and its callers branch on it.
+
+An operation with the attribute `relax.defer` stands for clean-up: "always" is run on every exit that comes after
+it in the text of the function, "error" only on error exits; the later one first. It must be in straight-line code
+of the function's top level (its block dominates what follows), which the verifier holds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi.checks import Check
+from relax_mlir.lowering.abi.text import Fragment, functions, is_declaration
+from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX
+from relax_mlir.mlir import arith, cf, func, ir
+from relax_mlir.transform import ModulePass, PassContext
+
+DEFER = "relax.defer"
+PROPAGATE = "relax.propagate"
+OK, FAILED = 0, -1
+UNLIKELY = [2000, 1]
+
+
+def callee(op: ir.OpView) -> str:
+    """The function that an operation calls directly, or ""."""
+    return str(op.callee.value) if isinstance(op, func.CallOp) else ""
+
+
+def _operations(function: func.FuncOp) -> list[ir.OpView]:
+    return [op for block in function.body for op in block.operations]
+
+
+class _Failing:
+    """Which functions of a module may fail."""
+
+    def __init__(self, table: dict[str, func.FuncOp]) -> None:
+        self.checks = {name for name, op in table.items() if "relax.check" in op.attributes}
+        bodies = {name: op for name, op in table.items() if not is_declaration(op)}
+        calls = {name: {callee(op) for op in _operations(body)} for name, body in bodies.items()}
+        self.functions = {
+            name
+            for name, body in bodies.items()
+            if calls[name] & (self.checks | {PROPAGATE})
+            or name.startswith(ENTRY_PREFIX)
+            or any(isinstance(op, cf.AssertOp) for op in _operations(body))
+        }
+        while more := {n for n, called in calls.items() if n not in self.functions and called & self.functions}:
+            self.functions |= more
+
+    def at(self, op: ir.OpView) -> bool:
+        """Whether control may leave the function at `op`."""
+        name = callee(op)
+        if name:
+            return name == PROPAGATE or name in self.checks or name in self.functions
+        return isinstance(op, cf.AssertOp)
+
+
+@dataclass(frozen=True)
+class LowerChecks(ModulePass):
+    """Turn checks, asserts and failing calls into branches to exits that release everything and return -1."""
+
+    name: ClassVar[str] = "lower-checks"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        table = functions(module)
+        failing = _Failing(table)
+        raisers = Fragment()
+        for name in failing.checks:
+            count = len(table[name].type.inputs) - 1
+            Check.of(table[name].operation).raiser(raisers, f"{name}.raise", count)
+        bodies = [op for op in table.values() if not is_declaration(op)]
+        asserts = _name_asserts(bodies, raisers)
+        raisers.splice(module)
+        for function in bodies:
+            _Exits(function, failing, asserts).lower()
+        for name in failing.checks:
+            table[name].operation.erase()
+
+
+def _name_asserts(bodies: Sequence[func.FuncOp], raisers: Fragment) -> dict[str, str]:
+    """A raiser for every message of `cf.assert`."""
+    names: dict[str, str] = {}
+    for function in bodies:
+        for op in _operations(function):
+            if isinstance(op, cf.AssertOp) and op.msg.value not in names:
+                names[op.msg.value] = f"relax.assert.{len(names)}.raise"
+                Check("AssertionError", op.msg.value).raiser(raisers, names[op.msg.value], 0)
+    return names
+
+
+class _Exits:
+    """Rewrites one function."""
+
+    def __init__(self, function: func.FuncOp, failing: _Failing, asserts: dict[str, str]) -> None:
+        self.function, self.failing, self.asserts = function, failing, asserts
+        self.results = list(function.type.results)
+        self.may_fail = function.name.value in failing.functions
+        self.status = ir.IntegerType.get_signless(32)
+
+    def lower(self) -> None:
+        deferred: list[ir.OpView] = []
+        blocks = []
+        for block in self.function.body:
+            entries = []
+            for op in block.operations:
+                if DEFER in op.attributes:
+                    deferred.append(op)
+                entries.append((op, tuple(deferred)))
+            blocks.append((block, entries))
+        for block, entries in blocks:
+            self.lower_block(block, entries)
+        for op in deferred:
+            op.operation.erase()
+        if self.may_fail:
+            type = ir.FunctionType.get(self.function.type.inputs, [self.status, *self.results])
+            self.function.attributes["function_type"] = ir.TypeAttr.get(type)
+
+    def lower_block(self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]) -> None:
+        """Split a block, from its end on, wherever control may leave; `behind` is what follows in it."""
+        behind: deque[ir.OpView] = deque()
+        for op, active in reversed(entries):
+            if isinstance(op, func.ReturnOp):
+                behind.extendleft(reversed(self.leave(op, active)))
+            elif self.failing.at(op) and DEFER not in op.attributes:
+                behind = deque(self.branch(op, block, behind, active))
+            else:
+                behind.appendleft(op)
+
+    def leave(self, op: func.ReturnOp, active: Sequence[ir.OpView]) -> list[ir.OpView]:
+        """A return without error; the operations it is now."""
+        with ir.InsertionPoint(op), op.location:
+            written = self.clean_up(active, on_error=False)
+            if not self.may_fail:
+                return [*written, op]
+            status = arith.ConstantOp(self.status, OK)
+            back = func.ReturnOp([status.result, *op.operands])
+        op.operation.erase()
+        return [*written, status, back]
+
+    def branch(
+        self, op: ir.OpView, block: ir.Block, behind: Iterable[ir.OpView], active: Sequence[ir.OpView]
+    ) -> list[ir.OpView]:
+        """Go on behind `op` only if all is well; the operations in `block` in its place."""
+        rest, exit = block.create_after(), block.create_after()
+        for later in behind:
+            rest.append(later)
+        with op.location:
+            with ir.InsertionPoint(op):
+                well, written = self.condition(op)
+            with ir.InsertionPoint(exit):
+                self.raise_error(op)
+                self.clean_up(active, on_error=True)
+                status = arith.ConstantOp(self.status, FAILED)
+                func.ReturnOp([status.result, *(_nothing(type) for type in self.results)])
+            op.operation.erase()
+            with ir.InsertionPoint(block):
+                written.append(cf.CondBranchOp(well, [], [], rest, exit, branch_weights=UNLIKELY))
+        return written
+
+    def condition(self, op: ir.OpView) -> tuple[ir.Value, list[ir.OpView]]:
+        """i1: whether to go on, with the operations that find it out; calls of failing functions are replaced."""
+        if isinstance(op, cf.AssertOp) or callee(op) in self.failing.checks:
+            return op.operands[0], []
+        written: list[ir.OpView] = []
+        if callee(op) == PROPAGATE:
+            status = op.operands[0]
+        else:
+            call = func.CallOp([self.status, *(r.type for r in op.results)], callee(op), list(op.operands))
+            written.append(call)
+            status = call.results[0]
+            for old, new in zip(op.results, list(call.results)[1:], strict=True):
+                old.replace_all_uses_with(new)
+        ok = arith.ConstantOp(self.status, OK)
+        well = arith.CmpIOp(arith.CmpIPredicate.eq, status, ok.result)
+        return well.result, [*written, ok, well]
+
+    def raise_error(self, op: ir.OpView) -> None:
+        """Set the error, where nobody below has done so."""
+        name = callee(op)
+        if isinstance(op, cf.AssertOp):
+            func.CallOp([], self.asserts[op.msg.value], [])
+        elif name in self.failing.checks:
+            func.CallOp([], f"{name}.raise", list(op.operands)[1:])
+
+    def clean_up(self, active: Sequence[ir.OpView], on_error: bool) -> list[ir.OpView]:
+        """Run what was deferred; the operations written."""
+        written = []
+        for op in reversed(active):
+            when = ir.StringAttr(op.attributes[DEFER]).value
+            if when not in ("always", "error"):
+                raise CompileError(f'{DEFER} is "always" or "error", not {when!r}: {op}')
+            if when == "always" or on_error:
+                copy = op.operation.clone(ir.InsertionPoint.current)
+                del copy.attributes[DEFER]
+                written.append(copy)
+        return written
+
+
+def _nothing(type: ir.Type) -> ir.Value:
+    """A value of `type` that nobody looks at."""
+    return ir.Operation.create("ub.poison", results=[type]).result

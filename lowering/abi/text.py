@@ -1,0 +1,207 @@
+"""Writing functions as text where that is clearer than builders, and splicing them into a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from relax_mlir.mlir import func, ir
+
+
+def quoted(text: str) -> str:
+    """`text` as a string literal of MLIR (UTF-8 bytes outside printable ASCII as hex escapes)."""
+    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode()) + '"'
+
+
+def attribute(value: Any) -> str:  # noqa: ANN401 - any tree of plain values
+    """A tree of str, bool, int, list and dict as the text of an attribute."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value} : i64"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k} = {attribute(v)}" for k, v in value.items()) + "}"
+    return "[" + ", ".join(attribute(v) for v in value) + "]"
+
+
+def symbol(name: str) -> str:
+    """A reference to a symbol, quoted so that any name will do."""
+    return "@" + quoted(name)
+
+
+def descriptor(rank: int) -> str:
+    """The LLVM struct that a memref of this rank becomes."""
+    sizes = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
+    return f"!llvm.struct<(ptr, ptr, i64{sizes})>"
+
+
+class Code:
+    """The body of a function being written: operations in order, with fresh names for their results."""
+
+    def __init__(self) -> None:
+        self.prologue: list[str] = []
+        self.body: list[str] = []
+        self._count = 0
+        self._constants: dict[tuple[int, str], str] = {}
+        self._frame = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The whole body: constants and stack memory first."""
+        return self.prologue + self.body
+
+    def fresh(self) -> str:
+        """A name that no value has yet."""
+        self._count += 1
+        return f"%v{self._count}"
+
+    def do(self, operation: str) -> None:
+        self.body.append("  " + operation)
+
+    def let(self, operation: str) -> str:
+        """Write an operation with one result; its name."""
+        name = self.fresh()
+        self.do(f"{name} = {operation}")
+        return name
+
+    def at_entry(self, operation: str) -> str:
+        """Like `let`, at the start of the function."""
+        name = self.fresh()
+        self.prologue.append(f"  {name} = {operation}")
+        return name
+
+    def constant(self, value: int, type: str = "i64") -> str:
+        """An integer constant, written once at the start of the function."""
+        key = (value, type)
+        if key not in self._constants:
+            text = ("true" if value else "false") if type == "i1" else f"{value} : {type}"
+            self._constants[key] = self.at_entry(f"arith.constant {text}")
+        return self._constants[key]
+
+    def null(self) -> str:
+        key = (0, "!llvm.ptr")
+        if key not in self._constants:
+            self._constants[key] = self.at_entry("llvm.mlir.zero : !llvm.ptr")
+        return self._constants[key]
+
+    def stack(self, bytes: int) -> str:
+        """Stack memory of a constant size, aligned to 8."""
+        size = self.constant(max(bytes, 1))
+        return self.at_entry(f"llvm.alloca {size} x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr")
+
+    def use_frame(self, frame: str) -> None:
+        """Take the frame of the caller instead of an own one."""
+        self._frame = frame
+
+    def frame(self, fragment: Fragment) -> str:
+        """The frame of this call (see `support`), released on every way out."""
+        if not self._frame:
+            self._frame, null = self.stack(8), self.null()
+            release = fragment.declare("relax.rt.release", "(!llvm.ptr) -> ()")
+            self.prologue += [
+                f"  llvm.store {null}, {self._frame} : !llvm.ptr, !llvm.ptr",
+                f'  func.call {release}({self._frame}) {{relax.defer = "always"}} : (!llvm.ptr) -> ()',
+            ]
+        return self._frame
+
+    def at(self, pointer: str, offset: int) -> str:
+        """The address `offset` bytes behind `pointer`."""
+        if offset == 0:
+            return pointer
+        return self.let(f"llvm.getelementptr {pointer}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8")
+
+    def load(self, pointer: str, offset: int, type: str) -> str:
+        return self.let(f"llvm.load {self.at(pointer, offset)} : !llvm.ptr -> {type}")
+
+    def store(self, value: str, type: str, pointer: str, offset: int = 0) -> None:
+        self.do(f"llvm.store {value}, {self.at(pointer, offset)} : {type}, !llvm.ptr")
+
+    def index(self, value: str, type: str = "i64") -> str:
+        """An integer as index, sign-extended."""
+        return self.let(f"arith.index_cast {value} : {type} to index")
+
+    def memref(self, data: str, dims: Iterable[str], type: str) -> str:
+        """A contiguous memref of the MLIR type `type` from its data pointer and sizes (i64)."""
+        sizes = list(dims)
+        struct = descriptor(len(sizes))
+        value = self.let(f"llvm.mlir.poison : {struct}")
+
+        def put(item: str, *position: int) -> None:
+            nonlocal value
+            value = self.let(f"llvm.insertvalue {item}, {value}[{', '.join(map(str, position))}] : {struct}")
+
+        put(data, 0)
+        put(data, 1)
+        put(self.constant(0), 2)
+        stride = self.constant(1)
+        for i in reversed(range(len(sizes))):
+            put(sizes[i], 3, i)
+            put(stride, 4, i)
+            if i:
+                stride = self.let(f"llvm.mul {stride}, {sizes[i]} : i64")
+        return self.let(f"builtin.unrealized_conversion_cast {value} : {struct} to {type}")
+
+
+class Fragment:
+    """Functions and globals written as text, to be spliced into a module.
+
+    `declare` makes functions of the target module (or hooks) known to the text; in `splice` a symbol that the
+    module already has is left alone.
+    """
+
+    def __init__(self) -> None:
+        self._declarations: dict[str, str] = {}
+        self._definitions: list[str] = []
+
+    def declare(self, name: str, type: str, attributes: str = "") -> str:
+        """Make a private function known: `type` like "(i1, index) -> ()"; the name with its @."""
+        suffix = f" attributes {{{attributes}}}" if attributes else ""
+        self._declarations.setdefault(name, f"func.func private {symbol(name)}{type}{suffix}")
+        return symbol(name)
+
+    def external(self, declaration: str) -> None:
+        """Make a C function known: `declaration` like "@free(!llvm.ptr)"."""
+        name = declaration[1 : declaration.index("(")]
+        self._declarations.setdefault(name, f"llvm.func {declaration}")
+
+    def define(self, text: str) -> None:
+        """Add functions or globals; the same text twice counts once."""
+        if text not in self._definitions:
+            self._definitions.append(text)
+
+    def function(self, head: str, code: Code, attributes: str = "") -> None:
+        """Define a function: `head` like "@f(%a: index) -> index", the body from `code` (return included)."""
+        suffix = f" attributes {{{attributes}}}" if attributes else ""
+        self.define("\n".join([f"func.func {head}{suffix} {{", *code.lines, "}"]))
+
+    def splice(self, module: ir.Module) -> None:
+        text = "\n".join([*self._declarations.values(), *self._definitions])
+        with module.context, ir.Location.name("relax.abi", context=module.context):
+            source = ir.Module.parse(text)
+        have = {symbol_name(op): op for op in module.body.operations if symbol_name(op)}
+        for op in list(source.body.operations):
+            present = have.get(symbol_name(op))
+            if present is not None and (is_declaration(op) or not is_declaration(present)):
+                continue
+            if present is not None:
+                present.operation.erase()
+            op.operation.detach_from_parent()
+            module.body.append(op)
+
+
+def symbol_name(op: ir.Operation) -> str:
+    """The name of a symbol operation, or ""."""
+    attributes = op.attributes
+    return str(ir.StringAttr(attributes["sym_name"]).value) if "sym_name" in attributes else ""
+
+
+def is_declaration(op: ir.OpView) -> bool:
+    """Whether a symbol is a function without a body (globals never are)."""
+    return len(op.regions) == 1 and len(op.regions[0].blocks) == 0 and op.operation.name.endswith("func")
+
+
+def functions(module: ir.Module) -> dict[str, ir.OpView]:
+    """All `func.func` operations of a module by name."""
+    return {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}

@@ -1,0 +1,21 @@
+"""From level T to M: one-shot bufferisation of whole modules, functions in destination-passing style included."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.destinations import DropDestinationResults
+from relax_mlir.lowering.memory_plan import PlanMemory
+from relax_mlir.transform import MLIRPass, Pass
+
+
+def bufferize() -> list[Pass]:
+    """The passes: results of calls land in their destinations, functions on memrefs return nothing, temporaries are planned."""
+    return [
+        MLIRPass("eliminate-empty-tensors"),
+        MLIRPass(
+            "one-shot-bufferize{bufferize-function-boundaries=true "
+            "function-boundary-type-conversion=identity-layout-map}"
+        ),
+        DropDestinationResults(),
+        MLIRPass("canonicalize,cse"),
+        PlanMemory(),
+    ]

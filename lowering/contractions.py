@@ -1,0 +1,81 @@
+"""The pass `lower-contractions`: linalg contractions on memrefs become calls of generated matrix products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.lowering.kernels.contraction import match_contraction
+from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
+from relax_mlir.mlir import ir
+from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
+
+_PURE_PREFIXES = (
+    "arith.",
+    "index.",
+    "memref.dim",
+    "memref.subview",
+    "memref.reinterpret_cast",
+    "memref.cast",
+)
+"""Operations that neither read nor write memory, by the beginning of their names."""
+
+
+@dataclass(frozen=True)
+class LowerContractions(ModulePass):
+    """Replace linalg contractions on memrefs by loops around calls of kernels generated for the target.
+
+    Taken are products of two float operands under any projections (matmul, batch_matmul, matvec, dot,
+    contract, generic, ...) with a result whose last axis has unit stride. A fill of the result with zero
+    right before is taken with it. Everything else stays as it is.
+    """
+
+    name: ClassVar[str] = "lower-contractions"
+
+    target: str = "cpu"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Transform the module in place."""
+        found: list[ir.Operation] = []
+
+        def visit(operation: ir.Operation) -> ir.WalkResult:
+            if operation.name.startswith("linalg."):
+                found.append(operation)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        kernels: dict[GemmKernel, ir.Location] = {}
+        for operation in found:
+            contraction = match_contraction(operation)
+            if contraction is None:
+                continue
+            kernels.setdefault(contraction.kernel, operation.location)
+            fill = None if contraction.sums_outside else _zero_fill_before(operation)
+            with ir.InsertionPoint(operation), operation.location:
+                contraction.emit_call(accumulate=fill is None)
+            operation.erase()
+            if fill is not None:
+                fill.erase()
+        for kernel, location in kernels.items():
+            with location:
+                emit_gemm(module.body, kernel, Target.parse(self.target))
+
+
+def _zero_fill_before(operation: ir.Operation) -> ir.Operation | None:
+    """The fill with zero of the operation's result, if nothing between the two touches memory."""
+    result = operation.operands[-1]
+    siblings = [op.operation for op in operation.block.operations]
+    for earlier in reversed(siblings[: siblings.index(operation)]):
+        if earlier.name == "linalg.fill" and earlier.operands[-1] == result:
+            return earlier if _is_zero(earlier.operands[0]) else None
+        if not earlier.name.startswith(_PURE_PREFIXES):
+            return None
+    return None
+
+
+def _is_zero(value: ir.Value) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return False
+    return bool(owner.opview.literal_value == 0.0)

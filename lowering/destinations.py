@@ -1,0 +1,85 @@
+"""Pass ``drop-destination-results``: functions on memrefs do not return the buffers that they were given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.error import UnsupportedError
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform import ModulePass, PassContext
+
+
+@dataclass(frozen=True)
+class DropDestinationResults(ModulePass):
+    """Drop memref results that are arguments, in functions and at their calls, and copies of a buffer to itself.
+
+    Upstream's ``drop-equivalent-buffer-results`` would drop results of any type that are arguments.
+    """
+
+    name: ClassVar[str] = "drop-destination-results"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `UnsupportedError` for a function that returns a buffer of its own."""
+        dropped: dict[str, list[int | None]] = {}
+        for function in module.body.operations:
+            if isinstance(function, func.FuncOp) and not function.is_external:
+                dropped[function.name.value] = _drop_results(function)
+        for op in _walk(module):
+            if op.name == "func.call":
+                _drop_call_results(op, dropped)
+            elif op.name == "memref.copy" and op.operands[0] == op.operands[1]:
+                op.erase()
+
+
+def _walk(module: ir.Module) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in ("func.call", "memref.copy"):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _drop_results(function: func.FuncOp) -> list[int | None]:
+    """Drop the results of `function` that are arguments; returns the argument's number per result (None: kept)."""
+    terminator = function.regions[0].blocks[0].operations[-1].operation
+    positions: list[int | None] = []
+    for index, value in enumerate(terminator.operands):
+        if not isinstance(value.type, ir.MemRefType):
+            positions.append(None)
+        elif isinstance(value, ir.BlockArgument) and value.owner == function.regions[0].blocks[0]:
+            positions.append(value.arg_number)
+        else:
+            raise UnsupportedError(
+                f"{function.location}: function '{function.name.value}': result {index} is a buffer of its own; "
+                "results must be written into the destinations that the caller gives"
+            )
+    if all(position is None for position in positions):
+        return positions
+    kept = [v for v, position in zip(terminator.operands, positions, strict=True) if position is None]
+    with terminator.location, ir.InsertionPoint(terminator):
+        func.ReturnOp(kept)
+    terminator.erase()
+    inputs = list(function.type.inputs)
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get(inputs, [v.type for v in kept])
+    )
+    return positions
+
+
+def _drop_call_results(call: ir.Operation, dropped: dict[str, list[int | None]]) -> None:
+    positions = dropped.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value, [])
+    if all(position is None for position in positions):
+        return
+    name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    kept = [r.type for r, position in zip(call.results, positions, strict=True) if position is None]
+    with call.location, ir.InsertionPoint(call):
+        new = func.CallOp(kept, name, list(call.operands))
+    remaining = list(new.results)
+    for result, position in zip(call.results, positions, strict=True):
+        result.replace_all_uses_with(remaining.pop(0) if position is None else call.operands[position])
+    call.erase()

@@ -1,0 +1,199 @@
+"""Recognising contractions among linalg operations on memrefs, and cutting them down to matrix products.
+
+A contraction multiplies two operands, each read through a projection of the iteration space, and adds the
+products up. A dimension of that space belongs to one of four classes, by the buffers that it occurs in:
+*batch* (A, B and C), *m* (A and C), *n* (B and C) and *k* (A and B). One group of each of m, n and k goes to
+the matrix product; loops run over what is left. A group is several dimensions only if they lie in memory as
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.gemm import GemmKernel
+from relax_mlir.mlir import ir, linalg
+
+Dims = tuple[int, ...]
+"""Dimensions of the iteration space; of an operand: one for each of its axes."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A buffer and the dimension that each of its axes follows."""
+
+    buffer: e.Value
+    dims: Dims
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the type says that the axes lie in memory in order, without gaps."""
+        return bool(self.buffer.type.layout == ir.AffineMapAttr.get(_identity(len(self.dims))))
+
+    @property
+    def unit_inner(self) -> bool:
+        """Whether the type says that the last axis has unit stride."""
+        strides, _ = self.buffer.type.get_strides_and_offset()
+        return not strides or strides[-1] == 1
+
+    def joins(self, left: int, right: int) -> bool:
+        """Whether these two dimensions are one in memory, `left` the outer one."""
+        at = self.dims.index(right)
+        return self.contiguous and at > 0 and self.dims[at - 1] == left
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """C += A B, with the groups of dimensions that are the rows, columns and depth of the matrix product."""
+
+    a: Operand
+    b: Operand
+    c: Operand
+    kernel: GemmKernel
+    rows: Dims
+    columns: Dims
+    depth: Dims
+
+    @property
+    def loops(self) -> Dims:
+        """The other dimensions; those that are summed over come last."""
+        inside = {*self.rows, *self.columns, *self.depth}
+        every = dict.fromkeys((*self.c.dims, *self.a.dims))
+        return tuple(d for d in every if d not in inside)
+
+    @property
+    def sums_outside(self) -> bool:
+        """Whether a loop adds several matrix products up."""
+        return any(d not in self.c.dims for d in self.loops)
+
+    def emit_call(self, accumulate: bool) -> None:
+        """Emit the loops around the call of the kernel at the current insertion point."""
+        parts = {x: e.metadata(x.buffer) for x in (self.a, self.b, self.c)}
+        extent = {d: size for x in parts for d, size in zip(x.dims, parts[x].sizes, strict=True)}
+
+        def size(group: Dims) -> e.Index:
+            total: e.Index = 1
+            for d in group:
+                total = e.mul(total, extent[d])
+            return total
+
+        def matrix(
+            x: Operand, first: Dims, second: Dims, at: dict[int, e.Value], unit_inner: bool
+        ) -> e.Value:
+            stride = dict(zip(x.dims, parts[x].strides, strict=True))
+            offset: e.Index = 0
+            for d, position in at.items():
+                if d in stride:
+                    offset = e.add(offset, e.mul(position, stride[d]))
+            # The stride of an axis of size 1 that is not there is never used; 0 is no unit stride.
+            strides = [stride[group[-1]] if group else 0 for group in (first, second)]
+            return e.view(parts[x], [size(first), size(second)], strides, offset, unit_inner)
+
+        def nest(left: Sequence[int], at: dict[int, e.Value]) -> None:
+            if left:
+                with e.loop(0, extent[left[0]]) as position:
+                    nest(left[1:], {**at, left[0]: position})
+                return
+            arguments = [
+                matrix(self.a, self.rows, self.depth, at, False),
+                matrix(self.b, self.depth, self.columns, at, False),
+                matrix(self.c, self.rows, self.columns, at, True),
+                e.flag(accumulate),
+            ]
+            e.call(self.kernel.name, arguments)
+
+        nest(self.loops, {})
+
+
+def match_contraction(operation: ir.Operation) -> Contraction | None:
+    """The contraction that a linalg operation is, if there is a kernel for it; else None.
+
+    Not taken: other bodies than multiply and add, element types without a kernel (integers), results whose
+    last axis is not known to have unit stride or is that of a batch, results that are operands as well.
+    """
+    if not operation.name.startswith("linalg.") or len(operation.operands) != 3 or operation.results:
+        return None
+    buffers = list(operation.operands)
+    if not all(isinstance(buffer.type, ir.MemRefType) for buffer in buffers):
+        return None
+    kernel = _kernel(operation, *(str(buffer.type.element_type) for buffer in buffers))
+    maps = linalg.get_indexing_maps(operation)
+    if kernel is None or maps is None or buffers[2] in buffers[:2]:
+        return None
+    dims = [_projection(attribute.value) for attribute in maps]
+    if any(d is None for d in dims):
+        return None
+    a, b, c = (Operand(buffer, d or ()) for buffer, d in zip(buffers, dims, strict=True))
+    return _classify(a, b, c, kernel)
+
+
+def _classify(a: Operand, b: Operand, c: Operand, kernel: GemmKernel) -> Contraction | None:
+    ours, theirs, out = set(a.dims), set(b.dims), set(c.dims)
+    if (ours ^ theirs) - out or out - ours - theirs:
+        return None  # a sum over one operand alone, or a result that is wider than both
+    rows = [d for d in c.dims if d not in theirs]
+    columns = [d for d in c.dims if d not in ours]
+    last = c.dims[-1] if c.dims else None
+    if last not in columns:
+        if last in rows or not rows:
+            # C^T = B^T A^T: the dimension with unit stride is that of the columns; no columns are one column.
+            a, b, rows, columns = b, a, columns, rows
+        elif columns:
+            return None
+    if columns and (last not in columns or not c.unit_inner):
+        # A lone dimension can as well be that of the rows, which may lie anywhere.
+        if rows:
+            return None
+        a, b, rows, columns = b, a, columns, rows
+    depth = [d for d in a.dims if d in b.dims and d not in out]
+    return Contraction(a, b, c, kernel, _group(rows, (c, a)), _group(columns, (c, b)), _group(depth, (a, b)))
+
+
+def _group(dims: Sequence[int], operands: Sequence[Operand]) -> Dims:
+    """The last of the dimensions, with those before it that are one with it in all the operands."""
+    if not dims:
+        return ()
+    group = [dims[-1]]
+    for left in reversed(dims[:-1]):
+        if not all(operand.joins(left, group[0]) for operand in operands):
+            break
+        group.insert(0, left)
+    return tuple(group)
+
+
+def _identity(rank: int) -> ir.AffineMap:
+    return ir.AffineMap.get_identity(rank)
+
+
+def _projection(map_: ir.AffineMap) -> Dims | None:
+    """The dimensions that a map picks, if it does no more than that."""
+    dims = [ir.AffineDimExpr(x).position for x in map_.results if isinstance(x, ir.AffineDimExpr)]
+    simple = len(dims) == len(map_.results) and len(set(dims)) == len(dims)
+    return tuple(dims) if simple else None
+
+
+def _kernel(operation: ir.Operation, a: str, b: str, c: str) -> GemmKernel | None:
+    """The kernel for the element types, if the body multiplies (operands or widened operands) and adds."""
+    kernel = GemmKernel(a, c)
+    if a != b or not kernel.supported:
+        return None
+    body = operation.regions[0].blocks[0]
+    left, right, total = body.arguments
+    *steps, end = (op.operation for op in body.operations)
+    widened = {left: left, right: right}
+    products, sums = [], []
+    for step in steps:
+        operands = list(step.operands)
+        if step.name == "arith.extf" and operands[0] in widened:
+            widened[step.results[0]] = operands[0]
+        elif step.name == "arith.mulf" and all(x in widened for x in operands):
+            if {widened[x] for x in operands} != {left, right}:
+                return None
+            products.append(step.results[0])
+        elif step.name == "arith.addf" and total in operands and any(x in products for x in operands):
+            sums.append(step.results[0])
+        else:
+            return None
+    return kernel if len(sums) == 1 and list(end.operands) == sums else None

@@ -1,0 +1,106 @@
+"""What each level of the lowering may contain, as data, and the pass ``check-legality`` that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.error import Diagnostic, UnknownNameError, VerifyError
+from relax_mlir.lowering.hooks import PRIM_FUNC
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform import ModulePass, PassContext
+
+STRUCTURE = frozenset(
+    f"relax.{name}"
+    for name in ["constant", "shape_expr", "prim_value", "shape_of", "match_shape", "tuple_get_item", "dataflow", "output", "call", "call_tir", "call_dps_packed", "call_packed", "reshape", "flatten", "expand_dims", "squeeze"]
+)
+"""Relax ops that level R1 keeps: structure, calls, and views, which cost nothing after shape lowering."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of the lowering: which dialects (``linalg``) and ops (``relax.call_tir``) may appear."""
+
+    name: str
+    title: str
+    allowed: frozenset[str]
+    in_prim_funcs: frozenset[str] | None = None
+    """What prim funcs may hold where that differs from Relax functions."""
+    encodings: bool = False
+    """Whether symbolic shapes may stand in types."""
+    unranked: bool = False
+
+    def allows(self, op_name: str, in_prim_func: bool) -> bool:
+        allowed = self.in_prim_funcs if in_prim_func and self.in_prim_funcs is not None else self.allowed
+        return op_name in allowed or op_name.split(".", 1)[0] in allowed
+
+
+_HOST = frozenset({"builtin", "func", "arith", "index", "cf.assert"})
+_CONTROL = frozenset({"scf.if", "scf.while", "scf.yield", "scf.condition"})
+_TENSORS = _HOST | {"scf", "linalg", "tensor", "math", "bufferization", "memref", "affine", "vector", "ub"}
+_MEMREFS = _HOST | {"scf", "linalg", "memref", "math", "affine", "vector", "llvm", "ub"}
+_RELAX_HOST = _HOST | _CONTROL | {"tensor.extract", "tensor.from_elements"}
+
+LEVELS: dict[str, Level] = {
+    level.name: level
+    for level in (
+        Level("relax", "R0: Relax", _RELAX_HOST | {"relax"}, _TENSORS, encodings=True),
+        Level("calls", "R1: calls of prim funcs", _RELAX_HOST | STRUCTURE, _TENSORS, encodings=True),
+        Level("tensors", "T: linalg on tensors", _TENSORS),
+        Level("memrefs", "M: linalg on memrefs", _MEMREFS),
+        Level("kernels", "V: loops and vectors", _MEMREFS - {"linalg"}),
+        Level("llvm", "L: LLVM dialect", frozenset({"builtin.module", "llvm"})),
+    )
+}
+
+
+def level(name: str) -> Level:
+    """The level called `name`; raises `UnknownNameError`."""
+    if name not in LEVELS:
+        raise UnknownNameError("level", name, LEVELS)
+    return LEVELS[name]
+
+
+def violations(module: ir.Module, name: str) -> Iterator[Diagnostic]:
+    """What in `module` the level called `name` does not allow."""
+    wanted = level(name)
+    for top in module.body.operations:
+        prim = PRIM_FUNC in top.attributes
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation, into: list[ir.Operation] = found) -> ir.WalkResult:
+            into.append(op)
+            return ir.WalkResult.ADVANCE
+
+        top.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+        for op in found:
+            where = str(op.location).removeprefix("loc(").removesuffix(")")
+            if not wanted.allows(op.name, prim):
+                yield Diagnostic("error", where, f"{op.name} is not allowed at level {wanted.title}")
+            elif not wanted.encodings and _mentions_symbols(op):
+                yield Diagnostic(
+                    "error", where, f"{op.name} has a symbolic shape in a type at level {wanted.title}"
+                )
+
+
+def _mentions_symbols(op: ir.Operation) -> bool:
+    types = [v.type for v in op.operands] + [r.type for r in op.results]
+    if isinstance(op.opview, func.FuncOp):
+        types += [*op.opview.type.inputs, *op.opview.type.results]
+    return any(isinstance(t, ir.RankedTensorType) and t.encoding is not None for t in types)
+
+
+@dataclass(frozen=True)
+class CheckLegality(ModulePass):
+    """Fail, naming every op that is left over, unless the module is at the given level."""
+
+    name: ClassVar[str] = "check-legality"
+
+    level: str
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `VerifyError`."""
+        found = list(violations(module, self.level))
+        if found:
+            raise VerifyError(f"the module is not at level {level(self.level).title}", found[:20])

@@ -1,0 +1,55 @@
+"""From level V (kernels: vector, scf, memref) to level L (LLVM dialect), as named steps in order."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.abi.constants import LowerConstants
+from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
+from relax_mlir.lowering.abi.copies import LowerCopies
+from relax_mlir.lowering.abi.packed import LowerPackedCalls
+from relax_mlir.lowering.abi.status import LowerChecks
+from relax_mlir.lowering.abi.wrapper import EmitFFIWrappers
+from relax_mlir.lowering.deallocate import PlaceDeallocs
+from relax_mlir.transform import MLIRPass
+from relax_mlir.transform.pass_base import Pass
+
+
+def boundary() -> list[Pass]:
+    """Entry points and hooks get bodies."""
+    return [PlaceDeallocs(), LowerCopies(), LowerPackedCalls(), EmitFFIWrappers(), LowerConstants(), EmitLifecycle()]
+
+
+def flat_control_flow() -> list[Pass]:
+    """Vectors of rank 1 or less, loops and branches as blocks, errors as statuses."""
+    return [
+        MLIRPass("fold-memref-alias-ops"),
+        MLIRPass("expand-strided-metadata"),
+        MLIRPass("convert-vector-to-scf{full-unroll=true}"),
+        MLIRPass("lower-affine"),
+        MLIRPass("canonicalize"),
+        MLIRPass("cse"),
+        MLIRPass("convert-scf-to-cf"),
+        LowerChecks(),
+        MLIRPass("symbol-dce"),
+    ]
+
+
+def to_llvm_dialect() -> list[Pass]:
+    """Everything in the LLVM dialect."""
+    return [
+        MLIRPass("convert-vector-to-llvm"),
+        MLIRPass("arith-expand{include-bf16=true}"),
+        MLIRPass("convert-math-to-llvm"),
+        MLIRPass("convert-math-to-libm"),
+        MLIRPass("expand-strided-metadata"),
+        MLIRPass("lower-affine"),
+        MLIRPass("finalize-memref-to-llvm"),
+        MLIRPass("convert-to-llvm"),
+        MLIRPass("reconcile-unrealized-casts"),
+        MLIRPass("canonicalize"),
+        MLIRPass("cse"),
+    ]
+
+
+def lower_to_llvm() -> list[Pass]:
+    """All of V → L."""
+    return [*boundary(), *flat_control_flow(), *to_llvm_dialect()]

@@ -1,0 +1,74 @@
+"""The whole lowering, from Relax to the LLVM dialect, as named phases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from relax_mlir.error import UnknownNameError
+from relax_mlir.lowering.bufferize import bufferize
+from relax_mlir.lowering.contractions import LowerContractions
+from relax_mlir.lowering.elementwise import LinalgToLoops
+from relax_mlir.lowering.kernel_select import SelectKernels
+from relax_mlir.lowering.legality import CheckLegality
+from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
+from relax_mlir.lowering.llvm import lower_to_llvm
+from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
+from relax_mlir.transform import MLIRPass, Pass, Sequential, create_pass
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A step of the lowering: its name, its passes, and the level at which it leaves the module."""
+
+    name: str
+    level: str
+    passes: tuple[Pass, ...]
+
+    def as_pass(self) -> Sequential:
+        """The passes, then the check that nothing illegal is left over."""
+        return Sequential((*self.passes, CheckLegality(self.level)), name=self.name)
+
+
+def phases(target: str = "cpu") -> tuple[Phase, ...]:
+    """All phases, in order; `target` describes the machine (see `relax_mlir.target.Target`)."""
+    cleanup = MLIRPass("canonicalize,cse")
+    return (
+        Phase("optimize", "relax", (create_pass("normalize"), cleanup)),
+        Phase("legalize", "calls", (LegalizeOps(), MLIRPass("cse,symbol-dce"))),
+        Phase("shapes", "tensors", (create_pass("to-non-dataflow"), LowerSymbolicShapes(), cleanup)),
+        Phase("bufferize", "memrefs", tuple(bufferize())),
+        Phase(
+            "kernels",
+            "kernels",
+            (SelectKernels(target), LowerContractions(target), LinalgToLoops(target), ExpandMath(), cleanup),
+        ),
+        Phase("llvm", "llvm", tuple(lower_to_llvm())),
+    )
+
+
+PIPELINES: dict[str, tuple[str, str]] = {
+    "relax-optimize": ("optimize", "Relax-to-Relax passes (level R0)"),
+    "relax-to-calls": ("legalize", "down to calls of prim funcs (level R1)"),
+    "relax-to-tensors": ("shapes", "down to linalg on tensors (level T)"),
+    "relax-to-memrefs": ("bufferize", "down to linalg on memrefs (level M)"),
+    "relax-to-kernels": ("kernels", "down to loops and vectors (level V)"),
+    "relax-to-llvm": ("llvm", "down to the LLVM dialect (level L)"),
+}
+"""Named pipelines: all phases up to and including one, and a line of help."""
+
+
+def pipeline(name: str, target: str = "cpu") -> Sequential:
+    """The named pipeline; raises `UnknownNameError`."""
+    if name not in PIPELINES:
+        raise UnknownNameError("pipeline", name, PIPELINES)
+    last, _ = PIPELINES[name]
+    return Sequential([phase.as_pass() for phase in _up_to(phases(target), last)], name=name)
+
+
+def _up_to(all_phases: Iterable[Phase], last: str) -> Iterable[Phase]:
+    for phase in all_phases:
+        yield phase
+        if phase.name == last:
+            return

@@ -1,0 +1,313 @@
+"""Well-formedness of Relax modules (levels R0 and R1), beyond what MLIR's verifier sees op by op.
+
+The invariants; errors and tests cite their numbers:
+
+ 1. A Relax function returns exactly one value (a tuple for several).
+ 2. Names of parameters are distinct within a function.
+ 3. Every symbol is defined before it is used: by a dimension, or entry of a shape, of a parameter that is the
+    symbol alone, or by such an entry of the pattern of an earlier `match_shape`. What a branch of a conditional
+    defines is visible in that branch only.
+ 4. `relax.dataflow` holds pure ops without control flow and ends in `relax.output`.
+ 5. A tuple is made of its fields: types of the operands and of the tuple's fields agree.
+ 6. The callee of `relax.call` is a Relax function of the module; the arguments fit its parameters, and the
+    result is its result with the callee's symbols substituted.
+ 7. The callee of `relax.call_tir` is a prim func of the module; it takes the arguments, one tensor per result,
+    and an index per tir_var, and their dtypes, ranks and static sizes agree with the call's.
+ 8. A prim func is private, contains no Relax op, and has no symbolic shapes in its types; on tensors it returns
+    one tensor per destination.
+ 9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
+10. Relax ops stand inside Relax functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir import symbolic
+from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.structure import TUPLE, is_pure
+from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.error import Diagnostic, RelaxError, VerifyError
+from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import Dim
+
+PARAM_NAME = "relax.name"
+PRIM_FUNC = "relax.prim_func"
+LOWERED = ("relax.signature", "relax.check", "relax.constant", "relax.packed")
+"""Attributes that only modules below level R1 have."""
+
+
+def check(module: ir.Module) -> list[Diagnostic]:
+    """The invariants that `module` breaks, one diagnostic each; none for modules below level R1."""
+    tops = list(module.body.operations)
+    if any(attribute in op.attributes for op in tops for attribute in LOWERED):
+        return []
+    with module.context:
+        return _check_all(tops)
+
+
+def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
+    functions = {op.name.value: op for op in tops if isinstance(op, func.FuncOp)}
+    found: list[Diagnostic] = []
+    for top in tops:
+        if not isinstance(top, func.FuncOp):
+            found += _stray_ops(top)
+        elif PRIM_FUNC in top.attributes:
+            found += _check_prim(top)
+        elif not top.is_external:
+            found += _FunctionCheck(functions).run(top)
+    return found
+
+
+def verify(module: ir.Module) -> None:
+    """Raise `VerifyError` with all violations unless `module` is well-formed."""
+    found = check(module)
+    if found:
+        raise VerifyError("the module is not well-formed", found)
+
+
+def _violation(op: ir.Operation | ir.OpView, number: int, message: str) -> Diagnostic:
+    where = str(op.location).removeprefix("loc(").removesuffix(")")
+    return Diagnostic("error", where, f"{message} [invariant {number}]")
+
+
+def _stray_ops(top: ir.OpView) -> Iterator[Diagnostic]:
+    for op in _walk(top.operation):
+        if op.name.startswith("relax."):
+            yield _violation(op, 10, f"{op.name} stands outside of a Relax function")
+
+
+def _walk(root: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _check_prim(prim: func.FuncOp) -> Iterator[Diagnostic]:
+    name = prim.name.value
+    if "sym_visibility" not in prim.attributes:
+        yield _violation(prim, 8, f"prim func '{name}' is public")
+    types = [*prim.type.inputs, *prim.type.results]
+    if any(isinstance(t, ir.RankedTensorType) and t.encoding is not None for t in types):
+        yield _violation(prim, 8, f"prim func '{name}' has symbolic shapes in its type")
+    for op in _walk(prim.operation):
+        if op.name.startswith("relax."):
+            yield _violation(op, 8, f"prim func '{name}' contains {op.name}")
+
+
+@dataclass
+class _FunctionCheck:
+    functions: dict[str, func.FuncOp]
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def run(self, op: func.FuncOp) -> list[Diagnostic]:
+        self._check_name(op)
+        if len(op.type.results) != 1:
+            self._report(
+                op, 1, f"function '{op.name.value}' has {len(op.type.results)} results, expected one"
+            )
+        defined = self._parameter_symbols(op)
+        for block in op.regions[0].blocks:
+            self._check_block(block, defined)
+        return self.found
+
+    def _report(self, op: ir.Operation | ir.OpView, number: int, message: str) -> None:
+        self.found.append(_violation(op, number, message))
+
+    def _check_name(self, op: func.FuncOp) -> None:
+        name = op.name.value
+        if name.endswith(".shapes") or name.startswith(("relax.", "__")):
+            self._report(op, 9, f"function name '{name}' is reserved for the lowering")
+        names = parameter_names(op)
+        for parameter in sorted({n for n in names if names.count(n) > 1}):
+            self._report(op, 2, f"function '{name}' has two parameters called '{parameter}'")
+
+    def _parameter_symbols(self, op: func.FuncOp) -> set[str]:
+        infos = [info for t in op.type.inputs if (info := self._info(op, t)) is not None]
+        defined = {name for info in infos for name in defining_symbols(info)}
+        for name, info in zip(parameter_names(op), infos, strict=False):
+            for symbol in dict.fromkeys(info.symbols()):
+                if symbol not in defined:
+                    self._report(
+                        op,
+                        3,
+                        f"function '{op.name.value}': parameter '{name}: {info}' uses symbol '{symbol}', "
+                        "which no parameter defines as a dimension of its own",
+                    )
+                    defined.add(symbol)
+        return defined
+
+    def _info(self, op: ir.Operation | ir.OpView, type_: ir.Type) -> StructInfo | None:
+        try:
+            return struct_info(type_)
+        except RelaxError:
+            return None  # index, i1, …: values of upstream ops
+
+    def _check_block(self, block: ir.Block, defined: set[str]) -> None:
+        for view in block.operations:
+            op = view.operation
+            self._check_op(op, defined)
+            for region in op.regions:
+                inner = defined if op.name == "relax.dataflow" else set(defined)
+                for nested in region.blocks:
+                    self._check_block(nested, inner)
+
+    def _check_op(self, op: ir.Operation, defined: set[str]) -> None:
+        if op.name == "relax.match_shape":
+            pattern = dims_from_attr(op.attributes["pattern"])
+            defined.update(_bare(pattern))
+            self._check_symbols(op, "its pattern", [d for d in pattern if d is not None], defined)
+        elif op.name == "relax.dataflow":
+            self._check_dataflow(op)
+        elif op.name == TUPLE:
+            self._check_tuple(op)
+        elif op.name == "relax.call":
+            self._check_call(op)
+        elif op.name == "relax.call_tir":
+            self._check_call_tir(op)
+        for name in ("values", "tir_vars"):
+            if op.name.startswith("relax.") and name in op.attributes:
+                dims = [d for d in dims_from_attr(op.attributes[name]) if d is not None]
+                self._check_symbols(op, f"attribute '{name}'", dims, defined)
+        for index, result in enumerate(op.results):
+            if op.name == "relax.dataflow":
+                continue  # its body, checked next, may define the symbols
+            info = self._info(op, result.type)
+            if info is not None:
+                self._check_names(op, f"result {index}, {info},", info.symbols(), defined)
+
+    def _check_symbols(self, op: ir.Operation, what: str, dims: Sequence[Dim], defined: set[str]) -> None:
+        self._check_names(op, what, (s for d in dims for s in symbolic.symbols(d)), defined)
+
+    def _check_names(self, op: ir.Operation, what: str, names: Iterator[str], defined: set[str]) -> None:
+        for name in dict.fromkeys(names):
+            if name not in defined:
+                self._report(op, 3, f"{op.name}: {what} uses symbol '{name}', which is not defined here")
+
+    def _check_dataflow(self, op: ir.Operation) -> None:
+        for view in op.regions[0].blocks[0].operations:
+            inner = view.operation
+            if inner.name != "relax.output" and not is_pure(inner):
+                self._report(inner, 4, f"{inner.name} is not pure, but stands in a dataflow block")
+
+    def _check_tuple(self, op: ir.Operation) -> None:
+        if len(op.results) != 1 or not isinstance(op.results[0].type, ir.TupleType):
+            self._report(op, 5, f"{op.name} makes tuples only, not {op.results[0].type}")
+            return
+        made = op.results[0].type
+        fields = [made.get_type(i) for i in range(made.num_types)]
+        if fields != [operand.type for operand in op.operands]:
+            self._report(op, 5, f"the fields of {made} are not the types of the {len(op.operands)} operands")
+
+    def _callee(self, op: ir.Operation, number: int, prim: bool) -> func.FuncOp | None:
+        name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        callee = self.functions.get(name)
+        if callee is None:
+            self._report(op, number, f"{op.name}: the module has no function '{name}'")
+        elif (PRIM_FUNC in callee.attributes) != prim:
+            kind = "a prim func" if prim else "a Relax function"
+            self._report(op, number, f"{op.name}: '{name}' is not {kind}")
+            callee = None
+        return callee
+
+    def _check_call(self, op: ir.Operation) -> None:
+        callee = self._callee(op, 6, prim=False)
+        if callee is None:
+            return
+        arguments = struct_info(op.operands[0].type)
+        assert isinstance(arguments, Tuple)
+        try:
+            expected = infer_call(callee.name.value, callee, arguments.fields)
+        except RelaxError as error:
+            self._report(op, 6, str(error))
+            return
+        found = struct_info(op.results[0].type)
+        if not implies(expected, found):
+            self._report(op, 6, f"call of '{callee.name.value}': its result is {expected}, not {found}")
+
+    def _check_call_tir(self, op: ir.Operation) -> None:
+        callee = self._callee(op, 7, prim=True)
+        if callee is None:
+            return
+        arguments, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
+        assert isinstance(arguments, Tuple)
+        outs = result.fields if isinstance(result, Tuple) else (result,)
+        given: list[StructInfo] = [*_flat(arguments), *outs]
+        given += [Prim()] * len(dims_from_attr(op.attributes["tir_vars"]))
+        name, inputs = callee.name.value, list(callee.type.inputs)
+        if len(given) != len(inputs):
+            self._report(
+                op,
+                7,
+                f"call_tir of '{name}': {len(given)} arguments (destinations and tir_vars included), "
+                f"but it takes {len(inputs)}",
+            )
+            return
+        for index, (info, wanted) in enumerate(zip(given, inputs, strict=True)):
+            if not _fits(info, wanted):
+                self._report(
+                    op, 7, f"call_tir of '{name}': argument {index} is {info}, but it takes {wanted}"
+                )
+
+
+def _flat(info: StructInfo) -> Iterator[StructInfo]:
+    if isinstance(info, Tuple):
+        for item in info.fields:
+            yield from _flat(item)
+    elif isinstance(info, Shape):
+        yield from [Prim()] * (info.ndim or 0)
+    else:
+        yield info
+
+
+def _fits(info: StructInfo, wanted: ir.Type) -> bool:
+    """Whether a value described by `info` can be passed as `wanted` (a type of level T or M)."""
+    if not isinstance(info, Tensor):
+        return isinstance(wanted, ir.IndexType | ir.IntegerType)
+    if not isinstance(wanted, ir.RankedTensorType | ir.MemRefType):
+        return False
+    if info.shape is None or info.dtype is None:
+        return True  # legalisation asks for more
+    if wanted.rank != len(info.shape) or wanted.element_type != info.dtype.storage_type():
+        return False
+    return all(
+        wanted.is_dynamic_dim(axis) or not isinstance(dim, int) or dim == wanted.get_dim_size(axis)
+        for axis, dim in enumerate(info.shape)
+    )
+
+
+def _bare(dims: Sequence[Dim | None]) -> Iterator[str]:
+    for dim in dims:
+        name = None if dim is None else symbolic.linear_definition(dim)
+        if name is not None:
+            yield name
+
+
+def defining_symbols(info: StructInfo) -> Iterator[str]:
+    """The symbols that a parameter described by `info` defines."""
+    if isinstance(info, Tensor):
+        yield from _bare(info.shape or ())
+    elif isinstance(info, Shape):
+        yield from _bare(info.values or ())
+    elif isinstance(info, Tuple):
+        for item in info.fields:
+            yield from defining_symbols(item)
+
+
+def parameter_names(op: func.FuncOp) -> list[str]:
+    """Names of a function's parameters; unnamed ones are called arg0, arg1, …"""
+    names = []
+    given = ir.ArrayAttr(op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else []
+    for index in range(len(op.type.inputs)):
+        attributes = ir.DictAttr(given[index]) if index < len(given) else {}
+        names.append(
+            ir.StringAttr(attributes[PARAM_NAME]).value if PARAM_NAME in attributes else f"arg{index}"
+        )
+    return names

@@ -1,0 +1,122 @@
+"""Arrays that the TVM FFI does not take by itself, and results as NumPy arrays; all without copying."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import tvm_ffi
+
+_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+_BFLOAT = 4
+_READ_ONLY = 1
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    """DLManagedTensorVersioned of dlpack.h."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", _Deleter),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _DLTensor),
+    )
+
+
+# What an exported array needs to stay alive, by the address of its _Managed.
+_exported: dict[int, tuple[Any, ...]] = {}
+
+
+@_Deleter
+def _forget(address: int) -> None:
+    _exported.pop(address, None)
+
+
+_capsule_new = ctypes.pythonapi.PyCapsule_New
+_capsule_new.restype = ctypes.py_object
+_capsule_new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+_CAPSULE_NAME = b"dltensor_versioned"
+
+
+def _export(array: np.ndarray[Any, Any]) -> tvm_ffi.Tensor:
+    """An FFI tensor over the memory of any NumPy array with a dtype that DLPack knows."""
+    dtype = array.dtype
+    if dtype.byteorder == ">" or (dtype != ml_dtypes.bfloat16 and dtype.kind not in _CODES):
+        raise TypeError(f"compiled functions take no NumPy arrays of dtype {dtype}")
+    if any(step % dtype.itemsize for step in array.strides):
+        array = np.ascontiguousarray(array)
+    shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+    strides = (ctypes.c_int64 * max(array.ndim, 1))(*(step // dtype.itemsize for step in array.strides))
+    code = _BFLOAT if dtype == ml_dtypes.bfloat16 else _CODES[dtype.kind]
+    tensor = _DLTensor(array.ctypes.data, 1, 0, array.ndim, code, 8 * dtype.itemsize, 1, shape, strides, 0)
+    flags = 0 if array.flags.writeable else _READ_ONLY
+    managed = _Managed(1, 0, None, _forget, flags, tensor)
+    address = ctypes.addressof(managed)
+    _exported[address] = (array, shape, strides, managed)
+    return tvm_ffi.from_dlpack(_capsule_new(address, _CAPSULE_NAME, None))
+
+
+def needs_help(value: object) -> bool:
+    """Whether the FFI cannot convert `value` (or something inside it) by itself."""
+    if isinstance(value, np.ndarray):
+        return not value.flags.writeable or value.dtype == ml_dtypes.bfloat16 or value.dtype.byteorder == ">"
+    return type(value) in (tuple, list)
+
+
+def to_ffi(value: object) -> object:
+    """`value` as the FFI takes it: NumPy arrays as tensors over their memory (read-only and bfloat16 ones too), also
+    inside tuples and lists.
+
+    Raises TypeError for arrays of a dtype that DLPack does not know.
+    """
+    if isinstance(value, np.ndarray):
+        return _export(value)
+    if type(value) in (tuple, list):
+        return tuple(to_ffi(item) for item in value)
+    if not isinstance(value, tvm_ffi.Tensor) and hasattr(value, "__dlpack__"):
+        return tvm_ffi.from_dlpack(value)
+    return value
+
+
+class _Memory:
+    """The memory of an FFI tensor, for NumPy, which keeps this object (and so the tensor) alive."""
+
+    def __init__(self, tensor: tvm_ffi.Tensor, typestr: str) -> None:
+        self.tensor = tensor
+        size = np.dtype(typestr).itemsize
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": tuple(tensor.shape),
+            "strides": tuple(step * size for step in tensor.strides),
+            "typestr": typestr,
+            "data": (tensor.data_ptr(), False),
+        }
+
+
+def to_numpy(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - anything with DLPack
+    """A result as a NumPy array over the same memory; bfloat16 comes out as `ml_dtypes.bfloat16`."""
+    if isinstance(tensor, tvm_ffi.Tensor) and str(tensor.dtype) == "bfloat16":
+        return np.asarray(_Memory(tensor, "<u2")).view(ml_dtypes.bfloat16)
+    return np.from_dlpack(tensor)

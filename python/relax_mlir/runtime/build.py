@@ -1,0 +1,98 @@
+"""`build`: from a Relax module to an executable."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.error import UnsupportedError
+from relax_mlir.instrument import DumpStages, PassInstrument
+from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.hooks import constant_table
+from relax_mlir.lowering.pipeline import phases
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.target import Target
+from relax_mlir.transform import PassContext
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """How long each phase of a compilation took, in seconds, and where the stage dump lies."""
+
+    phases: dict[str, float] = field(default_factory=dict)
+    stages: Path | None = None
+
+    @property
+    def total(self) -> float:
+        """Seconds in all phases."""
+        return sum(self.phases.values())
+
+
+def build(
+    mod: IRModule,
+    target: str | Target = "cpu",
+    *,
+    exec_mode: str = "native",
+    dump_stages: str | Path | None = None,
+    instruments: Sequence[PassInstrument] = (),
+) -> Executable:
+    """Compile `mod` for `target`; the module itself is left as it is.
+
+    Args:
+        mod: a module at level R0 or R1. Its public functions become the executable's functions.
+        target: the machine, as text (``"cpu"``: the host) or a `Target`.
+        exec_mode: ``"native"``: machine code, run in this process.
+        dump_stages: a directory that gets the module after every pass, numbered.
+        instruments: watch every pass, beside those of the current `PassContext`.
+
+    Raises:
+        UnsupportedError: something in the module cannot be lowered; names the op and its location.
+        PassError: a pass failed. VerifyError: the module is invalid.
+    """
+    if exec_mode != "native":
+        raise UnsupportedError(f"build: exec_mode is {exec_mode!r}; this version has 'native'")
+    target = Target.parse(target)
+    mod.verify()
+    dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
+    with _context([*dumps, *instruments]):
+        return _compile(mod.clone(), target, None if dump_stages is None else Path(dump_stages))
+
+
+@contextlib.contextmanager
+def _context(instruments: Sequence[PassInstrument]) -> Iterator[None]:
+    """The current pass context, with more instruments."""
+    outer = PassContext.current()
+    if not instruments:
+        yield
+        return
+    inner = PassContext(
+        outer.opt_level,
+        outer.required_pass,
+        outer.disabled_pass,
+        outer.config,
+        [*outer.instruments, *instruments],
+    )
+    with inner:
+        yield
+
+
+def _compile(work: IRModule, target: Target, stages: Path | None) -> Executable:
+    seconds: dict[str, float] = {}
+    constants: list[np.ndarray[Any, Any]] = []
+    for phase in phases(str(target)):
+        started = perf_counter()
+        phase.as_pass()(work.mlir)
+        if phase.name == "shapes":
+            constants = constant_table(work.mlir)
+        seconds[phase.name] = perf_counter() - started
+    started = perf_counter()
+    executable = Executable.from_llvm_module(work.mlir, constants)
+    seconds["machine code"] = perf_counter() - started
+    executable.compile_report = CompileReport(seconds, stages)
+    return executable

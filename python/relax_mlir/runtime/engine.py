@@ -1,0 +1,93 @@
+"""Native code in this process: an `ExecutionEngine` over a module of level L, with its constants."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import tvm_ffi
+
+from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, RELEASE
+from relax_mlir.lowering.abi.text import symbol_name
+from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX, INPUTS
+from relax_mlir.mlir import ExecutionEngine, ir, llvm
+
+_PackedInterface = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
+
+
+def shared_libraries() -> list[str]:
+    """The libraries that compiled code may call, beside what the process has loaded (libm is made sure of)."""
+    ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6", mode=ctypes.RTLD_GLOBAL)
+    return [tvm_ffi.libinfo.find_libtvm_ffi()]
+
+
+def missing_symbols(module: ir.Module, libraries: Sequence[str]) -> list[str]:
+    """Functions that `module` declares and neither the process nor `libraries` define."""
+    loaded = [ctypes.CDLL(None), *(ctypes.CDLL(library) for library in libraries)]
+    return sorted(
+        name
+        for op in module.body.operations
+        if isinstance(op, llvm.LLVMFuncOp) and not op.regions[0].blocks
+        for name in (symbol_name(op),)
+        if not name.startswith("llvm.") and not any(hasattr(library, name) for library in loaded)
+    )
+
+
+def entry_points(module: ir.Module) -> Iterator[tuple[str, int]]:
+    """Names of the functions that have an FFI entry point, each with its number of parameters."""
+    for op in module.body.operations:
+        name = symbol_name(op)
+        if name.startswith(ENTRY_PREFIX) and op.regions[0].blocks:
+            yield name[len(ENTRY_PREFIX) :], ir.IntegerAttr(op.attributes[INPUTS]).value
+
+
+class Engine:
+    """Compiled code, its constants, and what its calls have cached; all freed with the last user of it."""
+
+    def __init__(self, module: ir.Module, constants: Sequence[np.ndarray[Any, Any]], opt_level: int) -> None:
+        """Compile `module` (level L); `constants` are the arrays behind `@relax.constant.K`, in order.
+
+        Raises CompileError if the code calls functions that nothing here defines.
+        """
+        libraries = shared_libraries()
+        if missing := missing_symbols(module, libraries):
+            raise CompileError(f"compiled code calls functions that do not exist here: {', '.join(missing)}")
+        # Native code reads row-major memory; NumPy keeps what is so already.
+        self._constants = [np.ascontiguousarray(array) for array in constants]
+        self.functions = dict(entry_points(module))
+        self._engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=libraries)
+        self._engine.initialize()
+        self._bind_constants()
+        release = _PackedInterface(self._address(RELEASE))
+        weakref.finalize(self, _release, self._engine, release).atexit = False
+
+    def _address(self, name: str) -> int:
+        """Address of the packed interface (void **) of a function; CompileError if it could not be linked."""
+        address = self._engine.raw_lookup(name)
+        if not address:
+            raise CompileError(f"the native code of {name} could not be linked (the linker's message is above)")
+        return int(address)
+
+    def _bind_constants(self) -> None:
+        result = ctypes.c_void_p()
+        slots = (ctypes.c_void_p * 1)(ctypes.addressof(result))
+        _PackedInterface(self._address(CONSTANTS_ADDRESS))(slots)
+        if result.value is None:
+            return
+        table = (ctypes.c_void_p * len(self._constants)).from_address(result.value)
+        for i, array in enumerate(self._constants):
+            table[i] = array.ctypes.data
+
+    def function(self, name: str) -> tvm_ffi.Function:
+        """The FFI function `name`, which keeps this engine alive."""
+        address = self._address(ENTRY_PREFIX + name)
+        return tvm_ffi.Function.__from_mlir_packed_safe_call__(address, keep_alive_object=self)
+
+
+def _release(engine: ExecutionEngine, release: Any) -> None:  # noqa: ANN401 - a ctypes function
+    release((ctypes.c_void_p * 1)())

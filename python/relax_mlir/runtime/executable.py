@@ -1,0 +1,97 @@
+"""Executables: compiled modules whose functions take and give arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tvm_ffi
+
+from relax_mlir.error import ArgumentError, UnknownNameError
+from relax_mlir.mlir import ir
+from relax_mlir.runtime.arrays import needs_help, to_ffi
+from relax_mlir.runtime.engine import Engine
+
+if TYPE_CHECKING:
+    from relax_mlir.runtime.build import CompileReport
+
+DEFAULT_OPT_LEVEL = 2
+
+
+class CompiledFunction:
+    """A function of an executable.
+
+    Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, and gives FFI tensors, which
+    `np.from_dlpack` and `torch.from_dlpack` share without a copy (torch tensors in, torch tensors out). With as
+    many arrays more as the function has results, it writes its results into those, which must be contiguous and
+    not overlap the arguments, and returns None. Inputs with other strides are copied for the call.
+
+    `ffi` is the bare `tvm_ffi.Function`. It does the same, except that it refuses what the FFI cannot convert:
+    read-only and bfloat16 NumPy arrays, and NumPy arrays inside tuples. Calls here try it first.
+    """
+
+    __slots__ = ("ffi", "inputs", "name")
+
+    def __init__(self, name: str, ffi: tvm_ffi.Function, inputs: int) -> None:
+        self.name, self.ffi, self.inputs = name, ffi, inputs
+
+    def __call__(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
+        try:
+            return self.ffi(*args)
+        except (BufferError, ArgumentError):
+            # The FFI fails here before the function has begun, if it is for one of these arguments.
+            if not any(needs_help(arg) for arg in args):
+                raise
+        for i, out in enumerate(args[self.inputs :]):
+            if isinstance(out, np.ndarray) and not out.flags.writeable:
+                raise ArgumentError(f"{self.name}: the given result {i} is a read-only array")
+        return self.ffi(*(to_ffi(arg) for arg in args))
+
+    def __repr__(self) -> str:
+        return f"<compiled function {self.name}>"
+
+
+class Executable(Mapping[str, CompiledFunction]):
+    """A compiled module: a mapping from the names of its public functions to these functions.
+
+    Functions and results stay valid without the executable. `compile_report` says how long each phase of the
+    compilation took, if `build` made it.
+    """
+
+    compile_report: CompileReport | None = None
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._functions: dict[str, CompiledFunction] = {}
+
+    @classmethod
+    def from_llvm_module(
+        cls,
+        module: ir.Module,
+        constants: Sequence[np.ndarray[Any, Any]] = (),
+        opt_level: int = DEFAULT_OPT_LEVEL,
+    ) -> Executable:
+        """Compile a module of level L for this machine; `constants[K]` stands behind `@relax.constant.K`."""
+        return cls(Engine(module, constants, opt_level))
+
+    @property
+    def functions(self) -> Mapping[str, int]:
+        """Names of the public functions, each with its number of parameters."""
+        return self._engine.functions
+
+    def __getitem__(self, name: str) -> CompiledFunction:
+        if name not in self._functions:
+            if name not in self.functions:
+                raise UnknownNameError("function", name, self.functions)
+            self._functions[name] = CompiledFunction(name, self._engine.function(name), self.functions[name])
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def __repr__(self) -> str:
+        return f"<executable with {', '.join(self.functions)}>"

@@ -1,0 +1,236 @@
+"""Generated matrix products against float64 NumPy: all sizes, strides and element types, with canaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import ml_dtypes
+import numpy as np
+import pytest
+from jit import Compiled, lower
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm_tiling import tiling
+from relax_mlir.mlir import func, ir
+from relax_mlir.target import Target
+
+DTYPES = {
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+}
+PRECISION = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
+KERNELS = [
+    GemmKernel("f32", "f32"),
+    GemmKernel("f64", "f64"),
+    GemmKernel("f16", "f32"),
+    GemmKernel("f16", "f16"),
+    GemmKernel("bf16", "f32"),
+    GemmKernel("bf16", "bf16"),
+]
+CANARY = 77.0
+
+
+def module_of(kernel: GemmKernel, target: Target) -> ir.Module:
+    """A module with the kernel and a callable function `gemm` around it."""
+    module = ir.Module.create()
+    name = emit_gemm(module.body, kernel, target)
+    with ir.InsertionPoint(module.body):
+        inner = next(op for op in module.body.operations if op.name.value == name)
+        outer = func.FuncOp("gemm", (inner.type.inputs, []))
+        outer.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+        with ir.InsertionPoint(outer.add_entry_block()):
+            e.call(name, list(outer.arguments))
+            func.return_([])
+    return module
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Iterator[dict[GemmKernel, Compiled]]:
+    """Every kernel, compiled for the machine at hand."""
+    with ir.Context(), ir.Location.unknown():
+        yield {kernel: Compiled(module_of(kernel, Target.host()), opt_level=1) for kernel in KERNELS}
+
+
+def guarded(shape: tuple[int, int], dtype: np.dtype, pitch: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A matrix of canaries inside a buffer of canaries; `pitch` more elements between its rows."""
+    rows, columns = shape
+    whole = np.full((rows + 2) * (columns + pitch) + 64, CANARY, dtype)
+    start = 32
+    inner = whole[start : start + rows * (columns + pitch)].reshape(rows, columns + pitch)[:, :columns]
+    return whole, inner
+
+
+def untouched(whole: np.ndarray, inner: np.ndarray) -> bool:
+    """Whether only the inner matrix was written (overwrites it)."""
+    inner[...] = CANARY
+    return bool(np.all(whole == np.asarray(CANARY, whole.dtype)))
+
+
+def operand(rng: np.random.Generator, shape: tuple[int, int], dtype: np.dtype, layout: str) -> np.ndarray:
+    """A random matrix in one of several memory layouts, with NaN next to it wherever there is a gap."""
+    rows, columns = shape
+    values = rng.uniform(-1, 1, shape).astype(dtype)
+    if layout == "rows":
+        holder = np.full((rows, columns + 5), np.nan, dtype)[:, :columns]
+    elif layout == "columns":
+        holder = np.full((columns, rows + 3), np.nan, dtype)[:, :rows].T
+    elif layout == "strided":
+        holder = np.full((rows * 2, columns * 3), np.nan, dtype)[::2, ::3]
+    elif layout == "reversed":
+        holder = np.empty(shape, dtype)[::-1, ::-1]
+    elif layout == "repeated":
+        line = np.empty((1, columns), dtype)
+        line[...] = values[:1] if rows else 0
+        return np.broadcast_to(line, shape)
+    else:
+        holder = np.empty(shape, dtype)
+    holder[...] = values
+    return holder
+
+
+LAYOUTS = ["plain", "plain", "rows", "columns", "columns", "strided", "reversed", "repeated"]
+
+
+def check(
+    compiled: Compiled, kernel: GemmKernel, a: np.ndarray, b: np.ndarray, accumulate: bool, pitch: int
+) -> None:
+    """Run one product and compare; the bound is that of any order of summation."""
+    (m, depth), n = a.shape, b.shape[1]
+    whole, c = guarded((m, n), DTYPES[kernel.result], pitch)
+    before = np.zeros((m, n))
+    if accumulate:
+        before = np.random.default_rng(1).uniform(-1, 1, (m, n)).astype(c.dtype)
+        c[...] = before
+    compiled("gemm", a, b, c, accumulate)
+    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    expected = wide_a @ wide_b + before.astype(np.float64)
+    scale = np.abs(wide_a) @ np.abs(wide_b) + np.abs(before.astype(np.float64))
+    bound = (depth + 2) * PRECISION[kernel.accumulator] * scale + PRECISION[kernel.result] * np.abs(expected)
+    bound = bound * 1.01 + float(ml_dtypes.finfo(c.dtype).smallest_subnormal)
+    error = np.abs(c.astype(np.float64) - expected)
+    assert np.all(error <= bound), f"{a.shape} x {b.shape}: error {np.max(error - bound):.3g} over"
+    assert untouched(whole, c), "wrote outside of the result"
+
+
+SIZES = [0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 23, 31, 32, 33, 48, 61, 64, 65, 100]
+BIG = [129, 255, 257, 300, 511, 520]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_random_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
+    rng = np.random.default_rng(0)
+    for trial in range(300):
+        m, n, depth = (int(rng.choice(SIZES)) for _ in range(3))
+        if trial % 10 == 0:
+            m = int(rng.choice(BIG))
+        if trial % 10 == 1:
+            n = int(rng.choice(BIG))
+        if trial % 5 == 2:
+            depth = int(rng.choice(BIG))
+        dtype = DTYPES[kernel.operand]
+        a = operand(rng, (m, depth), dtype, str(rng.choice(LAYOUTS)))
+        b = operand(rng, (depth, n), dtype, str(rng.choice(LAYOUTS)))
+        check(compiled[kernel], kernel, a, b, bool(trial % 3 == 0), int(rng.choice([0, 0, 1, 7])))
+
+
+@pytest.mark.parametrize("layout_b", ["plain", "columns", "strided"])
+@pytest.mark.parametrize("layout_a", ["plain", "columns", "strided"])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (1, 40, 70), (70, 1, 40), (4, 33, 19), (5, 33, 19), (1, 1, 300)]
+)
+def test_thin_products(
+    compiled: dict[GemmKernel, Compiled], layout_a: str, layout_b: str, shape: tuple[int, int, int]
+) -> None:
+    rng = np.random.default_rng(3)
+    m, n, depth = shape
+    for kernel in KERNELS[:2]:
+        for accumulate in (False, True):
+            for pitch in (0, 3):
+                a = operand(rng, (m, depth), DTYPES[kernel.operand], layout_a)
+                b = operand(rng, (depth, n), DTYPES[kernel.operand], layout_b)
+                check(compiled[kernel], kernel, a, b, accumulate, pitch)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_more_than_one_block_each_way(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
+    rng = np.random.default_rng(4)
+    sizes = tiling(Target.host(), 64 if kernel.accumulator == "f64" else 32)
+    m, n, depth = 2 * sizes.block_rows + 5, 2 * sizes.block_columns + 3, 2 * sizes.depth + 1
+    dtype = DTYPES[kernel.operand]
+    a, b = operand(rng, (m, depth), dtype, "plain"), operand(rng, (depth, n), dtype, "columns")
+    check(compiled[kernel], kernel, a, b, True, 1)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("rows", [1, 3, 20])
+def test_nan_and_infinity(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel, rows: int) -> None:
+    """Special values reach exactly the results that they take part in; what C held is not read."""
+    dtype = DTYPES[kernel.operand]
+    a, b = np.ones((rows, 37), dtype), np.ones((37, 21), dtype)
+    a[0, 30], b[5, 20], b[6, 4] = np.nan, np.inf, -np.inf
+    c = np.full((rows, 21), np.nan, DTYPES[kernel.result])
+    compiled[kernel]("gemm", a, b, c, False)
+    with np.errstate(invalid="ignore"):
+        expected = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(c.astype(np.float64), expected)
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_result_is_rounded_once(compiled: dict[GemmKernel, Compiled], name: str) -> None:
+    """Sums are kept in f32 over all blocks: 600 ones and a half ulp would be lost in the narrow type."""
+    kernel = GemmKernel(name, name)
+    rng = np.random.default_rng(5)
+    a = operand(rng, (9, 600), DTYPES[name], "plain")
+    b = operand(rng, (600, 18), DTYPES[name], "plain")
+    wide, narrow = np.zeros((9, 18), np.float32), np.zeros((9, 18), DTYPES[name])
+    compiled[GemmKernel(name, "f32")]("gemm", a, b, wide, False)
+    compiled[kernel]("gemm", a, b, narrow, False)
+    np.testing.assert_array_equal(narrow, wide.astype(DTYPES[name]))
+
+
+def test_rounding_of_special_values(compiled: dict[GemmKernel, Compiled]) -> None:
+    """Sums of two bf16 numbers of any bits: ties, overflow, denormals, infinities, NaN."""
+    values = np.random.default_rng(6).integers(0, 1 << 16, (2, 20_003), dtype=np.uint16)
+    values[1, ::3] = values[0, ::3] - 0x0400  # exponents that differ by 8: the sums are often ties
+    operand = values.view(ml_dtypes.bfloat16)
+    c = np.zeros((1, operand.shape[1]), ml_dtypes.bfloat16)
+    compiled[GemmKernel("bf16", "bf16")]("gemm", np.ones((1, 2), ml_dtypes.bfloat16), operand, c, False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        expected = operand.astype(np.float32).sum(axis=0, keepdims=True).astype(ml_dtypes.bfloat16)
+        np.testing.assert_array_equal(c.astype(np.float32), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("cpu", Target.presets())
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_every_target_lowers(cpu: str, kernel: GemmKernel) -> None:
+    """The generator gives valid IR for every target, down to the LLVM dialect, in its vector width."""
+    target = Target(f"cpu -mcpu={cpu}")
+    with ir.Context(), ir.Location.unknown():
+        module = module_of(kernel, target)
+        module.operation.verify()
+        element = kernel.accumulator
+        assert f"vector<{target.lanes(int(element[1:]))}x{element}>" in str(module)
+        lower(module)
+        module.operation.verify()
+
+
+@pytest.mark.parametrize(
+    ("cpu", "tile"),
+    [("haswell", (6, 16)), ("skylake-avx512", (14, 32)), ("neoverse-n1", (14, 8)), ("x86-64", (6, 8))],
+)
+def test_register_tile(cpu: str, tile: tuple[int, int]) -> None:
+    sizes = tiling(Target(f"cpu -mcpu={cpu}"), 32)
+    assert (sizes.rows, sizes.columns) == tile
+    assert sizes.depth % sizes.lanes == 0 and sizes.block_rows % sizes.rows == 0
+
+
+def test_kernels_are_shared() -> None:
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.create()
+        for kernel in (KERNELS[3], KERNELS[2], KERNELS[3]):
+            emit_gemm(module.body, kernel, Target.host())
+        names = [op.name.value for op in module.body.operations]
+        assert len(names) == len(set(names))
+        module.operation.verify()
