@@ -12,7 +12,24 @@ from relax_mlir.mlir import ext, ir
 
 NAMESPACE = "relax"
 
-FAMILIES = ("ir_types", "structure", "calls", "binary")
+FAMILIES = (
+    "ir_types",
+    "structure",
+    "calls",
+    "binary",
+    "bitwise",
+    "cast",
+    "comparison",
+    "create",
+    "logical",
+    "reduce",
+    "select",
+    "trigonometric",
+    "unary",
+    "linear_algebra",
+    "manipulate",
+    "nn",
+)
 """Modules that define the types and ops, in the order in which they are printed."""
 
 

@@ -186,13 +186,24 @@ def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         name = None if dim is None else symbolic.linear_definition(dim)
         if name is not None and name not in body.symbols.values:
             body.symbols.define(name, size, f"dimension {axis} of match_shape at {where}")
+    proved = True
     for axis, (dim, have, size) in enumerate(zip(pattern, known, sizes, strict=True)):
         if dim is not None and not (have is not None and symbolic.prove_equal(dim, have)):
+            proved = False
             _check_dim(body, where, axis, dim, size, pattern, sizes)
     result = struct_info(op.results[0].type)
     if isinstance(result, Tensor):
-        return [cast(lowered, result.storage_type())]
+        return [cast(lowered if proved else _seen_only_after_checks(lowered), result.storage_type())]
     return [ShapeValue(tuple(sizes))]
+
+
+def _seen_only_after_checks(value: ir.Value) -> ir.Value:
+    """The same tensor, opaque to bufferisation's search for destinations.
+
+    Otherwise its producer could be made to write into a buffer of the size that the checks have yet to confirm.
+    """
+    buffer = bufferization.to_buffer(_memref_type(value.type), value, read_only=True)
+    return bufferization.to_tensor(value.type, buffer, restrict=True)
 
 
 def _check_dim(
@@ -257,6 +268,7 @@ def _view(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         symbolic.product(source.known_shape), symbolic.product(target.known_shape)
     ):
         _check_size(body, op, source, target)
+        lowered = _seen_only_after_checks(lowered)
     return [reshape(body, lowered, target)]
 
 
