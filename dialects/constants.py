@@ -42,7 +42,8 @@ def to_attribute(array: np.ndarray[Any, Any]) -> ir.Attribute:
 
     A C-contiguous array above `DENSE_LIMIT` elements is referenced, not copied: do not change it afterwards.
     """
-    array = np.ascontiguousarray(array).reshape(array.shape)
+    if not array.flags.c_contiguous:
+        array = array.copy(order="C")
     dtype = dtypes.dtype(array.dtype)
     tensor_type = ir.RankedTensorType.get(array.shape, dtype.element_type())
     if array.size > DENSE_LIMIT:

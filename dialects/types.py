@@ -146,12 +146,12 @@ class Tensor(StructInfo):
     def to_type(self) -> ir.Type:
         element = AnyType.get() if self.dtype is None else self.dtype.element_type()
         if self.shape is None:
-            return ir.UnrankedTensorType.get(element)
+            return ir.UnrankedTensorType.get(element, loc=ir.Location.unknown())
         dynamic = ir.ShapedType.get_dynamic_size()
         sizes = [d if isinstance(d, int) else dynamic for d in self.shape]
         symbolic_dims = any(d is not None and not isinstance(d, int) for d in self.shape)
         encoding = ShapeAttr.get(dims_attr(self.shape)) if symbolic_dims else None
-        return ir.RankedTensorType.get(sizes, element, encoding)
+        return ir.RankedTensorType.get(sizes, element, encoding, loc=ir.Location.unknown())
 
     def storage_type(self) -> ir.Type:
         """The tensor type from level T on: no encoding, signless integers. Needs rank and dtype."""
@@ -159,7 +159,7 @@ class Tensor(StructInfo):
             raise DTypeError(f"{self} has no storage type: its rank or dtype is unknown")
         dynamic = ir.ShapedType.get_dynamic_size()
         sizes = [d if isinstance(d, int) else dynamic for d in self.shape]
-        return ir.RankedTensorType.get(sizes, self.dtype.storage_type())
+        return ir.RankedTensorType.get(sizes, self.dtype.storage_type(), loc=ir.Location.unknown())
 
     def __str__(self) -> str:
         dtype = "?" if self.dtype is None else f'"{self.dtype}"'

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.destinations import DropDestinationResults
+from relax_mlir.lowering.memory_plan import PlanMemory
 from relax_mlir.transform import MLIRPass, Pass
 
 
 def bufferize() -> list[Pass]:
-    """The passes: results of calls land in their destinations, functions on memrefs return nothing."""
+    """The passes: results of calls land in their destinations, functions on memrefs return nothing, temporaries are planned."""
     return [
         MLIRPass("eliminate-empty-tensors"),
         MLIRPass(
@@ -16,4 +17,5 @@ def bufferize() -> list[Pass]:
         ),
         DropDestinationResults(),
         MLIRPass("canonicalize,cse"),
+        PlanMemory(),
     ]

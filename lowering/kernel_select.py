@@ -38,8 +38,8 @@ class Request:
         return tuple(int(getattr(axis, "value", axis)) for axis in axes)
 
     def epsilon(self) -> float:
-        """The attribute ``eps``."""
-        return float(self.attributes["eps"].value)
+        """The attribute ``epsilon``."""
+        return float(self.attributes["epsilon"].value)
 
 
 Emitter: TypeAlias = Callable[[], None]

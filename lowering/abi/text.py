@@ -91,6 +91,10 @@ class Code:
         size = self.constant(max(bytes, 1))
         return self.at_entry(f"llvm.alloca {size} x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr")
 
+    def use_frame(self, frame: str) -> None:
+        """Take the frame of the caller instead of an own one."""
+        self._frame = frame
+
     def frame(self, fragment: Fragment) -> str:
         """The frame of this call (see `support`), released on every way out."""
         if not self._frame:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
-from relax_mlir.lowering.kernels.gemm_pack import emit_pack_a, emit_pack_b
+from relax_mlir.lowering.kernels.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
 from relax_mlir.mlir import ir
@@ -65,13 +65,13 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if thin:
         _emit_thin(block, parts, sizes.lanes, element)
         emit_by_dots(block, parts.dots, sizes, element)
-        for rows in range(1, MAX_ROWS + 1):
+        for rows in (1, 2):
             emit_by_rows(block, parts.rows(rows), sizes, element, rows)
-    _emit_packed(block, parts, sizes, source, element)
+    packing = Packing(block, kernel.name, sizes, source, element)
+    _emit_packed(block, parts, packing)
     _emit_block(block, parts, sizes, element)
-    emit_pack_a(block, parts.pack_a, sizes, source, element)
-    emit_pack_b(block, parts.pack_b, sizes, source, element)
-    for rows in range(1, sizes.rows + 1):
+    packing.emit()
+    for rows in sizes.row_counts:
         emit_tile(block, parts.tile(rows), sizes, element, rows)
     return kernel.name
 
@@ -97,14 +97,6 @@ class _Parts:
     @property
     def block(self) -> str:
         return f"{self.entry}.block"
-
-    @property
-    def pack_a(self) -> str:
-        return f"{self.entry}.pack_a"
-
-    @property
-    def pack_b(self) -> str:
-        return f"{self.entry}.pack_b"
 
     def rows(self, rows: int) -> str:
         return f"{self.entry}.rows_{rows}"
@@ -143,7 +135,7 @@ def _emit_entry(
 
         def empty_sum() -> None:
             with e.when(e.negate(accumulate)):
-                clear_rows(sizes.lanes, c, rows, columns)
+                clear_rows(sizes.lanes, c, 0, rows, columns)
 
         def one_column() -> None:
             line = e.view(c_parts, (1, rows), (rows, 1), unit_inner=True)
@@ -177,8 +169,12 @@ def _emit_thin(block: e.Block, parts: _Parts, lanes: int, element: e.Type) -> No
 
         def by_rows() -> None:
             lines = e.view(b_parts, b_parts.sizes, b_parts.strides, unit_inner=True)
-            arguments = [a, lines, c, accumulate]
-            e.switch(e.dim(c, 0), range(1, MAX_ROWS + 1), lambda n: e.call(parts.rows(n), arguments))
+            rows = e.dim(c, 0)
+            pairs = e.round_down(rows, 2)
+            with e.loop(0, pairs, 2) as i:
+                e.call(parts.rows(2), [a, i, lines, c, accumulate])
+            with e.loop(pairs, rows) as i:
+                e.call(parts.rows(1), [a, i, lines, c, accumulate])
 
         def by_dots() -> None:
             left = e.view(a_parts, a_parts.sizes, a_parts.strides, unit_inner=True)
@@ -201,8 +197,9 @@ def _even(total: e.Index, limit: int, multiple: int) -> e.Index:
     return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
 
 
-def _emit_packed(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
+def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
     """The loops over blocks: depth, rows (A is packed), columns (B is packed)."""
+    sizes, source, element = packing.tiling, packing.source, packing.element
     with e.function(block, parts.packed, _signature(source, element)) as (a, b, c, accumulate):
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
         any_rows = e.maximum(rows, 1)
@@ -216,10 +213,10 @@ def _emit_packed(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, e
             add = e.any_of(accumulate, e.compare("ne", k, 0))
             with e.loop(0, rows, row_step) as i:
                 high = e.minimum(e.sub(rows, i), row_step)
-                e.call(parts.pack_a, [a, i, high, k, deep, packed])
+                e.call(packing.a, [a, i, high, k, deep, packed])
                 with e.loop(0, columns, sizes.block_columns) as j:
                     wide = e.minimum(e.sub(columns, j), sizes.block_columns)
-                    e.call(parts.pack_b, [b, k, deep, j, wide, packed, b_at])
+                    e.call(packing.b, [b, k, deep, j, wide, packed, b_at])
                     e.call(parts.block, [packed, b_at, deep, high, wide, c, i, j, add])
 
 
@@ -257,7 +254,14 @@ def _emit_block(block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type) -
 
             with e.loop(0, full, sizes.rows) as i:
                 tile(i, sizes.rows)
-            e.switch(e.sub(rows, full), range(1, sizes.rows), lambda count: tile(full, count))
+
+            def rest(count: int) -> None:
+                at = full
+                for part in sizes.cut_rows(count):
+                    tile(at, part)
+                    at = e.add(at, part)
+
+            e.switch(e.sub(rows, full), range(1, sizes.rows), rest)
 
 
 def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:

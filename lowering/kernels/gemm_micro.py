@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir
 
 Tile = list[list[e.Value]]
 """Vectors by row and column vector."""
+
+Masks = Sequence[e.Value | None]
+"""For each column vector the lanes that count; None: all."""
 
 
 def emit_tile(block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: int) -> None:
@@ -22,19 +27,25 @@ def emit_tile(block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: 
     with e.function(block, name, arguments) as (a, a_at, b, b_at, depth, c, row, column, left, accumulate):
         sums = _multiply(tiling, element, rows, a, a_at, b, b_at, depth)
 
-        def write(masks: list[e.Value] | None) -> None:
-            e.branch(
-                accumulate,
-                lambda: _store(tiling, _added(tiling, sums, c, row, column, masks), c, row, column, masks),
-                lambda: _store(tiling, sums, c, row, column, masks),
-            )
+        def write() -> None:
+            total = _added(tiling, sums, c, row, column, [None] * tiling.vectors)
+            _store(tiling, total, c, row, column, [None] * tiling.vectors)
+
+        def overwrite() -> None:
+            _store(tiling, sums, c, row, column, [None] * tiling.vectors)
 
         def write_edge() -> None:
-            # Less than a full tile is left: a vector may start beyond the last column.
+            # Less than a full tile is left: a vector may start beyond the last column. What C holds is read
+            # through a mask that is empty if it does not count, which saves a second variant of the code.
             starts = [v * tiling.lanes for v in range(tiling.vectors)]
-            write([e.mask(e.sub(e.maximum(left, s), s), tiling.lanes) for s in starts])
+            masks = [e.mask(e.sub(e.maximum(left, s), s), tiling.lanes) for s in starts]
+            counts = e.splat(accumulate, tiling.lanes)
+            total = _added(tiling, sums, c, row, column, [e.all_of(mask, counts) for mask in masks])
+            _store(tiling, total, c, row, column, masks)
 
-        e.branch(e.compare("ge", left, tiling.columns), lambda: write(None), write_edge)
+        e.branch(
+            e.compare("ge", left, tiling.columns), lambda: e.branch(accumulate, write, overwrite), write_edge
+        )
 
 
 def _multiply(
@@ -62,16 +73,14 @@ def _multiply(
     return [k.results[row * tiling.vectors : (row + 1) * tiling.vectors] for row in range(rows)]
 
 
-def _added(
-    tiling: Tiling, sums: Tile, c: e.Value, row: e.Value, column: e.Value, masks: list[e.Value] | None
-) -> Tile:
+def _added(tiling: Tiling, sums: Tile, c: e.Value, row: e.Value, column: e.Value, masks: Masks) -> Tile:
     """The sums plus what C holds."""
     return [
         [
             arith.addf(
                 x,
                 e.vector_load(
-                    tiling.lanes, c, e.add(row, r), e.add(column, v * tiling.lanes), where=masks and masks[v]
+                    tiling.lanes, c, e.add(row, r), e.add(column, v * tiling.lanes), where=masks[v]
                 ),
             )
             for v, x in enumerate(line)
@@ -80,9 +89,7 @@ def _added(
     ]
 
 
-def _store(
-    tiling: Tiling, tile: Tile, c: e.Value, row: e.Value, column: e.Value, masks: list[e.Value] | None
-) -> None:
+def _store(tiling: Tiling, tile: Tile, c: e.Value, row: e.Value, column: e.Value, masks: Masks) -> None:
     for r, line in enumerate(tile):
         for v, x in enumerate(line):
-            e.vector_store(x, c, e.add(row, r), e.add(column, v * tiling.lanes), where=masks and masks[v])
+            e.vector_store(x, c, e.add(row, r), e.add(column, v * tiling.lanes), where=masks[v])

@@ -8,180 +8,203 @@ way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, memref
 
 
-def emit_pack_a(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
-    """Emit the function that packs a block of A.
+@dataclass(frozen=True)
+class Packing:
+    """Emits the functions that pack, at the end of `block`; their names begin with `prefix`.
 
-    Arguments: A, first row, number of rows, first column, number of columns (up to `Tiling.depth`),
-    destination.
+    Attributes:
+        source: element type of the operands.
+        element: element type of the packed blocks.
     """
-    size = ir.IndexType.get()
-    arguments = [e.strided_memref(source, 2), size, size, size, size, e.flat_memref(element)]
-    with e.function(block, name, arguments) as (a, row, rows, column, columns, packed):
-        parts = e.metadata(a)
 
-        def by_rows() -> None:
-            lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
-            with e.loop(0, rows) as i:
-                _copy_line(
-                    tiling, element, lines, e.add(row, i), column, columns, packed, e.mul(i, tiling.depth)
-                )
+    block: e.Block
+    prefix: str
+    tiling: Tiling
+    source: e.Type
+    element: e.Type
 
-        def by_columns() -> None:
-            lines = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
-            _transpose(tiling, element, lines, (column, columns), (row, rows), packed, 0, tiling.depth)
+    @property
+    def a(self) -> str:
+        """Name of the function that packs a block of A."""
+        return f"{self.prefix}.pack_a"
 
-        def by_elements() -> None:
-            with e.loop(0, rows) as i, e.loop(0, columns) as k:
-                value = e.widen(e.load(a, e.add(row, i), e.add(column, k)), element)
-                e.store(value, packed, e.add(e.mul(i, tiling.depth), k))
+    @property
+    def b(self) -> str:
+        """Name of the function that packs a block of B."""
+        return f"{self.prefix}.pack_b"
 
-        _by_stride(parts, by_rows, by_columns, by_elements)
+    @property
+    def transpose(self) -> str:
+        """Name of the function that packs across lines of memory."""
+        return f"{self.prefix}.pack_transpose"
 
+    @property
+    def copy(self) -> str:
+        """Name of the function that packs element by element."""
+        return f"{self.prefix}.pack_elements"
 
-def emit_pack_b(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
-    """Emit the function that packs a block of B.
+    def emit(self) -> None:
+        """Emit all of them."""
+        self._emit_a()
+        self._emit_b()
+        self._emit_transpose()
+        self._emit_copy()
 
-    Arguments: B, first row, number of rows (up to `Tiling.depth`), first column, number of columns,
-    destination, place of the first panel in it.
-    """
-    size = ir.IndexType.get()
-    arguments = [e.strided_memref(source, 2), size, size, size, size, e.flat_memref(element), size]
-    with e.function(block, name, arguments) as (b, row, rows, column, columns, packed, at):
-        parts = e.metadata(b)
-        zero = e.constant(e.vector_type(tiling.lanes, element), 0)
+    def _emit_a(self) -> None:
+        """Arguments: A, first row, number of rows, first column, number of columns, destination."""
+        size, depth = ir.IndexType.get(), self.tiling.depth
+        arguments = [e.strided_memref(self.source, 2), size, size, size, size, e.flat_memref(self.element)]
+        with e.function(self.block, self.a, arguments) as (a, row, rows, column, columns, packed):
+            parts = e.metadata(a)
 
-        def panel_of(j: e.Value) -> e.Index:
-            return e.add(at, e.mul(j, tiling.depth))
+            def by_rows() -> None:
+                lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
+                with e.loop(0, rows) as i:
+                    self._copy_line(lines, e.add(row, i), column, columns, packed, e.mul(i, depth))
 
-        def by_rows() -> None:
-            lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
-            full = e.round_down(columns, tiling.columns)
-            with e.loop(0, rows) as k, e.loop(0, full, tiling.columns) as j:
-                to = e.add(panel_of(j), e.mul(k, tiling.columns))
-                for v in range(tiling.vectors):
-                    place = e.add(e.add(column, j), v * tiling.lanes)
-                    value = e.vector_load(tiling.lanes, lines, e.add(row, k), place)
-                    e.vector_store(e.widen(value, element), packed, e.add(to, v * tiling.lanes))
-            with e.when(e.compare("ne", full, columns)), e.loop(0, rows) as k:
-                to = e.add(panel_of(full), e.mul(k, tiling.columns))
-                for v in range(tiling.vectors):
-                    e.vector_store(zero, packed, e.add(to, v * tiling.lanes))
-                left = e.sub(columns, full)
-                _copy_line(tiling, element, lines, e.add(row, k), e.add(column, full), left, packed, to)
+            def by_columns() -> None:
+                lines = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
+                e.call(self.transpose, [lines, column, columns, row, rows, packed, 0, depth])
 
-        def by_columns() -> None:
-            lines = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
-            with e.loop(0, columns, tiling.columns) as j:
-                left = e.minimum(e.sub(columns, j), tiling.columns)
-                with e.when(e.compare("ne", left, tiling.columns)):
-                    _clear(tiling, zero, packed, panel_of(j), e.mul(rows, tiling.columns))
-                within = (e.add(column, j), left)
-                _transpose(tiling, element, lines, within, (row, rows), packed, panel_of(j), tiling.columns)
+            def by_elements() -> None:
+                e.call(self.copy, [a, row, rows, column, columns, packed, 0, depth, 1])
 
-        def by_elements() -> None:
-            with e.loop(0, columns, tiling.columns) as j:
-                left = e.minimum(e.sub(columns, j), tiling.columns)
-                with e.when(e.compare("ne", left, tiling.columns)):
-                    _clear(tiling, zero, packed, panel_of(j), e.mul(rows, tiling.columns))
-                with e.loop(0, rows) as k, e.loop(0, left) as n:
-                    value = e.widen(e.load(b, e.add(row, k), e.add(e.add(column, j), n)), element)
-                    e.store(value, packed, e.add(e.add(panel_of(j), e.mul(k, tiling.columns)), n))
+            e.branch(
+                e.compare("eq", parts.strides[1], 1),
+                by_rows,
+                lambda: e.branch(e.compare("eq", parts.strides[0], 1), by_columns, by_elements),
+            )
 
-        _by_stride(parts, by_rows, by_columns, by_elements)
+    def _emit_b(self) -> None:
+        """Arguments: B, first row, number of rows, first column, number of columns, destination, place."""
+        size, wide = ir.IndexType.get(), self.tiling.columns
+        flat = e.flat_memref(self.element)
+        arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
+        with e.function(self.block, self.b, arguments) as (b, row, rows, column, columns, packed, at):
+            parts = e.metadata(b)
 
+            def by_rows() -> None:
+                lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
+                self._pack_rows(lines, row, rows, column, columns, packed, at)
 
-def masks_loads(element: e.Type) -> bool:
-    """Whether vectors of this element type have masked loads on common machines (x86: 32 and 64 bits)."""
-    return int(element.width) >= 32
+            def by_panels() -> None:
+                unit_outer = e.compare("eq", parts.strides[0], 1)
+                with e.loop(0, columns, wide) as j:
+                    first, left = e.add(column, j), e.minimum(e.sub(columns, j), wide)
+                    panel = e.add(at, e.mul(j, self.tiling.depth))
+                    with e.when(e.compare("ne", left, wide)):
+                        self._clear(packed, panel, e.mul(rows, wide))
 
+                    def by_columns() -> None:
+                        lines = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
+                        e.call(self.transpose, [lines, first, left, row, rows, packed, panel, wide])
 
-def _by_stride(
-    parts: e.Strided,
-    unit_inner: Callable[[], None],
-    unit_outer: Callable[[], None],
-    other: Callable[[], None],
-) -> None:
-    e.branch(
-        e.compare("eq", parts.strides[1], 1),
-        unit_inner,
-        lambda: e.branch(e.compare("eq", parts.strides[0], 1), unit_outer, other),
-    )
+                    def by_elements() -> None:
+                        e.call(self.copy, [b, row, rows, first, left, packed, panel, wide, 1])
 
+                    e.branch(unit_outer, by_columns, by_elements)
 
-def _clear(tiling: Tiling, zero: e.Value, packed: e.Value, at: e.Index, count: e.Index) -> None:
-    """Zero `count` elements, a multiple of the lanes."""
-    with e.loop(0, count, tiling.lanes) as i:
-        e.vector_store(zero, packed, e.add(at, i))
+            e.branch(e.compare("eq", parts.strides[1], 1), by_rows, by_panels)
 
+    def _pack_rows(
+        self,
+        lines: e.Value,
+        row: e.Value,
+        rows: e.Value,
+        column: e.Value,
+        columns: e.Value,
+        packed: e.Value,
+        at: e.Value,
+    ) -> None:
+        """Pack a block of B whose rows have unit stride: full panels, then one with zeros at its end."""
+        lanes, wide = self.tiling.lanes, self.tiling.columns
+        starts = [v * lanes for v in range(self.tiling.vectors)]
+        full = e.round_down(columns, wide)
+        with e.loop(0, rows) as k, e.loop(0, full, wide) as j:
+            to = e.add(e.add(at, e.mul(j, self.tiling.depth)), e.mul(k, wide))
+            for start in starts:
+                value = e.vector_load(lanes, lines, e.add(row, k), e.add(e.add(column, j), start))
+                e.vector_store(e.widen(value, self.element), packed, e.add(to, start))
+        with e.when(e.compare("ne", full, columns)):
+            panel = e.add(at, e.mul(full, self.tiling.depth))
+            self._clear(packed, panel, e.mul(rows, wide))
+            with e.loop(0, rows) as k:
+                to = e.add(panel, e.mul(k, wide))
+                self._copy_line(lines, e.add(row, k), e.add(column, full), e.sub(columns, full), packed, to)
 
-def _copy_line(
-    tiling: Tiling,
-    element: e.Type,
-    lines: e.Value,
-    line: e.Index,
-    start: e.Index,
-    count: e.Index,
-    packed: e.Value,
-    at: e.Index,
-) -> None:
-    """Copy `count` elements of one line with unit stride; up to a vector more may be written behind them."""
-    full = e.round_down(count, tiling.lanes)
-    with e.loop(0, full, tiling.lanes) as i:
-        value = e.vector_load(tiling.lanes, lines, line, e.add(start, i))
-        e.vector_store(e.widen(value, element), packed, e.add(at, i))
-    if masks_loads(e.element_of(lines.type)):
+    def _clear(self, packed: e.Value, at: e.Index, count: e.Index) -> None:
+        """Zero `count` elements, a multiple of the lanes."""
+        zero = e.constant(e.vector_type(self.tiling.lanes, self.element), 0)
+        with e.loop(0, count, self.tiling.lanes) as i:
+            e.vector_store(zero, packed, e.add(at, i))
+
+    def _copy_line(
+        self, lines: e.Value, line: e.Index, start: e.Index, count: e.Index, packed: e.Value, at: e.Index
+    ) -> None:
+        """Copy `count` elements of one line with unit stride.
+
+        Zeros may be written behind them, as far as the next multiple of the lanes.
+        """
+        lanes = self.tiling.lanes
+        full = e.round_down(count, lanes)
+        with e.loop(0, full, lanes) as i:
+            value = e.vector_load(lanes, lines, line, e.add(start, i))
+            e.vector_store(e.widen(value, self.element), packed, e.add(at, i))
+        if self.source.width < 32:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
+            with e.loop(full, count) as i:
+                value = e.load(lines, line, e.add(start, i))
+                e.store(e.widen(value, self.element), packed, e.add(at, i))
+            return
         with e.when(e.compare("ne", full, count)):
-            where = e.mask(e.sub(count, full), tiling.lanes)
-            value = e.vector_load(tiling.lanes, lines, line, e.add(start, full), where=where)
-            e.vector_store(e.widen(value, element), packed, e.add(at, full))
-        return
-    with e.loop(full, count) as i:
-        e.store(e.widen(e.load(lines, line, e.add(start, i)), element), packed, e.add(at, i))
+            where = e.mask(e.sub(count, full), lanes)
+            value = e.vector_load(lanes, lines, line, e.add(start, full), where=where)
+            e.vector_store(e.widen(value, self.element), packed, e.add(at, full))
 
+    def _emit_transpose(self) -> None:
+        """Pack a part of some lines so that what is next to each other across the lines becomes contiguous.
 
-def _transpose(
-    tiling: Tiling,
-    element: e.Type,
-    lines: e.Value,
-    outer: tuple[e.Index, e.Index],
-    inner: tuple[e.Index, e.Index],
-    packed: e.Value,
-    at: e.Index,
-    stride: int,
-) -> None:
-    """Pack a part of some lines so that what is next to each other across the lines becomes contiguous.
+        Arguments: the lines (unit inner stride), the first one and their number, the first element in each
+        and the number of elements, destination, place in it, stride. Element i of line o goes to
+        ``place + i * stride + o``.
+        """
+        size, lanes = ir.IndexType.get(), self.tiling.lanes
+        source = e.strided_memref(self.source, 2, unit_inner=True)
+        arguments = [source, size, size, size, size, e.flat_memref(self.element), size, size]
+        with e.function(self.block, self.transpose, arguments) as values:
+            lines, line, count, start, length, packed, at, stride = values
+            full_count, full_length = e.round_down(count, lanes), e.round_down(length, lanes)
+            with e.loop(0, full_count, lanes) as o, e.loop(0, full_length, lanes) as i:
+                square = [
+                    e.vector_load(lanes, lines, e.add(e.add(line, o), q), e.add(start, i))
+                    for q in range(lanes)
+                ]
+                turned = e.transpose([e.widen(row, self.element) for row in square])
+                for q, row in enumerate(turned):
+                    e.vector_store(row, packed, e.add(e.add(at, e.mul(e.add(i, q), stride)), o))
+            matrix = memref.cast(e.strided_memref(self.source, 2), lines)
+            beside = [e.add(start, full_length), e.sub(length, full_length)]
+            to = e.add(at, e.mul(full_length, stride))
+            e.call(self.copy, [matrix, line, full_count, *beside, packed, to, 1, stride])
+            below = [e.add(line, full_count), e.sub(count, full_count)]
+            e.call(self.copy, [matrix, *below, start, length, packed, e.add(at, full_count), 1, stride])
 
-    `outer` and `inner` are the first index and the count of the lines, and of the elements in each of them.
-    Element i of line o goes to ``at + i * stride + o``.
-    """
-    lanes = tiling.lanes
-    (first_line, count), (start, length) = outer, inner
-    full_count, full_length = e.round_down(count, lanes), e.round_down(length, lanes)
+    def _emit_copy(self) -> None:
+        """Pack element by element.
 
-    def place(o: e.Index, i: e.Index) -> e.Index:
-        return e.add(e.add(at, e.mul(i, stride)), o)
-
-    def copy(o: e.Index, i: e.Index) -> None:
-        value = e.widen(e.load(lines, e.add(first_line, o), e.add(start, i)), element)
-        e.store(value, packed, place(o, i))
-
-    with e.loop(0, full_count, lanes) as o:
-        line = e.add(first_line, o)
-        with e.loop(0, full_length, lanes) as i:
-            position = e.add(start, i)
-            square = [
-                e.widen(e.vector_load(lanes, lines, e.add(line, q), position), element) for q in range(lanes)
-            ]
-            for q, row in enumerate(e.transpose(square)):
-                e.vector_store(row, packed, place(o, e.add(i, q)))
-        with e.loop(full_length, length) as i, e.loop(0, lanes) as q:
-            copy(e.add(o, q), i)
-    with e.loop(full_count, count) as o, e.loop(0, length) as i:
-        copy(o, i)
+        Arguments: a matrix, first row, number of rows, first column, number of columns, destination, place in
+        it, and the strides there of a step down and of a step to the right.
+        """
+        size, matrix = ir.IndexType.get(), e.strided_memref(self.source, 2)
+        arguments = [matrix, size, size, size, size, e.flat_memref(self.element), size, size, size]
+        with e.function(self.block, self.copy, arguments) as values:
+            source, row, rows, column, columns, packed, at, down, right = values
+            with e.loop(0, rows) as i, e.loop(0, columns) as j:
+                value = e.widen(e.load(source, e.add(row, i), e.add(column, j)), self.element)
+                e.store(value, packed, e.add(e.add(at, e.mul(i, down)), e.mul(j, right)))

@@ -32,9 +32,17 @@ class Tiling:
         return self.lanes * self.vectors
 
     @property
-    def block_elements(self) -> int:
-        """Elements of a full packed block of A."""
-        return self.block_rows * self.depth
+    def row_counts(self) -> tuple[int, ...]:
+        """Numbers of rows for which there is a register tile, ascending: all small ones, then even ones."""
+        return tuple(n for n in range(1, self.rows + 1) if n <= 6 or n % 2 == 0 or n == self.rows)
+
+    def cut_rows(self, rows: int) -> list[int]:
+        """Rows less than a full tile as tiles that there are, largest first."""
+        parts: list[int] = []
+        while rows:
+            parts.append(max(n for n in self.row_counts if n <= rows))
+            rows -= parts[-1]
+        return parts
 
 
 def tiling(target: Target, bits: int) -> Tiling:

@@ -11,30 +11,31 @@ MAX_ROWS = 4
 
 
 def emit_by_rows(block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: int) -> None:
-    """Emit C (+)= A B for `rows` rows, where B has unit stride along its rows.
+    """Emit C (+)= A B for `rows` rows of A and C, where B has unit stride along its rows.
 
     Some rows of B at a time are streamed and added, scaled, to the rows of C, which stay in the cache.
-    Arguments: A (any strides), B and C (unit inner stride), whether to add to C.
+    Arguments: A (any strides), the first row in A and C, B and C (unit inner stride), whether to add to C.
     """
     flag = ir.IntegerType.get_signless(1)
     lines = e.strided_memref(element, 2, unit_inner=True)
-    with e.function(block, name, [e.strided_memref(element, 2), lines, lines, flag]) as (a, b, c, accumulate):
+    arguments = [e.strided_memref(element, 2), ir.IndexType.get(), lines, lines, flag]
+    with e.function(block, name, arguments) as (a, row, b, c, accumulate):
         depth, columns = e.dim(b, 0), e.dim(b, 1)
-        group = max(2, 8 // rows)
+        group = 8 // rows  # factors that stay in registers
         with e.when(e.negate(accumulate)):
-            clear_rows(tiling.lanes, c, rows, columns)
+            clear_rows(tiling.lanes, c, row, rows, columns)
         full = e.round_down(depth, group)
         with e.loop(0, full, group) as k:
-            _add_scaled(tiling, a, b, c, rows, k, group, columns)
+            _add_scaled(tiling, a, b, c, row, rows, k, group, columns)
         with e.loop(full, depth) as k:
-            _add_scaled(tiling, a, b, c, rows, k, 1, columns)
+            _add_scaled(tiling, a, b, c, row, rows, k, 1, columns)
 
 
-def clear_rows(lanes: int, c: e.Value, rows: e.Index, columns: e.Index) -> None:
-    """Zero a matrix with unit inner stride."""
+def clear_rows(lanes: int, c: e.Value, row: e.Index, rows: e.Index, columns: e.Index) -> None:
+    """Zero some rows of a matrix with unit inner stride."""
     zero = e.constant(e.vector_type(lanes, e.element_of(c.type)), 0)
     full = e.round_down(columns, lanes)
-    with e.loop(0, rows) as i:
+    with e.loop(row, e.add(row, rows)) as i:
         with e.loop(0, full, lanes) as j:
             e.vector_store(zero, c, i, j)
         with e.loop(full, columns, lanes) as j:
@@ -42,22 +43,32 @@ def clear_rows(lanes: int, c: e.Value, rows: e.Index, columns: e.Index) -> None:
 
 
 def _add_scaled(
-    tiling: Tiling, a: e.Value, b: e.Value, c: e.Value, rows: int, k: e.Value, group: int, columns: e.Index
+    tiling: Tiling,
+    a: e.Value,
+    b: e.Value,
+    c: e.Value,
+    row: e.Value,
+    rows: int,
+    k: e.Value,
+    group: int,
+    columns: e.Index,
 ) -> None:
-    """Add to the rows of C `group` rows of B, from row k on, each times its element of A."""
+    """Add to `rows` rows of C `group` rows of B, from row k on, each times its element of A."""
     lanes = tiling.lanes
-    factors = [[e.splat(e.load(a, r, e.add(k, g)), lanes) for g in range(group)] for r in range(rows)]
+    factors = [
+        [e.splat(e.load(a, e.add(row, r), e.add(k, g)), lanes) for g in range(group)] for r in range(rows)
+    ]
 
     def step(j: e.Index, vectors: int, where: e.Value | None) -> None:
         starts = [e.add(j, v * lanes) for v in range(vectors)]
-        sums = [[e.vector_load(lanes, c, r, s, where=where) for s in starts] for r in range(rows)]
+        sums = [[e.vector_load(lanes, c, e.add(row, r), s, where=where) for s in starts] for r in range(rows)]
         for g in range(group):
             line = [e.vector_load(lanes, b, e.add(k, g), s, where=where) for s in starts]
             for r in range(rows):
                 sums[r] = [e.fma(factors[r][g], x, y) for x, y in zip(line, sums[r], strict=True)]
         for r in range(rows):
             for s, total in zip(starts, sums[r], strict=True):
-                e.vector_store(total, c, r, s, where=where)
+                e.vector_store(total, c, e.add(row, r), s, where=where)
 
     wide = tiling.vectors * lanes
     full = e.round_down(columns, wide)

@@ -5,8 +5,9 @@ One loop of a nest is taken to be the vector loop:
 - a parallel one, if all outputs and all inputs that it moves are consecutive along it (elementwise work,
   column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers;
 - else a reduction loop along which all inputs are consecutive and which moves no output (row sums): several
-  vector accumulators, merged at the end. **This adds floats in another order than the loop's**; the error is
-  smaller than that of the plain order. NaNs propagate as in the scalar operation.
+  vector accumulators, fresh ones for each block of `BLOCK_STEPS` steps, merged at the end. **This adds floats
+  in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate as in
+  the scalar operation.
 
 Otherwise the loops stay scalar. What remains after the last whole vector is done with a mask where memory of
 the element types can be masked cheaply (32 and 64 bits), else element by element.
@@ -16,17 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from relax_mlir.lowering.kernels import emit
-from relax_mlir.lowering.kernels.body import Body, Combiner, iota, widen
+from relax_mlir.lowering.kernels.body import Body, Combiner, iota
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.nest import Access, Nest
-from relax_mlir.mlir import arith, ir
+from relax_mlir.lowering.kernels.operands import Operands, Place
+from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
 MASKABLE = (32, 64)
+
+BLOCK_STEPS = 128
+"""Steps of a row sum between which accumulators stay apart, so that long rows lose no digits."""
 
 
 def emit_nest(nest: Nest, target: Target) -> bool:
@@ -38,32 +43,14 @@ def emit_nest(nest: Nest, target: Target) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where along the vector loop, with how many lanes (None: a scalar), under which mask."""
-
-    at: Index
-    lanes: int | None
-    mask: Value | None = None
-
-
-@dataclass(frozen=True)
-class View:
-    """An operand as a memref with one axis per loop that moves it, the vector loop's last."""
-
-    access: Access
-    buffer: Value
-    loops: tuple[int, ...]
-
-
 @dataclass
 class _Emitter:
     nest: Nest
     body: Body
     target: Target
-    places: dict[int, Index] = field(default_factory=dict)
 
     def run(self) -> None:
+        """Emit all loops."""
         if self.vector_loop is not None and self.nest.parallel[self.vector_loop]:
             self._along_parallel(self.vector_loop)
         elif self.vector_loop is not None:
@@ -128,35 +115,18 @@ class _Emitter:
         return all(moved) and not self.body.may_trap
 
     @cached_property
-    def views(self) -> list[View]:
-        return [self._view(access) for access in self.accesses]
-
-    def _view(self, access: Access) -> View:
-        if not access.is_buffer:
-            return View(access, access.value, ())
-        loops = [loop for loop in range(len(self.nest.sizes)) if access.moves(loop)]
-        last = self.vector_loop
-        unit = last is not None and access.is_unit(last)
-        if unit and last is not None:
-            loops = [*(loop for loop in loops if loop != last), last]
-        sizes = [self.nest.sizes[loop] for loop in loops]
-        strides = [access.stride(loop) for loop in loops]
-        buffer = emit.view(emit.metadata(access.value), sizes, strides, unit_inner=unit)
-        return View(access, buffer, tuple(loops))
+    def operands(self) -> Operands:
+        return Operands(self.nest, self.vector_loop)
 
     # Loops
 
     def _loops(self, loops: Sequence[int]) -> ExitStack:
         """Loops around what is emitted in the context."""
-        self._prepare()
+        assert self.operands is not None
         stack = ExitStack()
         for loop in loops:
-            self.places[loop] = stack.enter_context(emit.loop(0, self.nest.sizes[loop]))
+            self.operands.places[loop] = stack.enter_context(emit.loop(0, self.nest.sizes[loop]))
         return stack
-
-    def _prepare(self) -> None:
-        """Emit what all iterations share."""
-        assert self.views is not None
 
     def _carry(
         self,
@@ -168,7 +138,7 @@ class _Emitter:
         if not loops:
             return list(step(initial))
         with emit.carrying_loop(0, self.nest.sizes[loops[0]], 1, initial) as loop:
-            self.places[loops[0]] = loop.index
+            self.operands.places[loops[0]] = loop.index
             loop.give(self._carry(loops[1:], loop.values, step))
         return list(loop.results)
 
@@ -204,7 +174,7 @@ class _Emitter:
         """All reduction loops for some places of the vector loop: read the outputs, reduce, write them."""
         first, count = len(self.nest.inputs), len(self.nest.outputs)
         needed = [i for i in range(count) if self.reduction_loops or self.used[first + i]]
-        initial = [self._load(first + i, place) for place in places for i in needed]
+        initial = [self.operands.load(first + i, place) for place in places for i in needed]
 
         def step(carried: Sequence[Value]) -> list[Value]:
             results = []
@@ -218,7 +188,7 @@ class _Emitter:
         results = self._carry(self.reduction_loops, initial, step)
         for number, place in enumerate(places):
             for i in range(count):
-                self._store(first + i, place, results[number * count + i])
+                self.operands.store(first + i, place, results[number * count + i])
 
     def _along_reduction(self, along: int) -> None:
         size, wide = self.nest.sizes[along], self.lanes * self.unroll
@@ -231,15 +201,12 @@ class _Emitter:
 
             def rows(carried: Sequence[Value]) -> list[Value]:
                 fixed = self._load_fixed(along)
-                with emit.carrying_loop(0, wide_end, wide, carried) as loop:
-                    given = []
-                    for number in range(self.unroll):
-                        place = Place(emit.add(loop.index, number * self.lanes), self.lanes)
-                        given += self._evaluate(
-                            place, loop.values[number * count : (number + 1) * count], fixed
-                        )
-                    loop.give(given)
-                kept = list(loop.results)
+                with emit.carrying_loop(0, wide_end, wide * BLOCK_STEPS, carried) as blocks:
+                    stop = emit.minimum(emit.add(blocks.index, wide * BLOCK_STEPS), wide_end)
+                    parts = self._block(blocks.index, stop, neutral, fixed)
+                    pairs = zip(combiners * self.unroll, blocks.values, parts, strict=True)
+                    blocks.give([_combine(*pair) for pair in pairs])
+                kept = list(blocks.results)
                 if self.unroll == 1:
                     return kept
                 with emit.carrying_loop(wide_end, end, self.lanes, kept[:count]) as rest:
@@ -260,11 +227,24 @@ class _Emitter:
                 for other in vectors[i + count :: count]:
                     merged = _combine(combiner, merged, other)
                 total = emit.reduce(combiner.kind, merged, fastmath=_reassociate(combiner))
-                totals.append(_combine(combiner, self._load(first + i, Place(0, None)), total))
+                totals.append(_combine(combiner, self.operands.load(first + i, Place(0, None)), total))
             if not (isinstance(size, int) and size % self.lanes == 0):
                 totals = self._carry(others, totals, remainder)
             for i, total in enumerate(totals):
-                self._store(first + i, Place(0, None), total)
+                self.operands.store(first + i, Place(0, None), total)
+
+    def _block(
+        self, start: Index, stop: Index, neutral: Sequence[Value], fixed: dict[int, Value]
+    ) -> list[Value]:
+        """Reduce a block of the vector loop into fresh accumulators: per copy of the body, per output."""
+        count = len(neutral)
+        with emit.carrying_loop(start, stop, self.lanes * self.unroll, [*neutral] * self.unroll) as loop:
+            given = []
+            for copy in range(self.unroll):
+                place = Place(emit.add(loop.index, copy * self.lanes), self.lanes)
+                given += self._evaluate(place, loop.values[copy * count : (copy + 1) * count], fixed)
+            loop.give(given)
+        return list(loop.results)
 
     def _splat_neutral(self, combiner: Combiner, type_: Type) -> Value:
         return emit.constant(emit.vector_type(self.lanes, type_), combiner.neutral(type_))
@@ -275,7 +255,7 @@ class _Emitter:
         self, place: Place, outputs: Sequence[Value | None], fixed: dict[int, Value]
     ) -> list[Value]:
         inputs = [
-            fixed[i] if i in fixed else self._load(i, place) if self.used[i] else None
+            fixed[i] if i in fixed else self.operands.load(i, place) if self.used[i] else None
             for i in range(len(self.nest.inputs))
         ]
 
@@ -284,7 +264,7 @@ class _Emitter:
             if number is None:
                 return 0
             if number != self.vector_loop:
-                return self.places[number]
+                return self.operands.places[number]
             return place.at if place.lanes is None else iota(place.at, place.lanes)
 
         return self.body.evaluate(
@@ -295,45 +275,7 @@ class _Emitter:
         """The inputs that the vector loop does not move, read before it."""
         numbers = range(len(self.nest.inputs))
         fixed = [i for i in numbers if self.used[i] and not self.accesses[i].moves(along)]
-        return {i: self._load(i, Place(0, None)) for i in fixed}
-
-    def _load(self, number: int, place: Place) -> Value:
-        view = self.views[number]
-        if not view.access.is_buffer:
-            return view.buffer
-        position = self._position(view, place)
-        along = self.vector_loop is not None and view.access.moves(self.vector_loop)
-        if place.lanes is None or not along:
-            return widen(emit.load(view.buffer, *position), place.lanes)
-        if _is_boolean(view.access):
-            loaded = emit.vector_load(place.lanes, self._bytes(view), *position)
-            return arith.CmpIOp(arith.CmpIPredicate.ne, loaded, emit.constant(loaded.type, 0)).result
-        return emit.vector_load(place.lanes, view.buffer, *position, where=place.mask)
-
-    def _store(self, number: int, place: Place, value: Value) -> None:
-        view = self.views[number]
-        position = self._position(view, place)
-        if place.lanes is None:
-            emit.store(value, view.buffer, *position)
-        elif _is_boolean(view.access):
-            type_ = emit.vector_type(place.lanes, ir.IntegerType.get_signless(8))
-            emit.vector_store(arith.ExtUIOp(type_, value).result, self._bytes(view), *position)
-        else:
-            emit.vector_store(value, view.buffer, *position, where=place.mask)
-
-    def _bytes(self, view: View) -> Value:
-        """A buffer of booleans as bytes: vectors of i1 would be read as packed bits, elements take a byte."""
-        unit = self.vector_loop is not None and view.access.is_unit(self.vector_loop)
-        type_ = emit.strided_memref(ir.IntegerType.get_signless(8), len(view.loops), unit_inner=unit)
-        cast = "builtin.unrealized_conversion_cast"
-        return ir.Operation.create(cast, results=[type_], operands=[view.buffer]).result
-
-    def _position(self, view: View, place: Place) -> list[Index]:
-        return [place.at if loop == self.vector_loop else self.places[loop] for loop in view.loops]
-
-
-def _is_boolean(access: Access) -> bool:
-    return isinstance(access.element, ir.IntegerType) and access.element.width == 1
+        return {i: self.operands.load(i, Place(0, None)) for i in fixed}
 
 
 def _combine(combiner: Combiner, a: Value, b: Value) -> Value:

@@ -22,7 +22,20 @@ from relax_mlir.symbolic import Dim
 Pattern = Literal["elementwise", "broadcast", "injective", "reduction", "out_fusable", "opaque"]
 """How a prim func may be fused, from freely to not at all (TVM's OpPatternKind)."""
 
-FAMILIES: tuple[str, ...] = ("binary",)
+FAMILIES: tuple[str, ...] = (
+    "binary",
+    "bitwise",
+    "cast",
+    "comparison",
+    "create",
+    "reduce",
+    "select",
+    "unary",
+    "attention",
+    "linear_algebra",
+    "manipulate",
+    "nn",
+)
 """Modules of `relax_mlir.lowering.legalize` that register rules."""
 
 PRIM_FUNC = "relax.prim_func"

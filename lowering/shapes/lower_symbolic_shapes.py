@@ -14,7 +14,7 @@ from relax_mlir.lowering.shapes.body import BodyLowering, flatten, unflatten
 from relax_mlir.lowering.shapes.entry import build_shapes_function, define_symbols, leaf_dims, signature
 from relax_mlir.lowering.shapes.leaves import Leaf, leaves
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
-from relax_mlir.mlir import bufferization, func, ir, tensor
+from relax_mlir.mlir import bufferization, func, ir, linalg, tensor
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
@@ -93,7 +93,7 @@ def _lower(hooks: Hooks, header: _Header, callees: dict[str, func.FuncOp]) -> No
         }
         body = BodyLowering(hooks, symbols, dict(values), callees)
         returned = [leaf for item in body.lower_block(header.old.entry_block) for leaf in flatten(item)]
-        _return(returned, arguments)
+        _return(body, returned, arguments)
     if SIGNATURE in header.new.attributes:
         build_shapes_function(hooks, header.name, header.params, header.results, location)
 
@@ -110,9 +110,12 @@ def _parameter_dims(params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[l
     return dims
 
 
-def _return(values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> None:
+def _return(body: BodyLowering, values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> None:
     results = []
     for value, out in zip(values, outs, strict=True):
         source = value if value.type == out.type else tensor.cast(out.type, value)
-        results.append(bufferization.materialize_in_destination(out.type, source, out))
+        if value in body.checked:
+            results.append(linalg.copy(source, outs=[out]))
+        else:
+            results.append(bufferization.materialize_in_destination(out.type, source, out))
     func.ReturnOp(results)

@@ -44,6 +44,11 @@ def check(module: ir.Module) -> list[Diagnostic]:
     tops = list(module.body.operations)
     if any(attribute in op.attributes for op in tops for attribute in LOWERED):
         return []
+    with module.context:
+        return _check_all(tops)
+
+
+def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
     functions = {op.name.value: op for op in tops if isinstance(op, func.FuncOp)}
     found: list[Diagnostic] = []
     for top in tops:

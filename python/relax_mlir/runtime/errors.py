@@ -1,22 +1,26 @@
-"""The project's errors, known to the TVM FFI by name, so that compiled code can raise them."""
+"""Errors that cross the TVM FFI as their own classes: the project's, and Python's built-in ones.
+
+The FFI carries the name of an error's class and its message. Exceptions of classes that it does not know arrive as
+`RuntimeError`; `tvm_ffi.register_error` makes more of them known.
+"""
 
 from __future__ import annotations
+
+import builtins
 
 import tvm_ffi
 
 from relax_mlir import error
 
-RAISED_BY_COMPILED_CODE = (
-    error.ShapeError,
-    error.DTypeError,
-    error.DeviceError,
-    error.ArgumentError,
-    error.PackedFunctionError,
-    error.RelaxError,
-)
+# Classes that cannot be made from a message alone.
+_OTHER_ARGUMENTS = (UnicodeError, error.UnknownNameError, error.PassError)
+_GROUP = getattr(builtins, "BaseExceptionGroup", UnicodeError)
 
 
 def register_errors() -> None:
-    """Make errors of these kinds arrive as their classes; doing it again changes nothing."""
-    for cls in RAISED_BY_COMPILED_CODE:
-        tvm_ffi.register_error(cls.__name__, cls)
+    """Make the classes known by name; doing it again changes nothing."""
+    for cls in (*vars(builtins).values(), *vars(error).values()):
+        if not (isinstance(cls, type) and issubclass(cls, Exception)):
+            continue
+        if not issubclass(cls, (*_OTHER_ARGUMENTS, _GROUP)):
+            tvm_ffi.register_error(cls.__name__, cls)

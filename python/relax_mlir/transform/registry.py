@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PASSES: dict[str, str] = {
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
+    "expand-floats": "relax_mlir.lowering.float_expansion:ExpandFloats",
     "expand-math": "relax_mlir.lowering.math_expansion:ExpandMath",
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",

@@ -6,7 +6,7 @@
 // CHECK: %[[COUNT:[0-9]+]] = arith.muli
 // CHECK: scf.for %[[I:[a-z0-9]+]] = %{{[a-z0-9_]+}} to %{{[0-9]+}} step %{{[a-z0-9_]+}}
 // CHECK: vector.load %{{[a-z0-9_]+}}[%[[I]]]
-// CHECK: arith.maximumf %{{[0-9]+}}, %{{[0-9]+}} : vector<8xf32>
+// CHECK: arith.maximumf %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<8xf32>
 // CHECK: scf.if
 // CHECK: vector.maskedload
 // CHECK: vector.maskedstore

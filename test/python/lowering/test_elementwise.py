@@ -55,7 +55,7 @@ def lowered(source: str, target: str = TARGETS[0]) -> str:
     """The text after the pass."""
     with ir.Context():
         module = ir.Module.parse(source)
-        LinalgToLoops(target).run(module, None)
+        LinalgToLoops(target)(module)
         assert module.operation.verify()
         return str(module)
 
@@ -64,8 +64,8 @@ def compiled(source: str, target: str = TARGETS[0]) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        LinalgToLoops(target).run(module, None)
-        ExpandMath().run(module, None)
+        LinalgToLoops(target)(module)
+        ExpandMath()(module)
         assert module.operation.verify()
         assert "linalg." not in str(module)
         return Compiled(module)
@@ -277,6 +277,7 @@ def test_sums_of_many_are_accurate() -> None:
     body = "%r = arith.addf %x0s, %os : f32\n linalg.yield %r : f32"
     functions = compiled(Generic(["d0", ""], ["memref<?xf32>", "memref<f32>"], "r", body).text())
     x = np.full((1_000_000,), 0.1, np.float32)
+    out = np.zeros((), np.float32)
     out = np.zeros((), np.float32)
     functions("f", x, out)
     assert abs(float(out) / (float(np.float32(0.1)) * x.size) - 1) < 1e-4

@@ -101,7 +101,7 @@ def compiled(source: str) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        ExpandMath().run(module, None)
+        ExpandMath()(module)
         assert module.operation.verify()
         return Compiled(module)
 
@@ -203,7 +203,7 @@ def test_scalars_are_expanded_too() -> None:
 def test_half_precision_is_computed_in_single_precision(name: str) -> None:
     with ir.Context():
         module = ir.Module.parse(loop("exp", name, 8))
-        ExpandMath().run(module, None)
+        ExpandMath()(module)
         text = str(module)
     assert "math.exp " not in text
     assert f"arith.extf %0 : vector<8x{name}> to vector<8xf32>" in text
@@ -214,5 +214,5 @@ def test_double_precision_is_left_to_libm() -> None:
     with ir.Context():
         module = ir.Module.parse(loop("exp", "f64", 4))
         before = str(module)
-        ExpandMath().run(module, None)
+        ExpandMath()(module)
         assert str(module) == before

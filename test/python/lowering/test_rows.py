@@ -69,8 +69,8 @@ def compiled(source: str, target: str = TARGETS[0]) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        SelectKernels(target).run(module, None)
-        ExpandMath().run(module, None)
+        SelectKernels(target)(module)
+        ExpandMath()(module)
         assert module.operation.verify()
         return Compiled(module)
 
@@ -182,7 +182,7 @@ def test_declined_functions_keep_their_bodies(source: str) -> None:
     with ir.Context():
         module = ir.Module.parse(source)
         before = str(module)
-        SelectKernels(TARGETS[0]).run(module, None)
+        SelectKernels(TARGETS[0])(module)
         assert str(module) == before
 
 
@@ -190,5 +190,5 @@ def test_the_target_sets_the_vector_width() -> None:
     for target, lanes in zip(TARGETS, (8, 16), strict=True):
         with ir.Context():
             module = ir.Module.parse(prim_func("softmax", ["?", "?"]))
-            SelectKernels(target).run(module, None)
+            SelectKernels(target)(module)
             assert f"vector<{lanes}xf32>" in str(module)

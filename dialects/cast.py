@@ -1,0 +1,44 @@
+"""Conversion between dtypes."""
+
+from typing import Any
+
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.mlir import ext, ir
+
+
+class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Conversion of each element to `dtype`.
+
+    Floats to integers: the integer part; values beyond the range give its nearest end, NaN gives 0. Integers
+    to narrower ones: the low bits. To bool: whether the element differs from zero. Between floats: the nearest
+    value.
+
+    Example: ``[1.9, -1.9, 300.0]`` to int8 gives ``[1, -1, 127]``.
+    """
+
+    x: ext.Operand[Any]
+    dtype: ir.TypeAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return args.tensor(0).with_dtype(dtype_of(args, "dtype"))
+
+
+def dtype_of(args: OpArgs, name: str) -> DType:
+    """The dtype that attribute `name` holds as an element type; raises `DTypeError` for one Relax has not."""
+    return dtypes.from_element_type(ir.TypeAttr(args.attrs[name]).value)
+
+
+def dtype_attr(dtype: str | DType) -> ir.TypeAttr:
+    """`dtype` as an attribute; needs a current context."""
+    return ir.TypeAttr.get(dtypes.dtype(dtype).element_type())
+
+
+def astype(x: Value, dtype: str | DType) -> Value:
+    """`x` converted to `dtype` (see `AstypeOp`)."""
+    require_insertion_point("astype")
+    return create_one(AstypeOp, [x], {"dtype": dtype_attr(dtype)})

@@ -1,0 +1,523 @@
+"""Ops that move elements without computing: views, permutations, slices, joins, gathers.
+
+``reshape``, ``flatten``, ``expand_dims`` and ``squeeze`` are views: they cost nothing at run time.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Union
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
+from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.slicing import Slice, resolve_slice
+from relax_mlir.dialects.structure import make_tuple, shape_expr
+from relax_mlir.dialects.types import DimLike, Tensor, Tuple, as_dim, dim_text, shape_text
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+ShapeLike = Union[Value, Sequence[DimLike]]
+TAKE_MODES = ("clip", "wrap", "nan")
+TakeMode = Literal["clip", "wrap", "nan", "fast"]
+
+
+class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The elements of `x` in row-major order, in another shape of as many elements; a view.
+
+    Where the numbers of elements are not provably equal, they are compared at run time (`ShapeError`).
+
+    Example: shapes ``(b, s, 384)`` and ``(b, s, 12, 32)``.
+    """
+
+    x: ext.Operand[Any]
+    shape: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x, shape = args.tensor(0), args.shape(1)
+        result = Tensor(shape.values, x.dtype)
+        old, new = x.known_shape, result.known_shape
+        if old is None or new is None:
+            return result
+        counts = symbolic.product(old), symbolic.product(new)
+        if symbolic.prove_not_equal(*counts):
+            raise ShapeError(
+                f"{args.op}: shape {shape_text(old)} has {counts[0]} elements, {shape_text(new)} has {counts[1]}"
+            )
+        return result
+
+
+class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The elements of `x` in row-major order as a vector; a view. Example: ``(n, 4)`` gives ``(4*n,)``."""
+
+    x: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        known = x.known_shape
+        return Tensor((None,) if known is None else (symbolic.product(known),), x.dtype)
+
+
+class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """`x` with dimensions of size 1 inserted, so that they are `axes` of the result; a view.
+
+    Example: ``(n, m)`` with axes ``[1, 2]`` gives ``(n, 1, 1, m)``.
+    """
+
+    x: ext.Operand[Any]
+    axes: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x, axes = args.tensor(0), args.ints_attr("axes")
+        if x.shape is None:
+            return x
+        rank = len(x.shape) + len(axes)
+        inserted = set(normalize_axes(args.op, axes, rank))
+        rest = iter(x.shape)
+        return Tensor([1 if axis in inserted else next(rest) for axis in range(rank)], x.dtype)
+
+
+class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """`x` without the dimensions `axes`, which must be provably 1; a view.
+
+    ``unit`` for `axes`: without the dimensions that are the constant 1. Example: ``(n, 1, 1)`` gives ``(n,)``.
+    """
+
+    x: ext.Operand[Any]
+    axes: ir.ArrayAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        if x.shape is None:
+            return x
+        if args.is_unit("axes"):
+            if None in x.shape:
+                raise ShapeError(f"{args.op}: {x} has an unknown dimension; name the axes, or match_shape it first")
+            return Tensor([d for d in x.shape if d != 1], x.dtype)
+        axes = normalize_axes(args.op, args.ints_attr("axes"), len(x.shape))
+        for axis in axes:
+            dim = x.shape[axis]
+            if dim is None or not symbolic.prove_equal(dim, 1):
+                is_other = dim is not None and symbolic.prove_not_equal(dim, 1)
+                raise ShapeError(
+                    f"{args.op}: dimension {axis} of {shape_text(x.shape)} is {dim_text(dim)}, "
+                    + ("not 1" if is_other else "which is not provably 1; match_shape it first")
+                )
+        return Tensor([d for axis, d in enumerate(x.shape) if axis not in axes], x.dtype)
+
+
+class PermuteDimsOp(RelaxOp, name="permute_dims", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """`x` with its dimensions reordered: dimension i of the result is dimension ``axes[i]`` of `x`.
+
+    ``unit`` for `axes` reverses them. Example: ``(n, 2, m)`` with axes ``[2, 0, 1]`` gives ``(m, n, 2)``.
+    """
+
+    x: ext.Operand[Any]
+    axes: ir.ArrayAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        if x.shape is None:
+            return x if args.is_unit("axes") else Tensor((None,) * len(args.ints_attr("axes")), x.dtype)
+        return Tensor([x.shape[axis] for axis in permutation(args, len(x.shape))], x.dtype)
+
+
+def permutation(args: OpArgs, rank: int) -> list[int]:
+    """The axes of `PermuteDimsOp`, counted from the front; raises `ShapeError` if they are no permutation."""
+    if args.is_unit("axes"):
+        return list(reversed(range(rank)))
+    given = args.ints_attr("axes")
+    if len(given) != rank:
+        raise ShapeError(f"{args.op}: axes {given} are no permutation of the dimensions of a tensor of rank {rank}")
+    return normalize_axes(args.op, given, rank)
+
+
+class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """`x` repeated to `shape` by NumPy's rules: its dimensions, aligned at the end, are 1 or provably equal.
+
+    Example: ``(n, 1)`` to ``(2, n, m)``.
+    """
+
+    x: ext.Operand[Any]
+    shape: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x, target = args.tensor(0), args.shape(1).values
+        if x.shape is None or target is None:
+            return Tensor(target, x.dtype)
+        lead = len(target) - len(x.shape)
+        where = f"{args.op}: shape {shape_text(x.shape)} to {shape_text(target)}"
+        if lead < 0:
+            raise ShapeError(f"{where}: the target has fewer dimensions")
+        for axis, (dim, wanted) in enumerate(zip(x.shape, target[lead:], strict=True)):
+            if dim is None or wanted is None or dim == 1 or symbolic.prove_equal(dim, wanted):
+                continue
+            if symbolic.prove_not_equal(dim, wanted) and isinstance(dim, int):
+                raise ShapeError(f"{where}: dimension {axis} is {dim}, neither 1 nor {wanted}")
+            raise ShapeError(f"{where}: cannot tell whether {dim} equals {wanted}; match_shape the tensor first")
+        return Tensor(target, x.dtype)
+
+
+class ConcatOp(RelaxOp, name="concat", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """A tuple of tensors joined along `axis`; their other dimensions are equal.
+
+    Example: shapes ``(n, 4)`` and ``(m, 4)`` along axis 0 give ``(m + n, 4)``.
+    """
+
+    tensors: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        tensors = args.tuple_of_tensors(0)
+        if not tensors:
+            raise ArgumentError(f"{args.op}: no tensors given")
+        dtype = tensors[0].dtype
+        for tensor in tensors[1:]:
+            if dtype is not None and tensor.dtype is not None:
+                promote(dtype, tensor.dtype, args.op)
+            dtype = dtype or tensor.dtype
+        shapes = [t.shape for t in tensors if t.shape is not None]
+        if len(shapes) < len(tensors):
+            return Tensor(None, dtype)
+        rank = len(shapes[0])
+        axis = normalize_axis(args.op, args.int_attr("axis"), rank)
+        for shape in shapes[1:]:
+            if len(shape) != rank:
+                raise ShapeError(f"{args.op}: shapes {_texts(shapes)} differ in rank")
+        dims = [_joined(args.op, i, axis, [shape[i] for shape in shapes], shapes) for i in range(rank)]
+        return Tensor(dims, dtype)
+
+
+def _texts(shapes: Sequence[Sequence[Dim | None]]) -> str:
+    return ", ".join(map(shape_text, shapes))
+
+
+def _joined(
+    op: str, index: int, axis: int, dims: Sequence[Dim | None], shapes: Sequence[Sequence[Dim | None]]
+) -> Dim | None:
+    known = [d for d in dims if d is not None]
+    if index == axis:
+        total: Dim = 0
+        for dim in known:
+            total = total + dim
+        return total if len(known) == len(dims) else None
+    for dim in known[1:]:
+        if not symbolic.prove_equal(known[0], dim):
+            hint = "" if symbolic.prove_not_equal(known[0], dim) else "provably equal; match_shape one of them first"
+            raise ShapeError(
+                f"{op}: shapes {_texts(shapes)}: dimension {index} is {known[0]} and {dim}, which are not "
+                + (hint or "equal")
+            )
+    return known[0] if known else None
+
+
+class SplitOp(RelaxOp, name="split", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """`x` cut into parts along `axis`; the result is the tuple of the parts.
+
+    `sections`, an integer k: k parts of ``ceil(size / k)`` elements, the last ones shorter or empty. A list of
+    ascending positions: the parts between them, as NumPy slices (positions beyond the end give empty parts).
+
+    Example: ``(n, 6)`` in 3 sections along axis 1 gives three of ``(n, 2)``; at ``[1, 4]`` it gives
+    ``(n, 1)``, ``(n, 3)``, ``(n, 2)``.
+    """
+
+    x: ext.Operand[Any]
+    sections: ir.IntegerAttr | ir.ArrayAttr
+    axis: ir.IntegerAttr
+    parts: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        if x.shape is None:
+            return Tuple([x] * _part_count(args))
+        axis = normalize_axis(args.op, args.int_attr("axis"), len(x.shape))
+        results = []
+        for part in split_slices(args, x.shape[axis]):
+            dims = list(x.shape)
+            dims[axis] = None if part is None else part.size
+            results.append(Tensor(dims, x.dtype))
+        return Tuple(results)
+
+
+def _part_count(args: OpArgs) -> int:
+    if not isinstance(args.attrs["sections"], ir.IntegerAttr):
+        return len(args.ints_attr("sections")) + 1
+    count = args.int_attr("sections")
+    if count < 1:
+        raise ArgumentError(f"{args.op}: sections is {count}, expected at least 1")
+    return count
+
+
+def split_slices(args: OpArgs, size: Dim | None) -> list[Slice | None]:
+    """The slice that each part of `SplitOp` is; None where the size of the dimension is unknown."""
+    count = _part_count(args)
+    if size is None:
+        return [None] * count
+    if isinstance(args.attrs["sections"], ir.IntegerAttr):
+        length = symbolic.ceildiv(size, count)
+        if symbolic.prove_divisible(size, count):
+            return [Slice(length * i, 1, length) for i in range(count)]
+        return [resolve_slice(length * i, length * (i + 1), 1, size) for i in range(count)]
+    positions: list[Dim] = [0, *args.ints_attr("sections"), size]
+    return [
+        resolve_slice(begin, end, 1, size) for begin, end in zip(positions, positions[1:], strict=False)
+    ]
+
+
+class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The elements of `x` at `indices` of dimension `axis`, which becomes the dimensions of `indices`.
+
+    `mode` says what an index out of range means: ``"clip"`` the nearest one in range (so a negative one is
+    0), ``"wrap"`` the remainder by the size, ``"nan"`` NaN (floats only). Nothing is ever read out of bounds;
+    where dimension `axis` has size 0, the elements are zeros (NaN with ``"nan"``). ``unit`` for `axis`: `x` is
+    a vector.
+
+    Example: shapes ``(v, 384)`` and ``(b, s)`` along axis 0 give ``(b, s, 384)``.
+    """
+
+    x: ext.Operand[Any]
+    indices: ext.Operand[Any]
+    axis: ir.IntegerAttr | ir.UnitAttr
+    mode: ir.StringAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x, indices = args.tensor(0), args.tensor(1)
+        args.require_dtype(1, lambda d: d.is_integer, "an integer")
+        mode = args.str_attr("mode")
+        if mode not in TAKE_MODES:
+            raise ArgumentError(f"{args.op}: mode is {mode!r}, expected one of {TAKE_MODES}")
+        if mode == "nan":
+            args.require_dtype(0, lambda d: d.is_float, "a float (mode 'nan')")
+        if x.shape is None:
+            return x
+        axis = take_axis(args, len(x.shape))
+        if indices.shape is None:
+            return Tensor(None, x.dtype)
+        return Tensor((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
+
+
+def take_axis(args: OpArgs, rank: int) -> int:
+    """The axis of `TakeOp`, counted from the front."""
+    if not args.is_unit("axis"):
+        return normalize_axis(args.op, args.int_attr("axis"), rank)
+    if rank != 1:
+        raise ShapeError(f"{args.op}: without an axis 'x' must be a vector, but its rank is {rank}")
+    return 0
+
+
+class StridedSliceOp(RelaxOp, name="strided_slice", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``x[begin:end:stride]`` along each of `axes`, with NumPy's meaning of negative and large positions.
+
+    `begin` and `end` hold integers or expressions of symbols, `strides` integers other than 0 (``unit``: 1).
+    `assume_inbound` promises that the positions lie in the dimension, which makes the result's shape a simpler
+    expression; a broken promise reads the nearest element in range.
+
+    Example: ``(n, 8)`` with axes ``[1]``, begin ``[1]``, end ``[-1]``, strides ``[2]`` gives ``(n, 3)``.
+    """
+
+    x: ext.Operand[Any]
+    axes: ir.ArrayAttr
+    begin: ir.ArrayAttr
+    end: ir.ArrayAttr
+    strides: ir.ArrayAttr | ir.UnitAttr
+    assume_inbound: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        if x.shape is None:
+            return x
+        dims = list(x.shape)
+        for axis, part in strided_slices(args, x.shape).items():
+            dims[axis] = None if part is None else part.size
+        return Tensor(dims, x.dtype)
+
+
+def strided_slices(args: OpArgs, shape: Sequence[Dim | None]) -> dict[int, Slice | None]:
+    """What `StridedSliceOp` takes of each of its axes; None where the size of the dimension is unknown."""
+    axes = normalize_axes(args.op, args.ints_attr("axes"), len(shape))
+    begins, ends = _positions(args, "begin"), _positions(args, "end")
+    strides = [1] * len(axes) if args.is_unit("strides") else args.ints_attr("strides")
+    if not len(axes) == len(begins) == len(ends) == len(strides):
+        raise ArgumentError(
+            f"{args.op}: {len(axes)} axes, {len(begins)} begins, {len(ends)} ends and {len(strides)} strides given"
+        )
+    if 0 in strides:
+        raise ArgumentError(f"{args.op}: stride 0")
+    inbound = args.bool_attr("assume_inbound")
+    slices: dict[int, Slice | None] = {}
+    for axis, begin, end, stride in zip(axes, begins, ends, strides, strict=True):
+        size = shape[axis]
+        slices[axis] = None if size is None else resolve_slice(begin, end, stride, size, inbound=inbound)
+    return slices
+
+
+def _positions(args: OpArgs, name: str) -> list[Dim]:
+    positions: list[Dim] = []
+    for item in ir.ArrayAttr(args.attrs[name]):
+        if isinstance(item, ir.IntegerAttr):
+            positions.append(int(item.value))
+        elif isinstance(item, ir.StringAttr):
+            positions.append(symbolic.to_dim(item.value))
+        else:
+            raise ArgumentError(f"{args.op}: {name} entry {item} is neither an integer nor an expression")
+    return positions
+
+
+# -- builders --------------------------------------------------------------------------------------------------
+
+
+def reshape(x: ValueLike, shape: ShapeLike) -> Value:
+    """`x` in another shape of as many elements (see `ReshapeOp`); one dimension may be -1, which is deduced."""
+    value = as_value(x)
+    if not isinstance(shape, Value):
+        shape = shape_expr(_deduced(value.tensor_info, shape))
+    return create_one(ReshapeOp, [value, shape])
+
+
+def _deduced(x: Tensor, shape: Sequence[DimLike]) -> list[DimLike]:
+    """`shape` with -1 replaced by what the number of elements leaves for it."""
+    wild = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
+    if not wild:
+        return list(shape)
+    if len(wild) > 1:
+        raise ShapeError(f"reshape: shape {tuple(shape)} has more than one -1")
+    rest: Dim = 1
+    for i, item in enumerate(shape):
+        dim = 1 if i == wild[0] else as_dim(item)
+        if dim is None:
+            raise ShapeError(f"reshape: dimension {i} is unknown; -1 cannot be deduced from it")
+        rest = rest * dim
+    if x.known_shape is None:
+        raise ShapeError(f"reshape: -1 cannot be deduced from {x}; match_shape it first")
+    total = symbolic.product(x.known_shape)
+    if rest == 0 or not symbolic.prove_divisible(total, rest):
+        raise ShapeError(
+            f"reshape: -1 cannot be deduced: {shape_text(x.known_shape)} has {total} elements, "
+            f"which is not provably a multiple of {rest}"
+        )
+    return [total // rest if i == wild[0] else dim for i, dim in enumerate(shape)]
+
+
+def flatten(x: ValueLike) -> Value:
+    """The elements of `x` as a vector (see `FlattenOp`)."""
+    return create_one(FlattenOp, [as_value(x)])
+
+
+def expand_dims(x: ValueLike, axis: int | Sequence[int]) -> Value:
+    """`x` with dimensions of size 1 at `axis` of the result (see `ExpandDimsOp`)."""
+    require_insertion_point("expand_dims")
+    return create_one(ExpandDimsOp, [as_value(x)], {"axes": _ints(axis)})
+
+
+def squeeze(x: ValueLike, axis: int | Sequence[int] | None = None) -> Value:
+    """`x` without dimensions of size 1 (see `SqueezeOp`)."""
+    require_insertion_point("squeeze")
+    return create_one(SqueezeOp, [as_value(x)], {"axes": _maybe_ints(axis)})
+
+
+def permute_dims(x: ValueLike, axes: Sequence[int] | None = None) -> Value:
+    """`x` with its dimensions reordered (see `PermuteDimsOp`)."""
+    require_insertion_point("permute_dims")
+    return create_one(PermuteDimsOp, [as_value(x)], {"axes": _maybe_ints(axes)})
+
+
+def broadcast_to(x: ValueLike, shape: ShapeLike) -> Value:
+    """`x` repeated to `shape` (see `BroadcastToOp`)."""
+    value = as_value(x)
+    return create_one(BroadcastToOp, [value, shape if isinstance(shape, Value) else shape_expr(shape)])
+
+
+def concat(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
+    """`tensors` (a sequence, or a tuple value) joined along `axis` (see `ConcatOp`)."""
+    require_insertion_point("concat")
+    if isinstance(tensors, Value):
+        if not isinstance(tensors.struct_info, Tuple):
+            raise ArgumentError(f"concat: expected tensors or a tuple of them, got {tensors.struct_info}")
+    else:
+        tensors = make_tuple(*map(as_value, tensors))
+    return create_one(ConcatOp, [tensors], {"axis": _int(axis)})
+
+
+def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> Value:
+    """The parts of `x` along `axis` as a tuple (see `SplitOp`)."""
+    require_insertion_point("split")
+    sections = indices_or_sections
+    attributes = {"sections": _int(sections) if isinstance(sections, int) else _ints(sections), "axis": _int(axis)}
+    return create_one(SplitOp, [as_value(x)], attributes)
+
+
+def take(x: ValueLike, indices: ValueLike, axis: int | None = None, mode: TakeMode = "clip") -> Value:
+    """The elements of `x` at `indices` (see `TakeOp`). Without `axis`, `x` is flattened.
+
+    ``"fast"`` is Relax's name for "the caller promises that the indices are in range"; here it means ``"clip"``.
+    """
+    require_insertion_point("take")
+    value, positions = as_value(x), as_value(indices)
+    if axis is None and value.ndim != 1:
+        value = flatten(value)
+    attributes = {
+        "axis": ir.UnitAttr.get() if axis is None else _int(axis),
+        "mode": ir.StringAttr.get("clip" if mode == "fast" else mode),
+    }
+    return create_one(TakeOp, [value, positions], attributes)
+
+
+def strided_slice(
+    x: ValueLike,
+    axes: Sequence[int],
+    begin: Sequence[DimLike],
+    end: Sequence[DimLike],
+    strides: Sequence[int] | None = None,
+    assume_inbound: bool = False,
+) -> Value:
+    """``x[begin:end:stride]`` along `axes` (see `StridedSliceOp`)."""
+    require_insertion_point("strided_slice")
+    attributes = {
+        "axes": _ints(axes),
+        "begin": _expressions("begin", begin),
+        "end": _expressions("end", end),
+        "strides": _maybe_ints(strides),
+        "assume_inbound": ir.BoolAttr.get(assume_inbound),
+    }
+    return create_one(StridedSliceOp, [as_value(x)], attributes)
+
+
+def _expressions(name: str, values: Sequence[DimLike]) -> ir.Attribute:
+    items: list[ir.Attribute] = []
+    for value in values:
+        if value is None:
+            raise ArgumentError(f"strided_slice: {name} holds None; give an integer or an expression")
+        dim = symbolic.to_dim(value)
+        items.append(_int(dim) if isinstance(dim, int) else ir.StringAttr.get(str(dim)))
+    return ir.ArrayAttr.get(items)
+
+
+def _int(value: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def _ints(values: int | Sequence[int]) -> ir.Attribute:
+    return ir.ArrayAttr.get([_int(v) for v in ([values] if isinstance(values, int) else values)])
+
+
+def _maybe_ints(values: int | Sequence[int] | None) -> ir.Attribute:
+    return ir.UnitAttr.get() if values is None else _ints(values)

@@ -1,0 +1,392 @@
+"""Neural network ops: activations, normalisations, attention."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, normalize_axes, normalize_axis
+from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.types import Tensor, dim_text, shape_text
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+CAUSAL_MASKS = ("TopLeft", "BottomRight")
+
+
+def _float(args: OpArgs, index: int = 0) -> Tensor:
+    """Operand `index`, a tensor of a float dtype."""
+    args.require_dtype(index, lambda d: d.is_float, "a float")
+    return args.tensor(index)
+
+
+class FloatUnaryOp(RelaxOp):
+    """Base of the activations on floats: one operand, whose type is the result's."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return _float(args)
+
+
+class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``max(x, 0)``, element by element; NaN stays NaN.
+
+    Example: ``[-1.0, 0.0, 2.0]`` gives ``[0.0, 0.0, 2.0]``.
+    """
+
+    data: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.require_dtype(0, lambda d: d.kind != "bool", "a number")
+        return args.tensor(0)
+
+
+class GeluOp(FloatUnaryOp, name="nn_gelu", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``x / 2 * (1 + erf(x / sqrt(2)))``, the Gaussian error linear unit.
+
+    Example: ``1.0`` gives ``0.84134475``.
+    """
+
+    data: ext.Operand[Any]
+    result: ext.Result[Any]
+
+
+class GeluTanhOp(FloatUnaryOp, name="nn_gelu_tanh", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``, the approximation of `GeluOp` by tanh.
+
+    Example: ``1.0`` gives ``0.84119199``.
+    """
+
+    data: ext.Operand[Any]
+    result: ext.Result[Any]
+
+
+class SiluOp(FloatUnaryOp, name="nn_silu", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``x / (1 + exp(-x))``, the sigmoid linear unit.
+
+    Example: ``1.0`` gives ``0.73105858``.
+    """
+
+    data: ext.Operand[Any]
+    result: ext.Result[Any]
+
+
+class RowOp(RelaxOp):
+    """Base of softmax and log_softmax: one float operand and an axis of it."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data = _float(args)
+        if data.shape is not None:
+            normalize_axis(args.op, args.int_attr("axis"), len(data.shape))
+        return data
+
+
+class SoftmaxOp(RowOp, name="nn_softmax", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``exp(x - max(x)) / sum(exp(x - max(x)))`` along `axis`; a row with NaN or only -inf gives NaN.
+
+    Example: ``[[0.0, 0.0]]`` along axis -1 gives ``[[0.5, 0.5]]``.
+    """
+
+    data: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+
+class LogSoftmaxOp(RowOp, name="nn_log_softmax", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``x - max(x) - log(sum(exp(x - max(x))))`` along `axis`: the logarithm of softmax.
+
+    Example: ``[[0.0, 0.0]]`` along axis -1 gives ``[[-0.6931472, -0.6931472]]``.
+    """
+
+    data: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+
+def _check_parameter(args: OpArgs, index: int, axes: Sequence[int]) -> None:
+    """Raise unless parameter `index` of a normalisation has the dtype of the data and its shape at `axes`."""
+    data, parameter = args.tensor(0), args.tensor(index)
+    name = args.name_of(index)
+    if data.dtype is not None and parameter.dtype is not None:
+        promote(data.dtype, parameter.dtype, f"{args.op}: 'data' and '{name}'")
+    if data.shape is None or parameter.shape is None:
+        return
+    expected = tuple(data.shape[axis] for axis in axes)
+    given = parameter.shape
+    if len(given) == len(expected) and all(map(_may_be_equal, given, expected)):
+        return
+    raise ShapeError(
+        f"{args.op}: operand '{name}' has shape {shape_text(given)}, expected {shape_text(expected)}, "
+        f"dimensions {list(axes)} of 'data', {shape_text(data.shape)}"
+    )
+
+
+def _may_be_equal(a: Dim | None, b: Dim | None) -> bool:
+    return a is None or b is None or symbolic.prove_equal(a, b)
+
+
+def _normalized_axes(args: OpArgs) -> list[int]:
+    """The axes of a normalisation, counted from the front; [] when the rank is unknown."""
+    shape = args.tensor(0).shape
+    axes = args.ints_attr("axes")
+    if not axes:
+        raise ArgumentError(f"{args.op}: no axes given")
+    return [] if shape is None else normalize_axes(args.op, axes, len(shape))
+
+
+class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance being those over `axes`.
+
+    The variance is the biased one. `gamma` and `beta` have the shape of the data at `axes`, in their order;
+    `scale` or `center` false leaves the one or the other out. 16-bit floats are computed in float32.
+
+    Example: shapes ``(b, s, 384)``, ``(384,)``, ``(384,)`` with axes ``[-1]`` give ``(b, s, 384)``.
+    """
+
+    data: ext.Operand[Any]
+    gamma: ext.Operand[Any]
+    beta: ext.Operand[Any]
+    axes: ir.ArrayAttr
+    epsilon: ir.FloatAttr
+    center: ir.IntegerAttr
+    scale: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, axes = _float(args), _normalized_axes(args)
+        _check_parameter(args, 1, axes)
+        _check_parameter(args, 2, axes)
+        return data
+
+
+class RmsNormOp(RelaxOp, name="nn_rms_norm", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``x / sqrt(mean(x * x) + epsilon) * weight``, the mean over `axes`; `weight` has the shape there.
+
+    16-bit floats are computed in float32.
+
+    Example: shapes ``(b, s, 64)`` and ``(64,)`` with axes ``[-1]`` give ``(b, s, 64)``.
+    """
+
+    data: ext.Operand[Any]
+    weight: ext.Operand[Any]
+    axes: ir.ArrayAttr
+    epsilon: ir.FloatAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, axes = _float(args), _normalized_axes(args)
+        _check_parameter(args, 1, axes)
+        return data
+
+
+class AttentionBase(RelaxOp):
+    """Base of the attention ops; see `AttentionOp`."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        infos = [_float(args, i) for i in range(len(args.infos))]
+        known = [info.dtype for info in infos if info.dtype is not None]
+        for dtype in known[1:]:
+            promote(known[0], dtype, args.op)
+        if not args.is_unit("causal_mask") and args.str_attr("causal_mask") not in CAUSAL_MASKS:
+            raise ArgumentError(
+                f"{args.op}: causal_mask is {args.str_attr('causal_mask')!r}, expected one of {CAUSAL_MASKS}"
+            )
+        shapes = [_attention_shape(args, i) for i in range(3)]
+        if any(shape is None for shape in shapes):
+            return Tensor((None,) * 4, infos[0].dtype)
+        query, key, value = (shape for shape in shapes if shape is not None)
+        _check_attention(args, query, key, value)
+        if len(infos) > 3 and infos[3].shape is not None:
+            _check_bias(args, infos[3].shape, (query[0], query[2], query[1], key[1]))
+        return Tensor((*query[:3], value[3]), infos[0].dtype)
+
+
+def _attention_shape(args: OpArgs, index: int) -> tuple[Dim | None, ...] | None:
+    shape = args.tensor(index).shape
+    if shape is not None and len(shape) != 4:
+        raise ShapeError(
+            f"{args.op}: operand '{args.name_of(index)}' has shape {shape_text(shape)}, "
+            "expected (batch, sequence, heads, head size)"
+        )
+    return shape
+
+
+def _check_attention(
+    args: OpArgs,
+    query: tuple[Dim | None, ...],
+    key: tuple[Dim | None, ...],
+    value: tuple[Dim | None, ...],
+) -> None:
+    equal = (
+        ("batch", "query", query[0], "key", key[0]),
+        ("batch", "query", query[0], "value", value[0]),
+        ("number of heads", "query", query[2], "key", key[2]),
+        ("number of heads", "query", query[2], "value", value[2]),
+        ("head size", "query", query[3], "key", key[3]),
+        ("sequence length", "key", key[1], "value", value[1]),
+    )
+    for what, name1, dim1, name2, dim2 in equal:
+        if _may_be_equal(dim1, dim2):
+            continue
+        hint = "; repeat the heads of key and value to group queries" if "heads" in what else ""
+        raise ShapeError(
+            f"{args.op}: the {what} of '{name1}' is {dim_text(dim1)}, that of '{name2}' {dim_text(dim2)}, "
+            f"which is not provably equal{hint}"
+        )
+
+
+def _check_bias(args: OpArgs, bias: tuple[Dim | None, ...], scores: tuple[Dim | None, ...]) -> None:
+    together = broadcast(args.op, bias, scores)
+    assert together is not None
+    if len(together) != 4 or not all(map(_may_be_equal, together, scores)):
+        raise ShapeError(
+            f"{args.op}: 'bias' of shape {shape_text(bias)} does not broadcast to the scores' shape "
+            f"{shape_text(scores)} (batch, heads, queries, keys)"
+        )
+
+
+class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """``softmax(query @ key^T * scale) @ value`` for each batch and head.
+
+    `query` is ``(b, s, h, d)``, `key` ``(b, t, h, d)``, `value` ``(b, t, h, e)``, the result ``(b, s, h, e)``.
+    `scale` is ``1 / sqrt(d)`` unless given. `causal_mask`: ``"TopLeft"`` lets query i see keys up to i,
+    ``"BottomRight"`` up to ``i + t - s``; ``unit`` all. A query that sees no key gives NaN. 16-bit floats are
+    computed in float32 and rounded once.
+
+    Example: shapes ``(b, s, 12, 32)`` three times give ``(b, s, 12, 32)``.
+    """
+
+    query: ext.Operand[Any]
+    key: ext.Operand[Any]
+    value: ext.Operand[Any]
+    scale: ir.FloatAttr | ir.UnitAttr
+    causal_mask: ir.StringAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+
+class AttentionBiasOp(AttentionBase, name="nn_attention_bias", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """`AttentionOp` with a `bias` added to the scaled scores; it broadcasts to ``(b, h, s, t)``.
+
+    Example: a mask of padded keys is a bias of shape ``(b, 1, 1, t)``, 0 or a large negative number.
+    """
+
+    query: ext.Operand[Any]
+    key: ext.Operand[Any]
+    value: ext.Operand[Any]
+    bias: ext.Operand[Any]
+    scale: ir.FloatAttr | ir.UnitAttr
+    causal_mask: ir.StringAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+
+def relu(data: ValueLike) -> Value:
+    """``max(data, 0)`` (see `ReluOp`)."""
+    return create_one(ReluOp, [as_value(data)])
+
+
+def gelu(data: ValueLike) -> Value:
+    """The Gaussian error linear unit, by erf (see `GeluOp`)."""
+    return create_one(GeluOp, [as_value(data)])
+
+
+def gelu_tanh(data: ValueLike) -> Value:
+    """The Gaussian error linear unit, approximated by tanh (see `GeluTanhOp`)."""
+    return create_one(GeluTanhOp, [as_value(data)])
+
+
+def silu(data: ValueLike) -> Value:
+    """``data * sigmoid(data)`` (see `SiluOp`)."""
+    return create_one(SiluOp, [as_value(data)])
+
+
+def softmax(data: ValueLike, axis: int = -1) -> Value:
+    """Softmax along `axis` (see `SoftmaxOp`)."""
+    require_insertion_point("nn.softmax")
+    return create_one(SoftmaxOp, [as_value(data)], {"axis": _int(axis)})
+
+
+def log_softmax(data: ValueLike, axis: int = -1) -> Value:
+    """Logarithm of softmax along `axis` (see `LogSoftmaxOp`)."""
+    require_insertion_point("nn.log_softmax")
+    return create_one(LogSoftmaxOp, [as_value(data)], {"axis": _int(axis)})
+
+
+def layer_norm(
+    data: ValueLike,
+    gamma: ValueLike,
+    beta: ValueLike,
+    axes: int | Sequence[int] = -1,
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+) -> Value:
+    """Layer normalisation over `axes` (see `LayerNormOp`)."""
+    require_insertion_point("nn.layer_norm")
+    attributes = {
+        "axes": _ints(axes),
+        "epsilon": _double(epsilon),
+        "center": ir.BoolAttr.get(center),
+        "scale": ir.BoolAttr.get(scale),
+    }
+    return create_one(LayerNormOp, [as_value(v) for v in (data, gamma, beta)], attributes)
+
+
+def rms_norm(
+    data: ValueLike, weight: ValueLike, axes: int | Sequence[int] = -1, epsilon: float = 1e-5
+) -> Value:
+    """Division by the root of the mean square over `axes` (see `RmsNormOp`)."""
+    require_insertion_point("nn.rms_norm")
+    attributes = {"axes": _ints(axes), "epsilon": _double(epsilon)}
+    return create_one(RmsNormOp, [as_value(data), as_value(weight)], attributes)
+
+
+def attention(
+    query: ValueLike,
+    key: ValueLike,
+    value: ValueLike,
+    bias: ValueLike | None = None,
+    scale: float | None = None,
+    causal_mask: str | None = None,
+) -> Value:
+    """Multi-head attention on ``(batch, sequence, heads, head size)`` (see `AttentionOp`, `AttentionBiasOp`)."""
+    require_insertion_point("nn.attention")
+    unit = ir.UnitAttr.get()
+    attributes = {
+        "scale": unit if scale is None else _double(scale),
+        "causal_mask": unit if causal_mask is None else ir.StringAttr.get(causal_mask),
+    }
+    operands = [as_value(v) for v in (query, key, value)]
+    if bias is None:
+        return create_one(AttentionOp, operands, attributes)
+    return create_one(AttentionBiasOp, [*operands, as_value(bias, operands[0].struct_info)], attributes)
+
+
+def attention_bias(
+    query: ValueLike,
+    key: ValueLike,
+    value: ValueLike,
+    bias: ValueLike,
+    scale: float | None = None,
+    causal_mask: str | None = None,
+) -> Value:
+    """`attention` with a `bias` (see `AttentionBiasOp`)."""
+    return attention(query, key, value, bias, scale, causal_mask)
+
+
+def _int(value: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def _ints(values: int | Sequence[int]) -> ir.Attribute:
+    return ir.ArrayAttr.get([_int(v) for v in ([values] if isinstance(values, int) else values)])
+
+
+def _double(value: float) -> ir.Attribute:
+    return ir.FloatAttr.get(ir.F64Type.get(), value)

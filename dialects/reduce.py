@@ -1,0 +1,211 @@
+"""Reductions: one value from all elements along some axes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+Axis = int | Sequence[int] | None
+
+
+def reduced_axes(args: OpArgs, rank: int) -> list[int]:
+    """The axes that a reduction of a tensor of `rank` removes, in ascending order; all if none are given."""
+    if args.is_unit("axis"):
+        return list(range(rank))
+    axis = args.attrs["axis"]
+    axes = [args.int_attr("axis")] if isinstance(axis, ir.IntegerAttr) else args.ints_attr("axis")
+    return sorted(normalize_axes(args.op, axes, rank))
+
+
+def reduced_shape(args: OpArgs) -> tuple[Dim | None, ...] | None:
+    """Shape rule of reductions: the axes removed, or 1 with `keepdims`."""
+    shape = args.tensor(0).shape
+    if shape is None:
+        return () if args.is_unit("axis") and not args.bool_attr("keepdims") else None
+    axes = reduced_axes(args, len(shape))
+    if args.bool_attr("keepdims"):
+        return tuple(1 if axis in axes else dim for axis, dim in enumerate(shape))
+    return tuple(dim for axis, dim in enumerate(shape) if axis not in axes)
+
+
+class ReduceOp(RelaxOp):
+    """Base of the reductions over any axes: `axis` lists them, ``unit`` is all; the dtype stays."""
+
+    x: ext.Operand[Any]
+    axis: ir.ArrayAttr | ir.UnitAttr
+    keepdims: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Tensor(reduced_shape(args), args.tensor(0).dtype)
+
+
+class ReduceNumberOp(ReduceOp):
+    """Base of the reductions of numbers (not bool)."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        dtype = args.require_dtype(0, lambda d: d.kind != "bool", "a number; use astype")
+        return Tensor(reduced_shape(args), dtype)
+
+
+class ReduceFloatOp(ReduceOp):
+    """Base of the reductions of floating-point numbers. float16 and bfloat16 are accumulated in float32."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        dtype = args.require_dtype(0, lambda d: d.is_float, "a float; use astype")
+        return Tensor(reduced_shape(args), dtype)
+
+
+class ArgReduceOp(RelaxOp):
+    """Base of argmax and argmin (int64): `axis` is one axis; ``unit`` gives the position in the flattened tensor."""
+
+    x: ext.Operand[Any]
+    axis: ir.IntegerAttr | ir.UnitAttr
+    keepdims: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Tensor(reduced_shape(args), "int64")
+
+
+class ArgmaxOp(ArgReduceOp, name="argmax", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Position of the greatest element, the first one of several; the first NaN counts as the greatest.
+
+    Over no elements it fails at run time. Example: ``[3, 7, 7]`` gives ``1``.
+    """
+
+
+class ArgminOp(ArgReduceOp, name="argmin", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Position of the least element, the first one of several; the first NaN counts as the least.
+
+    Over no elements it fails at run time. Example: ``[3, 7, 3]`` gives ``0``.
+    """
+
+
+class MaxOp(ReduceOp, name="max", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The greatest element; NaN if one is NaN. Over no elements it fails at run time.
+
+    Example: ``[[1, 5], [4, 2]]`` with axis ``[1]`` gives ``[5, 4]``.
+    """
+
+
+class MeanOp(ReduceFloatOp, name="mean", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The arithmetic mean; NaN of no elements.
+
+    Integers are refused, because their mean is no integer: astype them.
+
+    Example: ``[1.0, 2.0]`` gives ``1.5``.
+    """
+
+
+class MinOp(ReduceOp, name="min", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The least element; NaN if one is NaN. Over no elements it fails at run time.
+
+    Example: ``[[1, 5], [4, 2]]`` with axis ``[1]`` gives ``[1, 2]``.
+    """
+
+
+class ProdOp(ReduceNumberOp, name="prod", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The product in the tensor's dtype (integers wrap around); 1 of no elements.
+
+    Example: ``[2, 3, 4]`` gives ``24``.
+    """
+
+
+class StdOp(ReduceFloatOp, name="std", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The standard deviation of the whole population, the square root of `variance`; NaN of no elements.
+
+    Example: ``[1.0, 3.0]`` gives ``1.0``.
+    """
+
+
+class SumOp(ReduceNumberOp, name="sum", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The sum in the tensor's dtype (integers wrap around, where NumPy widens them); 0 of no elements.
+
+    Example: ``[[1, 5], [4, 2]]`` with axis ``[0]`` gives ``[5, 7]``.
+    """
+
+
+class VarianceOp(ReduceFloatOp, name="variance", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The mean squared distance from the mean (divided by the count, in two passes); NaN of no elements.
+
+    Example: ``[1.0, 3.0]`` gives ``1.0``.
+    """
+
+
+def _reduce(cls: type[RelaxOp], x: Value, axis: Axis, keepdims: bool) -> Value:
+    name = cls.OPERATION_NAME.removeprefix("relax.")
+    require_insertion_point(name)
+    i64 = ir.IntegerType.get_signless(64)
+    if axis is None:
+        attribute = ir.UnitAttr.get()
+    else:
+        axes = [axis] if isinstance(axis, int) else list(axis)
+        if x.ndim is not None:
+            axes = sorted(normalize_axes(name, axes, x.ndim))
+        attribute = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, a) for a in axes])
+    return create_one(cls, [x], {"axis": attribute, "keepdims": ir.BoolAttr.get(keepdims)})
+
+
+def _arg_reduce(cls: type[RelaxOp], x: Value, axis: int | None, keepdims: bool) -> Value:
+    name = cls.OPERATION_NAME.removeprefix("relax.")
+    require_insertion_point(name)
+    if axis is not None and not isinstance(axis, int):
+        raise ArgumentError(f"{name}: axis is {axis!r}, expected one integer or None")
+    i64 = ir.IntegerType.get_signless(64)
+    attribute = ir.UnitAttr.get() if axis is None else ir.IntegerAttr.get(i64, axis)
+    return create_one(cls, [x], {"axis": attribute, "keepdims": ir.BoolAttr.get(keepdims)})
+
+
+def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
+    """Position of the greatest element along `axis` (see `ArgmaxOp`)."""
+    return _arg_reduce(ArgmaxOp, x, axis, keepdims)
+
+
+def argmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
+    """Position of the least element along `axis` (see `ArgminOp`)."""
+    return _arg_reduce(ArgminOp, x, axis, keepdims)
+
+
+def max(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """The greatest element along `axis` (see `MaxOp`)."""
+    return _reduce(MaxOp, x, axis, keepdims)
+
+
+def mean(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """The mean along `axis` (see `MeanOp`)."""
+    return _reduce(MeanOp, x, axis, keepdims)
+
+
+def min(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """The least element along `axis` (see `MinOp`)."""
+    return _reduce(MinOp, x, axis, keepdims)
+
+
+def prod(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """The product along `axis` (see `ProdOp`)."""
+    return _reduce(ProdOp, x, axis, keepdims)
+
+
+def std(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """The standard deviation along `axis` (see `StdOp`)."""
+    return _reduce(StdOp, x, axis, keepdims)
+
+
+def sum(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """The sum along `axis` (see `SumOp`)."""
+    return _reduce(SumOp, x, axis, keepdims)
+
+
+def variance(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """The variance along `axis` (see `VarianceOp`)."""
+    return _reduce(VarianceOp, x, axis, keepdims)

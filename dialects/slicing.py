@@ -1,0 +1,59 @@
+"""Python's slices on symbolic sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir import symbolic
+from relax_mlir.symbolic import Dim
+
+TO_THE_END = frozenset({2**31 - 1, 2**63 - 1})
+"""Positions by which programs mean "to the end"."""
+
+TO_THE_START = frozenset({-(2**31), -(2**31) + 1, -(2**63), -(2**63) + 1})
+"""Positions by which programs mean "to the start", with negative strides."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Elements ``begin``, ``begin + stride``, …, `size` of them, of one dimension."""
+
+    begin: Dim
+    stride: int
+    size: Dim
+
+
+def resolve_slice(begin: Dim, end: Dim, stride: int, size: Dim, *, inbound: bool = False) -> Slice:
+    """What ``[begin:end:stride]`` takes of a dimension of `size`, as Python's ``slice.indices`` says.
+
+    Expressions whose sign is not provable get a formula that holds for both. `inbound`: the positions are
+    taken to lie in the dimension, after negative integers have been counted from its end.
+    """
+    low: Dim = 0 if stride > 0 else -1
+    high = size if stride > 0 else size - 1
+
+    def resolved(position: Dim) -> Dim:
+        if position in TO_THE_END:
+            return high
+        return low if position in TO_THE_START else _from_end(position, size, inbound=inbound)
+
+    first, last = resolved(begin), resolved(end)
+    # Each is clamped on the side where it would add elements; beyond the other side there are none anyway.
+    if stride > 0:
+        first, last = (first, last) if inbound else (symbolic.maximum(first, low), symbolic.minimum(last, high))
+        distance = last - first
+    else:
+        first, last = (first, last) if inbound else (symbolic.minimum(first, high), symbolic.maximum(last, low))
+        distance = first - last
+    return Slice(first, stride, symbolic.maximum(symbolic.ceildiv(distance, abs(stride)), 0))
+
+
+def _from_end(position: Dim, size: Dim, *, inbound: bool) -> Dim:
+    """`position`, plus `size` if it is negative."""
+    if isinstance(position, int):
+        return position + size if position < 0 else position
+    if inbound or symbolic.prove_less_equal(0, position):
+        return position
+    if symbolic.prove_less_equal(position, -1):
+        return position + size
+    return position + size * symbolic.maximum(symbolic.minimum(-position, 1), 0)

@@ -1,0 +1,255 @@
+"""Ops of one operand, element by element: rounding, signs, powers, logarithms, tests."""
+
+from typing import Any
+
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value, create_one
+from relax_mlir.mlir import ext
+
+
+class UnaryOp(RelaxOp):
+    """Base of the ops that map each element of a tensor to one of the same dtype."""
+
+    x: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return args.tensor(0)
+
+
+class UnaryNumberOp(UnaryOp):
+    """Base of the unary ops on numbers (not bool)."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.require_dtype(0, lambda d: d.kind != "bool", "a number; use astype")
+        return args.tensor(0)
+
+
+class UnaryFloatOp(UnaryOp):
+    """Base of the unary ops on floating-point numbers. float16 and bfloat16 are computed in float32."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.require_dtype(0, lambda d: d.is_float, "a float; use astype")
+        return args.tensor(0)
+
+
+class PredicateOp(UnaryOp):
+    """Base of the ops that test each element: the result is bool."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Tensor(args.tensor(0).shape, "bool")
+
+
+class AbsOp(UnaryNumberOp, name="abs", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Absolute value. The least value of a signed integer stays as it is, as in NumPy.
+
+    Example: ``[-2.0, 0.5]`` gives ``[2.0, 0.5]``.
+    """
+
+
+class BitwiseNotOp(UnaryOp, name="bitwise_not", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Every bit inverted, of integers; of bool the logical negation.
+
+    Example: int8 ``[0, 5]`` gives ``[-1, -6]``.
+    """
+
+
+class CeilOp(UnaryNumberOp, name="ceil", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Least integer not below each element; integers stay as they are.
+
+    Example: ``[-1.5, 1.2]`` gives ``[-1.0, 2.0]``.
+    """
+
+
+class ErfOp(UnaryFloatOp, name="erf", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Error function, ``2/sqrt(pi)`` times the integral of ``exp(-t*t)`` from 0 to x.
+
+    Example: ``[0.0, 1.0]`` gives ``[0.0, 0.8427]``.
+    """
+
+
+class ExpOp(UnaryFloatOp, name="exp", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Exponential. Example: ``[0.0, 1.0, -inf]`` gives ``[1.0, 2.7183, 0.0]``."""
+
+
+class FloorOp(UnaryNumberOp, name="floor", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Greatest integer not above each element; integers stay as they are.
+
+    Example: ``[-1.5, 1.2]`` gives ``[-2.0, 1.0]``.
+    """
+
+
+class IsfiniteOp(PredicateOp, name="isfinite", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Whether each element is neither infinite nor NaN; integers and bool are finite.
+
+    Example: ``[1.0, inf, nan]`` gives ``[true, false, false]``.
+    """
+
+
+class IsinfOp(PredicateOp, name="isinf", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Whether each element is infinite. Example: ``[1.0, -inf, nan]`` gives ``[false, true, false]``."""
+
+
+class IsnanOp(PredicateOp, name="isnan", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Whether each element is not a number. Example: ``[1.0, inf, nan]`` gives ``[false, false, true]``."""
+
+
+class LogOp(UnaryFloatOp, name="log", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Natural logarithm: -inf of zero, NaN of negative numbers.
+
+    Example: ``[1.0, 2.7183]`` gives ``[0.0, 1.0]``.
+    """
+
+
+class LogicalNotOp(PredicateOp, name="logical_not", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Whether each element is zero (false); NaN counts as true. The result is bool.
+
+    Example: ``[0, 3]`` gives ``[true, false]``.
+    """
+
+
+class NegativeOp(UnaryNumberOp, name="negative", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Negation. Integers wrap around, unsigned ones too.
+
+    Example: uint8 ``[0, 1]`` gives ``[0, 255]``.
+    """
+
+
+class RoundOp(UnaryNumberOp, name="round", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Nearest integer, ties to the even one; integers stay as they are.
+
+    Example: ``[0.5, 1.5, -2.5]`` gives ``[0.0, 2.0, -2.0]``.
+    """
+
+
+class RsqrtOp(UnaryFloatOp, name="rsqrt", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Reciprocal of the square root: inf of zero, NaN of negative numbers.
+
+    Example: ``[4.0]`` gives ``[0.5]``.
+    """
+
+
+class SigmoidOp(UnaryFloatOp, name="sigmoid", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Logistic function, ``1 / (1 + exp(-x))``. Example: ``[0.0, inf]`` gives ``[0.5, 1.0]``."""
+
+
+class SignOp(UnaryNumberOp, name="sign", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """-1, 0 or 1, as the element is negative, zero or positive; NaN of NaN.
+
+    Example: ``[-3.0, -0.0, nan]`` gives ``[-1.0, 0.0, nan]``.
+    """
+
+
+class SqrtOp(UnaryFloatOp, name="sqrt", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Square root: NaN of negative numbers. Example: ``[4.0, 2.0]`` gives ``[2.0, 1.4142]``."""
+
+
+class SquareOp(UnaryNumberOp, name="square", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Product with itself; integers wrap around. Example: ``[-3]`` gives ``[9]``."""
+
+
+class TruncOp(UnaryNumberOp, name="trunc", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Integer part: rounding towards zero; integers stay as they are.
+
+    Example: ``[-1.5, 1.7]`` gives ``[-1.0, 1.0]``.
+    """
+
+
+def abs(x: Value) -> Value:
+    """Absolute value of `x` (see `AbsOp`)."""
+    return create_one(AbsOp, [x])
+
+
+def bitwise_not(x: Value) -> Value:
+    """``~x`` (see `BitwiseNotOp`)."""
+    return create_one(BitwiseNotOp, [x])
+
+
+def ceil(x: Value) -> Value:
+    """`x` rounded up (see `CeilOp`)."""
+    return create_one(CeilOp, [x])
+
+
+def erf(x: Value) -> Value:
+    """Error function of `x` (see `ErfOp`)."""
+    return create_one(ErfOp, [x])
+
+
+def exp(x: Value) -> Value:
+    """``e**x`` (see `ExpOp`)."""
+    return create_one(ExpOp, [x])
+
+
+def floor(x: Value) -> Value:
+    """`x` rounded down (see `FloorOp`)."""
+    return create_one(FloorOp, [x])
+
+
+def isfinite(x: Value) -> Value:
+    """Whether the elements of `x` are finite (see `IsfiniteOp`)."""
+    return create_one(IsfiniteOp, [x])
+
+
+def isinf(x: Value) -> Value:
+    """Whether the elements of `x` are infinite (see `IsinfOp`)."""
+    return create_one(IsinfOp, [x])
+
+
+def isnan(x: Value) -> Value:
+    """Whether the elements of `x` are NaN (see `IsnanOp`)."""
+    return create_one(IsnanOp, [x])
+
+
+def log(x: Value) -> Value:
+    """Natural logarithm of `x` (see `LogOp`)."""
+    return create_one(LogOp, [x])
+
+
+def logical_not(x: Value) -> Value:
+    """Logical negation of `x` (see `LogicalNotOp`)."""
+    return create_one(LogicalNotOp, [x])
+
+
+def negative(x: Value) -> Value:
+    """``-x`` (see `NegativeOp`)."""
+    return create_one(NegativeOp, [x])
+
+
+def round(x: Value) -> Value:
+    """`x` rounded to the nearest integer, half to even (see `RoundOp`)."""
+    return create_one(RoundOp, [x])
+
+
+def rsqrt(x: Value) -> Value:
+    """``1 / sqrt(x)`` (see `RsqrtOp`)."""
+    return create_one(RsqrtOp, [x])
+
+
+def sigmoid(x: Value) -> Value:
+    """Logistic function of `x` (see `SigmoidOp`)."""
+    return create_one(SigmoidOp, [x])
+
+
+def sign(x: Value) -> Value:
+    """Sign of `x` (see `SignOp`)."""
+    return create_one(SignOp, [x])
+
+
+def sqrt(x: Value) -> Value:
+    """Square root of `x` (see `SqrtOp`)."""
+    return create_one(SqrtOp, [x])
+
+
+def square(x: Value) -> Value:
+    """``x * x`` (see `SquareOp`)."""
+    return create_one(SquareOp, [x])
+
+
+def trunc(x: Value) -> Value:
+    """Integer part of `x` (see `TruncOp`)."""
+    return create_one(TruncOp, [x])

@@ -1,0 +1,1 @@
+"""Programs that show the compiler at work on real models."""

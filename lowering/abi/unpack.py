@@ -1,0 +1,262 @@
+"""Reading and writing values of the TVM FFI in generated code: checks, tensors, shapes, integers, objects.
+
+Offsets are those of `tvm/ffi/c_api.h` and `dlpack/dlpack.h`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from relax_mlir.lowering.abi.dtypes import DType
+from relax_mlir.lowering.abi.signature import Value
+from relax_mlir.lowering.abi.support import CACHED_OBJECT
+from relax_mlir.lowering.abi.text import Code, Fragment, attribute, quoted, symbol
+
+ANY_BYTES = 16
+OBJECT_BYTES = 24
+NONE, INT, BOOL, FLOAT, DLTENSOR, RAW_STR = 0, 1, 2, 3, 7, 8
+FIRST_OBJECT, SHAPE, TENSOR, ARRAY, LIST = 64, 69, 70, 71, 75
+
+
+class DL:
+    """Offsets in a DLTensor."""
+
+    DATA, DEVICE, NDIM, DTYPE, SHAPE, STRIDES, BYTE_OFFSET, BYTES = 0, 8, 16, 20, 24, 32, 40, 48
+
+
+@dataclass
+class Tensor:
+    """A tensor argument, checked and unpacked."""
+
+    value: Value
+    pointer: str
+    sizes: list[str]
+    base: str
+    contiguous: str
+
+
+@dataclass
+class FFICode:
+    """Code that reads values of the FFI.
+
+    `name` makes the names of its checks unique, `prefix` begins all error messages; `kind` replaces the kinds of
+    errors where it is set.
+    """
+
+    name: str
+    prefix: str
+    fragment: Fragment
+    code: Code = field(default_factory=Code)
+    kind: str = ""
+    checks: int = 0
+
+    def check(self, ok: str, kind: str, message: str, *values: str) -> None:
+        """Leave with an error of `kind` unless `ok`; `values` are of type index."""
+        name = f"relax.check.{self.name}.{self.checks}"
+        self.checks += 1
+        types = f"({', '.join(['i1'] + ['index'] * len(values))}) -> ()"
+        hook = attribute({"kind": self.kind or kind, "message": self.prefix + message})
+        symbol = self.fragment.declare(name, types, f"relax.check = {hook}")
+        self.code.do(f"func.call {symbol}({', '.join([ok, *values])}) : {types}")
+
+    def equal(self, value: str, constant: int, type: str) -> str:
+        return self.code.let(f"arith.cmpi eq, {value}, {self.code.constant(constant, type)} : {type}")
+
+    def any_of(self, *flags: str) -> str:
+        result = flags[0]
+        for flag in flags[1:]:
+            result = self.code.let(f"arith.ori {result}, {flag} : i1")
+        return result
+
+    def all_of(self, *flags: str) -> str:
+        result = flags[0]
+        for flag in flags[1:]:
+            result = self.code.let(f"arith.andi {result}, {flag} : i1")
+        return result
+
+    # -- arguments ------------------------------------------------------------------------------------------
+
+    def tensor(self, slot: str, value: Value, role: str) -> Tensor:
+        """Check and unpack the tensor in the TVMFFIAny at `slot`."""
+        code, dtype = self.code, value.dtype
+        assert dtype is not None
+        type_index = code.load(slot, 0, "i32")
+        is_object = self.equal(type_index, TENSOR, "i32")
+        is_view = self.equal(type_index, DLTENSOR, "i32")
+        self.check(
+            self.any_of(is_object, is_view),
+            "ArgumentError",
+            f"{role} is of type {{0:type}}, expected {value.name}: {value.type}",
+            code.index(type_index, "i32"),
+        )
+        handle = code.load(slot, 8, "!llvm.ptr")
+        inside = code.at(handle, OBJECT_BYTES)
+        pointer = code.let(f"llvm.select {is_object}, {inside}, {handle} : i1, !llvm.ptr")
+        device = code.load(pointer, DL.DEVICE, "i32")
+        self.check(
+            self.equal(device, 1, "i32"),
+            "DeviceError",
+            f"{role} is on {{0:device}}, expected cpu ({value.name}: {value.type})",
+            code.index(device, "i32"),
+        )
+        actual = code.load(pointer, DL.DTYPE, "i32")
+        self.check(
+            self.equal(actual, dtype.packed, "i32"),
+            "DTypeError",
+            f"{role} has dtype {{0:dtype}}, expected {dtype.name} ({value.name}: {value.type})",
+            code.index(actual, "i32"),
+        )
+        ndim = code.load(pointer, DL.NDIM, "i32")
+        self.check(
+            self.equal(ndim, value.ndim, "i32"),
+            "ShapeError",
+            f"{role} has rank {{0}}, expected rank {value.ndim} ({value.name}: {value.type})",
+            code.index(ndim, "i32"),
+        )
+        data = code.load(pointer, DL.DATA, "!llvm.ptr")
+        offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
+        base = code.let(f"llvm.getelementptr {data}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
+        shape = code.load(pointer, DL.SHAPE, "!llvm.ptr") if value.ndim else ""
+        sizes = [code.load(shape, 8 * i, "i64") for i in range(value.ndim)]
+        return Tensor(value, pointer, sizes, base, self.contiguous(pointer, sizes))
+
+    def contiguous(self, pointer: str, sizes: list[str]) -> str:
+        """Whether elements lie in row-major order; strides may be null, those of size-1 dimensions are free."""
+        code = self.code
+        true = code.constant(1, "i1")
+        if not sizes:
+            return true
+        one, zero, null = code.constant(1), code.constant(0), code.null()
+        strides = code.load(pointer, DL.STRIDES, "!llvm.ptr")
+        given = code.let(f'llvm.icmp "ne" {strides}, {null} : !llvm.ptr')
+        result = code.fresh()
+        code.do(f"{result} = scf.if {given} -> i1 {{")
+        expected, good, empty = one, true, code.constant(0, "i1")
+        for i in reversed(range(len(sizes))):
+            stride = code.load(strides, 8 * i, "i64")
+            same = code.let(f"arith.cmpi eq, {stride}, {expected} : i64")
+            free = code.let(f"arith.cmpi eq, {sizes[i]}, {one} : i64")
+            good = self.all_of(good, self.any_of(same, free))
+            empty = self.any_of(empty, code.let(f"arith.cmpi eq, {sizes[i]}, {zero} : i64"))
+            expected = code.let(f"arith.muli {expected}, {sizes[i]} : i64")
+        code.do(f"scf.yield {self.any_of(good, empty)} : i1")
+        code.do("} else {")
+        code.do(f"scf.yield {true} : i1")
+        code.do("}")
+        return result
+
+    def integer(self, slot: str, value: Value, role: str) -> str:
+        """The integer in the TVMFFIAny at `slot`, as index."""
+        type_index = self.code.load(slot, 0, "i32")
+        self.check(
+            self.equal(type_index, INT, "i32"),
+            "ArgumentError",
+            f"{role} is of type {{0:type}}, expected {value.name}: {value.type}",
+            self.code.index(type_index, "i32"),
+        )
+        return self.code.index(self.code.load(slot, 8, "i64"))
+
+    def sequence(self, slot: str, value: Value, role: str, kinds: tuple[int, ...], length: int) -> str:
+        """Check kind and length of a Shape, Array or List; the address of its elements."""
+        code = self.code
+        type_index = code.load(slot, 0, "i32")
+        self.check(
+            self.any_of(*(self.equal(type_index, kind, "i32") for kind in kinds)),
+            "ArgumentError",
+            f"{role} is of type {{0:type}}, expected {value.name}: {value.type}",
+            code.index(type_index, "i32"),
+        )
+        handle = code.load(slot, 8, "!llvm.ptr")
+        count = code.load(handle, OBJECT_BYTES + 8, "i64")
+        kind = "ShapeError" if value.kind == "shape" else "ArgumentError"
+        self.check(
+            self.equal(count, length, "i64"),
+            kind,
+            f"{role} has {{0}} elements, expected {length} ({value.name}: {value.type})",
+            code.index(count),
+        )
+        return code.load(handle, OBJECT_BYTES, "!llvm.ptr")
+
+    def shape(self, slot: str, value: Value, role: str) -> list[str]:
+        """The numbers of a shape: an FFI Shape (int64s), or an Array or List of ints (TVMFFIAnys)."""
+        code = self.code
+        elements = self.sequence(slot, value, role, (SHAPE, ARRAY, LIST), value.ndim)
+        is_shape = self.equal(code.load(slot, 0, "i32"), SHAPE, "i32")
+        numbers = []
+        for i in range(value.ndim):
+            in_shape, in_array = code.at(elements, 8 * i), code.at(elements, ANY_BYTES * i + 8)
+            kind_at = code.let(f"llvm.select {is_shape}, {elements}, {code.at(elements, ANY_BYTES * i)} : i1, !llvm.ptr")
+            kind = code.load(kind_at, 0, "i32")
+            self.check(
+                self.any_of(is_shape, self.equal(kind, INT, "i32")),
+                "ArgumentError",
+                f"{role} has an element {i} of type {{0:type}}, expected an int "
+                f"({value.name}: {value.type})",
+                code.index(kind, "i32"),
+            )
+            number_at = code.let(f"llvm.select {is_shape}, {in_shape}, {in_array} : i1, !llvm.ptr")
+            numbers.append(code.index(code.load(number_at, 0, "i64")))
+        return numbers
+
+    def dense(self, tensor: Tensor, dtype: DType) -> str:
+        """The data of a tensor in row-major order: its own, or a copy that lives as long as the call."""
+        if not tensor.sizes:
+            return tensor.base
+        code = self.code
+        result = code.fresh()
+        size = code.constant(dtype.size)
+        compact = self.fragment.declare("relax.rt.compact", "(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr")
+        code.do(f"{result} = scf.if {tensor.contiguous} -> !llvm.ptr {{")
+        code.do(f"scf.yield {tensor.base} : !llvm.ptr")
+        code.do("} else {")
+        copy = code.let(
+            f"func.call {compact}({code.frame(self.fragment)}, {tensor.pointer}, {size}) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr"
+        )
+        code.do(f"scf.yield {copy} : !llvm.ptr")
+        code.do("}")
+        return result
+
+
+    def store_any(self, to: str, position: int, kind: int, payload: str) -> None:
+        """Write a TVMFFIAny: numbers are i64 (floats their bits), the others pointers."""
+        self.code.store(self.code.constant(kind), "i64", to, ANY_BYTES * position)
+        type = "i64" if kind in (NONE, INT, BOOL, FLOAT) else "!llvm.ptr"
+        self.code.store(payload, type, to, ANY_BYTES * position + 8)
+
+    def construct(self, name: str, arguments: str, count: int) -> str:
+        return construct(self.code, self.fragment, name, arguments, count)
+
+
+def text_global(fragment: Fragment, name: str, text: str) -> str:
+    """A NUL-terminated constant string as a private global; the global's name."""
+    fragment.define(f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})")
+    return symbol(name)
+
+
+def cache_global(fragment: Fragment, name: str, marker: str) -> str:
+    """A global pointer, null at first, that `__relax_release` frees (see `lifecycle`); the global's name."""
+    fragment.define(
+        f"llvm.mlir.global internal {symbol(name)}() {{{marker}}} : !llvm.ptr "
+        "{\n  %0 = llvm.mlir.zero : !llvm.ptr\n  llvm.return %0 : !llvm.ptr\n}"
+    )
+    return symbol(name)
+
+
+def global_function(code: Code, fragment: Fragment, name: str) -> tuple[str, str, int]:
+    """Operands for `relax.rt.global`: the cache, the name, and its length in bytes."""
+    cache = cache_global(fragment, f"relax.function.{name}", CACHED_OBJECT)
+    key = text_global(fragment, f"relax.function_name.{name}", name)
+    return (
+        code.let(f"llvm.mlir.addressof {cache} : !llvm.ptr"),
+        code.let(f"llvm.mlir.addressof {key} : !llvm.ptr"),
+        len(name.encode()),
+    )
+
+
+def construct(code: Code, fragment: Fragment, name: str, arguments: str, count: int) -> str:
+    """Call a constructor of the FFI ("ffi.Array", "ffi.Shape"); the handle of the new object."""
+    type = "(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i32) -> !llvm.ptr"
+    callee = fragment.declare("relax.rt.construct", type)
+    cache, key, length = global_function(code, fragment, name)
+    values = f"{cache}, {key}, {code.constant(length)}, {arguments}, {code.constant(count, 'i32')}"
+    return code.let(f"func.call {callee}({values}) : {type}")

@@ -1,0 +1,97 @@
+"""The operands of a loop nest in memory: reading and writing them at one place of the vector loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels.body import widen
+from relax_mlir.lowering.kernels.emit import Index, Value
+from relax_mlir.lowering.kernels.nest import Access, Nest
+from relax_mlir.mlir import arith, ir
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where along the vector loop, with how many lanes (None: a scalar), under which mask."""
+
+    at: Index
+    lanes: int | None
+    mask: Value | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """An operand as a memref with one axis per loop that moves it, the vector loop's last."""
+
+    access: Access
+    buffer: Value
+    loops: tuple[int, ...]
+
+
+@dataclass
+class Operands:
+    """Inputs, then outputs of a nest; `along` is its vector loop, if any.
+
+    `places` holds the iteration number of each other loop, once it is emitted. Made outside of all loops.
+    """
+
+    nest: Nest
+    along: int | None
+    places: dict[int, Index] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.accesses = (*self.nest.inputs, *self.nest.outputs)
+        self.views = [self._view(access) for access in self.accesses]
+
+    def _view(self, access: Access) -> View:
+        if not access.is_buffer:
+            return View(access, access.value, ())
+        loops = [loop for loop in range(len(self.nest.sizes)) if access.moves(loop)]
+        unit = self.along is not None and access.is_unit(self.along)
+        if unit:
+            loops.sort(key=lambda loop: loop == self.along)
+        sizes = [self.nest.sizes[loop] for loop in loops]
+        strides = [access.stride(loop) for loop in loops]
+        buffer = emit.view(emit.metadata(access.value), sizes, strides, unit_inner=unit)
+        return View(access, buffer, tuple(loops))
+
+    def load(self, number: int, place: Place) -> Value:
+        """Operand `number` at a place: as many lanes as it has, also where all are the same."""
+        view = self.views[number]
+        if not view.access.is_buffer:
+            return view.buffer
+        position = self._position(view, place)
+        along = self.along is not None and view.access.moves(self.along)
+        if place.lanes is None or not along:
+            return widen(emit.load(view.buffer, *position), place.lanes)
+        if _is_boolean(view.access):
+            loaded = emit.vector_load(place.lanes, self._bytes(view), *position)
+            return arith.CmpIOp(arith.CmpIPredicate.ne, loaded, emit.constant(loaded.type, 0)).result
+        return emit.vector_load(place.lanes, view.buffer, *position, where=place.mask)
+
+    def store(self, number: int, place: Place, value: Value) -> None:
+        """Write operand `number` at a place."""
+        view = self.views[number]
+        position = self._position(view, place)
+        if place.lanes is None:
+            emit.store(value, view.buffer, *position)
+        elif _is_boolean(view.access):
+            type_ = emit.vector_type(place.lanes, ir.IntegerType.get_signless(8))
+            emit.vector_store(arith.ExtUIOp(type_, value).result, self._bytes(view), *position)
+        else:
+            emit.vector_store(value, view.buffer, *position, where=place.mask)
+
+    def _bytes(self, view: View) -> Value:
+        """A buffer of booleans as bytes: vectors of i1 would be read as packed bits, elements take a byte."""
+        unit = self.along is not None and view.access.is_unit(self.along)
+        type_ = emit.strided_memref(ir.IntegerType.get_signless(8), len(view.loops), unit_inner=unit)
+        cast = "builtin.unrealized_conversion_cast"
+        return ir.Operation.create(cast, results=[type_], operands=[view.buffer]).result
+
+    def _position(self, view: View, place: Place) -> list[Index]:
+        return [place.at if loop == self.along else self.places[loop] for loop in view.loops]
+
+
+def _is_boolean(access: Access) -> bool:
+    return isinstance(access.element, ir.IntegerType) and access.element.width == 1

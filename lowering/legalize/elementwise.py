@@ -1,0 +1,42 @@
+"""The rule that elementwise ops share: one ``linalg.generic`` whose body is a scalar rule."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.lowering.legalize.emit import ScalarBody, elementwise
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, legalization
+from relax_mlir.lowering.legalize.scalars import ScalarRule
+
+
+def dtype_of(arg: Arg) -> DType:
+    """The dtype of a tensor; the legaliser has checked that it is known."""
+    dtype = arg.info.dtype
+    assert dtype is not None
+    return dtype
+
+
+def prim_name(op: OpCall, dtype: DType) -> str:
+    """Name of the prim func of an op: never that of a function of the C library, such as ``exp``."""
+    return f"{op.args.op}_{dtype.mlir}"
+
+
+def elementwise_prim(lz: Legalizer, op: OpCall, body: ScalarBody, key: Hashable = ()) -> Sequence[Arg]:
+    """Apply `body` to the scalars of the operands, which broadcast. `key`: what `body` depends on beside dtypes."""
+    same_shape = all(arg.shape == op.results[0].shape for arg in op.operands)
+    pattern = "elementwise" if same_shape else "broadcast"
+    result = op.results[0].dtype
+    assert result is not None
+    name = prim_name(op, dtype_of(op.operands[0]) if op.operands else result)
+    return lz.prim(name, op.operands, op.results, elementwise(body), pattern=pattern, key=key)
+
+
+def register(rules: dict[str, ScalarRule]) -> None:
+    """Legalise each op of the table by its scalar rule, which gets the dtype of the first operand."""
+
+    def legalize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+        rule, dtype = rules[op.args.op], dtype_of(op.operands[0])
+        return elementwise_prim(lz, op, lambda *scalars: rule(dtype, *scalars))
+
+    legalization(*(f"relax.{name}" for name in rules))(legalize)

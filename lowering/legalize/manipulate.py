@@ -1,0 +1,248 @@
+"""Legalisation of the ops that move elements. Views (``reshape`` and its kin) stay as they are at level R1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import normalize_axis
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.manipulate import permutation, split_slices, strided_slices, take_axis
+from relax_mlir.dialects.slicing import Slice
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.lowering.legalize.contraction import zero
+from relax_mlir.lowering.legalize.emit import elementwise, generic, identity, projection
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.mlir import arith, ir, linalg, scf, tensor
+
+Index = ir.Value
+
+
+@legalization("relax.permute_dims")
+def legalize_permute_dims(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    axes = permutation(op.args, len(op.operands[0].shape))
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        rank = len(axes)
+        source = projection(rank, [axes.index(axis) for axis in range(rank)])
+        parallel = ["parallel"] * rank
+        return generic(prim.ins, [source], prim.outs, [identity(rank)], parallel, lambda x, _: x)
+
+    return lz.prim(op.args.op, op.operands, op.results, body, pattern="injective", key=tuple(axes))
+
+
+@legalization("relax.broadcast_to")
+def legalize_broadcast_to(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    return lz.prim(op.args.op, op.operands, op.results, elementwise(lambda x: x), pattern="broadcast")
+
+
+@legalization("relax.concat")
+def legalize_concat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(op.results[0].shape or ()))
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        result, offset = prim.outs[0], prim.index(0)
+        for source in prim.ins:
+            sizes = _sizes(prim, source)
+            window = _Window.along(axis, offset, 1, sizes)
+            copied = linalg.copy(source, outs=[window.extract(result, source.type)])
+            result = window.insert(copied, result)
+            offset = arith.addi(offset, prim.dim(source, axis))
+        return [result]
+
+    return lz.prim(op.args.op, op.operands, op.results, body, pattern="injective", key=axis)
+
+
+@legalization("relax.split")
+def legalize_split(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    x = op.operands[0]
+    axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(x.shape))
+    parts = split_slices(op.args, x.shape[axis])
+    found = []
+    for part, result in zip(parts, op.results, strict=True):
+        assert part is not None
+        found.append(_slice(lz, "split", x, result, {axis: part}))
+    return found
+
+
+@legalization("relax.strided_slice")
+def legalize_strided_slice(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    x, result = op.operands[0], op.results[0]
+    slices: dict[int, Slice] = {}
+    for axis, part in strided_slices(op.args, x.shape).items():
+        assert part is not None
+        slices[axis] = part
+    if op.args.bool_attr("assume_inbound") or any(part.stride < 0 for part in slices.values()):
+        return [_gathered_slice(lz, x, result, slices)]
+    return [_slice(lz, "strided_slice", x, result, slices)]
+
+
+def _slice(lz: Legalizer, name: str, x: Arg, result: Tensor, slices: dict[int, Slice]) -> Arg:
+    """A copy of slices with positive strides that are known to lie in `x`."""
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        window = _Window(_sizes(prim, prim.outs[0]))
+        for axis, part in slices.items():
+            window.offsets[axis] = part.begin if isinstance(part.begin, int) else prim.index(part.begin)
+            window.strides[axis] = part.stride
+        source = window.extract(prim.ins[0], prim.outs[0].type)
+        return [linalg.copy(source, outs=[prim.outs[0]])]
+
+    return lz.prim(name, [x], [result], body, pattern="injective", key=_key(slices))[0]
+
+
+def _gathered_slice(lz: Legalizer, x: Arg, result: Tensor, slices: dict[int, Slice]) -> Arg:
+    """Slices read element by element, the positions clamped to `x`; zeros if `x` has nothing to read there."""
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        begins = {axis: prim.index(part.begin) for axis, part in slices.items()}
+        last = {axis: _last(prim, prim.ins[0], axis) for axis in slices}
+
+        def element(_: ir.Value) -> ir.Value:
+            place: list[Index] = [linalg.IndexOp(i).result for i in range(len(x.shape))]
+            for axis, part in slices.items():
+                step = arith.muli(place[axis], prim.index(part.stride))
+                place[axis] = _clamped(arith.addi(begins[axis], step), last[axis])
+            return tensor.extract(prim.ins[0], place)
+
+        rank = len(x.shape)
+        return _unless_empty(
+            prim,
+            list(slices),
+            lambda: generic([], [], prim.outs, [identity(rank)], ["parallel"] * rank, element),
+        )
+
+    return lz.prim("strided_slice", [x], [result], body, pattern="opaque", key=("gathered", _key(slices)))[0]
+
+
+def _key(slices: dict[int, Slice]) -> tuple[tuple[int, str, int], ...]:
+    return tuple((axis, str(part.begin), part.stride) for axis, part in slices.items())
+
+
+@legalization("relax.take")
+def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    x, indices = op.operands
+    axis, mode = take_axis(op.args, len(x.shape)), op.args.str_attr("mode")
+    dtype = indices.info.dtype
+    assert dtype is not None
+    index_rank, rank = len(indices.shape), len(op.results[0].shape or ())
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        source, last = prim.ins[0], _last(prim, prim.ins[0], axis)
+        before, after = range(axis), range(axis + index_rank, rank)
+
+        def element(position: ir.Value, _: ir.Value) -> ir.Value:
+            found, valid = _resolve(position, dtype, last, mode)
+            place = [linalg.IndexOp(i).result for i in before]
+            place += [found, *(linalg.IndexOp(i).result for i in after)]
+            value = tensor.extract(source, place)
+            return value if valid is None else arith.select(valid, value, arith.constant(value.type, float("nan")))
+
+        map_ = projection(rank, range(axis, axis + index_rank))
+        return _unless_empty(
+            prim,
+            [axis],
+            lambda: generic([prim.ins[1]], [map_], prim.outs, [identity(rank)], ["parallel"] * rank, element),
+            nan=mode == "nan",
+        )
+
+    return lz.prim(op.args.op, op.operands, op.results, body, pattern="injective", key=(axis, mode))
+
+
+def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[Index, ir.Value | None]:
+    """The place that an index means, in [0, last], and for ``"nan"`` whether the index was in range."""
+    index_type = ir.IndexType.get()
+    if dtype.kind == "uint":
+        index = arith.index_castui(index_type, position)
+        clipped = arith.minui(index, last)
+    else:
+        index = arith.index_cast(index_type, position)
+        clipped = _clamped(index, last)
+    if mode == "clip":
+        return clipped, None
+    if mode == "nan":
+        return clipped, arith.cmpi(arith.CmpIPredicate.eq, index, clipped)
+    size = arith.addi(last, arith.constant(index_type, 1))
+    if dtype.kind == "uint":
+        return arith.remui(index, size), None
+    rest = arith.remsi(index, size)
+    negative = arith.cmpi(arith.CmpIPredicate.slt, rest, arith.constant(index_type, 0))
+    return arith.select(negative, arith.addi(rest, size), rest), None
+
+
+def _clamped(index: Index, last: Index) -> Index:
+    return arith.maxsi(arith.minsi(index, last), arith.constant(ir.IndexType.get(), 0))
+
+
+def _last(prim: PrimBody, source: ir.Value, axis: int) -> Index:
+    return arith.subi(prim.dim(source, axis), prim.index(1))
+
+
+def _unless_empty(
+    prim: PrimBody, axes: Sequence[int], build: Callable[[], Sequence[ir.Value]], *, nan: bool = False
+) -> Sequence[ir.Value]:
+    """What `build` makes, unless the first input has size 0 at one of `axes`: then zeros (or NaNs)."""
+    shape, dtype = prim.in_infos[0].known_shape, prim.out_infos[0].dtype
+    assert shape is not None and dtype is not None
+    dims = [axis for axis in axes if not symbolic.prove_less_equal(1, _static(shape[axis]))]
+    if not dims:
+        return build()
+    nonempty = arith.constant(ir.IntegerType.get_signless(1), 1)
+    for axis in dims:
+        has = arith.cmpi(arith.CmpIPredicate.ne, prim.dim(prim.ins[0], axis), prim.index(0))
+        nonempty = arith.andi(nonempty, has)
+    branch = scf.IfOp(nonempty, [prim.outs[0].type], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp(list(build()))
+    with ir.InsertionPoint(branch.else_block):
+        value = arith.constant(dtype.storage_type(), float("nan")) if nan else zero(dtype)
+        scf.YieldOp([linalg.fill(value, outs=[prim.outs[0]])])
+    return list(branch.results)
+
+
+def _static(dim: symbolic.Dim) -> int:
+    """The size if it is part of the prim func's type; nothing is known of the others."""
+    return dim if isinstance(dim, int) else 0
+
+
+class _Window:
+    """A slice of a tensor: offsets, sizes and strides, each an int or an ``index`` value."""
+
+    def __init__(self, sizes: Sequence[int | Index]) -> None:
+        self.offsets: list[int | Index] = [0] * len(sizes)
+        self.sizes = list(sizes)
+        self.strides = [1] * len(sizes)
+
+    @classmethod
+    def along(cls, axis: int, offset: Index, stride: int, sizes: Sequence[int | Index]) -> _Window:
+        """All of a tensor but along `axis`, where it starts at `offset`."""
+        window = cls(sizes)
+        window.offsets[axis], window.strides[axis] = offset, stride
+        return window
+
+    def extract(self, source: ir.Value, type_: ir.Type) -> ir.Value:
+        dynamic_offsets, offsets = _mixed(self.offsets)
+        dynamic_sizes, sizes = _mixed(self.sizes)
+        return tensor.extract_slice(
+            type_, source, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides
+        )
+
+    def insert(self, part: ir.Value, into: ir.Value) -> ir.Value:
+        dynamic_offsets, offsets = _mixed(self.offsets)
+        dynamic_sizes, sizes = _mixed(self.sizes)
+        return tensor.insert_slice(part, into, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides)
+
+
+def _mixed(values: Sequence[int | Index]) -> tuple[list[Index], list[int]]:
+    """The dynamic values, and the static ones with a marker in place of each dynamic one."""
+    marker = ir.ShapedType.get_dynamic_size()
+    dynamic = [v for v in values if not isinstance(v, int)]
+    return dynamic, [v if isinstance(v, int) else marker for v in values]
+
+
+def _sizes(prim: PrimBody, value: ir.Value) -> list[int | Index]:
+    type_ = ir.RankedTensorType(value.type)
+    return [
+        prim.dim(value, axis) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis in range(type_.rank)
+    ]

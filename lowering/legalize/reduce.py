@@ -1,0 +1,286 @@
+"""Legalisation of reductions: ``linalg.generic`` with reduction iterators over an accumulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.reduce import reduced_axes
+from relax_mlir.lowering.legalize import scalars
+from relax_mlir.lowering.legalize.elementwise import dtype_of, prim_name
+from relax_mlir.lowering.legalize.emit import generic, identity
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.scalars import (
+    Scalar,
+    ScalarRule,
+    compare,
+    compute_dtype,
+    const,
+    narrow,
+    widen,
+)
+from relax_mlir.mlir import arith, cf, ir, linalg, math, tensor
+
+Finish = Callable[[Scalar], Scalar]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Which axes of a tensor of `rank` are reduced, and the shape that they leave."""
+
+    rank: int
+    axes: tuple[int, ...]
+    keepdims: bool
+    dtype: DType
+
+    @classmethod
+    def of(cls, op: OpCall) -> Reduction:
+        x = op.operands[0]
+        rank = len(x.shape)
+        return cls(rank, tuple(reduced_axes(op.args, rank)), op.args.bool_attr("keepdims"), dtype_of(x))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (self.axes, self.keepdims)
+
+    @property
+    def iterators(self) -> list[str]:
+        return ["reduction" if axis in self.axes else "parallel" for axis in range(self.rank)]
+
+    def out_map(self) -> ir.AffineMap:
+        """Where the element at an index of the input goes: reduced axes are left out, or 0 with keepdims."""
+        zero = ir.AffineConstantExpr.get(0)
+        exprs = [
+            zero if axis in self.axes else ir.AffineDimExpr.get(axis)
+            for axis in range(self.rank)
+            if self.keepdims or axis not in self.axes
+        ]
+        return ir.AffineMap.get(self.rank, 0, exprs)
+
+    def count(self, prim: PrimBody, dtype: DType) -> Scalar:
+        """Number of elements that make one result, as a float of `dtype`."""
+        total = arith.constant(ir.IndexType.get(), 1)
+        for axis in self.axes:
+            total = arith.muli(total, prim.dim(prim.ins[0], axis))
+        integer = arith.index_cast(ir.IntegerType.get_signless(64), total)
+        return arith.sitofp(dtype.storage_type(), integer)
+
+
+def accumulator(prim: PrimBody, dtype: DType, initial: float | int) -> ir.Value:
+    """A tensor of the result's shape, filled with `initial`: the result itself if it has `dtype`."""
+    out = prim.outs[0]
+    if dtype != prim.out_infos[0].dtype:
+        out = empty_like_out(prim, dtype)
+    return linalg.fill(const(dtype, initial), outs=[out])
+
+
+def empty_like_out(prim: PrimBody, dtype: DType) -> ir.Value:
+    """An uninitialised tensor of the result's shape."""
+    shape = prim.out_infos[0].known_shape or ()
+    sizes = [d if isinstance(d, int) else prim.dim(prim.outs[0], axis) for axis, d in enumerate(shape)]
+    return tensor.empty(sizes, dtype.storage_type())
+
+
+def accumulate(
+    prim: PrimBody, reduction: Reduction, initial: ir.Value, combine: ScalarRule, *others: ir.Value
+) -> ir.Value:
+    """Reduce the input into `initial` with ``combine(dtype, x, *others, acc)``; `others` have the result's shape."""
+    wide = compute_dtype(reduction.dtype)
+    out_map = reduction.out_map()
+
+    def body(x: Scalar, *rest: Scalar) -> Scalar:
+        return combine(wide, widen(reduction.dtype, x), *rest)
+
+    maps = [identity(reduction.rank), *(out_map for _ in others)]
+    inputs = [prim.ins[0], *others]
+    return generic(inputs, maps, [initial], [out_map], reduction.iterators, body)[0]
+
+
+def map_result(value: ir.Value, finish: Finish) -> ir.Value:
+    """Apply `finish` to each element of `value`, in place."""
+    rank = ir.RankedTensorType(value.type).rank
+    return generic([], [], [value], [identity(rank)], ["parallel"] * rank, finish)[0]
+
+
+def store(prim: PrimBody, dtype: DType, value: ir.Value) -> Sequence[ir.Value]:
+    """`value` in the compute dtype as the result: rounded into it, unless it is the result already."""
+    if compute_dtype(dtype) == dtype:
+        return [value]
+    rank = ir.RankedTensorType(value.type).rank
+    parallel = ["parallel"] * rank
+    maps = [identity(rank)]
+    return generic([value], maps, prim.outs, maps, parallel, lambda x, _: narrow(dtype, x))
+
+
+def _reduce(
+    lz: Legalizer, op: OpCall, build: Callable[[PrimBody, Reduction, DType], ir.Value]
+) -> Sequence[Arg]:
+    reduction = Reduction.of(op)
+    wide = compute_dtype(reduction.dtype)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        return store(prim, reduction.dtype, build(prim, reduction, wide))
+
+    name = prim_name(op, reduction.dtype)
+    return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=reduction.key)
+
+
+@legalization("relax.sum")
+def legalize_sum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    return _reduce(lz, op, lambda prim, r, wide: _sum(prim, r, wide, scalars.add))
+
+
+@legalization("relax.prod")
+def legalize_prod(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    return _reduce(
+        lz, op, lambda prim, r, wide: accumulate(prim, r, accumulator(prim, wide, 1), scalars.multiply)
+    )
+
+
+@legalization("relax.mean")
+def legalize_mean(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    return _reduce(lz, op, _mean)
+
+
+def _sum(prim: PrimBody, reduction: Reduction, wide: DType, combine: ScalarRule) -> ir.Value:
+    return accumulate(prim, reduction, accumulator(prim, wide, 0), combine)
+
+
+def _mean(prim: PrimBody, reduction: Reduction, wide: DType) -> ir.Value:
+    count = reduction.count(prim, wide)
+    total = _sum(prim, reduction, wide, scalars.add)
+    return map_result(total, lambda acc: arith.divf(acc, count))
+
+
+@legalization("relax.variance", "relax.std")
+def legalize_variance(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Two passes: the mean into a temporary, then the squares of the distances from it."""
+
+    def build(prim: PrimBody, reduction: Reduction, wide: DType) -> ir.Value:
+        count = reduction.count(prim, wide)
+        zeros = linalg.fill(const(wide, 0), outs=[empty_like_out(prim, wide)])
+        mean = map_result(accumulate(prim, reduction, zeros, scalars.add), lambda acc: arith.divf(acc, count))
+        squares = accumulate(prim, reduction, accumulator(prim, wide, 0), _add_squared_distance, mean)
+        if op.args.op == "std":
+            return map_result(squares, lambda acc: math.sqrt(arith.divf(acc, count)))
+        return map_result(squares, lambda acc: arith.divf(acc, count))
+
+    return _reduce(lz, op, build)
+
+
+def _add_squared_distance(dtype: DType, x: Scalar, mean: Scalar, acc: Scalar) -> Scalar:
+    distance = arith.subf(x, mean)
+    return arith.addf(acc, arith.mulf(distance, distance))
+
+
+@legalization("relax.max", "relax.min")
+def legalize_extremum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    reduction = Reduction.of(op)
+    dtype = reduction.dtype
+    greatest = op.args.op == "max"
+    combine = scalars.maximum if greatest else scalars.minimum
+    checked = may_be_empty(op.operands[0], reduction)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        require_elements(prim, op, reduction, checked)
+        wide = compute_dtype(dtype)
+        initial = accumulator(prim, wide, extreme(wide, lowest=greatest))
+        return store(prim, dtype, accumulate(prim, reduction, initial, combine))
+
+    name, key = prim_name(op, dtype), (*reduction.key, checked)
+    return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=key)
+
+
+def extreme(dtype: DType, *, lowest: bool) -> float | int:
+    """The least or the greatest value of a dtype, infinities included."""
+    if dtype.is_float:
+        return float("-inf") if lowest else float("inf")
+    if dtype.kind == "bool":
+        return 0 if lowest else 1
+    return scalars.bounds(dtype)[0 if lowest else 1]
+
+
+def may_be_empty(x: Arg, reduction: Reduction) -> tuple[int, ...]:
+    """The reduced axes whose size is not known to be at least 1."""
+
+    def known_positive(axis: int) -> bool:
+        least, _ = symbolic.bounds(x.shape[axis])
+        return least is not None and least >= 1
+
+    return tuple(axis for axis in reduction.axes if not known_positive(axis))
+
+
+def require_elements(prim: PrimBody, op: OpCall, reduction: Reduction, checked: Sequence[int]) -> None:
+    """Assert at run time that no axis in `checked` has size 0, unless the result is empty too, as in NumPy."""
+    if not checked:
+        return
+    zero = arith.constant(ir.IndexType.get(), 0)
+    is_fine = const(dtypes.dtype("bool"), 1)
+    for axis in checked:
+        is_fine = arith.andi(is_fine, _is(arith.CmpIPredicate.ne, prim, axis, zero))
+    for axis in range(reduction.rank):
+        if axis not in reduction.axes:
+            is_fine = arith.ori(is_fine, _is(arith.CmpIPredicate.eq, prim, axis, zero))
+    axes = ", ".join(map(str, checked))
+    cf.assert_(is_fine, f"{op.args.op}: no elements to reduce: dimension {axes} of the tensor is 0")
+
+
+def _is(predicate: arith.CmpIPredicate, prim: PrimBody, axis: int, value: ir.Value) -> Scalar:
+    return arith.cmpi(predicate, prim.dim(prim.ins[0], axis), value)
+
+
+@legalization("relax.argmax", "relax.argmin")
+def legalize_arg_reduce(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Two accumulators, the best value and its position (-1: none yet); no order of iteration is assumed."""
+    reduction = Reduction.of(op)
+    checked = may_be_empty(op.operands[0], reduction)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        require_elements(prim, op, reduction, checked)
+        return [_arg_reduce(prim, reduction, greatest=op.args.op == "argmax")]
+
+    name, key = prim_name(op, reduction.dtype), (*reduction.key, checked)
+    return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=key)
+
+
+def _arg_reduce(prim: PrimBody, reduction: Reduction, *, greatest: bool) -> ir.Value:
+    dtype, int64 = reduction.dtype, dtypes.dtype("int64")
+    sizes = {axis: prim.dim(prim.ins[0], axis) for axis in reduction.axes}
+    best = linalg.fill(const(dtype, 0), outs=[empty_like_out(prim, dtype)])
+    position = linalg.fill(const(int64, -1), outs=[prim.outs[0]])
+
+    def body(x: Scalar, best_value: Scalar, best_position: Scalar) -> list[Scalar]:
+        here = arith.index_cast(int64.storage_type(), _flat_position(sizes))
+        better, same = _beats(dtype, x, best_value, greatest=greatest)
+        earlier = arith.andi(same, compare(int64, "lt", here, best_position))
+        is_first = compare(int64, "lt", best_position, const(int64, 0))
+        take = arith.ori(is_first, arith.ori(better, earlier))
+        return [arith.select(take, x, best_value), arith.select(take, here, best_position)]
+
+    maps = [reduction.out_map()] * 2
+    outs = [best, position]
+    return generic([prim.ins[0]], [identity(reduction.rank)], outs, maps, reduction.iterators, body)[1]
+
+
+def _flat_position(sizes: dict[int, ir.Value]) -> Scalar:
+    """Position of the current element in the flattened tensor of the reduced axes, as ``index``."""
+    position = arith.constant(ir.IndexType.get(), 0)
+    for axis, size in sizes.items():
+        position = arith.addi(arith.muli(position, size), linalg.index(axis))
+    return position
+
+
+def _beats(dtype: DType, x: Scalar, best: Scalar, *, greatest: bool) -> tuple[Scalar, Scalar]:
+    """Whether `x` is better than `best`, and whether they are equally good; NaN is better than any number."""
+    wide = compute_dtype(dtype)
+    x, best = widen(dtype, x), widen(dtype, best)
+    better = compare(wide, "gt" if greatest else "lt", x, best)
+    same = compare(wide, "eq", x, best)
+    if not dtype.is_float:
+        return better, same
+    x_nan, best_nan = scalars.is_nan(x), scalars.is_nan(best)
+    better = arith.ori(better, arith.andi(x_nan, scalars.negate(best_nan)))
+    return better, arith.ori(same, arith.andi(x_nan, best_nan))

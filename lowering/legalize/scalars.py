@@ -1,0 +1,206 @@
+"""Scalar arithmetic by dtype: what rules use inside the bodies of ``linalg.generic``.
+
+From level T on integers are signless, so that the dtype chooses the op (``divsi`` or ``divui``); float16 and
+bfloat16 are computed in float32 and rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.mlir import arith, ir, math
+
+Scalar = ir.Value
+ScalarRule = Callable[..., Scalar]
+"""``rule(dtype, *operands)``: one scalar from scalars of `dtype`."""
+
+Relation = Literal["eq", "ne", "lt", "le", "gt", "ge"]
+
+_F = arith.CmpFPredicate
+_FLOAT_PREDICATES = {"eq": _F.OEQ, "ne": _F.UNE, "lt": _F.OLT, "le": _F.OLE, "gt": _F.OGT, "ge": _F.OGE}
+
+
+def const(dtype: DType, value: float | int) -> Scalar:
+    """The constant `value` of `dtype`; integers may be given modulo the width (255 for the int8 -1)."""
+    storage = dtype.storage_type()
+    if dtype.is_float:
+        return arith.constant(storage, float(value))
+    wrapped = int(value) & ((1 << dtype.bits) - 1)
+    signed = wrapped - (1 << dtype.bits) if wrapped >> (dtype.bits - 1) else wrapped
+    return arith.constant(storage, signed)
+
+
+def bounds(dtype: DType) -> tuple[int, int]:
+    """Least and greatest value of an integer dtype."""
+    info = np.iinfo(dtype.numpy)
+    return int(info.min), int(info.max)
+
+
+def compute_dtype(dtype: DType) -> DType:
+    """The dtype in which scalars of `dtype` are computed: float32 for float16 and bfloat16, else itself."""
+    return dtypes.dtype("float32") if dtype.is_float and dtype.bits < 32 else dtype
+
+
+def widen(dtype: DType, value: Scalar) -> Scalar:
+    """`value` of `dtype` in its `compute_dtype`."""
+    wide = compute_dtype(dtype)
+    return value if wide == dtype else arith.extf(wide.storage_type(), value)
+
+
+def narrow(dtype: DType, value: Scalar) -> Scalar:
+    """`value` of the `compute_dtype` of `dtype`, back in `dtype`."""
+    return value if compute_dtype(dtype) == dtype else arith.truncf(dtype.storage_type(), value)
+
+
+def widened(rule: ScalarRule) -> ScalarRule:
+    """`rule` for all dtypes, given as a rule for those that are computed as they are; its result has the dtype."""
+
+    def apply(dtype: DType, *operands: Scalar) -> Scalar:
+        wide = [widen(dtype, operand) for operand in operands]
+        return narrow(dtype, rule(compute_dtype(dtype), *wide))
+
+    return apply
+
+
+def widened_test(rule: ScalarRule) -> ScalarRule:
+    """Like `widened`, for a rule whose result is bool."""
+
+    def apply(dtype: DType, *operands: Scalar) -> Scalar:
+        return rule(compute_dtype(dtype), *(widen(dtype, operand) for operand in operands))
+
+    return apply
+
+
+def compare(dtype: DType, relation: Relation, a: Scalar, b: Scalar) -> Scalar:
+    """Whether ``a relation b``, as i1; with NaN only "ne" holds. Unsigned integers and bool compare unsigned."""
+    if dtype.is_float:
+        return arith.cmpf(_FLOAT_PREDICATES[relation], a, b)
+    prefix = "" if relation in ("eq", "ne") else "s" if dtype.kind == "int" else "u"
+    return arith.cmpi(getattr(arith.CmpIPredicate, prefix + relation), a, b)
+
+
+def is_nan(value: Scalar) -> Scalar:
+    """Whether a float is NaN."""
+    return arith.cmpf(_F.UNO, value, value)
+
+
+def is_true(dtype: DType, value: Scalar) -> Scalar:
+    """Whether a scalar differs from zero; NaN does."""
+    if dtype.kind == "bool":
+        return value
+    return compare(dtype, "ne", value, const(dtype, 0))
+
+
+def negate(condition: Scalar) -> Scalar:
+    """The negation of an i1."""
+    return arith.xori(condition, const(dtypes.dtype("bool"), 1))
+
+
+def add(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
+    if dtype.kind == "bool":
+        return arith.ori(a, b)
+    return arith.addf(a, b) if dtype.is_float else arith.addi(a, b)
+
+
+def subtract(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
+    return arith.subf(a, b) if dtype.is_float else arith.subi(a, b)
+
+
+def multiply(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
+    if dtype.kind == "bool":
+        return arith.andi(a, b)
+    return arith.mulf(a, b) if dtype.is_float else arith.muli(a, b)
+
+
+def maximum(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
+    """The greater; NaN if one is."""
+    if dtype.is_float:
+        return arith.maximumf(a, b)
+    return arith.maxsi(a, b) if dtype.kind == "int" else arith.maxui(a, b)
+
+
+def minimum(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
+    """The lesser; NaN if one is."""
+    if dtype.is_float:
+        return arith.minimumf(a, b)
+    return arith.minsi(a, b) if dtype.kind == "int" else arith.minui(a, b)
+
+
+def convert(source: DType, target: DType, value: Scalar) -> Scalar:
+    """`value` of dtype `source` as `target`, by the rules of `relax.astype`."""
+    if source == target:
+        return value
+    if target.kind == "bool":
+        return is_true(compute_dtype(source), widen(source, value))
+    if source.is_float:
+        return (
+            _float_to_float(source, target, value)
+            if target.is_float
+            else _float_to_int(source, target, value)
+        )
+    return _int_to_float(source, target, value) if target.is_float else _int_to_int(source, target, value)
+
+
+def _float_to_float(source: DType, target: DType, value: Scalar) -> Scalar:
+    wide = compute_dtype(target)
+    value = widen(source, value)
+    source = compute_dtype(source)
+    if source.bits > wide.bits and wide != target:
+        value = _round_to_odd(source, wide, value)
+    elif source.bits > wide.bits:
+        value = arith.truncf(wide.storage_type(), value)
+    elif source.bits < wide.bits:
+        value = arith.extf(wide.storage_type(), value)
+    return narrow(target, value)
+
+
+def _round_to_odd(source: DType, wide: DType, value: Scalar) -> Scalar:
+    """A float64 as a float32 whose last bit remembers that it is inexact, so that rounding it again is exact.
+
+    Boldo and Melquiond, "When double rounding is odd", 2005.
+    """
+    bits = dtypes.dtype("uint32")
+    near = arith.truncf(wide.storage_type(), value)
+    back = arith.extf(source.storage_type(), near)
+    raw = arith.bitcast(bits.storage_type(), near)
+    beyond = compare(source, "gt", math.absf(back), math.absf(value))
+    towards_zero = arith.select(beyond, arith.subi(raw, const(bits, 1)), raw)
+    odd = arith.ori(towards_zero, const(bits, 1))
+    exact = compare(source, "eq", back, value)
+    return arith.bitcast(wide.storage_type(), arith.select(exact, raw, odd))
+
+
+def _float_to_int(source: DType, target: DType, value: Scalar) -> Scalar:
+    """Saturating; NaN gives 0. The conversion itself only sees values in range, so that it is never poison."""
+    value = math.trunc(widen(source, value))
+    source = compute_dtype(source)
+    least, greatest = bounds(target)
+    low, high = const(source, least), const(source, float(greatest + 1))
+    below = compare(source, "lt", value, low)
+    above = compare(source, "ge", value, high)
+    inside = arith.andi(compare(source, "ge", value, low), compare(source, "lt", value, high))
+    safe = arith.select(inside, value, const(source, 0))
+    storage = target.storage_type()
+    result = arith.fptosi(storage, safe) if target.kind == "int" else arith.fptoui(storage, safe)
+    result = arith.select(below, const(target, least), result)
+    return arith.select(above, const(target, greatest), result)
+
+
+def _int_to_float(source: DType, target: DType, value: Scalar) -> Scalar:
+    wide = compute_dtype(target)
+    storage = wide.storage_type()
+    converted = arith.sitofp(storage, value) if source.kind == "int" else arith.uitofp(storage, value)
+    return narrow(target, converted)
+
+
+def _int_to_int(source: DType, target: DType, value: Scalar) -> Scalar:
+    storage = target.storage_type()
+    if target.bits < source.bits:
+        return arith.trunci(storage, value)
+    if target.bits == source.bits:
+        return value
+    return arith.extsi(storage, value) if source.kind == "int" else arith.extui(storage, value)

@@ -1,0 +1,142 @@
+"""Where the buffers of a function are live: alias closure and ranges over the operations of its entry block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from relax_mlir.mlir import func, ir
+
+VIEWS = frozenset(
+    {
+        "arith.select",
+        "builtin.unrealized_conversion_cast",
+        "memref.cast",
+        "memref.collapse_shape",
+        "memref.expand_shape",
+        "memref.memory_space_cast",
+        "memref.reinterpret_cast",
+        "memref.subview",
+        "memref.transpose",
+        "memref.view",
+    }
+)
+_LOOPS = frozenset({"scf.for", "scf.while", "scf.parallel", "scf.forall"})
+_POINTERS = frozenset({"memref.extract_aligned_pointer_as_index", "memref.extract_strided_metadata"})
+
+
+@dataclass
+class Buffer:
+    """A `memref.alloc` and what is known of its life.
+
+    `first` and `last` are positions in the entry block between which its memory is read or written (inclusive).
+    `carried`: a loop around the allocation passes it on to its next round. `escapes`: it is returned. `freed`: the
+    deallocations it has. `blocks`: the blocks in which it is used.
+    """
+
+    alloc: ir.Operation
+    position: int
+    first: int = -1
+    last: int = -1
+    carried: bool = False
+    yielded: bool = False
+    escapes: bool = False
+    freed: list[ir.Operation] = field(default_factory=list)
+
+    @property
+    def type(self) -> ir.MemRefType:
+        return ir.MemRefType(self.alloc.results[0].type)
+
+    def used(self, position: int) -> None:
+        self.first = position if self.first < 0 else min(self.first, position)
+        self.last = max(self.last, position)
+
+    def meets(self, other: Buffer) -> bool:
+        """Whether both are live at some position."""
+        return self.first <= other.last and other.first <= self.last
+
+
+class Liveness:
+    """The buffers of one function whose control flow is structured."""
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self.buffers: list[Buffer] = []
+        self._position: dict[ir.Operation, int] = {}
+        allocs: list[ir.Operation] = []
+        operations = list(function.body.blocks[0].operations)
+        self.end = len(operations) - 1
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            self._position[op] = position
+            if op.name == "memref.alloc":
+                allocs.append(op)
+            return ir.WalkResult.ADVANCE
+
+        for position, top in enumerate(operations):
+            top.operation.walk(visit)
+        for alloc in allocs:
+            self.buffers.append(self._follow(alloc))
+
+    def _follow(self, alloc: ir.Operation) -> Buffer:
+        """Visit every use of a buffer, and of whatever may share its memory."""
+        buffer = Buffer(alloc, self._position[alloc])
+        aliases, todo = {alloc.results[0]}, [alloc.results[0]]
+        while todo:
+            value = todo.pop()
+            for use in value.uses:
+                for alias in self._use(buffer, use.owner.operation, use.operand_number):
+                    if alias not in aliases and isinstance(alias.type, ir.MemRefType | ir.UnrankedMemRefType):
+                        aliases.add(alias)
+                        todo.append(alias)
+        if buffer.first < 0:
+            buffer.used(buffer.position)
+        return buffer
+
+    def _use(self, buffer: Buffer, op: ir.Operation, operand: int) -> list[ir.Value]:
+        """Record a use; the values that may now be the same memory."""
+        position = self._position[op]
+        if op.name == "memref.dealloc":
+            buffer.freed.append(op)
+            return []
+        if op.name == "memref.dim" or op.name in VIEWS:
+            return list(op.results)
+        if op.name == "func.return":
+            buffer.escapes = True
+            buffer.used(self.end)
+            return []
+        buffer.used(position)
+        if op.name in _POINTERS:
+            # Whoever holds a bare pointer may use it as long as the function runs.
+            buffer.used(self.end)
+        if op.name in ("scf.yield", "scf.condition"):
+            parent = op.parent.operation
+            buffer.yielded = True
+            if parent.name in _LOOPS:
+                buffer.carried = buffer.carried or _inside(buffer.alloc, parent)
+                return _loop_values(parent)
+            return [parent.results[operand]] if parent.name == "scf.if" else list(parent.results)
+        return _loop_values(op) if op.name in _LOOPS else list(op.results)
+
+
+def _loop_values(loop: ir.Operation) -> list[ir.Value]:
+    """Everything that a loop may pass a buffer on as."""
+    arguments = [a for region in loop.regions for block in region.blocks for a in block.arguments]
+    return [*loop.results, *arguments]
+
+
+def _inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
+    current = op.parent
+    while current is not None:
+        if current.operation == ancestor:
+            return True
+        current = current.operation.parent
+    return False
+
+
+def enclosing(op: ir.Operation) -> list[str]:
+    """Names of the operations around `op`, from the innermost to the function."""
+    names = []
+    current = op.parent
+    while current is not None and current.operation.name != "func.func":
+        names.append(current.operation.name)
+        current = current.operation.parent
+    return names

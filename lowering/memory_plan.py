@@ -1,0 +1,198 @@
+"""`plan-memory`: the temporaries of a Relax function share one workspace.
+
+Buffers that are never live together share a slot; the slots lie one behind the other in the workspace, each aligned
+to 64 bytes. Slots are as large as their largest buffer; sizes are formulas of the function's arguments, computed at
+its entry. The workspace is taken from a cache of the function at its start and given back on every way out (see
+`workspace_take` in `lowering/abi/support.py`).
+
+What does not fit in: small buffers of static size go on the stack; buffers whose size is not known at entry, and
+those that a loop carries from one round to the next, are allocated where they are and freed when the function
+returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from relax_mlir.lowering.abi.frame import DEFER, declare_release, frame_of
+from relax_mlir.lowering.abi.support import CACHED_MEMORY
+from relax_mlir.lowering.abi.text import Fragment, functions, is_declaration
+from relax_mlir.lowering.abi.unpack import cache_global
+from relax_mlir.lowering.entry_sizes import (
+    EntrySizes,
+    Key,
+    checked_product,
+    constant,
+    static_bytes,
+)
+from relax_mlir.lowering.liveness import Buffer, Liveness
+from relax_mlir.mlir import arith, func, ir, llvm, memref
+from relax_mlir.transform import ModulePass, PassContext
+
+ALIGNMENT = 64
+NOT_RELAX = ("relax.prim_func", "relax.kernel")
+
+
+@dataclass
+class Slot:
+    """A part of the workspace, and the buffers that use it one after the other."""
+
+    buffers: list[Buffer] = field(default_factory=list)
+    sizes: list[Key] = field(default_factory=list)
+
+    def free_for(self, buffer: Buffer) -> bool:
+        return not any(buffer.meets(other) for other in self.buffers)
+
+    def add(self, buffer: Buffer, size: Key) -> None:
+        self.buffers.append(buffer)
+        if size not in self.sizes:
+            self.sizes.append(size)
+
+    @property
+    def largest_static(self) -> int:
+        return max((size[1] for size in self.sizes if len(size) == 2), default=0)
+
+    @property
+    def dynamic(self) -> bool:
+        return any(len(size) > 2 for size in self.sizes)
+
+
+def assign_slots(buffers: Sequence[tuple[Buffer, Key]]) -> list[Slot]:
+    """Give every buffer a slot, in the order in which they are first used.
+
+    Of the slots that are free it takes one that holds a buffer of equal size; else the one that wastes or grows
+    least, static sizes with static ones and dynamic with dynamic ones before mixing them. A larger slot is never
+    worse than a new one.
+    """
+    slots: list[Slot] = []
+    for buffer, size in sorted(buffers, key=lambda item: (item[0].first, item[0].position)):
+        free = [slot for slot in slots if slot.free_for(buffer)]
+        dynamic, static = len(size) > 2, size[1]
+        slot = min(
+            free,
+            key=lambda s: (size not in s.sizes, s.dynamic != dynamic, abs(s.largest_static - static)),
+            default=None,
+        )
+        if slot is None:
+            slot = Slot()
+            slots.append(slot)
+        slot.add(buffer, size)
+    return slots
+
+
+@dataclass(frozen=True)
+class PlanMemory(ModulePass):
+    """Replace the allocations of Relax functions by parts of one workspace per call.
+
+    `stack_bytes`: buffers of static size up to this go on the stack.
+    """
+
+    name: ClassVar[str] = "plan-memory"
+    stack_bytes: int = 256
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        declared = False
+        for function in list(functions(module).values()):
+            if is_declaration(function) or any(mark in function.attributes for mark in NOT_RELAX):
+                continue
+            buffers = [b for b in Liveness(function).buffers if not b.escapes]
+            if not buffers:
+                continue
+            if not declared:
+                _declare(module)
+                declared = True
+            self.plan(function, buffers, module)
+
+    def plan(self, function: func.FuncOp, buffers: Sequence[Buffer], module: ir.Module) -> None:
+        sizes = EntrySizes(function)
+        planned: list[tuple[Buffer, Key]] = []
+        keys = [sizes.bytes_key(buffer.type, list(buffer.alloc.operands)) for buffer in buffers]
+        for buffer, size in zip(buffers, keys, strict=True):
+            for op in buffer.freed:
+                op.erase()
+            buffer.freed.clear()
+            if buffer.carried or size is None:
+                allocate_in_frame(buffer, frame_of(function))
+            elif len(size) == 2 and size[1] <= self.stack_bytes:
+                _allocate_on_stack(buffer, sizes.entry)
+            else:
+                planned.append((buffer, size))
+        if planned:
+            _allocate_in_workspace(function, assign_slots(planned), sizes, module)
+
+
+def _declare(module: ir.Module) -> None:
+    """Make the support functions known, which `emit-ffi-wrappers` defines."""
+    fragment = Fragment()
+    fragment.declare("relax.rt.workspace_take", "(!llvm.ptr, index) -> memref<?xi8>")
+    fragment.declare("relax.rt.workspace_give", "(!llvm.ptr, memref<?xi8>) -> ()")
+    fragment.declare("relax.rt.frame_buffer", "(!llvm.ptr, index) -> memref<?xi8>")
+    fragment.splice(module)
+    declare_release(module)
+
+
+def _bytes_type() -> ir.Type:
+    return ir.Type.parse("memref<?xi8>")
+
+
+def _view(buffer: Buffer, source: ir.Value, offset: ir.Value) -> None:
+    """Let a buffer be a part of `source`."""
+    view = memref.ViewOp(buffer.type, source, offset, list(buffer.alloc.operands)).result
+    buffer.alloc.results[0].replace_all_uses_with(view)
+    buffer.alloc.erase()
+
+
+def allocate_in_frame(buffer: Buffer, frame: ir.Value) -> None:
+    """Replace an allocation by memory that lives until the function returns."""
+    with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:
+        size = checked_product([constant(static_bytes(buffer.type)), *buffer.alloc.operands])
+        memory = func.CallOp([_bytes_type()], "relax.rt.frame_buffer", [frame, size]).results[0]
+        _view(buffer, memory, constant(0))
+
+
+def _allocate_on_stack(buffer: Buffer, entry: ir.Block) -> None:
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
+    with ir.InsertionPoint.at_block_begin(entry), buffer.alloc.location:
+        memory = memref.AllocaOp(buffer.type, [], [], alignment=alignment).result
+    buffer.alloc.results[0].replace_all_uses_with(memory)
+    buffer.alloc.erase()
+
+
+def _allocate_in_workspace(
+    function: func.FuncOp, slots: Sequence[Slot], sizes: EntrySizes, module: ir.Module
+) -> None:
+    fragment = Fragment()
+    name = f"relax.workspace.{function.name.value}"
+    cache_global(fragment, name, CACHED_MEMORY)
+    fragment.splice(module)
+    with ir.InsertionPoint.at_block_begin(sizes.entry), function.location:
+        offsets, total = _offsets(slots, sizes)
+        cache = llvm.AddressOfOp(ir.Type.parse("!llvm.ptr"), name).result
+        workspace = func.CallOp([_bytes_type()], "relax.rt.workspace_take", [cache, total]).results[0]
+        give = func.CallOp([], "relax.rt.workspace_give", [cache, workspace])
+        give.operation.attributes[DEFER] = ir.StringAttr.get("always")
+    for slot, offset in zip(slots, offsets, strict=True):
+        for buffer in slot.buffers:
+            with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:
+                _view(buffer, workspace, offset)
+
+
+def _offsets(slots: Sequence[Slot], sizes: EntrySizes) -> tuple[list[ir.Value], ir.Value]:
+    """Code for the offset of every slot and for the size of the workspace."""
+    offsets, end, static = [], constant(0), 0
+    for slot in sorted(slots, key=lambda s: s.dynamic):
+        offsets.append((slot, end))
+        if not slot.dynamic:
+            static += -(-slot.largest_static // ALIGNMENT) * ALIGNMENT
+            end = constant(static)
+            continue
+        size = sizes.emit_bytes(slot.sizes[0])
+        for other in slot.sizes[1:]:
+            size = arith.MaxUIOp(size, sizes.emit_bytes(other)).result
+        up = arith.AddIOp(size, constant(ALIGNMENT - 1)).result
+        rounded = arith.AndIOp(up, constant(-ALIGNMENT)).result
+        end = arith.AddIOp(end, rounded).result
+    by_slot = {id(slot): offset for slot, offset in offsets}
+    return [by_slot[id(slot)] for slot in slots], end

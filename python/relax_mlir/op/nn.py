@@ -1,0 +1,27 @@
+"""Builders of the neural network ops: ``R.nn.softmax(x)``."""
+
+from relax_mlir.dialects.nn import (
+    attention,
+    attention_bias,
+    gelu,
+    gelu_tanh,
+    layer_norm,
+    log_softmax,
+    relu,
+    rms_norm,
+    silu,
+    softmax,
+)
+
+__all__ = [
+    "attention",
+    "attention_bias",
+    "gelu",
+    "gelu_tanh",
+    "layer_norm",
+    "log_softmax",
+    "relu",
+    "rms_norm",
+    "silu",
+    "softmax",
+]

@@ -1,0 +1,51 @@
+// RUN: relax-opt --lower-contractions %s | filecheck %s
+
+// A product of matrices with a fill of its result before: one call that overwrites.
+// CHECK-LABEL: func.func @matmul
+// CHECK-SAME: ([[A:%[a-z0-9]+]]: memref<?x?xf32>, [[B:%[a-z0-9]+]]: memref<?x?xf32>, [[C:%[a-z0-9]+]]: memref<?x?xf32>)
+// CHECK-NOT: linalg.
+// CHECK: [[ABASE:%[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata [[A]]
+// CHECK: [[BBASE:%[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata [[B]]
+// CHECK: [[CBASE:%[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata [[C]]
+// CHECK: [[AV:%[a-z0-9_]+]] = memref.reinterpret_cast [[ABASE]]
+// CHECK: [[BV:%[a-z0-9_]+]] = memref.reinterpret_cast [[BBASE]]
+// CHECK: [[CV:%[a-z0-9_]+]] = memref.reinterpret_cast [[CBASE]]
+// CHECK: [[OVERWRITE:%[a-z0-9_]+]] = arith.constant false
+// CHECK: call @relax.gemm.f32([[AV]], [[BV]], [[CV]], [[OVERWRITE]])
+func.func @matmul(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<?x?xf32>)
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+  return
+}
+
+// Without a fill the product is added, in a loop over the batch.
+// CHECK-LABEL: func.func @batch
+// CHECK: scf.for
+// CHECK: [[ADD:%[a-z0-9_]+]] = arith.constant true
+// CHECK: call @relax.gemm.bf16.f32({{.*}}, [[ADD]])
+func.func @batch(%a: memref<?x?x?xbf16>, %b: memref<?x?x?xbf16>, %c: memref<?x?x?xf32>) {
+  linalg.batch_matmul ins(%a, %b : memref<?x?x?xbf16>, memref<?x?x?xbf16>) outs(%c : memref<?x?x?xf32>)
+  return
+}
+
+// Batches of rows that lie in memory one after the other are one matrix: no loop.
+// CHECK-LABEL: func.func @shared_weight
+// CHECK-NOT: scf.for
+// CHECK: [[ROWS:%[a-z0-9_]+]] = arith.muli
+// CHECK: memref.reinterpret_cast {{.*}} sizes: {{\[}}[[ROWS]],
+// CHECK: call @relax.gemm.f32(
+func.func @shared_weight(%a: memref<?x?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?x?xf32>) {
+  linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (k, n)>,
+                                   affine_map<(b, m, n, k) -> (b, m, n)>]
+    ins(%a, %b : memref<?x?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?x?xf32>)
+  return
+}
+
+// Every part of the kernel is there, once.
+// CHECK: func.func private @relax.gemm.f32(
+// CHECK: func.func private @relax.gemm.f32.packed(
+// CHECK: func.func private @relax.gemm.f32.block(
+// CHECK: func.func private @relax.gemm.f32.pack_a(
+// CHECK: func.func private @relax.gemm.f32.pack_b(
+// CHECK: func.func private @relax.gemm.f32.tile_1(

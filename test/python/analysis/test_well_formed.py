@@ -1,0 +1,123 @@
+"""One ill-formed module per invariant of `relax_mlir.analysis.well_formed`, and a well-formed one."""
+
+import pytest
+
+import relax_mlir as rx
+from relax_mlir.analysis import well_formed
+from relax_mlir.error import VerifyError
+
+N = 'tensor<?xf32, #relax.shape<["n"]>>'
+K = 'tensor<?xf32, #relax.shape<["k"]>>'
+PRIM = """
+func.func private @prim(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+"""
+CAST = "builtin.unrealized_conversion_cast"
+
+CASES = {
+    "two results": (1, f"func.func @f(%x: {N}) -> ({N}, {N}) {{ return %x, %x : {N}, {N} }}"),
+    "no result": (1, f"func.func @f(%x: {N}) {{ return }}"),
+    "equal parameter names": (
+        2,
+        f'func.func @f(%x: {N} {{relax.name = "a"}}, %y: {N} {{relax.name = "a"}}) -> {N} {{ return %x : {N} }}',
+    ),
+    "symbol of a parameter that none defines": (
+        3,
+        'func.func @f(%x: tensor<?xf32, #relax.shape<["2*n"]>>) -> tensor<?xf32, #relax.shape<["2*n"]>> {\n'
+        '  return %x : tensor<?xf32, #relax.shape<["2*n"]>>\n}',
+    ),
+    "undefined symbol in a shape": (
+        3,
+        f"func.func @f(%x: {N}) -> !relax.shape_value<[\"k\"]> {{\n"
+        '  %0 = "relax.shape_expr"() {values = ["k"]} : () -> !relax.shape_value<["k"]>\n'
+        '  return %0 : !relax.shape_value<["k"]>\n}',
+    ),
+    "undefined symbol in a pattern": (
+        3,
+        f'func.func @f(%x: {N}) -> tensor<?xf32, #relax.shape<["2*k"]>> {{\n'
+        f'  %0 = "relax.match_shape"(%x) {{pattern = ["2*k"], result_dtype}} : ({N})'
+        ' -> tensor<?xf32, #relax.shape<["2*k"]>>\n'
+        '  return %0 : tensor<?xf32, #relax.shape<["2*k"]>>\n}',
+    ),
+    "symbol defined in a branch": (
+        3,
+        f"func.func @f(%x: {N}, %c: i1) -> {N} {{\n"
+        f"  %0 = scf.if %c -> ({N}) {{\n"
+        f'    %1 = "relax.match_shape"(%x) {{pattern = ["k"], result_dtype}} : ({N}) -> {K}\n'
+        f"    scf.yield %x : {N}\n  }} else {{\n    scf.yield %x : {N}\n  }}\n"
+        '  %2 = "relax.shape_expr"() {values = ["k"]} : () -> !relax.shape_value<["k"]>\n'
+        f"  return %0 : {N}\n}}",
+    ),
+    "tuple of other fields": (
+        5,
+        f"func.func @f(%x: {N}) -> tuple<f32> {{\n  %0 = {CAST} %x : {N} to tuple<f32>\n  return %0 : tuple<f32>\n}}",
+    ),
+    "call of a missing function": (
+        6,
+        f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
+        f'  %1 = "relax.call"(%0) {{callee = @g}} : (tuple<{N}>) -> {N}\n  return %1 : {N}\n}}',
+    ),
+    "call whose result is not the callee's": (
+        6,
+        f"func.func @f(%x: {N}, %y: {K}) -> {K} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
+        f'  %1 = "relax.call"(%0) {{callee = @g}} : (tuple<{N}>) -> {K}\n  return %1 : {K}\n}}\n'
+        f"func.func @g(%x: {K}) -> {K} {{ return %x : {K} }}",
+    ),
+    "call_tir of a Relax function": (
+        7,
+        f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
+        f'  %1 = "relax.call_tir"(%0) {{callee = @f, tir_vars = []}} : (tuple<{N}>) -> {N}\n  return %1 : {N}\n}}',
+    ),
+    "call_tir with an argument too many": (
+        7,
+        f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x, %x : {N}, {N} to tuple<{N}, {N}>\n"
+        f'  %1 = "relax.call_tir"(%0) {{callee = @prim, tir_vars = []}} : (tuple<{N}, {N}>) -> {N}\n'
+        f"  return %1 : {N}\n}}" + PRIM,
+    ),
+    "public prim func": (8, PRIM.replace("private ", "")),
+    "prim func with a Relax op": (
+        8,
+        PRIM.replace(
+            "return", '%0 = "relax.shape_of"(%x) : (tensor<?xf32>) -> !relax.shape_value<["?"]>\n  return', 1
+        ),
+    ),
+    "reserved name": (9, f"func.func @f.shapes(%x: {N}) -> {N} {{ return %x : {N} }}"),
+    "stray op": (10, '"relax.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>'),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_invariant_is_checked(case: str) -> None:
+    number, text = CASES[case]
+    found = well_formed.check(rx.IRModule.parse(text).mlir)
+    assert found, "nothing was found"
+    assert all(f"[invariant {number}]" in d.message for d in found), [str(d) for d in found]
+    assert all(":" in d.location for d in found), "violations carry locations"
+
+
+def test_a_well_formed_module() -> None:
+    text = f"""
+    func.func @f(%x: {N}) -> {N} {{
+      %0 = {CAST} %x : {N} to tuple<{N}>
+      %1 = "relax.call_tir"(%0) {{callee = @prim, tir_vars = []}} : (tuple<{N}>) -> {N}
+      %2 = "relax.match_shape"(%1) {{pattern = ["k"], result_dtype}} : ({N}) -> {K}
+      %3 = {CAST} %2 : {K} to tuple<{K}>
+      %4 = "relax.call"(%3) {{callee = @g}} : (tuple<{K}>) -> {K}
+      return %x : {N}
+    }}
+    func.func private @g(%x: {N}) -> {N} {{ return %x : {N} }}
+    {PRIM}"""
+    module = rx.IRModule.parse(text)
+    assert well_formed.check(module.mlir) == []
+    module.verify()
+
+
+def test_verify_raises_all_violations() -> None:
+    with pytest.raises(VerifyError, match=r"(?s)invariant 9.*invariant 1\]"):
+        rx.IRModule.parse(f"func.func @f.shapes(%x: {N}) {{ return }}").verify()
+
+
+def test_modules_below_r1_are_not_relax() -> None:
+    text = 'func.func private @relax.check.0(i1) attributes {relax.check = {kind = "E", message = "m"}}'
+    assert well_formed.check(rx.IRModule.parse(text).mlir) == []

@@ -1,0 +1,32 @@
+"""The committed IRDL text is the one that the Python definitions give, and MLIR loads it."""
+
+from relax_mlir.dialects import dialect
+from relax_mlir.dialects.generate_irdl import IRDL_FILE, irdl_text
+from relax_mlir.mlir import ir, irdl
+
+
+def test_the_committed_text_is_current() -> None:
+    assert IRDL_FILE.read_text() == irdl_text(), (
+        "dialects/relax.irdl.mlir is stale: run python -m relax_mlir.dialects.generate_irdl"
+    )
+
+
+def test_a_plain_context_loads_it_and_parses_relax() -> None:
+    with ir.Context(), ir.Location.unknown():
+        irdl.load_dialects(ir.Module.parse(IRDL_FILE.read_text()))
+        module = ir.Module.parse(
+            """
+            func.func @main(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
+              %0 = "relax.add"(%x, %x) : (tensor<?x4xf32, #relax.shape<["n", 4]>>,
+                tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
+              return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
+            }
+            """
+        )
+        assert '"relax.add"' in str(module)
+
+
+def test_loading_twice_does_nothing() -> None:
+    context = dialect.context()
+    dialect.load(context)
+    dialect.load(dialect.context())

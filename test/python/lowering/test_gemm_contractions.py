@@ -1,0 +1,248 @@
+"""The pass `lower-contractions`: what it takes, what it leaves, and that the results are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from jit import Compiled
+from relax_mlir.lowering.contractions import LowerContractions
+from relax_mlir.mlir import ir
+from relax_mlir.target import Target
+
+INTERFACE = "attributes {llvm.emit_c_interface}"
+PASS = LowerContractions(Target.host())
+
+
+@pytest.fixture(autouse=True)
+def context() -> Iterator[None]:
+    with ir.Context(), ir.Location.unknown():
+        yield
+
+
+def memref(rank: int, element: str = "f32", shape: str = "") -> str:
+    return f"memref<{shape or '?x' * rank}{element}>"
+
+
+def einsum_module(spec: str, element: str = "f32", result: str = "f32", fill: bool = True) -> ir.Module:
+    """A module whose function `f` computes an einsum of two operands by linalg.generic."""
+    inputs, out = spec.split("->")
+    names = [*inputs.split(","), out]
+    dims = sorted(set("".join(names)))
+    space = ", ".join(dims)
+    maps = ", ".join(f"affine_map<({space}) -> ({', '.join(name)})>" for name in names)
+    kinds = ", ".join('"parallel"' if d in out else '"reduction"' for d in dims)
+    types = [memref(len(name), kind) for name, kind in zip(names, (element, element, result), strict=True)]
+    widen = (
+        ""
+        if element == result
+        else f"""
+        %xw = arith.extf %x : {element} to {result}
+        %yw = arith.extf %y : {element} to {result}"""
+    )
+    x, y = ("%x", "%y") if element == result else ("%xw", "%yw")
+    zero = f"""
+      %zero = arith.constant 0.0 : {result}
+      linalg.fill ins(%zero : {result}) outs(%c : {types[2]})"""
+    return ir.Module.parse(f"""
+    func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {INTERFACE} {{{zero if fill else ""}
+      linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+          ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]}) {{
+      ^bb0(%x: {element}, %y: {element}, %s: {result}):{widen}
+        %p = arith.mulf {x}, {y} : {result}
+        %t = arith.addf %s, %p : {result}
+        linalg.yield %t : {result}
+      }}
+      return
+    }}""")
+
+
+def run_pass(module: ir.Module) -> str:
+    PASS.run(module)
+    module.operation.verify()
+    return str(module)
+
+
+EINSUMS = [
+    "mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->mn", "mk,kn->nm", "km,nk->nm",
+    "k,k->", "mk,k->m", "k,kn->n", "km,k->m", "m,n->mn", "m,n->nm",
+    "bmk,bkn->bmn", "bmk,kn->bmn", "mk,bkn->bmn", "bmk,bnk->bmn", "abmk,abkn->abmn", "abmk,bkn->abmn",
+    "bshd,bthd->bhst", "bhst,bthd->bshd", "bsk,kn->bsn", "bmk,bk->bm", "bk,bk->b", "abk,kn->abn",
+    "mjk,jkn->mn", "mjk,kjn->mn", "jmk,jkn->mn", "mk,kab->mab", "mk,kab->mba", "amk,kn->man", "mk,bkn->mbn",
+    "bmk,bkn->mbn", "bm,bn->bmn", "bkm,bkn->bnm", "mk,k->mk",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fill", [True, False], ids=["fill", "add"])
+@pytest.mark.parametrize("spec", EINSUMS)
+def test_einsum(spec: str, fill: bool) -> None:
+    module = einsum_module(spec, fill=fill)
+    text = run_pass(module)
+    assert "linalg.generic" not in text
+    outside = spec in ("mjk,kjn->mn", "jmk,jkn->mn")
+    assert ("linalg.fill" in text) == (fill and outside)
+    compiled = Compiled(module, opt_level=0)
+    inputs, out = spec.split("->")
+    first, second = inputs.split(",")
+    rng = np.random.default_rng(0)
+    for trial in range(6):
+        size = {d: int(rng.integers(0 if trial else 1, 9)) for d in set(first + second)}
+        if trial == 5:
+            size = {d: int(rng.integers(9, 20)) for d in size}
+        a = rng.uniform(-1, 1, [size[d] for d in first]).astype(np.float32)
+        b = rng.uniform(-1, 1, [size[d] for d in second]).astype(np.float32)
+        c = rng.uniform(-1, 1, [size[d] for d in out]).astype(np.float32)
+        before = 0 if fill else c.astype(np.float64)
+        expected = np.einsum(spec, a.astype(np.float64), b.astype(np.float64)) + before
+        compiled("f", a, b, c)
+        np.testing.assert_allclose(c, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("spec", ["mb,nb->mnb", "mk,n->mn"])
+def test_left_alone(spec: str) -> None:
+    """A batch of matrices as the last axis of the result, and a sum over one operand alone."""
+    module = einsum_module(spec)
+    before = str(module)
+    assert run_pass(module) == before
+
+
+@pytest.mark.parametrize(
+    ("element", "result"), [("f64", "f64"), ("bf16", "f32"), ("f16", "f32"), ("bf16", "bf16"), ("f16", "f16")]
+)
+def test_element_types(element: str, result: str) -> None:
+    module = einsum_module("bmk,bkn->bmn", element, result)
+    suffix = "" if element == result else f".{result}"
+    assert f"call @relax.gemm.{element}{suffix}(" in run_pass(module)
+
+
+@pytest.mark.parametrize("element", ["i8", "i32", "i64"])
+def test_integers_stay(element: str) -> None:
+    t = f"memref<?x?x{element}>"
+    module = ir.Module.parse(f"""
+    func.func @f(%a: {t}, %b: {t}, %c: {t}) {{
+      linalg.matmul ins(%a, %b : {t}, {t}) outs(%c : {t})
+      return
+    }}""")
+    assert "linalg.matmul" in run_pass(module)
+
+
+NAMED = [
+    ("linalg.matmul", 2, 2, 2, "mk,kn->mn"),
+    ("linalg.batch_matmul", 3, 3, 3, "bmk,bkn->bmn"),
+    ("linalg.matvec", 2, 1, 1, "mk,k->m"),
+    ("linalg.vecmat", 1, 2, 1, "k,kn->n"),
+    ("linalg.dot", 1, 1, 0, "k,k->"),
+    ("linalg.batch_matvec", 3, 2, 2, "bmk,bk->bm"),
+]
+
+
+@pytest.mark.parametrize(("name", "a", "b", "c", "spec"), NAMED)
+def test_named_operations(name: str, a: int, b: int, c: int, spec: str) -> None:
+    types = [memref(rank) for rank in (a, b, c)]
+    module = ir.Module.parse(f"""
+    func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {INTERFACE} {{
+      {name} ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]})
+      return
+    }}""")
+    assert "linalg." not in run_pass(module)
+    compiled = Compiled(module, opt_level=0)
+    sizes = {"b": 2, "m": 7, "n": 5, "k": 11}
+    inputs, out = spec.split("->")
+    rng = np.random.default_rng(0)
+    x, y, z = (
+        rng.uniform(-1, 1, [sizes[d] for d in dims]).astype(np.float32) for dims in (*inputs.split(","), out)
+    )
+    expected = np.einsum(spec, x, y) + z
+    compiled("f", x, y, z)
+    np.testing.assert_allclose(z, expected, atol=1e-5)
+
+
+def test_transposed_operands_of_matmul() -> None:
+    module = ir.Module.parse(f"""
+    func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {INTERFACE} {{
+      linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (n, k)>,
+                                     affine_map<(m, n, k) -> (m, n)>]
+          ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+      return
+    }}""")
+    assert "linalg." not in run_pass(module)
+    compiled = Compiled(module, opt_level=0)
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-1, 1, (23, 40)).astype(np.float32), rng.uniform(-1, 1, (31, 23)).astype(np.float32)
+    c = np.zeros((40, 31), np.float32)
+    compiled("f", a, b, c)
+    np.testing.assert_allclose(c, a.T @ b.T, atol=1e-5)
+
+
+def test_static_shapes_and_views() -> None:
+    """A part of a buffer: strided operand, strided result with unit last stride, static sizes."""
+    view = "memref<6x5xf32, strided<[12, 1], offset: 14>>"
+    module = ir.Module.parse(f"""
+    func.func @f(%a: memref<10x12xf32>, %b: memref<5x5xf32>, %c: memref<10x12xf32>) {INTERFACE} {{
+      %x = memref.subview %a[1, 2] [6, 5] [1, 1] : memref<10x12xf32> to {view}
+      %y = memref.subview %c[1, 2] [6, 5] [1, 1] : memref<10x12xf32> to {view}
+      linalg.matmul ins(%x, %b : {view}, memref<5x5xf32>) outs(%y : {view})
+      return
+    }}""")
+    assert "linalg." not in run_pass(module)
+    compiled = Compiled(module, opt_level=0)
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-1, 1, (10, 12)).astype(np.float32), rng.uniform(-1, 1, (5, 5)).astype(np.float32)
+    c = np.zeros((10, 12), np.float32)
+    compiled("f", a, b, c)
+    expected = np.zeros_like(c)
+    expected[1:7, 2:7] = a[1:7, 2:7] @ b
+    np.testing.assert_allclose(c, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "%u = memref.load %c[%i, %i] : memref<?x?xf32>\n memref.store %u, %a[%i, %i] : memref<?x?xf32>",
+        "memref.store %one, %c[%i, %i] : memref<?x?xf32>",
+    ],
+)
+def test_fill_stays_if_memory_is_touched_between(between: str) -> None:
+    module = ir.Module.parse(f"""
+    func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>, %i: index) {{
+      %zero = arith.constant 0.0 : f32
+      %one = arith.constant 1.0 : f32
+      linalg.fill ins(%zero : f32) outs(%c : memref<?x?xf32>)
+      {between}
+      linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+      return
+    }}""")
+    text = run_pass(module)
+    assert "linalg.fill" in text and "linalg.matmul" not in text
+
+
+def test_other_fill_values_stay() -> None:
+    module = ir.Module.parse("""
+    func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>, %v: f32) {
+      %one = arith.constant 1.0 : f32
+      linalg.fill ins(%one : f32) outs(%c : memref<?x?xf32>)
+      linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+      linalg.fill ins(%v : f32) outs(%c : memref<?x?xf32>)
+      linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+      return
+    }""")
+    text = run_pass(module)
+    assert text.count("linalg.fill") == 2 and "linalg.matmul" not in text
+
+
+def test_result_that_is_an_operand_stays() -> None:
+    module = ir.Module.parse("""
+    func.func @f(%a: memref<?x?xf32>, %c: memref<?x?xf32>) {
+      linalg.matmul ins(%c, %a : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+      return
+    }""")
+    assert "linalg.matmul" in run_pass(module)
+
+
+def test_one_kernel_for_many_calls_and_runs() -> None:
+    """Kernels are emitted once, also when the pass runs again."""
+    module = einsum_module("bmk,bkn->bmn")
+    first = run_pass(module)
+    assert run_pass(module) == first
+    assert first.count("func.func private @relax.gemm.f32(") == 1

@@ -1,0 +1,212 @@
+"""Numeric tests of ops: many functions with symbolic shapes in one module, compiled once, run on many shapes.
+
+Compiling costs far more than running, so a test collects its cases in one `Suite`, usually one per op family and
+dtype:
+
+>>> suite = Suite()
+>>> suite.add("exp", R.exp, np.exp, [Tensor(("n", 3), "float32")])
+>>> suite.run()
+
+Shapes are drawn from `SIZES` unless the case brings its own inputs. References get the inputs in float64 (floats)
+or as they are (other dtypes); what they return is converted to the dtype of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import relax_mlir as rx
+from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.runtime import to_numpy
+
+Array = np.ndarray[Any, Any]
+Draw = Callable[[np.random.Generator, Tensor, tuple[int, ...]], Array]
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = SIGNED + UNSIGNED
+NUMBERS = FLOATS + INTEGERS
+ALL = (*NUMBERS, "bool")
+
+SIZES: tuple[Mapping[str, int], ...] = (
+    {"n": 1, "m": 1, "k": 1},
+    {"n": 0, "m": 3, "k": 2},
+    {"n": 5, "m": 0, "k": 1},
+    {"n": 3, "m": 17, "k": 5},
+    {"n": 33, "m": 2, "k": 9},
+)
+"""Values of the symbols n, m and k: one, none, odd remainders of any vector width."""
+
+TOLERANCE = {"float64": 1e-12, "float32": 4e-6, "float16": 1.5e-3, "bfloat16": 1.2e-2}
+"""Relative and absolute tolerance by the dtype of the result."""
+
+
+def numbers(low: float = -4.0, high: float = 4.0) -> Draw:
+    """Inputs in low..high: uniform floats, integers (cut to the range of the dtype), coin flips for bool."""
+
+    def draw(rng: np.random.Generator, info: Tensor, shape: tuple[int, ...]) -> Array:
+        dtype = info.dtype
+        assert dtype is not None
+        if dtype.kind == "bool":
+            return rng.integers(0, 2, shape).astype(bool)
+        if dtype.is_float:
+            return np.asarray(rng.uniform(low, high, shape)).astype(dtype.numpy)
+        limits = np.iinfo(dtype.numpy)
+        least, greatest = max(int(low), int(limits.min)), min(int(high), int(limits.max))
+        return np.asarray(rng.integers(least, greatest, shape, dtype=dtype.numpy, endpoint=True))
+
+    return draw
+
+
+def special_values(dtype: str) -> Array:
+    """A vector of the values of a dtype where things go wrong: zeros, infinities, NaN, the ends of ranges."""
+    found = dtypes.dtype(dtype)
+    if found.kind == "bool":
+        return np.array([False, True])
+    if found.is_integer:
+        limits = np.iinfo(found.numpy)
+        values = [0, 1, 2, 3, 7, limits.max, limits.max - 1]
+        if found.kind == "int":
+            values += [-1, -2, -7, limits.min, limits.min + 1]
+        return np.array(values, dtype=found.numpy)
+    tiny = float(np.finfo(np.float16 if dtype != "float64" else np.float64).smallest_subnormal)
+    values = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.5, -2.5, 3.0, 7.25, tiny, np.inf, -np.inf, np.nan]
+    return np.array(values).astype(found.numpy)
+
+
+def pairs(values: Array) -> tuple[Array, Array]:
+    """All pairs of `values`, as two vectors."""
+    left, right = np.meshgrid(values, values, indexing="ij")
+    return np.ascontiguousarray(left.reshape(-1)), np.ascontiguousarray(right.reshape(-1))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One function of a suite."""
+
+    name: str
+    build: Callable[..., Any]
+    reference: Callable[..., Any]
+    params: Sequence[Tensor]
+    inputs: Sequence[Sequence[Array]]
+    tolerance: float | None
+
+
+@dataclass
+class Suite:
+    """Cases that share one module."""
+
+    cases: list[Case] = field(default_factory=list)
+
+    def add(
+        self,
+        name: str,
+        build: Callable[..., Any],
+        reference: Callable[..., Any],
+        params: Sequence[Tensor],
+        *,
+        inputs: Sequence[Sequence[Array]] = (),
+        draw: Draw | Sequence[Draw] | None = None,
+        sizes: Sequence[Mapping[str, int]] = SIZES,
+        tolerance: float | None = None,
+    ) -> None:
+        """A function ``name(*params)`` whose body is ``build(*params)``.
+
+        `reference` computes the same on arrays. It runs on what `draw` makes (one for all params, or one per
+        param) for each of `sizes`, and on the lists of arrays `inputs`. `tolerance`: that of the result's dtype
+        unless given.
+        """
+        inputs = [*_drawn(params, draw or numbers(), sizes), *inputs]
+        self.cases.append(Case(f"{name}_{len(self.cases)}", build, reference, params, inputs, tolerance))
+
+    def run(self) -> None:
+        """Compile all cases and compare each result with its reference."""
+        executable = rx.build(self.module())
+        for case in self.cases:
+            function = executable[case.name]
+            for arrays in case.inputs:
+                compare(case, arrays, function(*arrays))
+
+    def module(self) -> rx.IRModule:
+        """The module of all cases."""
+        bb = rx.BlockBuilder()
+        for case in self.cases:
+            params = [rx.Var(f"x{i}", info) for i, info in enumerate(case.params)]
+            with bb.function(case.name, params):
+                with bb.dataflow():
+                    result = bb.emit_output(case.build(*params))
+                bb.emit_func_output(result)
+        return bb.get()
+
+
+def check(
+    build: Callable[..., Any],
+    reference: Callable[..., Any],
+    *arrays: Array,
+    dims: Sequence[Sequence[int | str | None]] | None = None,
+    tolerance: float | None = None,
+) -> None:
+    """Compile ``build(*params)`` and compare it with ``reference(*arrays)``.
+
+    `dims`: the symbolic shape of each param; the shapes of the arrays unless given. With symbolic shapes the
+    function is also run on the other sizes of `SIZES`, if it has no symbols but n, m and k.
+    """
+    shapes = [array.shape for array in arrays] if dims is None else dims
+    params = [Tensor(shape, array.dtype) for shape, array in zip(shapes, arrays, strict=True)]
+    names = {name for param in params for name in param.symbols()}
+    sizes = SIZES if names and names <= set(SIZES[0]) else ()
+    suite = Suite()
+    suite.add("main", build, reference, params, inputs=[arrays], sizes=sizes, tolerance=tolerance)
+    suite.run()
+
+
+def _drawn(
+    params: Sequence[Tensor], draw: Draw | Sequence[Draw], sizes: Sequence[Mapping[str, int]]
+) -> list[list[Array]]:
+    rng = np.random.default_rng(0)
+    draws = [draw] * len(params) if callable(draw) else draw
+    seen: dict[tuple[tuple[int, ...], ...], list[Array]] = {}
+    for values in sizes:
+        shapes = tuple(tuple(symbolic.evaluate(d, values) for d in p.known_shape or ()) for p in params)
+        if shapes not in seen:
+            seen[shapes] = [d(rng, p, s) for d, p, s in zip(draws, params, shapes, strict=True)]
+    return list(seen.values())
+
+
+def compare(case: Case, arrays: Sequence[Array], result: Any) -> None:  # noqa: ANN401 - an FFI value
+    """Assert that `result` is what the reference gives, in shape, dtype and value."""
+    found = result if isinstance(result, tuple | list) else [result]
+    with np.errstate(all="ignore"):
+        expected = case.reference(*map(_precise, arrays))
+    expected = expected if isinstance(expected, tuple | list) else [expected]
+    assert len(found) == len(expected), f"{case.name}: {len(found)} results, expected {len(expected)}"
+    for have, want in zip(map(to_numpy, found), expected, strict=True):
+        _compare_one(case, arrays, have, np.asarray(want))
+
+
+def _precise(array: Array) -> Array:
+    is_float = dtypes.dtype(array.dtype).is_float
+    return array.astype(np.float64) if is_float else array
+
+
+def _compare_one(case: Case, arrays: Sequence[Array], have: Array, want: Array) -> None:
+    shapes = [array.shape for array in arrays]
+    context = f"{case.name} on {', '.join(map(str, shapes))}"
+    assert have.shape == want.shape, f"{context}: shape {have.shape}, expected {want.shape}"
+    dtype = dtypes.dtype(have.dtype)
+    if not dtype.is_float:
+        assert want.dtype == have.dtype, f"{context}: dtype {have.dtype}, the reference has {want.dtype}"
+        np.testing.assert_array_equal(have, want, err_msg=context)
+        return
+    tolerance = TOLERANCE[dtype.name] if case.tolerance is None else case.tolerance
+    with np.errstate(all="ignore"):
+        rounded = want.astype(have.dtype).astype(np.float64)
+    np.testing.assert_allclose(
+        have.astype(np.float64), rounded, rtol=tolerance, atol=tolerance, equal_nan=True, err_msg=context
+    )

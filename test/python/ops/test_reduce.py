@@ -1,0 +1,134 @@
+"""Reductions against NumPy: any axes, symbolic shapes, every dtype, NaN, no elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from harness import ALL, FLOATS, Array, Suite, numbers, special_values
+from relax_mlir import op as R
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.error import DTypeError, RelaxError, ShapeError
+
+NON_EMPTY = ({"n": 1, "m": 1, "k": 1}, {"n": 3, "m": 17, "k": 5}, {"n": 33, "m": 2, "k": 9})
+
+
+def keeping_dtype(reference: Callable[..., Any]) -> Callable[..., Array]:
+    """NumPy widens small integers; Relax keeps their dtype."""
+    return lambda x, **axes: np.asarray(reference(x, dtype=x.dtype, **axes))
+
+
+REDUCTIONS = {
+    "max": (R.max, np.max),
+    "mean": (R.mean, np.mean),
+    "min": (R.min, np.min),
+    "prod": (R.prod, keeping_dtype(np.prod)),
+    "std": (R.std, np.std),
+    "sum": (R.sum, keeping_dtype(np.sum)),
+    "variance": (R.variance, np.var),
+}
+FLOAT_ONLY = ("mean", "std", "variance")
+NO_EMPTY = ("max", "min")
+POSITIONS = {"argmax": (R.argmax, np.argmax), "argmin": (R.argmin, np.argmin)}
+
+
+def add_case(suite: Suite, name: str, dtype: str, shape: tuple[int | str, ...], **kwargs: Any) -> None:  # noqa: ANN401
+    """One reduction with the axis and keepdims of `kwargs`, on shapes where NumPy allows it."""
+    build, reference = {**REDUCTIONS, **POSITIONS}[name]
+    axes = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
+    allows_empty = name not in NO_EMPTY and name not in POSITIONS
+    more = {} if allows_empty else {"sizes": NON_EMPTY}
+    suite.add(
+        name,
+        lambda x: build(x, **kwargs),
+        lambda x: reference(x, **axes),
+        [Tensor(shape, dtype)],
+        draw=numbers(-2, 2) if name == "prod" else numbers(),
+        tolerance={"float16": 4e-3, "bfloat16": 2e-2, "float32": 2e-5}.get(dtype),
+        **more,
+    )
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_dtypes(dtype: str) -> None:
+    suite = Suite()
+    for name in REDUCTIONS:
+        if (name in FLOAT_ONLY and dtype not in FLOATS) or (name not in NO_EMPTY and dtype == "bool"):
+            continue
+        add_case(suite, name, dtype, ("n", "m"), axis=1)
+    for name in POSITIONS:
+        add_case(suite, name, dtype, ("n", "m"), axis=1)
+    suite.run()
+
+
+@pytest.mark.parametrize("name", [*REDUCTIONS, *POSITIONS])
+def test_axes(name: str) -> None:
+    suite = Suite()
+    shape = ("n", "m", "k")
+    choices: list[int | list[int] | None] = [None, 0, -1]
+    if name in REDUCTIONS:
+        choices += [[0, 2], [1, -1], []]
+    for index, axis in enumerate(choices):
+        add_case(suite, name, "float32", shape, axis=axis, keepdims=index % 2 == 1)
+    add_case(suite, name, "float32", shape, axis=None, keepdims=True)
+    add_case(suite, name, "float32", (3, "m"), axis=0)
+    add_case(suite, name, "float32", (), axis=None)
+    suite.run()
+
+
+def test_special_values() -> None:
+    """NaN wins; the first of equal elements counts; infinities."""
+    suite = Suite()
+    for dtype in FLOATS:
+        values = special_values(dtype)
+        finite = values[np.isfinite(values.astype(np.float64))]
+        inputs = [[values], [finite], [np.repeat(finite, 3)], [np.full(5, -np.inf).astype(values.dtype)]]
+        for name in ("max", "min", "argmax", "argmin"):
+            build, reference = {**REDUCTIONS, **POSITIONS}[name]
+            suite.add(name, build, reference, [Tensor(("n",), dtype)], inputs=inputs, sizes=NON_EMPTY)
+    suite.run()
+
+
+def test_variance_is_not_cancelled() -> None:
+    suite = Suite()
+    values = np.float32(10000) + np.arange(64, dtype=np.float32) / 64
+    suite.add("variance", R.variance, np.var, [Tensor(("n",), "float32")], inputs=[[values]], sizes=())
+    suite.run()
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+def test_no_elements(name: str) -> None:
+    """Like NumPy: an error, unless the result has no elements either."""
+    build, _ = {**REDUCTIONS, **POSITIONS}[name]
+    suite = Suite()
+    suite.add(name, lambda x: build(x, axis=1), np.copy, [Tensor(("n", "m"), "float32")])
+    function = rx.build(suite.module())[f"{name}_0"]
+    with pytest.raises(Exception, match=f"{name}: no elements to reduce: dimension 1 of the tensor is 0"):
+        function(np.zeros((2, 0), np.float32))
+    assert tuple(function(np.zeros((0, 0), np.float32)).shape) == (0,)
+    assert tuple(function(np.zeros((0, 3), np.float32)).shape) == (0,)
+
+
+@pytest.mark.parametrize(
+    ("build", "dtype", "error", "message"),
+    [
+        (lambda x: R.mean(x), "int32", DTypeError, "mean: operand 'x' has dtype int32, expected a float"),
+        (lambda x: R.sum(x), "bool", DTypeError, "sum: operand 'x' has dtype bool, expected a number"),
+        (
+            lambda x: R.sum(x, axis=2),
+            "float32",
+            ShapeError,
+            "sum: axis 2 is out of range for a tensor of rank 2",
+        ),
+        (lambda x: R.sum(x, axis=[0, -2]), "float32", ShapeError, "name a dimension twice"),
+        (lambda x: R.argmax(x, axis=[0]), "float32", RelaxError, "argmax: axis is .*, expected one integer"),
+    ],
+)
+def test_wrong_arguments(build: Callable[..., Any], dtype: str, error: type[Exception], message: str) -> None:
+    suite = Suite()
+    suite.add("wrong", build, np.copy, [Tensor(("n", "m"), dtype)], sizes=())
+    with pytest.raises(error, match=message):
+        suite.module()

@@ -1,0 +1,78 @@
+"""Unary ops against NumPy and SciPy, for every dtype."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness import ALL, FLOATS, INTEGERS, NUMBERS, Suite, numbers, special_values
+from relax_mlir import op as R
+from relax_mlir.dialects.types import Tensor
+from scipy import special
+
+FLOAT_OPS = {
+    "erf": (R.erf, special.erf, numbers()),
+    "exp": (R.exp, np.exp, numbers(-10, 5)),
+    "log": (R.log, np.log, numbers(1e-3, 50)),
+    "rsqrt": (R.rsqrt, lambda x: 1 / np.sqrt(x), numbers(1e-2, 50)),
+    "sigmoid": (R.sigmoid, special.expit, numbers(-12, 12)),
+    "sqrt": (R.sqrt, np.sqrt, numbers(0, 100)),
+    "acos": (R.acos, np.arccos, numbers(-1, 1)),
+    "acosh": (R.acosh, np.arccosh, numbers(1, 50)),
+    "asin": (R.asin, np.arcsin, numbers(-1, 1)),
+    "asinh": (R.asinh, np.arcsinh, numbers(-50, 50)),
+    "atan": (R.atan, np.arctan, numbers(-50, 50)),
+    "atanh": (R.atanh, np.arctanh, numbers(-0.99, 0.99)),
+    "cos": (R.cos, np.cos, numbers(-20, 20)),
+    "cosh": (R.cosh, np.cosh, numbers()),
+    "sin": (R.sin, np.sin, numbers(-20, 20)),
+    "sinh": (R.sinh, np.sinh, numbers()),
+    "tan": (R.tan, np.tan, numbers(-1.3, 1.3)),
+    "tanh": (R.tanh, np.tanh, numbers()),
+}
+NUMBER_OPS = {
+    "abs": (R.abs, np.abs),
+    "ceil": (R.ceil, np.ceil),
+    "floor": (R.floor, np.floor),
+    "negative": (R.negative, np.negative),
+    "round": (R.round, np.rint),
+    "sign": (R.sign, np.sign),
+    "square": (R.square, np.square),
+    "trunc": (R.trunc, np.trunc),
+}
+TESTS = {
+    "isfinite": (R.isfinite, np.isfinite),
+    "isinf": (R.isinf, np.isinf),
+    "isnan": (R.isnan, np.isnan),
+    "logical_not": (R.logical_not, np.logical_not),
+}
+IDENTITY_ON_INTEGERS = ("ceil", "floor", "round", "trunc")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_functions_of_floats(dtype: str) -> None:
+    suite = Suite()
+    for name, (build, reference, draw) in FLOAT_OPS.items():
+        special_row = special_values(dtype)[None]
+        suite.add(name, build, reference, [Tensor(("n", "m"), dtype)], draw=draw, inputs=[[special_row]])
+    suite.run()
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_functions_of_numbers(dtype: str) -> None:
+    suite = Suite()
+    for name, (build, reference) in NUMBER_OPS.items():
+        if name in IDENTITY_ON_INTEGERS and dtype in INTEGERS:
+            reference = np.copy
+        suite.add(name, build, reference, [Tensor(("n",), dtype)], inputs=[[special_values(dtype)]])
+    suite.add("scalar", R.negative, np.negative, [Tensor((), dtype)])
+    suite.run()
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_tests_and_bitwise_not(dtype: str) -> None:
+    suite = Suite()
+    for name, (build, reference) in TESTS.items():
+        suite.add(name, build, reference, [Tensor(("n",), dtype)], inputs=[[special_values(dtype)]])
+    if dtype in (*INTEGERS, "bool"):
+        suite.add("not", R.bitwise_not, np.invert, [Tensor(("n",), dtype)], inputs=[[special_values(dtype)]])
+    suite.run()

@@ -1,0 +1,105 @@
+"""Imports inside the project point one way, and one module alone imports MLIR's bindings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = {
+    "relax_mlir": ROOT / "python" / "relax_mlir",
+    "relax_mlir.dialects": ROOT / "dialects",
+    "relax_mlir.lowering": ROOT / "lowering",
+    "relax_mlir.passes": ROOT / "passes",
+}
+
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"mlir", "error", "diagnostics", "symbolic", "target"}),
+    frozenset({"dialects", "op"}),
+    frozenset({"passes", "builder", "ir_module", "analysis", "transform", "instrument", "module_text"}),
+    frozenset({"lowering"}),
+    frozenset({"runtime"}),
+    frozenset({"tools", "frontend"}),
+)
+"""The parts of the package, lowest first: a part imports its own layer and those below it."""
+
+BINDINGS = frozenset({"torch_mlir", "mlir"})
+
+
+def module_files() -> Iterator[tuple[str, Path]]:
+    """Dotted name and path of every module; the links inside the package folder are not followed."""
+    for package, folder in FOLDERS.items():
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            if (folder / parts[0]).is_symlink():
+                continue
+            name = ".".join((package, *parts))
+            yield name.removesuffix(".__init__"), path
+
+
+MODULES = dict(module_files())
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes below ``node`` that run: imports made for type checkers only are left out."""
+    for child in ast.iter_child_nodes(node):
+        if not is_type_checking(child):
+            yield child
+            yield from statements(child)
+
+
+def imported(name: str, path: Path) -> set[str]:
+    """Dotted names that the module imports at its top or inside functions, relative ones made absolute."""
+    names: set[str] = set()
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parent = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parent, *([base] if base else [])])
+            names |= {
+                f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base for alias in node.names
+            }
+    return names
+
+
+def part(name: str) -> str:
+    """``relax_mlir.passes.cse`` belongs to ``passes``; the package itself is the empty name."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def layer(name: str) -> int:
+    found = [index for index, parts in enumerate(LAYERS) if part(name) in parts]
+    assert found, f"{name} belongs to no layer: add {part(name)!r} to LAYERS"
+    return found[0]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if part(name)])
+def test_imports_point_down(name: str) -> None:
+    own = layer(name)
+    for other in sorted(imported(name, MODULES[name])):
+        if other.split(".")[0] != "relax_mlir" or other.split(".")[-1] == "":
+            continue
+        assert part(other), f"{name} imports the whole package: name the module it needs"
+        assert layer(other) <= own, f"{name} (layer {own}) imports {other} (layer {layer(other)})"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_only_one_module_imports_the_bindings(name: str) -> None:
+    roots = {other.split(".")[0] for other in imported(name, MODULES[name])}
+    assert not roots & BINDINGS, f"{name} must import MLIR through relax_mlir.mlir"
+
+
+def test_every_module_is_seen() -> None:
+    assert {"relax_mlir", "relax_mlir.mlir", "relax_mlir.error", "relax_mlir.dialects"} <= set(MODULES)
+    assert len(set(MODULES.values())) == len(MODULES)

@@ -1,0 +1,93 @@
+"""What an installed copy holds: every package, the generated IRDL file, the type marker, working commands."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("python", "dialects", "lowering", "passes")
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def package_folders() -> dict[str, Path]:
+    """Every importable package of the tree by its dotted name."""
+    roots = {"relax_mlir": ROOT / "python" / "relax_mlir"}
+    roots |= {f"relax_mlir.{name}": ROOT / name for name in ("dialects", "lowering", "passes")}
+    found = {}
+    for package, root in roots.items():
+        for marker in root.rglob("__init__.py"):
+            parts = marker.parent.relative_to(root).parts
+            if not (parts and (root / parts[0]).is_symlink()):
+                found[".".join((package, *parts))] = marker.parent
+    return found
+
+
+def test_every_package_is_declared(project: dict[str, Any]) -> None:
+    assert sorted(project["tool"]["setuptools"]["packages"]) == sorted(package_folders())
+
+
+def test_bindings_are_pinned_and_the_rest_bounded_below(project: dict[str, Any]) -> None:
+    metadata = project["project"]
+    requirements = [*metadata["dependencies"], *itertools.chain(*metadata["optional-dependencies"].values())]
+    pinned = [r for r in requirements if "==" in r]
+    assert [r.split("==")[0] for r in pinned] == ["torch-mlir"]
+    assert all(re.fullmatch(r"[\w-]+>=[\d.]+", r) for r in requirements if r not in pinned)
+
+
+def test_extras(project: dict[str, Any]) -> None:
+    assert {"test", "demo", "dev", "bench"} <= set(project["project"]["optional-dependencies"])
+
+
+def test_commands_can_be_imported(project: dict[str, Any]) -> None:
+    for entry in project["project"]["scripts"].values():
+        module, _, function = entry.partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_licence_is_apache_with_llvm_exceptions(project: dict[str, Any]) -> None:
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert project["project"]["license"] == "Apache-2.0 WITH LLVM-exception"
+    assert "Apache License\n                           Version 2.0, January 2004" in text
+    assert "LLVM Exceptions to the Apache 2.0 License" in text
+    assert "BSD" not in text
+
+
+def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in FOLDERS:
+        shutil.copytree(
+            ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("*.egg-info")
+        )
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
+    command = [sys.executable, "-W", "ignore", "-c", build, str(tmp_path)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        held = {n for n in archive.namelist() if n.startswith("relax_mlir/")}
+    expected = {"relax_mlir/py.typed", "relax_mlir/dialects/relax.irdl.mlir"}
+    for package, folder in package_folders().items():
+        expected |= {f"{package.replace('.', '/')}/{path.name}" for path in folder.glob("*.py")}
+    assert held == expected
