@@ -14,7 +14,7 @@ from relax_mlir.lowering.shapes.body import BodyLowering, flatten, unflatten
 from relax_mlir.lowering.shapes.entry import build_shapes_function, define_symbols, leaf_dims, signature
 from relax_mlir.lowering.shapes.leaves import Leaf, leaves
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
-from relax_mlir.mlir import bufferization, func, ir, linalg, tensor
+from relax_mlir.mlir import bufferization, func, ir, tensor
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
@@ -84,7 +84,7 @@ def _lower(hooks: Hooks, header: _Header, callees: dict[str, func.FuncOp]) -> No
     with location, ir.InsertionPoint(block):
         arguments = list(block.arguments)
         given = [arguments.pop(0) for leaf in header.params for _ in leaf.types]
-        symbols = SymbolTable(header.name)
+        symbols = SymbolTable(header.name, hooks)
         define_symbols(symbols, header.params, _parameter_dims(header.params, given))
         remaining = list(given)
         values = {
@@ -113,9 +113,8 @@ def _parameter_dims(params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[l
 def _return(body: BodyLowering, values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> None:
     results = []
     for value, out in zip(values, outs, strict=True):
-        source = value if value.type == out.type else tensor.cast(out.type, value)
         if value in body.checked:
-            results.append(linalg.copy(source, outs=[out]))
-        else:
-            results.append(bufferization.materialize_in_destination(out.type, source, out))
+            value = bufferization.alloc_tensor(value.type, [], copy=value)
+        source = value if value.type == out.type else tensor.cast(out.type, value)
+        results.append(bufferization.materialize_in_destination(out.type, source, out))
     func.ReturnOp(results)
