@@ -33,7 +33,7 @@ MATRICES = [[sequence(3, 4)], [sequence(0, 4)], [sequence(1, 1)], [sequence(7, 0
 
 def test_permutations() -> None:
     suite = Suite()
-    suite.add("reversed", R.permute_dims, np.transpose, MATRIX, inputs=MATRICES)
+    suite.add("reversed", R.permute_dims, np.transpose, MATRIX, sizes=(), inputs=MATRICES)
     suite.add("scalar", R.permute_dims, np.transpose, [Tensor((), "float32")])
     suite.add(
         "three",
@@ -65,6 +65,7 @@ def test_views() -> None:
         lambda x: R.reshape(R.permute_dims(x), ("n", "m")),
         lambda x: x.T.reshape(x.shape),
         MATRIX,
+        sizes=(),
         inputs=MATRICES,
     )
     suite.add(
@@ -84,6 +85,7 @@ def test_views() -> None:
         lambda x: R.expand_dims(x, [0, 2, -1]),
         lambda x: np.expand_dims(x, (0, 2, -1)),
         MATRIX,
+        sizes=(),
         inputs=MATRICES,
     )
     suite.add(
@@ -137,7 +139,7 @@ def test_concat() -> None:
         lambda x, y: np.concatenate([x, y, x], -1),
         [Tensor(("n", "m"), "float32"), Tensor(("n", "k"), "float32")],
     )
-    suite.add("one", lambda x: R.concat([x]), lambda x: x, MATRIX, inputs=MATRICES)
+    suite.add("one", lambda x: R.concat([x]), lambda x: x, MATRIX, sizes=(), inputs=MATRICES)
     suite.run()
 
 
@@ -153,6 +155,7 @@ def test_split() -> None:
         lambda x: R.split(x, 3),
         lambda x: sections(x, 3),
         MATRIX,
+        sizes=(),
         inputs=rows(0, 1, 2, 3, 4, 5, 6, 7, 9),
     )
     suite.add("even", lambda x: R.split(x, 3, -1), lambda x: np.split(x, 3, 1), [Tensor(("n", 6), "float32")])
@@ -161,6 +164,7 @@ def test_split() -> None:
         lambda x: R.split(x, [1, 4]),
         lambda x: np.split(x, [1, 4]),
         MATRIX,
+        sizes=(),
         inputs=rows(*LENGTHS),
     )
     suite.run()
@@ -177,6 +181,7 @@ def test_take_with_any_index(mode: Any) -> None:  # noqa: ANN401 - a literal
             lambda x, i: R.take(x, i, 1, mode),
             lambda x, i: take(x, i, mode),
             [Tensor(("n", "m"), "float32"), Tensor(("k", 3), dtype)],
+            sizes=(),
             inputs=[[sequence(3, 4), indices], [sequence(2, 1), indices], [sequence(2, 0), indices]],
         )
     suite.run()
@@ -199,6 +204,7 @@ def test_take() -> None:
         lambda x, i: R.take(x, i, 0, "fast"),
         lambda x, i: np.take(x, i, 0, mode="clip"),
         [table, Tensor(("k",), "int64")],
+        sizes=(),
         inputs=[[sequence(5, 3), indices], [sequence(5, 0), indices], [sequence(5, 3), indices[:0]]],
     )
     suite.add(
@@ -206,6 +212,7 @@ def test_take() -> None:
         lambda x, i: R.take(x, i, 0, "nan"),
         lambda x, i: np.where(((i >= 0) & (i < 5))[:, None], np.take(x, i, 0, mode="clip"), np.nan),
         [table, Tensor(("k",), "int64")],
+        sizes=(),
         inputs=[[sequence(5, 3), indices]],
     )
     suite.add(
@@ -213,6 +220,7 @@ def test_take() -> None:
         lambda x, i: [R.take(x, i, 0), R.take(x, i)],
         lambda x, i: [x[i], x.reshape(-1)[i]],
         [table, scalar],
+        sizes=(),
         inputs=[[sequence(5, 3), np.array(2)]],
     )
     suite.run()
@@ -227,20 +235,26 @@ def test_every_dtype() -> None:
             lambda x, i: R.concat([R.take(x, i, 0), R.permute_dims(R.permute_dims(x))]),
             lambda x, i: np.concatenate([x[i], x]),
             [Tensor(("n", 4), dtype), Tensor(("k",), "int64")],
+            sizes=(),
             inputs=[[values, np.array([2, 0])]],
         )
     suite.run()
 
 
 def add_slice(
-    suite: Suite, begin: Any, end: Any, stride: int | None, python: Callable[[Array], Array]
-) -> None:  # noqa: ANN401
+    suite: Suite,
+    begin: int | str,
+    end: int | str,
+    stride: int | None,
+    python: Callable[[Array], Array],
+) -> None:
     strides = None if stride is None else [stride]
     suite.add(
         "slice",
         lambda x: R.strided_slice(x, [0], [begin], [end], strides),
         python,
         MATRIX,
+        sizes=(),
         inputs=rows(*LENGTHS),
     )
 
@@ -283,6 +297,7 @@ def test_slices_along_several_axes() -> None:
         lambda x: R.strided_slice(x, [0, 1], [-1, -1], [-(2**31), -(2**31)], [-1, -2]),
         lambda x: x[::-1, ::-2],
         MATRIX,
+        sizes=(),
         inputs=MATRICES,
     )
     suite.add(
@@ -290,6 +305,7 @@ def test_slices_along_several_axes() -> None:
         lambda x: R.strided_slice(x, [0], [0], ["n - 2"], assume_inbound=True),
         lambda x: x[: len(x) - 2],
         MATRIX,
+        sizes=(),
         inputs=rows(2, 3, 8),
     )
     suite.run()
@@ -302,6 +318,7 @@ def test_a_broken_promise_of_bounds_reads_inside() -> None:
         lambda x: R.strided_slice(x, [0], [1], [4], assume_inbound=True),
         lambda x: x[np.minimum([1, 2, 3], len(x) - 1)] if len(x) else np.zeros((3, 2)),
         MATRIX,
+        sizes=(),
         inputs=rows(0, 1, 3, 5),
     )
     suite.run()

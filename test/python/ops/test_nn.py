@@ -42,7 +42,15 @@ def test_activations() -> None:
         params = [Tensor(("n", "m"), dtype)]
         inputs = [[special_values(dtype).reshape(3, -1)], [np.linspace(-9, 9, 37, dtype="f4")[None]]]
         inputs = [[array.astype(rx.dialects.dtypes.dtype(dtype).numpy)] for (array,) in inputs]
-        suite.add(dtype, emit_activations, activations, params, inputs=inputs, tolerance=TOLERANCE.get(dtype))
+        suite.add(
+            dtype,
+            emit_activations,
+            activations,
+            params,
+            sizes=(),
+            inputs=inputs,
+            tolerance=TOLERANCE.get(dtype),
+        )
     suite.run()
 
 
@@ -54,6 +62,7 @@ def test_relu_of_integers() -> None:
             R.nn.relu,
             lambda x: np.maximum(x, 0).astype(x.dtype),
             [Tensor(("n",), dtype)],
+            sizes=(),
             inputs=[[special_values(dtype)]],
         )
     suite.run()
@@ -108,6 +117,7 @@ def test_softmax_of_special_values(dtype: str) -> None:
             lambda x, axis=axis: emit_softmax(x, axis),
             lambda x, axis=axis: softmax(x, axis),
             [Tensor(("n", "m"), dtype)],
+            sizes=(),
             inputs=inputs,
         )
     suite.run()
@@ -163,6 +173,7 @@ def test_norms_without_rows() -> None:
         lambda x, w: [R.nn.layer_norm(x, w, w), R.nn.rms_norm(x, w)],
         lambda x, w: [x, x],
         [Tensor(("n", 6), "float32"), Tensor((6,), "float32")],
+        sizes=(),
         inputs=[[x, weights]],
     )
     suite.run()
