@@ -9,11 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-<<<<<<< HEAD
-=======
-
-
->>>>>>> opsb
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.constants import to_numpy
