@@ -45,7 +45,9 @@ class Check:
         shown = [(int(match[1]), match[2] or "") for match in PLACEHOLDER.finditer(self.message)]
         for position, way in shown:
             if position >= count or (way and way not in NAMERS):
-                raise CompileError(f"a check of {count} values cannot show {{{position}:{way}}}: {self.message!r}")
+                raise CompileError(
+                    f"a check of {count} values cannot show {{{position}:{way}}}: {self.message!r}"
+                )
         return shown
 
     @property
@@ -71,7 +73,9 @@ class Raisers:
                 self._strings.setdefault(text, f"relax.text.{len(self._strings)}")
         self.fragment = Fragment()
         for text, name in self._strings.items():
-            self.fragment.define(f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})")
+            self.fragment.define(
+                f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})"
+            )
         for count in sorted(counts):
             self._define(count)
 

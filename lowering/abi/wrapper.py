@@ -79,7 +79,9 @@ class _Wrapper(FFICode):
                 actual,
                 dim,
             )
-        self.check(tensor.contiguous, "ArgumentError", f"{role} is not contiguous, so it cannot be written to")
+        self.check(
+            tensor.contiguous, "ArgumentError", f"{role} is not contiguous, so it cannot be written to"
+        )
         return tensor.base
 
     def new_result(self, value: Value, dims: list[str], room: str) -> str:
