@@ -80,7 +80,7 @@ class Raisers:
             self._define(count)
 
     def _define(self, count: int) -> None:
-        """`@relax.rt.raise.COUNT(kind, format, i64 × count)`; names are passed as addresses."""
+        """`@relax.rt.raise.COUNT(kind, format, count times i64)`; names are passed as addresses."""
         code, fragment = Code(), self.fragment
         fragment.external("@snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32")
         fragment.external("@TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)")

@@ -211,7 +211,8 @@ class FFICode:
         code.do(f"scf.yield {tensor.base} : !llvm.ptr")
         code.do("} else {")
         copy = code.let(
-            f"func.call {compact}({code.frame(self.fragment)}, {tensor.pointer}, {size}) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr"
+            f"func.call {compact}({code.frame(self.fragment)}, {tensor.pointer}, {size}) "
+            ": (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr"
         )
         code.do(f"scf.yield {copy} : !llvm.ptr")
         code.do("}")

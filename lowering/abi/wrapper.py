@@ -245,6 +245,7 @@ class EmitFFIWrappers(ModulePass):
             fragment = Fragment()
             wrapper = _Wrapper(signature, [str(t) for t in function.type.inputs], fragment)
             wrapper.write()
-            head = f"{symbol(ENTRY_PREFIX + signature.name)}(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr)"
+            parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
+            head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"
             fragment.function(head, wrapper.code, f"{INPUTS} = {len(signature.params)} : i64")
             fragment.splice(module)

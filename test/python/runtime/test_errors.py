@@ -91,7 +91,7 @@ def test_a_function_that_nothing_defines() -> None:
 
 def test_malformed_signature() -> None:
     for old, new in (('dtype = "float32"', 'dtype = "float33"'), ('kind = "tensor"', 'kind = "tensors"')):
-        with pytest.raises(error.RelaxError, match="float33|tensors"):
+        with pytest.raises(error.RelaxError, match=r"float33|tensors"):
             compile_module(modules.copying("f32", "float32", 1).replace(old, new))
 
 
