@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Union
 
 from relax_mlir import symbolic
@@ -46,6 +46,15 @@ class BodyLowering:
     symbols: SymbolTable
     values: dict[ir.Value, Lowered]
     callees: dict[str, func.FuncOp]
+    checked: set[ir.Value] = field(default_factory=set)
+    """Tensors whose size is right only if a run-time check passes: they must not be computed in a destination
+    of the function, which has the size that the check has yet to confirm."""
+
+    def mark(self, value: ir.Value, checked: bool, source: ir.Value) -> ir.Value:
+        """`value`, which is `source` seen differently, with what is known of the size of its memory."""
+        if checked or source in self.checked:
+            self.checked.add(value)
+        return value
 
     def lower_block(self, block: ir.Block) -> list[Lowered]:
         """Lower all ops of `block`; returns the operands of its terminator."""
@@ -193,17 +202,8 @@ def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
             _check_dim(body, where, axis, dim, size, pattern, sizes)
     result = struct_info(op.results[0].type)
     if isinstance(result, Tensor):
-        return [cast(lowered if proved else _seen_only_after_checks(lowered), result.storage_type())]
+        return [body.mark(cast(lowered, result.storage_type()), checked=not proved, source=lowered)]
     return [ShapeValue(tuple(sizes))]
-
-
-def _seen_only_after_checks(value: ir.Value) -> ir.Value:
-    """The same tensor, opaque to bufferisation's search for destinations.
-
-    Otherwise its producer could be made to write into a buffer of the size that the checks have yet to confirm.
-    """
-    buffer = bufferization.to_buffer(_memref_type(value.type), value, read_only=True)
-    return bufferization.to_tensor(value.type, buffer, restrict=True)
 
 
 def _check_dim(
@@ -264,12 +264,14 @@ def _view(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
             f"{op.location}: {op.name}: from {source} to {target}; native code needs the shapes: match_shape first"
         )
     lowered = body.tensor(op.operands[0])
+    if source.shape == target.shape:
+        return [lowered]
     if source.known_shape is None or not symbolic.prove_equal(
         symbolic.product(source.known_shape), symbolic.product(target.known_shape)
     ):
         _check_size(body, op, source, target)
-        lowered = _seen_only_after_checks(lowered)
-    return [reshape(body, lowered, target)]
+        return [body.mark(reshape(body, lowered, target), checked=True, source=lowered)]
+    return [body.mark(reshape(body, lowered, target), checked=False, source=lowered)]
 
 
 def _check_size(body: BodyLowering, op: ir.Operation, source: Tensor, target: Tensor) -> None:
@@ -296,8 +298,6 @@ def product(values: Sequence[ir.Value]) -> ir.Value:
 def reshape(body: BodyLowering, source: ir.Value, target: Tensor) -> ir.Value:
     """A contiguous tensor seen with another shape: collapsed to one dimension, then expanded."""
     target_type = target.storage_type()
-    if source.type == target_type:
-        return source
     flat = _collapse(source)
     shape = target.known_shape
     assert shape is not None and target.dtype is not None
@@ -586,7 +586,7 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     new = scf.IfOp(condition, probe, has_else=True)
     for old_region, block in zip(op.regions, (new.then_block, new.else_block), strict=True):
         with ir.InsertionPoint(block):
-            inner = BodyLowering(body.hooks, body.symbols.nested(), dict(body.values), body.callees)
+            inner = BodyLowering(body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked)
             blocks = list(old_region.blocks)
             yielded = [
                 leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)
@@ -596,6 +596,8 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
                 for v, t in zip(yielded, probe, strict=True)
             ]
             scf.YieldOp(values)
+            for result, value in zip(new.results, yielded, strict=True):
+                body.mark(result, checked=False, source=value)
     flat = list(new.results)
     return [unflatten(info, flat) for info in infos]
 

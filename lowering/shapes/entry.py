@@ -52,7 +52,7 @@ def build_shapes_function(
         with ir.InsertionPoint(block):
             arguments = list(block.arguments)
             dims = [[arguments.pop(0) for _ in range(leaf.rank)] for leaf in params]
-            table = SymbolTable(function)
+            table = SymbolTable(function, hooks)
             define_symbols(table, params, dims)
             for leaf, values in zip(params, dims, strict=True):
                 _check_leaf(hooks, table, leaf, values)

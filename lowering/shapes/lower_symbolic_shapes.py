@@ -84,7 +84,7 @@ def _lower(hooks: Hooks, header: _Header, callees: dict[str, func.FuncOp]) -> No
     with location, ir.InsertionPoint(block):
         arguments = list(block.arguments)
         given = [arguments.pop(0) for leaf in header.params for _ in leaf.types]
-        symbols = SymbolTable(header.name)
+        symbols = SymbolTable(header.name, hooks)
         define_symbols(symbols, header.params, _parameter_dims(header.params, given))
         remaining = list(given)
         values = {
@@ -93,7 +93,7 @@ def _lower(hooks: Hooks, header: _Header, callees: dict[str, func.FuncOp]) -> No
         }
         body = BodyLowering(hooks, symbols, dict(values), callees)
         returned = [leaf for item in body.lower_block(header.old.entry_block) for leaf in flatten(item)]
-        _return(returned, arguments)
+        _return(body, returned, arguments)
     if SIGNATURE in header.new.attributes:
         build_shapes_function(hooks, header.name, header.params, header.results, location)
 
@@ -110,9 +110,11 @@ def _parameter_dims(params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[l
     return dims
 
 
-def _return(values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> None:
+def _return(body: BodyLowering, values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> None:
     results = []
     for value, out in zip(values, outs, strict=True):
+        if value in body.checked:
+            value = bufferization.alloc_tensor(value.type, [], copy=value)
         source = value if value.type == out.type else tensor.cast(out.type, value)
         results.append(bufferization.materialize_in_destination(out.type, source, out))
     func.ReturnOp(results)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.error import ShapeError
+from relax_mlir.lowering.hooks import Hooks
 from relax_mlir.mlir import arith, ir
 from relax_mlir.symbolic import Dim
 
@@ -20,9 +21,10 @@ class SymbolTable:
     """Values of the symbols in scope. `origins` says in words where each was defined, for error messages."""
 
     function: str
+    hooks: Hooks
     values: dict[str, ir.Value] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
-    _cache: dict[str, ir.Value] = field(default_factory=dict)
+    _nonzero: set[Dim] = field(default_factory=set)
 
     def define(self, symbol: str, value: ir.Value, origin: str) -> None:
         self.values[symbol] = value
@@ -30,7 +32,7 @@ class SymbolTable:
 
     def nested(self) -> SymbolTable:
         """A table for a region: it sees the symbols of this one, and its own stay inside."""
-        return SymbolTable(self.function, dict(self.values), dict(self.origins))
+        return SymbolTable(self.function, self.hooks, dict(self.values), dict(self.origins), set(self._nonzero))
 
     def undefined(self, dim: Dim) -> list[str]:
         """Symbols of `dim` that have no value."""
@@ -49,6 +51,21 @@ class SymbolTable:
         name = symbolic.linear_definition(dim)
         if name is not None:
             return self.values[name]
+        for divisor in symbolic.divisors(dim):
+            self._require_nonzero(divisor, dim)
+        return self._arithmetic(dim)
+
+    def _require_nonzero(self, divisor: Dim, dim: Dim) -> None:
+        """Check at run time, once per scope, that a divisor is not 0: the processor would fault."""
+        if divisor in self._nonzero:
+            return
+        self._nonzero.add(divisor)
+        value = self._arithmetic(divisor)
+        text, values = self.explain(divisor, 0)
+        nonzero = arith.cmpi(arith.CmpIPredicate.ne, value, index_constant(0))
+        self.hooks.check(nonzero, "ShapeError", f"{self.function}: '{dim}' divides by {text}", values)
+
+    def _arithmetic(self, dim: Dim) -> ir.Value:
         return symbolic.lower(
             dim,
             symbol=self.values.__getitem__,

@@ -16,6 +16,7 @@ from relax_mlir.symbolic.expr import (
     Expr,
     Kind,
     Monomial,
+    Term,
     add,
     atom,
     from_terms,
@@ -221,13 +222,27 @@ def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
 
 
 def _exact_quotient(a: Expr, b: Expr) -> Dim | None:
-    """``a / b`` if that is a polynomial with integer coefficients."""
-    atoms = {x for monomial, _ in a.terms for x in monomial}
-    if len(a.terms[0][0]) < len(b.terms[0][0]) or any(x not in atoms for m, _ in b.terms for x in m):
+    """``a / b`` if that is a polynomial with integer coefficients, by long division."""
+    # Terms are in graded lexicographic order: the first and last terms of a product are the products of the
+    # first and last terms of its factors.
+    last = _term_quotient(a.terms[-1], b.terms[-1])
+    if last is None:
         return None
-    from relax_mlir.symbolic.polynomial import exact_quotient
+    quotient: dict[Monomial, int] = {}
+    rest: Dim = a
+    while rest != 0:
+        first = _term_quotient(terms_of(rest)[0], b.terms[0])
+        if first is None:
+            return None
+        monomial, factor = first
+        quotient[monomial] = factor
+        rest = add(rest, multiply(from_terms({monomial: -factor}), b))
+    return from_terms(quotient)
 
-    return exact_quotient(a, b)
+
+def _term_quotient(a: Term, b: Term) -> Term | None:
+    left = _without(a[0], b[0])
+    return None if left is None or a[1] % b[1] else (left, a[1] // b[1])
 
 
 def _extremum(kind: Kind, dims: tuple[Dim, ...]) -> Dim:

@@ -71,7 +71,7 @@ class Expr:
         return self is other or (isinstance(other, Expr) and self.text == other.text)
 
     def __neg__(self) -> Dim:
-        return from_terms({monomial: -factor for monomial, factor in self.terms})
+        return multiply(self, -1)
 
     def __add__(self, other: Dim) -> Dim:
         value = _operand(other)
@@ -174,6 +174,7 @@ def from_terms(factors: Mapping[Monomial, int]) -> Dim:
     return Expr(tuple(terms), _sum_text(terms))
 
 
+@lru_cache(maxsize=16384)
 def add(a: Dim, b: Dim) -> Dim:
     """The sum of two dimensions."""
     if isinstance(a, int) and isinstance(b, int):
@@ -184,6 +185,7 @@ def add(a: Dim, b: Dim) -> Dim:
     return from_terms(total)
 
 
+@lru_cache(maxsize=16384)
 def multiply(a: Dim, b: Dim) -> Dim:
     """The product of two dimensions, expanded."""
     if isinstance(a, int) and isinstance(b, int):

@@ -1,14 +1,15 @@
 """The search for a proof that an expression is never negative.
 
 To prove ``d >= 0``, divisions, remainders, minima and maxima are replaced one after the other by bounds of
-theirs that make d smaller, until interval arithmetic settles it. A division by k is bounded over the rationals:
-d is multiplied by k, and ``k*(x // k)`` lies between ``x - k + 1`` and ``x``. As d is an integer, ``k*d > -k``
-is enough; so the goal is always "`dim` > -`scale`".
+theirs that make d smaller, until interval arithmetic settles it. A division by k is bounded over the
+rationals: d is multiplied by k, and ``k*(x // k)`` lies between ``x - k + 1`` and ``x``. As d is an integer,
+``k*d > -k`` is enough; so the goal is always "`dim` > -`scale`".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 
 from relax_mlir.symbolic.division import maximum
 from relax_mlir.symbolic.expr import (
@@ -35,7 +36,7 @@ def is_provably_nonnegative(dim: Dim, key: BoundsKey) -> bool:
 
 
 def expand_mod(dim: Dim) -> Dim:
-    """`dim` with ``x % y`` as ``x - y*(x // y)``, ``min(x, y)`` as ``x + y - max(x, y)``, not inside atoms."""
+    """`dim` with ``x % y`` as ``x - y*(x // y)``, ``min(x, y)`` as ``x + y - max(x, y)``; not in atoms."""
     for monomial, _ in terms_of(dim):
         for a in monomial:
             if a.kind is Kind.MOD:
@@ -87,6 +88,8 @@ class _Search:
             if positive is (a.kind is Kind.MAX):
                 for arg in a.args:
                     yield 1, multiply(rest, arg)
+                # The mean lies between the minimum and the maximum.
+                yield len(a.args), multiply(rest, reduce(add, a.args))
             return
         dividend, divisor = a.args
         if self.low(divisor) < 0:

@@ -29,6 +29,8 @@ FUNCTIONS: dict[str, Callable[..., Dim]] = {
     "floormod": floormod,
 }
 
+_PRODUCTS: dict[str, Callable[..., Dim]] = {"*": multiply, "//": floordiv, "%": floormod}
+
 MAX_NESTING = 64
 MAX_DIGITS = 1000
 
@@ -100,8 +102,7 @@ class _Parser:
     def product(self) -> Dim:
         value = self.unary()
         while self.sign in ("*", "//", "%"):
-            operation = {"*": multiply, "//": floordiv, "%": floormod}[self.sign]
-            at = self.start
+            operation, at = _PRODUCTS[self.sign], self.start
             self.advance()
             value = self.apply(operation, at, value, self.unary())
         return value

@@ -1,4 +1,4 @@
-"""Questions about polynomials that SymPy answers. Imported on demand, as loading SymPy takes long."""
+"""Factorisation of polynomials, by SymPy. Imported on demand, as loading SymPy takes long."""
 
 from __future__ import annotations
 
@@ -7,24 +7,11 @@ import sympy
 from relax_mlir.symbolic.expr import Atom, Dim, Expr, Monomial, from_terms
 
 
-def exact_quotient(a: Expr, b: Expr) -> Dim | None:
-    """``a / b`` if that is a polynomial with integer coefficients over the atoms of `a`, else None."""
-    atoms = _atoms(a, b)
-    quotient, rest = sympy.div(_polynomial(a, atoms), _polynomial(b, atoms))
-    if not rest.is_zero:
-        return None
-    return _dim(quotient, atoms)
-
-
 def factors(a: Expr) -> list[tuple[Dim, int]]:
     """The factors of `a` with their multiplicities; the product of all, with powers, is `a`."""
-    atoms = _atoms(a)
+    atoms = sorted({x for monomial, _ in a.terms for x in monomial})
     number, parts = sympy.factor_list(_polynomial(a, atoms))
     return [(int(number), 1), *((_dim(part, atoms), int(power)) for part, power in parts)]
-
-
-def _atoms(*exprs: Expr) -> list[Atom]:
-    return sorted({x for expr in exprs for monomial, _ in expr.terms for x in monomial})
 
 
 def _polynomial(expr: Expr, atoms: list[Atom]) -> sympy.Poly:

@@ -23,6 +23,9 @@ from relax_mlir.symbolic.visit import evaluate, substitute, symbols
 MAX_RESIDUES = 256
 """At most so many cases in a proof by residues."""
 
+MAX_ZERO_OR_MORE = 3
+"""So many symbols are told apart into zero and positive."""
+
 
 def prove_equal(a: Dim, b: Dim, bounds: Bounds | None = None) -> bool:
     """Whether ``a == b`` is proved."""
@@ -51,8 +54,9 @@ def prove_divisible(a: Dim, k: Dim, bounds: Bounds | None = None) -> bool:
 
 
 def _holds(claim: Callable[[Dim, BoundsKey], bool], difference: Dim, bounds: Bounds | None) -> bool:
+    key = bounds_key(bounds)
     try:
-        return claim(difference, bounds_key(bounds))
+        return claim(difference, key)
     except ShapeError:
         # A division by a symbol that the bounds make zero, or cases too large to expand: nothing is proved.
         return False
@@ -83,8 +87,10 @@ def _is_nonnegative(dim: Dim, key: BoundsKey) -> bool:
     if any(value < 0 for value in _samples(dim, key)):
         return False
     shifted, bounds = _shifted(dim, key)
-    return _in_all_cases(is_provably_nonnegative, shifted, bounds) or _factors_are_nonnegative(
-        shifted, bounds
+    return (
+        _in_all_cases(is_provably_nonnegative, shifted, bounds)
+        or all(is_provably_nonnegative(case, limits) for case, limits in _zero_or_more(shifted, bounds))
+        or _factors_are_nonnegative(shifted, bounds)
     )
 
 
@@ -154,6 +160,28 @@ def _residues(dim: Dim, key: BoundsKey, modulus: int) -> Iterator[tuple[Dim, Bou
             continue
         values = {name: add(multiply(symbol_atom(name), periods[name]), r) for name, r in cases.items()}
         yield substitute(dim, values), tuple((name, 0, high) for name, high in sorted(bounds.items()))
+
+
+def _zero_or_more(dim: Dim, key: BoundsKey) -> Iterator[tuple[Dim, BoundsKey]]:
+    """`dim` with each symbol either zero or at least one: enough for ``n <= n*n``. Symbols start at zero."""
+    names = symbols(dim)[:MAX_ZERO_OR_MORE]
+    highs = {name: high for name, _, high in key}
+    for choice in product((False, True), repeat=len(names)):
+        positive = [name for name, more in zip(names, choice, strict=True) if more]
+        if any(highs.get(name) == 0 for name in positive):
+            continue
+        bounds = dict(highs)
+        for name in positive:
+            high = highs.get(name)
+            bounds[name] = None if high is None else high - 1
+        values: dict[str, Dim] = dict.fromkeys(names, 0)
+        values.update((name, add(symbol_atom(name), 1)) for name in positive)
+        try:
+            case = substitute(dim, values)
+        except ShapeError:
+            # A divisor is zero: the case has no value.
+            continue
+        yield case, tuple((name, 0, high) for name, high in sorted(bounds.items()))
 
 
 def _collect_periods(dim: Dim, scale: int, periods: dict[str, int]) -> None:

@@ -1,0 +1,91 @@
+"""The texts that the fuzz test mutates: the modules of the lit tests, and Relax modules made here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.module_text import module_text
+
+LIT = Path(__file__).parents[2] / "lit"
+MOST_LINES = 120
+
+PRIM_FUNC = """
+func.func private @tirexp(%x: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32>
+    attributes {relax.prim_func} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x?xf32>) outs(%out : tensor<?x?xf32>) {
+    ^bb0(%in: f32, %o: f32):
+      %e = math.exp %in : f32
+      linalg.yield %e : f32
+  } -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+func.func @main(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>> {relax.name = "x"})
+    -> tensor<?x?xf32, #relax.shape<["n", "m"]>> {
+  %0 = tensor.empty() : tensor<f32>
+  %1 = "relax.add"(%x, %0) : (tensor<?x?xf32, #relax.shape<["n", "m"]>>, tensor<f32>)
+    -> tensor<?x?xf32, #relax.shape<["n", "m"]>>
+  return %1 : tensor<?x?xf32, #relax.shape<["n", "m"]>>
+}
+"""
+
+
+def corpus() -> list[str]:
+    """All texts, without comments."""
+    found = [PRIM_FUNC, *(module_text(make().mlir) for make in (elementwise, matching, packed, branching))]
+    for path in sorted(LIT.rglob("*.mlir")):
+        for part in path.read_text(encoding="utf-8").split("// -----"):
+            lines = [line for line in part.split("\n") if not line.lstrip().startswith("//")]
+            if any(lines) and len(lines) <= MOST_LINES:
+                found.append("\n".join(lines))
+    return found
+
+
+def elementwise() -> rx.IRModule:
+    """Broadcasting ops in a dataflow block."""
+    bb = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(("n", 1, "m"))), rx.Var("y", rx.Tensor((2, "m")))
+    with bb.function("main", [x, y]):
+        with bb.dataflow():
+            s = bb.emit(R.add(x, y))
+            out = bb.emit_output(s + 2.0)
+        bb.emit_func_output(out)
+    return bb.get()
+
+
+def matching() -> rx.IRModule:
+    """Unknown shapes that get symbols, on a tensor and on a shape value."""
+    bb = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(ndim=2)), rx.Var("y", rx.Tensor(("n", "m")))
+    with bb.function("main", [y, x]):
+        lv = bb.match_shape(x, ("n", "m"))
+        bb.match_shape(R.shape_of(y), ("n", "k"))
+        bb.emit_func_output([bb.emit(lv + y), R.shape_expr(("n", "n*m", 4))])
+    return bb.get()
+
+
+def packed() -> rx.IRModule:
+    """Calls of packed functions, destination-passing and not."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 4)))
+    with bb.function("main", [x]):
+        a = bb.emit(R.call_dps_packed("my.flatten", [x], rx.Tensor(("4*n",))))
+        b = bb.emit(R.call_packed("my.unique", a, 3, "text", out=rx.Tensor(ndim=1)))
+        bb.emit_func_output(bb.match_shape(b, ("m",)))
+    return bb.get()
+
+
+def branching() -> rx.IRModule:
+    """A conditional, a tuple, and a call of another function."""
+    bb = rx.BlockBuilder()
+    a = rx.Var("a", rx.Tensor(("k",)))
+    with bb.function("double", [a], private=True):
+        bb.emit_func_output(a + a)
+    c, x = rx.Var("c", rx.Tensor((), "bool")), rx.Var("x", rx.Tensor(("n",)))
+    with bb.function("main", [c, x]):
+        chosen = bb.emit(R.if_then_else(c, lambda: x + 1.0, lambda: bb.call("double", x)))
+        bb.emit_func_output([chosen, x])
+    return bb.get()
