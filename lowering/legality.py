@@ -13,7 +13,24 @@ from relax_mlir.transform import ModulePass, PassContext
 
 STRUCTURE = frozenset(
     f"relax.{name}"
-    for name in ["constant", "shape_expr", "prim_value", "shape_of", "match_shape", "tuple_get_item", "dataflow", "output", "call", "call_tir", "call_dps_packed", "call_packed", "reshape", "flatten", "expand_dims", "squeeze"]
+    for name in [
+        "constant",
+        "shape_expr",
+        "prim_value",
+        "shape_of",
+        "match_shape",
+        "tuple_get_item",
+        "dataflow",
+        "output",
+        "call",
+        "call_tir",
+        "call_dps_packed",
+        "call_packed",
+        "reshape",
+        "flatten",
+        "expand_dims",
+        "squeeze",
+    ]
 )
 """Relax ops that level R1 keeps: structure, calls, and views, which cost nothing after shape lowering."""
 

@@ -16,7 +16,14 @@ from relax_mlir.transform.pass_base import Pass
 
 def boundary() -> list[Pass]:
     """Entry points and hooks get bodies."""
-    return [PlaceDeallocs(), LowerCopies(), LowerPackedCalls(), EmitFFIWrappers(), LowerConstants(), EmitLifecycle()]
+    return [
+        PlaceDeallocs(),
+        LowerCopies(),
+        LowerPackedCalls(),
+        EmitFFIWrappers(),
+        LowerConstants(),
+        EmitLifecycle(),
+    ]
 
 
 def flat_control_flow() -> list[Pass]:
