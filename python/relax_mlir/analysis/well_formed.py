@@ -302,12 +302,22 @@ def defining_symbols(info: StructInfo) -> Iterator[str]:
 
 
 def parameter_names(op: func.FuncOp) -> list[str]:
-    """Names of a function's parameters; unnamed ones are called arg0, arg1, …"""
+    """Names of a function's parameters; unnamed ones are called arg0, arg1, …
+
+    Raises:
+        VerifyError: a name that is no string.
+    """
     names = []
     given = ir.ArrayAttr(op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else []
     for index in range(len(op.type.inputs)):
         attributes = ir.DictAttr(given[index]) if index < len(given) else {}
-        names.append(
-            ir.StringAttr(attributes[PARAM_NAME]).value if PARAM_NAME in attributes else f"arg{index}"
+        name = (
+            attributes[PARAM_NAME]
+            if PARAM_NAME in attributes
+            else ir.StringAttr.get(f"arg{index}", op.context)
         )
+        if not isinstance(name, ir.StringAttr):
+            message = f"{op.name.value}: parameter {index}: {PARAM_NAME} is {name}, not a string"
+            raise VerifyError("the module is not well-formed", [_violation(op, 2, message)])
+        names.append(name.value)
     return names
