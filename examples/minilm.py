@@ -25,7 +25,8 @@ import numpy as np
 import relax_mlir as rx
 from numpy.typing import NDArray
 from relax_mlir import op as R
-from relax_mlir.instrument import PassInstrument
+from relax_mlir.instrument import DumpStages, PassInstrument
+from relax_mlir.module_text import PrintOptions
 from relax_mlir.transform import PassInfo
 from rich import box
 from rich.console import Console
@@ -329,7 +330,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         task = progress.add_task("compiling", total=None)
         reporter = PassReporter(lambda name: progress.update(task, description=f"compiling: {name}"))
-        executable = rx.build(module, target="cpu", dump_stages=options.stages, instruments=[reporter])
+        dump = DumpStages(
+            options.stages, PrintOptions(local_scope=True)
+        )  # else MLIR formats all weights, unseen
+        executable = rx.build(module, target="cpu", instruments=[reporter, dump])
         phases |= executable.compile_report.phases
         progress.update(task, description="compiling", total=1, completed=1)
 
@@ -348,8 +352,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     console.print(f"time per sentence, one by one:   {single_seconds / count * 1e3:.2f} ms")
     console.print(f"largest difference of the two:   {np.abs(batched - single).max():.1e}")
-    files = len(list(options.stages.iterdir()))
-    console.print(f"the IR of each stage:            {options.stages} ({files} files)")
+    console.print(f"the IR of each stage:            {options.stages} ({len(dump.files)} files)")
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from relax_mlir.lowering.abi.constants import LowerConstants
 from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
 from relax_mlir.lowering.abi.copies import LowerCopies
+from relax_mlir.lowering.abi.linkage import Internalize
 from relax_mlir.lowering.abi.packed import LowerPackedCalls
 from relax_mlir.lowering.abi.status import LowerChecks
 from relax_mlir.lowering.abi.wrapper import EmitFFIWrappers
@@ -47,6 +48,7 @@ def to_llvm_dialect() -> list[Pass]:
         MLIRPass("reconcile-unrealized-casts"),
         MLIRPass("canonicalize"),
         MLIRPass("cse"),
+        Internalize(),
     ]
 
 

@@ -115,6 +115,9 @@ def relax_module(workload: Workload) -> rx.IRModule:
 class RelaxPeer(Peer):
     name, distribution = "relax-mlir", "relax-mlir"
 
+    def available(self) -> str:
+        return super().available() or "not installed, run from its sources"
+
     def prepare(self, workload: Workload) -> Prepared:
         import tvm_ffi
 

@@ -164,6 +164,11 @@ def compare(relation: str, a: Index, b: Index) -> Value:
     return arith.cmpi(_PREDICATES[relation], index(a), index(b))
 
 
+def select(condition: Value, a: Index, b: Index) -> Value:
+    """``a if condition else b``, both computed."""
+    return arith.select(condition, index(a), index(b))
+
+
 def all_of(*conditions: Value) -> Value:
     """The conjunction of ``i1`` values."""
     result = conditions[0]

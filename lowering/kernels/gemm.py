@@ -198,26 +198,38 @@ def _even(total: e.Index, limit: int, multiple: int) -> e.Index:
 
 
 def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
-    """The loops over blocks: depth, rows (A is packed), columns (B is packed)."""
+    """The loops over blocks: depth, wide parts of B, rows (A is packed), columns (B is packed, once).
+
+    With one block of rows, panels of B are used right after they are packed and share one small place;
+    with several blocks of rows, the panels of the wide part are kept.
+    """
     sizes, source, element = packing.tiling, packing.source, packing.element
     with e.function(block, parts.packed, _signature(source, element)) as (a, b, c, accumulate):
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
-        any_rows = e.maximum(rows, 1)
-        row_step = _even(any_rows, sizes.block_rows, sizes.rows)
+        some_rows = e.maximum(rows, 1)
+        row_step = _even(some_rows, sizes.block_rows, sizes.rows)
         depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
-        b_at = e.mul(e.minimum(any_rows, row_step), sizes.depth)
-        b_columns = e.minimum(e.round_up(columns, sizes.columns), sizes.block_columns)
+        keep = e.compare("gt", rows, row_step)
+        most_columns = e.select(keep, sizes.kept_columns, sizes.block_columns)
+        b_columns = e.minimum(e.round_up(columns, sizes.columns), most_columns)
+        b_at = e.mul(e.minimum(some_rows, row_step), sizes.depth)
         elements = e.add(b_at, e.mul(b_columns, sizes.depth))
-        with e.scratch(element, elements) as packed, e.loop(0, depth, depth_step) as k:
-            deep = e.minimum(e.sub(depth, k), depth_step)
+        with (
+            e.scratch(element, elements) as packed,
+            e.loop(0, depth, depth_step) as k,
+            e.loop(0, columns, sizes.kept_columns) as wide_j,
+            e.loop(0, rows, row_step) as i,
+        ):
+            deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(rows, i), row_step)
+            end = e.minimum(e.add(wide_j, sizes.kept_columns), columns)
             add = e.any_of(accumulate, e.compare("ne", k, 0))
-            with e.loop(0, rows, row_step) as i:
-                high = e.minimum(e.sub(rows, i), row_step)
-                e.call(packing.a, [a, i, high, k, deep, packed])
-                with e.loop(0, columns, sizes.block_columns) as j:
-                    wide = e.minimum(e.sub(columns, j), sizes.block_columns)
-                    e.call(packing.b, [b, k, deep, j, wide, packed, b_at])
-                    e.call(parts.block, [packed, b_at, deep, high, wide, c, i, j, add])
+            e.call(packing.a, [a, i, high, k, deep, packed])
+            with e.loop(wide_j, end, sizes.block_columns) as j:
+                wide = e.minimum(e.sub(end, j), sizes.block_columns)
+                panel = e.add(b_at, e.select(keep, e.mul(e.sub(j, wide_j), sizes.depth), 0))
+                with e.when(e.compare("eq", i, 0)):
+                    e.call(packing.b, [b, k, deep, j, wide, packed, panel])
+                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add])
 
 
 def _emit_block(block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type) -> None:

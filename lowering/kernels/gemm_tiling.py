@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relax_mlir.target import Target
+from relax_mlir.target import MIB, Target
 
 
 @dataclass(frozen=True)
@@ -12,9 +12,10 @@ class Tiling:
     """How C = A B is cut up (all sizes in elements).
 
     The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the
-    vector registers. A panel of B (`depth` x `columns`) takes half of the first-level cache, a block of A
-    (`block_rows` x `depth`) half of the second-level cache; `block_columns` columns of B are packed at a
-    time.
+    vector registers. A panel of B (`depth` x `columns`) is as large as the first-level cache, which it streams
+    through (a lower depth means more passes over C, which cost more); a block of A (`block_rows` x `depth`)
+    takes three quarters of the second-level cache. `block_columns` columns of B are packed at a time, and
+    `kept_columns` of them kept (within a part of the third-level cache) where they are used more than once.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
     """
@@ -25,6 +26,7 @@ class Tiling:
     depth: int
     block_rows: int
     block_columns: int
+    kept_columns: int
 
     @property
     def columns(self) -> int:
@@ -53,9 +55,12 @@ def tiling(target: Target, bits: int) -> Tiling:
     rows = max(1, (target.num_vector_registers - vectors - spare) // vectors)
     columns = lanes * vectors
     item = bits // 8
-    depth = max(256, _down(target.l1_bytes // (2 * columns * item), lanes))
-    block_rows = max(rows, _down(target.l2_bytes // (2 * depth * item), rows))
-    return Tiling(lanes, vectors, rows, depth, block_rows, block_columns=columns * 4)
+    depth = min(512, max(128, _down(target.l1_bytes // (columns * item), lanes)))
+    block_rows = max(rows, _down(3 * target.l2_bytes // (4 * depth * item), rows))
+    block_columns = 4 * columns
+    kept_bytes = min(target.l3_bytes // 8, MIB)
+    kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))
+    return Tiling(lanes, vectors, rows, depth, block_rows, block_columns, kept_columns)
 
 
 def _down(value: int, multiple: int) -> int:

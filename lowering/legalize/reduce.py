@@ -269,7 +269,7 @@ def _flat_position(sizes: dict[int, ir.Value]) -> Scalar:
     """Position of the current element in the flattened tensor of the reduced axes, as ``index``."""
     position = arith.constant(ir.IndexType.get(), 0)
     for axis, size in sizes.items():
-        position = arith.addi(arith.muli(position, size), linalg.index(axis))
+        position = arith.addi(arith.muli(position, size), linalg.IndexOp(axis).result)
     return position
 
 

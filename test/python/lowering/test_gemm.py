@@ -157,7 +157,7 @@ def test_thin_products(
 def test_more_than_one_block_each_way(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
     rng = np.random.default_rng(4)
     sizes = tiling(Target.host(), 64 if kernel.accumulator == "f64" else 32)
-    m, n, depth = 2 * sizes.block_rows + 5, 2 * sizes.block_columns + 3, 2 * sizes.depth + 1
+    m, n, depth = 2 * sizes.block_rows + 5, sizes.kept_columns + sizes.columns + 3, 2 * sizes.depth + 1
     dtype = DTYPES[kernel.operand]
     a, b = operand(rng, (m, depth), dtype, "plain"), operand(rng, (depth, n), dtype, "columns")
     check(compiled[kernel], kernel, a, b, True, 1)
