@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
@@ -69,8 +70,7 @@ def verify(module: ir.Module) -> None:
 
 
 def _violation(op: ir.Operation | ir.OpView, number: int, message: str) -> Diagnostic:
-    where = str(op.location).removeprefix("loc(").removesuffix(")")
-    return Diagnostic("error", where, f"{message} [invariant {number}]")
+    return Diagnostic("error", location_text(op.location), f"{message} [invariant {number}]")
 
 
 def _stray_ops(top: ir.OpView) -> Iterator[Diagnostic]:
