@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 
 
@@ -15,9 +16,11 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
+
+if TYPE_CHECKING:
+    from relax_mlir.ir_module import IRModule
 
 DIM_ATTRIBUTES = {
     "relax.match_shape": ("pattern",),
