@@ -340,7 +340,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.stages, PrintOptions(local_scope=True)
         )  # else MLIR formats all weights, unseen
         executable = rx.build(module, target="cpu", instruments=[reporter, dump])
-        phases |= executable.compile_report.phases
+        if executable.compile_report is not None:
+            phases |= executable.compile_report.phases
         progress.update(task, description="compiling", total=1, completed=1)
 
         encoder = executable["main"]
