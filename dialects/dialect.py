@@ -37,6 +37,9 @@ class Relax(ext.Dialect, name=NAMESPACE):  # type: ignore[misc, call-arg]  # the
     """Dialect of TVM Relax: dataflow, symbolic shapes, destination-passing and packed calls."""
 
 
+ext._cext.globals.append_dialect_search_prefix(__name__.rpartition(".")[0])
+
+
 def import_families() -> None:
     """Import every module that defines types or ops, so that `Relax` knows them all."""
     for family in FAMILIES:

@@ -38,13 +38,17 @@ class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure]):  # type: ignore[call-
         if x1.dtype is not None and x2.dtype is not None:
             dtype = promote(x1.dtype, x2.dtype, args.op)
         if not args.is_unit("out_dtype"):
-            dtype = _wider(args.op, dtype, dtypes.from_element_type(ir.TypeAttr(args.attrs["out_dtype"]).value))
+            dtype = _wider(
+                args.op, dtype, dtypes.from_element_type(ir.TypeAttr(args.attrs["out_dtype"]).value)
+            )
         return Tensor(_matmul_shape(args.op, x1.shape, x2.shape), dtype)
 
 
 def _wider(op: str, dtype: DType | None, wanted: DType) -> DType:
     if dtype is not None and (dtype.kind != wanted.kind or wanted.bits < dtype.bits):
-        raise DTypeError(f"{op}: out_dtype {wanted} is no wider {dtype.kind} than the operands' dtype {dtype}")
+        raise DTypeError(
+            f"{op}: out_dtype {wanted} is no wider {dtype.kind} than the operands' dtype {dtype}"
+        )
     if dtype is not None and wanted != dtype and wanted.bits == dtype.bits:
         raise DTypeError(f"{op}: out_dtype {wanted} cannot hold the operands' dtype {dtype}")
     return wanted
@@ -75,5 +79,7 @@ def _matmul_shape(
 def matmul(x1: ValueLike, x2: ValueLike, out_dtype: str | None = None) -> Value:
     """``x1 @ x2`` (see `MatmulOp`)."""
     require_insertion_point("matmul")
-    wanted = ir.UnitAttr.get() if out_dtype is None else ir.TypeAttr.get(dtypes.dtype(out_dtype).element_type())
+    wanted = (
+        ir.UnitAttr.get() if out_dtype is None else ir.TypeAttr.get(dtypes.dtype(out_dtype).element_type())
+    )
     return create_one(MatmulOp, as_values(x1, x2), {"out_dtype": wanted})

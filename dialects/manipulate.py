@@ -3,8 +3,9 @@
 ``reshape``, ``flatten``, ``expand_dims`` and ``squeeze`` are views: they cost nothing at run time.
 """
 
+import itertools
 from collections.abc import Sequence
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
@@ -17,7 +18,7 @@ from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
-ShapeLike = Union[Value, Sequence[DimLike]]
+ShapeLike = Value | Sequence[DimLike]
 TAKE_MODES = ("clip", "wrap", "nan")
 TakeMode = Literal["clip", "wrap", "nan", "fast"]
 
@@ -100,7 +101,9 @@ class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure]):  # type: ignore[cal
             return x
         if args.is_unit("axes"):
             if None in x.shape:
-                raise ShapeError(f"{args.op}: {x} has an unknown dimension; name the axes, or match_shape it first")
+                raise ShapeError(
+                    f"{args.op}: {x} has an unknown dimension; name the axes, or match_shape it first"
+                )
             return Tensor([d for d in x.shape if d != 1], x.dtype)
         axes = normalize_axes(args.op, args.ints_attr("axes"), len(x.shape))
         for axis in axes:
@@ -138,7 +141,9 @@ def permutation(args: OpArgs, rank: int) -> list[int]:
         return list(reversed(range(rank)))
     given = args.ints_attr("axes")
     if len(given) != rank:
-        raise ShapeError(f"{args.op}: axes {given} are no permutation of the dimensions of a tensor of rank {rank}")
+        raise ShapeError(
+            f"{args.op}: axes {given} are no permutation of the dimensions of a tensor of rank {rank}"
+        )
     return normalize_axes(args.op, given, rank)
 
 
@@ -166,7 +171,9 @@ class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):  # type: i
                 continue
             if symbolic.prove_not_equal(dim, wanted) and isinstance(dim, int):
                 raise ShapeError(f"{where}: dimension {axis} is {dim}, neither 1 nor {wanted}")
-            raise ShapeError(f"{where}: cannot tell whether {dim} equals {wanted}; match_shape the tensor first")
+            raise ShapeError(
+                f"{where}: cannot tell whether {dim} equals {wanted}; match_shape the tensor first"
+            )
         return Tensor(target, x.dtype)
 
 
@@ -217,7 +224,11 @@ def _joined(
         return total if len(known) == len(dims) else None
     for dim in known[1:]:
         if not symbolic.prove_equal(known[0], dim):
-            hint = "" if symbolic.prove_not_equal(known[0], dim) else "provably equal; match_shape one of them first"
+            hint = (
+                ""
+                if symbolic.prove_not_equal(known[0], dim)
+                else "provably equal; match_shape one of them first"
+            )
             raise ShapeError(
                 f"{op}: shapes {_texts(shapes)}: dimension {index} is {known[0]} and {dim}, which are not "
                 + (hint or "equal")
@@ -274,9 +285,7 @@ def split_slices(args: OpArgs, size: Dim | None) -> list[Slice | None]:
             return [Slice(length * i, 1, length) for i in range(count)]
         return [resolve_slice(length * i, length * (i + 1), 1, size) for i in range(count)]
     positions: list[Dim] = [0, *args.ints_attr("sections"), size]
-    return [
-        resolve_slice(begin, end, 1, size) for begin, end in zip(positions, positions[1:], strict=False)
-    ]
+    return [resolve_slice(begin, end, 1, size) for begin, end in itertools.pairwise(positions)]
 
 
 class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
@@ -461,7 +470,10 @@ def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0)
     """The parts of `x` along `axis` as a tuple (see `SplitOp`)."""
     require_insertion_point("split")
     sections = indices_or_sections
-    attributes = {"sections": _int(sections) if isinstance(sections, int) else _ints(sections), "axis": _int(axis)}
+    attributes = {
+        "sections": _int(sections) if isinstance(sections, int) else _ints(sections),
+        "axis": _int(axis),
+    }
     return create_one(SplitOp, [as_value(x)], attributes)
 
 

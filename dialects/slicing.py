@@ -40,10 +40,14 @@ def resolve_slice(begin: Dim, end: Dim, stride: int, size: Dim, *, inbound: bool
     first, last = resolved(begin), resolved(end)
     # Each is clamped on the side where it would add elements; beyond the other side there are none anyway.
     if stride > 0:
-        first, last = (first, last) if inbound else (symbolic.maximum(first, low), symbolic.minimum(last, high))
+        first, last = (
+            (first, last) if inbound else (symbolic.maximum(first, low), symbolic.minimum(last, high))
+        )
         distance = last - first
     else:
-        first, last = (first, last) if inbound else (symbolic.minimum(first, high), symbolic.maximum(last, low))
+        first, last = (
+            (first, last) if inbound else (symbolic.minimum(first, high), symbolic.maximum(last, low))
+        )
         distance = first - last
     return Slice(first, stride, symbolic.maximum(symbolic.ceildiv(distance, abs(stride)), 0))
 

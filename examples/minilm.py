@@ -25,7 +25,8 @@ import numpy as np
 import relax_mlir as rx
 from numpy.typing import NDArray
 from relax_mlir import op as R
-from relax_mlir.instrument import PassInstrument
+from relax_mlir.instrument import DumpStages, PassInstrument
+from relax_mlir.module_text import PrintOptions
 from relax_mlir.transform import PassInfo
 from rich import box
 from rich.console import Console
@@ -198,6 +199,17 @@ def tokenize(tokenizer: Tokenizer, sentences: Sequence[str]) -> tuple[Array, Arr
     return ids, np.array([e.attention_mask for e in encodings], dtype=np.int64)
 
 
+def batches(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
+    """Positions of sentences in batches of like length: at most ``batch_size``, at most a fifth of padding."""
+    found: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if found and len(found[-1]) < batch_size and lengths[i] <= 1.25 * lengths[found[-1][0]]:
+            found[-1].append(i)
+        else:
+            found.append([i])
+    return found
+
+
 def embed(
     encoder: Encoder,
     tokenizer: Tokenizer,
@@ -205,15 +217,10 @@ def embed(
     batch_size: int = 8,
     advance: Callable[[int], object] = lambda count: None,
 ) -> Array:
-    """Embeddings (float32 ``[len(sentences), hidden]``, of length one), computed in batches.
-
-    Sentences of like length share a batch, so that little is padded. ``advance`` is told how many are done.
-    """
+    """Embeddings (float32 ``[len(sentences), hidden]``, of length one); ``advance`` is told how many are done."""
     lengths = [len(tokenizer.encode(sentence).ids) for sentence in sentences]
-    order = sorted(range(len(sentences)), key=lengths.__getitem__)
     rows: list[Array] = [np.empty(0, np.float32)] * len(sentences)
-    for start in range(0, len(order), batch_size):
-        batch = order[start : start + batch_size]
+    for batch in batches(lengths, batch_size):
         output = np.from_dlpack(encoder(*tokenize(tokenizer, [sentences[i] for i in batch])))
         for i, row in zip(batch, output, strict=True):
             rows[i] = row
@@ -273,7 +280,7 @@ def timed_embedding(
     progress: Progress, encoder: Encoder, tokenizer: Tokenizer, sentences: Sequence[str], batch_size: int
 ) -> tuple[Array, float]:
     """Embeddings and the seconds that they took, shown as a bar."""
-    how = "one by one" if batch_size == 1 else f"in batches of {batch_size}"
+    how = "one by one" if batch_size == 1 else f"in batches of up to {batch_size}"
     task = progress.add_task(f"embedding {how}", total=len(sentences))
     started = time.perf_counter()
     embeddings = embed(encoder, tokenizer, sentences, batch_size, lambda count: progress.advance(task, count))
@@ -329,8 +336,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         task = progress.add_task("compiling", total=None)
         reporter = PassReporter(lambda name: progress.update(task, description=f"compiling: {name}"))
-        executable = rx.build(module, target="cpu", dump_stages=options.stages, instruments=[reporter])
-        phases |= executable.compile_report.phases
+        dump = DumpStages(
+            options.stages, PrintOptions(local_scope=True)
+        )  # else MLIR formats all weights, unseen
+        executable = rx.build(module, target="cpu", instruments=[reporter, dump])
+        if executable.compile_report is not None:
+            phases |= executable.compile_report.phases
         progress.update(task, description="compiling", total=1, completed=1)
 
         encoder = executable["main"]
@@ -348,8 +359,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     console.print(f"time per sentence, one by one:   {single_seconds / count * 1e3:.2f} ms")
     console.print(f"largest difference of the two:   {np.abs(batched - single).max():.1e}")
-    files = len(list(options.stages.iterdir()))
-    console.print(f"the IR of each stage:            {options.stages} ({files} files)")
+    console.print(f"the IR of each stage:            {options.stages} ({len(dump.files)} files)")
     return 0
 
 

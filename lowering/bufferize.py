@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from relax_mlir.lowering.destinations import DropDestinationResults
 from relax_mlir.lowering.memory_plan import PlanMemory
+from relax_mlir.lowering.protect_inputs import ProtectInputs
 from relax_mlir.transform import MLIRPass, Pass
 
 
 def bufferize() -> list[Pass]:
-    """The passes: results of calls land in their destinations, functions on memrefs return nothing, temporaries are planned."""
+    """The passes: results of calls land in their destinations, functions return nothing, temporaries are planned."""
     return [
+        ProtectInputs(),
         MLIRPass("eliminate-empty-tensors"),
         MLIRPass(
             "one-shot-bufferize{bufferize-function-boundaries=true "

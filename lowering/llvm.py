@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.abi.constants import LowerConstants
-from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
 from relax_mlir.lowering.abi.copies import LowerCopies
+from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
+from relax_mlir.lowering.abi.linkage import Internalize
 from relax_mlir.lowering.abi.packed import LowerPackedCalls
 from relax_mlir.lowering.abi.status import LowerChecks
 from relax_mlir.lowering.abi.wrapper import EmitFFIWrappers
@@ -15,7 +16,14 @@ from relax_mlir.transform.pass_base import Pass
 
 def boundary() -> list[Pass]:
     """Entry points and hooks get bodies."""
-    return [PlaceDeallocs(), LowerCopies(), LowerPackedCalls(), EmitFFIWrappers(), LowerConstants(), EmitLifecycle()]
+    return [
+        PlaceDeallocs(),
+        LowerCopies(),
+        LowerPackedCalls(),
+        EmitFFIWrappers(),
+        LowerConstants(),
+        EmitLifecycle(),
+    ]
 
 
 def flat_control_flow() -> list[Pass]:
@@ -47,6 +55,7 @@ def to_llvm_dialect() -> list[Pass]:
         MLIRPass("reconcile-unrealized-casts"),
         MLIRPass("canonicalize"),
         MLIRPass("cse"),
+        Internalize(),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.pipeline import PIPELINES, phases
+from relax_mlir.target import Target
 from relax_mlir.transform import Pass, PipelinePass
 
 
@@ -25,9 +26,10 @@ class NamedPipeline(PipelinePass):
         """The phases as passes.
 
         Raises:
-            UnknownNameError: `start` is not among the phases of this pipeline.
+            UnknownNameError: `start` is not among the phases of this pipeline, or no such target.
+            ParseError: a target that is no description of one.
         """
-        every = phases(self.target)
+        every = phases(str(Target.parse(self.target)))
         names = [phase.name for phase in every]
         end = names.index(PIPELINES[self.name][0]) + 1
         first = self.start or names[0]

@@ -1,22 +1,23 @@
-"""Checks as data: what `relax.check` says, and the function that formats and raises the error."""
+"""Checks as data: what `relax.check` says, and how its error is formatted and raised."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.signature import plain
 from relax_mlir.lowering.abi.text import Code, Fragment, quoted, symbol
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import arith, func, ir, llvm
 
 PLACEHOLDER = re.compile(r"\{(\d+)(?::(\w+))?\}")
-_NAMERS = {
+NAMERS = {
     "dtype": "relax.rt.dtype_name",
     "device": "relax.rt.device_name",
     "type": "relax.rt.type_name",
 }
-_NAME_ROOM = 64
+NAME_ROOM = 64
 
 
 @dataclass(frozen=True)
@@ -36,41 +37,90 @@ class Check:
         data = plain(hook.attributes["relax.check"])
         return Check(data["kind"], data["message"])
 
-    def raiser(self, fragment: Fragment, name: str, count: int) -> None:
-        """Define `@name(index × count)`, which formats the message and sets it as the raised FFI error."""
-        code = Code()
-        format, values = "", []
-        end = 0
+    def values(self, count: int) -> list[tuple[int, str]]:
+        """Number and way of showing ("" for a number) of the values in the message, in order.
+
+        Raises CompileError if the message shows a value that a check with `count` values does not have.
+        """
+        shown = [(int(match[1]), match[2] or "") for match in PLACEHOLDER.finditer(self.message)]
+        for position, way in shown:
+            if position >= count or (way and way not in NAMERS):
+                raise CompileError(
+                    f"a check of {count} values cannot show {{{position}:{way}}}: {self.message!r}"
+                )
+        return shown
+
+    @property
+    def format(self) -> str:
+        """The message as a format of `snprintf`: %lld for numbers, %s for names."""
+        pieces, end = [], 0
         for match in PLACEHOLDER.finditer(self.message):
-            position, shown = int(match[1]), match[2]
-            if position >= count or (shown and shown not in _NAMERS):
-                raise CompileError(f"message of check {name}: {match[0]} has no value: {self.message!r}")
-            format += self.message[end : match.start()].replace("%", "%%")
+            pieces += [self.message[end : match.start()].replace("%", "%%"), "%s" if match[2] else "%lld"]
             end = match.end()
-            number = code.let(f"arith.index_cast %a{position} : index to i64")
-            if shown:
-                type = "(i64, !llvm.ptr) -> !llvm.ptr"
-                namer = fragment.declare(_NAMERS[shown], type)
-                values.append((code.let(f"func.call {namer}({number}, {code.stack(_NAME_ROOM)}) : {type}"), "!llvm.ptr"))
-                format += "%s"
-            else:
-                values.append((number, "i64"))
-                format += "%lld"
-        format += self.message[end:].replace("%", "%%")
-        size = len(format.encode()) + 24 * len(values) + _NAME_ROOM * len(values) + 1
-        buffer = code.stack(size)
-        fragment.define(f"llvm.mlir.global internal constant {symbol(name + '.format')}({quoted(format + chr(0))})")
-        fragment.define(f"llvm.mlir.global internal constant {symbol(name + '.kind')}({quoted(self.kind + chr(0))})")
-        text = code.let(f"llvm.mlir.addressof {symbol(name + '.format')} : !llvm.ptr")
-        kind = code.let(f"llvm.mlir.addressof {symbol(name + '.kind')} : !llvm.ptr")
+        return "".join([*pieces, self.message[end:].replace("%", "%%")])
+
+
+class Raisers:
+    """What a module needs to raise errors: strings, each once, and one function per number of values."""
+
+    def __init__(self, checks: Iterable[tuple[Check, int]]) -> None:
+        """`checks`: every check, with how many values it is given."""
+        self._strings: dict[str, str] = {}
+        counts = set()
+        for check, count in checks:
+            counts.add(len(check.values(count)))
+            for text in (check.kind, check.format):
+                self._strings.setdefault(text, f"relax.text.{len(self._strings)}")
+        self.fragment = Fragment()
+        for text, name in self._strings.items():
+            self.fragment.define(
+                f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})"
+            )
+        for count in sorted(counts):
+            self._define(count)
+
+    def _define(self, count: int) -> None:
+        """`@relax.rt.raise.COUNT(kind, format, count times i64)`; names are passed as addresses."""
+        code, fragment = Code(), self.fragment
         fragment.external("@snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32")
         fragment.external("@TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)")
-        operands = ", ".join([buffer, code.constant(size), text, *(v for v, _ in values)])
-        types = ", ".join(["!llvm.ptr", "i64", "!llvm.ptr", *(t for _, t in values)])
-        code.let(f"llvm.call @snprintf({operands}) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : ({types}) -> i32")
-        code.do(f"llvm.call @TVMFFIErrorSetRaisedFromCStr({kind}, {buffer}) : (!llvm.ptr, !llvm.ptr) -> ()")
+        values = [f"%a{i}" for i in range(count)]
+        types = ["!llvm.ptr", "i64", "!llvm.ptr", *["i64"] * count]
+
+        def print_to(buffer: str, size: str) -> str:
+            operands = ", ".join([buffer, size, "%format", *values])
+            return code.let(
+                f"llvm.call @snprintf({operands}) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : "
+                f"({', '.join(types)}) -> i32"
+            )
+
+        length = code.let(f"arith.extsi {print_to(code.null(), code.constant(0))} : i32 to i64")
+        size = code.let(f"arith.addi {length}, {code.constant(1)} : i64")
+        buffer = code.let(f"llvm.alloca {size} x i8 : (i64) -> !llvm.ptr")
+        print_to(buffer, size)
+        code.do(f"llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, {buffer}) : (!llvm.ptr, !llvm.ptr) -> ()")
         code.do("func.return")
-        parameters = ", ".join(f"%a{i}: index" for i in range(count))
-        fragment.function(
-            f"private {symbol(name)}({parameters})", code, 'passthrough = ["cold", "noinline"]'
-        )
+        parameters = ", ".join(["%kind: !llvm.ptr", "%format: !llvm.ptr", *(f"{v}: i64" for v in values)])
+        head = f"private {symbol(_raiser(count))}({parameters})"
+        fragment.function(head, code, 'passthrough = ["cold", "noinline"]')
+
+    def raise_error(self, check: Check, values: Sequence[ir.Value]) -> None:
+        """Write, at the insertion point, code that sets the error of `check` (of its index `values`)."""
+        pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
+        operands = [
+            llvm.AddressOfOp(pointer, self._strings[text]).result for text in (check.kind, check.format)
+        ]
+        for position, way in check.values(len(values)):
+            number = arith.IndexCastOp(word, values[position]).result
+            if way:
+                size = arith.ConstantOp(word, NAME_ROOM).result
+                byte = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
+                buffer = llvm.AllocaOp(pointer, size, byte).result
+                name = func.CallOp([pointer], NAMERS[way], [number, buffer]).results[0]
+                number = llvm.PtrToIntOp(word, name).result
+            operands.append(number)
+        func.CallOp([], _raiser(len(operands) - 2), operands)
+
+
+def _raiser(count: int) -> str:
+    return f"relax.rt.raise.{count}"

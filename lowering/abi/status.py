@@ -11,20 +11,22 @@ of the function's top level (its block dominates what follows), which the verifi
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.checks import Check
-from relax_mlir.lowering.abi.text import Fragment, functions, is_declaration
+from relax_mlir.lowering.abi.checks import Check, Raisers
+from relax_mlir.lowering.abi.frame import DEFER
+from relax_mlir.lowering.abi.text import functions, is_declaration
 from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX
 from relax_mlir.mlir import arith, cf, func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
-DEFER = "relax.defer"
 PROPAGATE = "relax.propagate"
+ASSERT = "cf.assert"
 OK, FAILED = 0, -1
 UNLIKELY = [2000, 1]
 
@@ -32,6 +34,11 @@ UNLIKELY = [2000, 1]
 def callee(op: ir.OpView) -> str:
     """The function that an operation calls directly, or ""."""
     return str(op.callee.value) if isinstance(op, func.CallOp) else ""
+
+
+def _leaving(op: ir.OpView) -> str:
+    """What may make control leave at `op`: the name of a function, or ASSERT."""
+    return ASSERT if isinstance(op, cf.AssertOp) else callee(op)
 
 
 def _operations(function: func.FuncOp) -> list[ir.OpView]:
@@ -44,23 +51,21 @@ class _Failing:
     def __init__(self, table: dict[str, func.FuncOp]) -> None:
         self.checks = {name for name, op in table.items() if "relax.check" in op.attributes}
         bodies = {name: op for name, op in table.items() if not is_declaration(op)}
-        calls = {name: {callee(op) for op in _operations(body)} for name, body in bodies.items()}
+        calls = {name: set(map(_leaving, _operations(body))) for name, body in bodies.items()}
         self.functions = {
             name
-            for name, body in bodies.items()
-            if calls[name] & (self.checks | {PROPAGATE})
-            or name.startswith(ENTRY_PREFIX)
-            or any(isinstance(op, cf.AssertOp) for op in _operations(body))
+            for name, called in calls.items()
+            if called & (self.checks | {PROPAGATE, ASSERT}) or name.startswith(ENTRY_PREFIX)
         }
-        while more := {n for n, called in calls.items() if n not in self.functions and called & self.functions}:
+        while more := {
+            n for n, called in calls.items() if n not in self.functions and called & self.functions
+        }:
             self.functions |= more
 
     def at(self, op: ir.OpView) -> bool:
         """Whether control may leave the function at `op`."""
-        name = callee(op)
-        if name:
-            return name == PROPAGATE or name in self.checks or name in self.functions
-        return isinstance(op, cf.AssertOp)
+        name = _leaving(op)
+        return name in (PROPAGATE, ASSERT) or name in self.checks or name in self.functions
 
 
 @dataclass(frozen=True)
@@ -72,35 +77,35 @@ class LowerChecks(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         table = functions(module)
         failing = _Failing(table)
-        raisers = Fragment()
-        for name in failing.checks:
-            count = len(table[name].type.inputs) - 1
-            Check.of(table[name].operation).raiser(raisers, f"{name}.raise", count)
         bodies = [op for op in table.values() if not is_declaration(op)]
-        asserts = _name_asserts(bodies, raisers)
-        raisers.splice(module)
+        checks = {
+            name: (Check.of(table[name].operation), len(table[name].type.inputs) - 1)
+            for name in failing.checks
+        }
+        raisers = Raisers([*checks.values(), *((_asserted(op), 0) for op in _asserts(bodies))])
+        raisers.fragment.splice(module)
         for function in bodies:
-            _Exits(function, failing, asserts).lower()
+            _Exits(function, failing, {name: check for name, (check, _) in checks.items()}, raisers).lower()
         for name in failing.checks:
             table[name].operation.erase()
 
 
-def _name_asserts(bodies: Sequence[func.FuncOp], raisers: Fragment) -> dict[str, str]:
-    """A raiser for every message of `cf.assert`."""
-    names: dict[str, str] = {}
-    for function in bodies:
-        for op in _operations(function):
-            if isinstance(op, cf.AssertOp) and op.msg.value not in names:
-                names[op.msg.value] = f"relax.assert.{len(names)}.raise"
-                Check("AssertionError", op.msg.value).raiser(raisers, names[op.msg.value], 0)
-    return names
+def _asserts(bodies: Iterable[func.FuncOp]) -> list[cf.AssertOp]:
+    return [op for function in bodies for op in _operations(function) if isinstance(op, cf.AssertOp)]
+
+
+def _asserted(op: cf.AssertOp) -> Check:
+    """The check that an assertion is; it shows no values."""
+    return Check("AssertionError", re.sub(r"\{(?=\d+\})", "{ ", op.msg.value))
 
 
 class _Exits:
     """Rewrites one function."""
 
-    def __init__(self, function: func.FuncOp, failing: _Failing, asserts: dict[str, str]) -> None:
-        self.function, self.failing, self.asserts = function, failing, asserts
+    def __init__(
+        self, function: func.FuncOp, failing: _Failing, checks: dict[str, Check], raisers: Raisers
+    ) -> None:
+        self.function, self.failing, self.checks, self.raisers = function, failing, checks, raisers
         self.results = list(function.type.results)
         self.may_fail = function.name.value in failing.functions
         self.status = ir.IntegerType.get_signless(32)
@@ -123,7 +128,9 @@ class _Exits:
             type = ir.FunctionType.get(self.function.type.inputs, [self.status, *self.results])
             self.function.attributes["function_type"] = ir.TypeAttr.get(type)
 
-    def lower_block(self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]) -> None:
+    def lower_block(
+        self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]
+    ) -> None:
         """Split a block, from its end on, wherever control may leave; `behind` is what follows in it."""
         behind: deque[ir.OpView] = deque()
         for op, active in reversed(entries):
@@ -184,11 +191,10 @@ class _Exits:
 
     def raise_error(self, op: ir.OpView) -> None:
         """Set the error, where nobody below has done so."""
-        name = callee(op)
         if isinstance(op, cf.AssertOp):
-            func.CallOp([], self.asserts[op.msg.value], [])
-        elif name in self.failing.checks:
-            func.CallOp([], f"{name}.raise", list(op.operands)[1:])
+            self.raisers.raise_error(_asserted(op), [])
+        elif callee(op) in self.checks:
+            self.raisers.raise_error(self.checks[callee(op)], list(op.operands)[1:])
 
     def clean_up(self, active: Sequence[ir.OpView], on_error: bool) -> list[ir.OpView]:
         """Run what was deferred; the operations written."""

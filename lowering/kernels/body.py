@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,7 +18,14 @@ TRAPPING = frozenset(
 )
 """Integer division stops the process for a divisor 0, so it must not run on lanes that hold no data."""
 
-NO_LANES = frozenset({"linalg.yield", "linalg.index"})
+
+@dataclass(frozen=True)
+class Place:
+    """Where along the vector loop, with how many lanes (None: a scalar), under which mask."""
+
+    at: Index
+    lanes: int | None
+    mask: Value | None = None
 
 
 @dataclass(frozen=True)
@@ -78,13 +85,37 @@ class Body:
         """Whether `evaluate` can build the body (operations with regions it cannot)."""
         return not any(len(op.regions) for op in self.operations)
 
-    @property
-    def can_be_vectorised(self) -> bool:
-        """Whether every operation works lane by lane on numbers."""
-        return all(
-            op.name in NO_LANES
-            or (op.name.startswith(("arith.", "math.")) and all(_is_number(v.type) for v in _values(op)))
-            for op in self.operations
+    def can_be_vectorised(self, along: int | None, moved: Collection[int]) -> bool:
+        """Whether every operation works lane by lane on numbers, or reads consecutive elements of a buffer.
+
+        Args:
+            along: the vector loop, as `linalg.index` counts it (None: no `linalg.index` counts it).
+            moved: positions of the arguments that differ from lane to lane.
+        """
+        varying = {self.block.arguments[position] for position in moved}
+        for op in self.operations:
+            varies = any(operand in varying for operand in op.operands)
+            if op.name == "linalg.index":
+                varies = op.attributes["dim"].value == along
+            elif op.name == "memref.load":
+                if varies and not self._reads_consecutive(op, along, varying):
+                    return False
+            elif op.name != "linalg.yield" and not _is_lanewise(op):
+                return False
+            if varies:
+                varying.update(op.results)
+        return True
+
+    def _reads_consecutive(self, load: Operation, along: int | None, varying: Collection[Value]) -> bool:
+        """Whether the load's last index is the vector loop's, and no other index varies."""
+        buffer, *indices = load.operands
+        strides, _ = ir.MemRefType(buffer.type).get_strides_and_offset()
+        wide = not isinstance(load.results[0].type, ir.IntegerType) or load.results[0].type.width >= 8
+        return (
+            wide
+            and strides[-1] == 1
+            and not any(index in varying for index in indices[:-1])
+            and _is_index_of(indices[-1], along)
         )
 
     @property
@@ -114,15 +145,17 @@ class Body:
         self,
         arguments: Sequence[Value | None],
         index: Callable[[int], Index],
-        lanes: int | None,
+        place: Place,
         contract: bool = False,
     ) -> list[Value]:
         """Emit the body at the insertion point; gives what it yields.
 
+        What is the same in all lanes is computed on scalars.
+
         Args:
             arguments: per argument of the block a scalar or a vector (None: not used).
             index: the iteration number of a loop, for `linalg.index`: a scalar or a vector.
-            lanes: the vector length, or None to work on scalars.
+            place: where the vector loop is.
             contract: let products and sums become fused multiply-adds.
         """
         env: dict[Value, Value] = {
@@ -134,9 +167,9 @@ class Body:
             if op.name == "linalg.index":
                 env[op.results[0]] = emit.index(index(op.attributes["dim"].value))
                 continue
-            for old, new in zip(op.results, _emit(op, env, lanes, contract), strict=True):
+            for old, new in zip(op.results, _emit(op, env, place, contract), strict=True):
                 env[old] = new
-        return [widen(env.get(value, value), lanes) for value in self.results]
+        return [widen(env.get(value, value), place.lanes) for value in self.results]
 
 
 def widen(value: Value, lanes: int | None) -> Value:
@@ -150,17 +183,21 @@ def iota(start: Index, lanes: int) -> Value:
     return arith.AddIOp(emit.splat(emit.index(start), lanes), vector.StepOp(type_).result).result
 
 
-def _emit(op: Operation, env: Mapping[Value, Value], lanes: int | None, contract: bool) -> list[Value]:
+def _emit(op: Operation, env: Mapping[Value, Value], place: Place, contract: bool) -> list[Value]:
+    operands = [env.get(operand, operand) for operand in op.operands]
+    in_lanes = any(emit.is_vector(operand.type) for operand in operands)
+    lanes = place.lanes if in_lanes else None
+    if op.name == "memref.load" and lanes is not None:
+        buffer, *indices = operands
+        return [emit.vector_load(lanes, buffer, *indices[:-1], place.at, where=place.mask)]
     attributes = {name: op.attributes[name] for name in _attribute_names(op)}
-    if op.name == "arith.constant":
-        return [widen(arith.ConstantOp(op.results[0].type, attributes["value"]).result, lanes)]
     if contract and op.name in ("arith.addf", "arith.mulf"):
         attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
     types = [result.type for result in op.results]
     made = ir.Operation.create(
         op.name,
         results=types if lanes is None else [emit.vector_type(lanes, type_) for type_ in types],
-        operands=[widen(env.get(operand, operand), lanes) for operand in op.operands],
+        operands=[widen(operand, lanes) for operand in operands],
         attributes=attributes,
         loc=op.location,
     )
@@ -169,6 +206,18 @@ def _emit(op: Operation, env: Mapping[Value, Value], lanes: int | None, contract
 
 def _attribute_names(op: Operation) -> list[str]:
     return [getattr(named, "name", named) for named in op.attributes]
+
+
+def _is_lanewise(op: Operation) -> bool:
+    return op.name.startswith(("arith.", "math.")) and all(_is_number(v.type) for v in _values(op))
+
+
+def _is_index_of(value: Value, loop: int | None) -> bool:
+    """Whether a value is the `linalg.index` of a loop."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.index":
+        return False
+    return bool(owner.operation.attributes["dim"].value == loop)
 
 
 def _values(op: Operation) -> list[Value]:

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from relax_mlir.lowering.kernels import emit
-from relax_mlir.lowering.kernels.body import Body, Combiner, iota
+from relax_mlir.lowering.kernels.body import Body, Combiner, Place, iota
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.nest import Access, Nest
-from relax_mlir.lowering.kernels.operands import Operands, Place
+from relax_mlir.lowering.kernels.operands import Operands
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -80,19 +80,21 @@ class _Emitter:
 
     @cached_property
     def vector_loop(self) -> int | None:
-        if not self.body.can_be_vectorised:
-            return None
-        inputs = [a for a, used in zip(self.nest.inputs, self.used, strict=False) if used]
         for loop in reversed(self.parallel_loops):
-            unit = all(a.is_unit(loop) or not a.moves(loop) for a in inputs)
-            if unit and all(a.is_unit(loop) for a in self.nest.outputs):
+            if all(a.is_unit(loop) for a in self.nest.outputs) and self._suits(loop):
                 return loop
         if any(combiner is None for combiner in self.combiners):
             return None
-        for loop in reversed(self.reduction_loops):
-            if all(a.is_unit(loop) or not a.moves(loop) for a in inputs):
-                return loop
-        return None
+        return next((loop for loop in reversed(self.reduction_loops) if self._suits(loop)), None)
+
+    def _suits(self, loop: int) -> bool:
+        """Whether the body can run on vectors along a loop, whose inputs are consecutive or fixed."""
+        inputs = [a for a, used in zip(self.nest.inputs, self.used, strict=False) if used]
+        if not all(a.is_unit(loop) or not a.moves(loop) for a in inputs):
+            return False
+        along = self.nest.origin.index(loop)
+        moved = [i for i, a in enumerate(self.accesses) if a.moves(loop)]
+        return self.body.can_be_vectorised(along, moved)
 
     @cached_property
     def combiners(self) -> list[Combiner | None]:
@@ -267,9 +269,7 @@ class _Emitter:
                 return self.operands.places[number]
             return place.at if place.lanes is None else iota(place.at, place.lanes)
 
-        return self.body.evaluate(
-            [*inputs, *outputs], index, place.lanes, contract=bool(self.reduction_loops)
-        )
+        return self.body.evaluate([*inputs, *outputs], index, place, contract=bool(self.reduction_loops))
 
     def _load_fixed(self, along: int) -> dict[int, Value]:
         """The inputs that the vector loop does not move, read before it."""

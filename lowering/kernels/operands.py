@@ -5,19 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from relax_mlir.lowering.kernels import emit
-from relax_mlir.lowering.kernels.body import widen
+from relax_mlir.lowering.kernels.body import Place
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.mlir import arith, ir
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where along the vector loop, with how many lanes (None: a scalar), under which mask."""
-
-    at: Index
-    lanes: int | None
-    mask: Value | None = None
 
 
 @dataclass(frozen=True)
@@ -57,14 +48,14 @@ class Operands:
         return View(access, buffer, tuple(loops))
 
     def load(self, number: int, place: Place) -> Value:
-        """Operand `number` at a place: as many lanes as it has, also where all are the same."""
+        """Operand `number` at a place: a scalar if the vector loop does not move it."""
         view = self.views[number]
         if not view.access.is_buffer:
             return view.buffer
         position = self._position(view, place)
         along = self.along is not None and view.access.moves(self.along)
         if place.lanes is None or not along:
-            return widen(emit.load(view.buffer, *position), place.lanes)
+            return emit.load(view.buffer, *position)
         if _is_boolean(view.access):
             loaded = emit.vector_load(place.lanes, self._bytes(view), *position)
             return arith.CmpIOp(arith.CmpIPredicate.ne, loaded, emit.constant(loaded.type, 0)).result

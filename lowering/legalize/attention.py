@@ -6,10 +6,11 @@ import math as pymath
 from collections.abc import Sequence
 
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize.contraction import accumulator, cast, contraction, convert, zeroed
+from relax_mlir.lowering.legalize.contraction import cast, contraction, zeroed
 from relax_mlir.lowering.legalize.emit import broadcast_map, generic, identity
 from relax_mlir.lowering.legalize.nn import softmax
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.scalars import compute_dtype, const, convert
 from relax_mlir.mlir import arith, ir, linalg, math
 from relax_mlir.symbolic import Dim
 
@@ -19,7 +20,7 @@ def legalize_attention(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     query, key, value = op.operands[:3]
     dtype = query.info.dtype
     assert dtype is not None
-    wide = accumulator(dtype)
+    wide = compute_dtype(dtype)
     batch, queries, heads, _ = query.shape
     scores = _scores(lz, query, key, Tensor((batch, heads, queries, key.shape[1]), wide))
     weights = softmax(lz, _masked(lz, op, scores, query.shape[3]), axis=3)
@@ -71,12 +72,12 @@ def _mask(prim: PrimBody, scale: float | None, causal: str | None, head_size: Di
         if len(rest) > 1:
             bias = prim.in_infos[1].dtype
             assert bias is not None
-            value = arith.addf(value, convert(rest[0], bias, dtype))
+            value = arith.addf(value, convert(bias, dtype, rest[0]))
         if shift is None:
             return value
         last = arith.addi(linalg.IndexOp(2).result, shift)
         visible = arith.cmpi(arith.CmpIPredicate.sle, linalg.IndexOp(3).result, last)
-        return arith.select(visible, value, arith.constant(element, -pymath.inf))
+        return arith.select(visible, value, const(dtype, -pymath.inf))
 
     maps = [broadcast_map(info.known_shape or (), shape) for info in prim.in_infos]
     return generic(prim.ins, maps, prim.outs, [identity(4)], ["parallel"] * 4, body)

@@ -1,48 +1,27 @@
-"""Contractions (sums of products) and the arithmetic in which they accumulate."""
+"""Contractions: sums of products of two tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.emit import elementwise, generic
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, PrimBody
-from relax_mlir.mlir import arith, ir, linalg
+from relax_mlir.lowering.legalize.scalars import add, const, convert, multiply
+from relax_mlir.mlir import ir, linalg
 from relax_mlir.symbolic import Dim
 
 
-def accumulator(dtype: DType) -> DType:
-    """The dtype in which sums of `dtype` are computed: float32 for the 16-bit floats, else `dtype` itself."""
-    return dtypes.dtype("float32") if dtype.is_float and dtype.bits < 32 else dtype
-
-
-def convert(value: ir.Value, source: DType, target: DType) -> ir.Value:
-    """A scalar of `source` in `target`, a dtype of the same kind; a narrower float is rounded once."""
-    if source == target:
-        return value
-    element = target.storage_type()
-    if source.is_float:
-        widens = target.bits > source.bits
-        return arith.extf(element, value) if widens else arith.truncf(element, value)
-    return arith.extsi(element, value) if source.kind == "int" else arith.extui(element, value)
-
-
 def cast(lz: Legalizer, value: Arg, dtype: DType) -> Arg:
-    """Call of a prim func that converts `value` to `dtype` (see `convert`); `value` itself if it has it."""
+    """Call of a prim func that converts `value` to `dtype`; `value` itself if it has that dtype."""
     source = value.info.dtype
     assert source is not None
     if source == dtype:
         return value
     out = value.info.with_dtype(dtype)
-    body = elementwise(lambda x: convert(x, source, dtype))
+    body = elementwise(lambda x: convert(source, dtype, x))
     return lz.prim("cast", [value], [out], body, pattern="elementwise")[0]
-
-
-def zero(dtype: DType) -> ir.Value:
-    """The constant 0 of `dtype` at level T."""
-    return arith.constant(dtype.storage_type(), 0.0 if dtype.is_float else 0)
 
 
 def operand_map(info: Tensor, axes: Sequence[int], sizes: Sequence[Dim], loops: int) -> ir.AffineMap:
@@ -80,24 +59,15 @@ def contraction(prim: PrimBody, axes1: Sequence[int], axes2: Sequence[int], out:
 
     def body(a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
         assert sources[0] is not None and sources[1] is not None
-        return multiply_add(dtype, convert(a, sources[0], dtype), convert(b, sources[1], dtype), total)
+        product = multiply(dtype, convert(sources[0], dtype, a), convert(sources[1], dtype, b))
+        return add(dtype, total, product)
 
     iterators = ["parallel"] * (loops - 1) + ["reduction"]
     return generic(prim.ins[:2], maps, [out], [out_map], iterators, body)[0]
-
-
-def multiply_add(dtype: DType, a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
-    """``total + a * b`` in `dtype`; for bool, ``total or (a and b)``."""
-    if dtype.is_float:
-        return arith.addf(total, arith.mulf(a, b))
-    if dtype.kind == "bool":
-        return arith.ori(total, arith.andi(a, b))
-    return arith.addi(total, arith.muli(a, b))
 
 
 def zeroed(prim: PrimBody) -> ir.Value:
     """The first output of a prim func, filled with zeros."""
     dtype = prim.out_infos[0].dtype
     assert dtype is not None
-    return linalg.fill(zero(dtype), outs=[prim.outs[0]])
-
+    return linalg.fill(const(dtype, 0), outs=[prim.outs[0]])

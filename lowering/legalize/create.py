@@ -44,7 +44,7 @@ def legalize_arange(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
         first, stride = (_bound(prim, work, bound) for bound in (start, step))
 
         def element(_: Scalar) -> Scalar:
-            position = arith.index_cast(dtypes.dtype("int64").storage_type(), linalg.index(0))
+            position = arith.index_cast(dtypes.dtype("int64").storage_type(), linalg.IndexOp(0).result)
             if work.is_float:
                 offset = arith.mulf(arith.sitofp(work.storage_type(), position), stride)
                 return convert(work, dtype, arith.addf(first, offset))

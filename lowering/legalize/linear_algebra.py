@@ -1,12 +1,13 @@
-"""Legalisation of matrix products: ``linalg.matmul`` for matrices, else one ``linalg.generic`` contraction."""
+"""Legalisation of matrix products: ``linalg.matmul`` for matrices, else one contraction."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize.contraction import accumulator, cast, contraction, zeroed
+from relax_mlir.lowering.legalize.contraction import cast, contraction, zeroed
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.scalars import compute_dtype
 from relax_mlir.mlir import ir, linalg
 
 
@@ -14,7 +15,7 @@ from relax_mlir.mlir import ir, linalg
 def legalize_matmul(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     result = op.results[0]
     assert result.dtype is not None
-    wide = result.with_dtype(accumulator(result.dtype))
+    wide = result.with_dtype(compute_dtype(result.dtype))
     body = _matrices if _is_plain(op.operands, wide) else _batched
     products = lz.prim("matmul", op.operands, [wide], body, pattern="out_fusable")
     return [cast(lz, products[0], result.dtype)]

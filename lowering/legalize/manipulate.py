@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from relax_mlir import symbolic
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import permutation, split_slices, strided_slices, take_axis
 from relax_mlir.dialects.slicing import Slice
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize.contraction import zero
 from relax_mlir.lowering.legalize.emit import elementwise, generic, identity, projection
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.scalars import compute_dtype, const, convert
 from relax_mlir.mlir import arith, ir, linalg, scf, tensor
 
-Index = ir.Value
+Index: TypeAlias = Any
+"""An ``index`` value; the bindings have no type stubs."""
 
 
 @legalization("relax.permute_dims")
@@ -103,14 +105,10 @@ def _gathered_slice(lz: Legalizer, x: Arg, result: Tensor, slices: dict[int, Sli
             for axis, part in slices.items():
                 step = arith.muli(place[axis], prim.index(part.stride))
                 place[axis] = _clamped(arith.addi(begins[axis], step), last[axis])
-            return tensor.extract(prim.ins[0], place)
+            return _element(prim, place, list(slices))
 
         rank = len(x.shape)
-        return _unless_empty(
-            prim,
-            list(slices),
-            lambda: generic([], [], prim.outs, [identity(rank)], ["parallel"] * rank, element),
-        )
+        return generic([], [], prim.outs, [identity(rank)], ["parallel"] * rank, element)
 
     return lz.prim("strided_slice", [x], [result], body, pattern="opaque", key=("gathered", _key(slices)))[0]
 
@@ -128,23 +126,17 @@ def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     index_rank, rank = len(indices.shape), len(op.results[0].shape or ())
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
-        source, last = prim.ins[0], _last(prim, prim.ins[0], axis)
+        last = _last(prim, prim.ins[0], axis)
         before, after = range(axis), range(axis + index_rank, rank)
 
         def element(position: ir.Value, _: ir.Value) -> ir.Value:
             found, valid = _resolve(position, dtype, last, mode)
             place = [linalg.IndexOp(i).result for i in before]
             place += [found, *(linalg.IndexOp(i).result for i in after)]
-            value = tensor.extract(source, place)
-            return value if valid is None else arith.select(valid, value, arith.constant(value.type, float("nan")))
+            return _element(prim, place, [axis], valid, float("nan") if mode == "nan" else 0.0)
 
         map_ = projection(rank, range(axis, axis + index_rank))
-        return _unless_empty(
-            prim,
-            [axis],
-            lambda: generic([prim.ins[1]], [map_], prim.outs, [identity(rank)], ["parallel"] * rank, element),
-            nan=mode == "nan",
-        )
+        return generic([prim.ins[1]], [map_], prim.outs, [identity(rank)], ["parallel"] * rank, element)
 
     return lz.prim(op.args.op, op.operands, op.results, body, pattern="injective", key=(axis, mode))
 
@@ -162,7 +154,8 @@ def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[
         return clipped, None
     if mode == "nan":
         return clipped, arith.cmpi(arith.CmpIPredicate.eq, index, clipped)
-    size = arith.addi(last, arith.constant(index_type, 1))
+    one = arith.constant(index_type, 1)
+    size = arith.maxsi(arith.addi(last, one), one)  # no division by zero, though nothing is read then
     if dtype.kind == "uint":
         return arith.remui(index, size), None
     rest = arith.remsi(index, size)
@@ -178,31 +171,36 @@ def _last(prim: PrimBody, source: ir.Value, axis: int) -> Index:
     return arith.subi(prim.dim(source, axis), prim.index(1))
 
 
-def _unless_empty(
-    prim: PrimBody, axes: Sequence[int], build: Callable[[], Sequence[ir.Value]], *, nan: bool = False
-) -> Sequence[ir.Value]:
-    """What `build` makes, unless the first input has size 0 at one of `axes`: then zeros (or NaNs)."""
-    shape, dtype = prim.in_infos[0].known_shape, prim.out_infos[0].dtype
+def _element(
+    prim: PrimBody,
+    place: Sequence[Index],
+    guarded: Sequence[int],
+    valid: ir.Value | None = None,
+    default: float = 0.0,
+) -> ir.Value:
+    """The first input's element at `place`; `default` unless `valid`, and where the input has size 0 at `guarded`.
+
+    Sizes that are part of the prim func's type cost no test. 16-bit floats pass through the branch as float32:
+    machines without them make library calls of values that cross a branch.
+    """
+    source, info = prim.ins[0], prim.in_infos[0]
+    shape, dtype = info.known_shape, info.dtype
     assert shape is not None and dtype is not None
-    dims = [axis for axis in axes if not symbolic.prove_less_equal(1, _static(shape[axis]))]
-    if not dims:
-        return build()
-    nonempty = arith.constant(ir.IntegerType.get_signless(1), 1)
-    for axis in dims:
-        has = arith.cmpi(arith.CmpIPredicate.ne, prim.dim(prim.ins[0], axis), prim.index(0))
-        nonempty = arith.andi(nonempty, has)
-    branch = scf.IfOp(nonempty, [prim.outs[0].type], has_else=True)
+    tests = [] if valid is None else [valid]
+    tests += [
+        arith.cmpi(arith.CmpIPredicate.ne, prim.dim(source, axis), prim.index(0))
+        for axis in guarded
+        if not isinstance(shape[axis], int) or shape[axis] == 0
+    ]
+    if not tests:
+        return tensor.extract(source, list(place))
+    wide = compute_dtype(dtype)
+    branch = scf.IfOp(functools.reduce(arith.andi, tests), [wide.storage_type()], has_else=True)
     with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(list(build()))
+        scf.YieldOp([convert(dtype, wide, tensor.extract(source, list(place)))])
     with ir.InsertionPoint(branch.else_block):
-        value = arith.constant(dtype.storage_type(), float("nan")) if nan else zero(dtype)
-        scf.YieldOp([linalg.fill(value, outs=[prim.outs[0]])])
-    return list(branch.results)
-
-
-def _static(dim: symbolic.Dim) -> int:
-    """The size if it is part of the prim func's type; nothing is known of the others."""
-    return dim if isinstance(dim, int) else 0
+        scf.YieldOp([const(wide, default if dtype.is_float else 0)])
+    return convert(wide, dtype, branch.results[0])
 
 
 class _Window:
@@ -230,7 +228,9 @@ class _Window:
     def insert(self, part: ir.Value, into: ir.Value) -> ir.Value:
         dynamic_offsets, offsets = _mixed(self.offsets)
         dynamic_sizes, sizes = _mixed(self.sizes)
-        return tensor.insert_slice(part, into, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides)
+        return tensor.insert_slice(
+            part, into, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides
+        )
 
 
 def _mixed(values: Sequence[int | Index]) -> tuple[list[Index], list[int]]:

@@ -11,64 +11,58 @@ from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.base import normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize.contraction import accumulator, convert, zero
-from relax_mlir.lowering.legalize.emit import elementwise, generic, identity, projection
+from relax_mlir.lowering.legalize.elementwise import register
+from relax_mlir.lowering.legalize.emit import generic, identity, projection
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.scalars import (
+    Scalar,
+    ScalarRule,
+    add,
+    compute_dtype,
+    const,
+    maximum,
+    multiply,
+    narrow,
+    widen,
+    widened,
+)
 from relax_mlir.mlir import arith, ir, linalg, math, tensor
 
-Scalar = ir.Value
-Activation = Callable[[Scalar], Scalar]
+
+def _gelu(dtype: DType, x: Scalar) -> Scalar:
+    erf = math.erf(multiply(dtype, x, const(dtype, pymath.sqrt(0.5))))
+    return _gated(dtype, x, erf)
 
 
-def _constant(like: Scalar, value: float) -> Scalar:
-    return arith.constant(like.type, value)
+def _gelu_tanh(dtype: DType, x: Scalar) -> Scalar:
+    cube = multiply(dtype, multiply(dtype, x, x), x)
+    inner = add(dtype, x, multiply(dtype, const(dtype, 0.044715), cube))
+    tanh = math.tanh(multiply(dtype, const(dtype, pymath.sqrt(2.0 / pymath.pi)), inner))
+    return _gated(dtype, x, tanh)
 
 
-def _gelu(x: Scalar) -> Scalar:
-    erf = math.erf(arith.mulf(x, _constant(x, pymath.sqrt(0.5))))
-    return arith.mulf(arith.mulf(x, _constant(x, 0.5)), arith.addf(_constant(x, 1.0), erf))
+def _gated(dtype: DType, x: Scalar, gate: Scalar) -> Scalar:
+    """``x / 2 * (1 + gate)``."""
+    return multiply(dtype, multiply(dtype, x, const(dtype, 0.5)), add(dtype, const(dtype, 1.0), gate))
 
 
-def _gelu_tanh(x: Scalar) -> Scalar:
-    cube = arith.mulf(arith.mulf(x, x), x)
-    inner = arith.addf(x, arith.mulf(_constant(x, 0.044715), cube))
-    tanh = math.tanh(arith.mulf(_constant(x, pymath.sqrt(2.0 / pymath.pi)), inner))
-    return arith.mulf(arith.mulf(x, _constant(x, 0.5)), arith.addf(_constant(x, 1.0), tanh))
+def _relu(dtype: DType, x: Scalar) -> Scalar:
+    return maximum(dtype, x, const(dtype, 0))
 
 
-def _relu(x: Scalar) -> Scalar:
-    return arith.maximumf(x, _constant(x, 0.0))
+def _silu(dtype: DType, x: Scalar) -> Scalar:
+    return arith.divf(x, add(dtype, const(dtype, 1.0), math.exp(arith.negf(x))))
 
 
-def _silu(x: Scalar) -> Scalar:
-    return arith.divf(x, arith.addf(_constant(x, 1.0), math.exp(arith.negf(x))))
-
-
-FLOAT_ACTIVATIONS: dict[str, Activation] = {
-    "relax.nn_gelu": _gelu,
-    "relax.nn_gelu_tanh": _gelu_tanh,
-    "relax.nn_relu": _relu,
-    "relax.nn_silu": _silu,
+ACTIVATIONS: dict[str, ScalarRule] = {
+    "nn_gelu": widened(_gelu),
+    "nn_gelu_tanh": widened(_gelu_tanh),
+    "nn_relu": widened(_relu),
+    "nn_silu": widened(_silu),
 }
-"""What each activation computes on a float scalar of at least 32 bits."""
+"""What each activation computes on a scalar."""
 
-
-@legalization(*FLOAT_ACTIVATIONS)
-def legalize_activation(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    dtype = op.results[0].dtype
-    assert dtype is not None
-    body = _on_floats(FLOAT_ACTIVATIONS[f"relax.{op.args.op}"], dtype) if dtype.is_float else _integer_relu(dtype)
-    return lz.prim(op.args.op, op.operands, op.results, elementwise(body), pattern="elementwise")
-
-
-def _on_floats(activation: Activation, dtype: DType) -> Activation:
-    """`activation` on scalars of `dtype`, computed in its accumulator and rounded once."""
-    wide = accumulator(dtype)
-    return lambda x: convert(activation(convert(x, dtype, wide)), wide, dtype)
-
-
-def _integer_relu(dtype: DType) -> Activation:
-    return lambda x: arith.maxsi(x, zero(dtype)) if dtype.kind == "int" else x
+register(ACTIVATIONS)
 
 
 @legalization("relax.nn_softmax", "relax.nn_log_softmax")
@@ -181,16 +175,14 @@ class Rows:
         dtype, shape = prim.in_infos[0].dtype, prim.in_infos[0].shape
         assert dtype is not None and shape is not None
         self._prim, self._axes, self._shape = prim, list(axes), shape
-        self._dtype, self._wide = dtype, accumulator(dtype)
+        self._dtype, self._wide = dtype, compute_dtype(dtype)
         self._outer = [axis for axis in range(len(shape)) if axis not in axes]
         self._row_map = projection(len(shape), self._outer)
 
-    def reduce(
-        self, per_row: Sequence[ir.Value], start: float, step: Callable[..., Scalar]
-    ) -> ir.Value:
+    def reduce(self, per_row: Sequence[ir.Value], start: float, step: Callable[..., Scalar]) -> ir.Value:
         """``step(x, *numbers of the row, total)`` folded over each row from `start`."""
         rank = len(self._shape)
-        out = linalg.fill(arith.constant(self._wide.storage_type(), start), outs=[self._per_row()])
+        out = linalg.fill(const(self._wide, start), outs=[self._per_row()])
         iterators = ["reduction" if axis in self._axes else "parallel" for axis in range(rank)]
         return generic(
             [self._prim.ins[0], *per_row],
@@ -209,7 +201,7 @@ class Rows:
 
         def scalar(x: Scalar, *rest: Scalar) -> Scalar:
             numbers = [*rest[: len(per_row)], *map(self._widened, rest[len(per_row) : -1])]
-            return convert(body(self._widened(x), *numbers), self._wide, self._dtype)
+            return narrow(self._dtype, body(self._widened(x), *numbers))
 
         return generic(
             [self._prim.ins[0], *per_row, *along],
@@ -231,8 +223,8 @@ class Rows:
 
         def inverse(total: Scalar) -> Scalar:
             mean = arith.divf(total, count)
-            root = math.sqrt(arith.addf(mean, _constant(mean, epsilon)))
-            return arith.divf(_constant(mean, 1.0), root)
+            root = math.sqrt(arith.addf(mean, const(self._wide, epsilon)))
+            return arith.divf(const(self._wide, 1.0), root)
 
         return self._update(totals, inverse)
 
@@ -241,7 +233,7 @@ class Rows:
         return generic([], [], [values], [identity(rank)], ["parallel"] * rank, body)[0]
 
     def _widened(self, x: Scalar) -> Scalar:
-        return convert(x, self._dtype, self._wide)
+        return widen(self._dtype, x)
 
     def _per_row(self) -> ir.Value:
         sizes = [

@@ -264,6 +264,8 @@ def _view(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
             f"{op.location}: {op.name}: from {source} to {target}; native code needs the shapes: match_shape first"
         )
     lowered = body.tensor(op.operands[0])
+    if source.shape == target.shape:
+        return [lowered]
     if source.known_shape is None or not symbolic.prove_equal(
         symbolic.product(source.known_shape), symbolic.product(target.known_shape)
     ):
@@ -296,8 +298,6 @@ def product(values: Sequence[ir.Value]) -> ir.Value:
 def reshape(body: BodyLowering, source: ir.Value, target: Tensor) -> ir.Value:
     """A contiguous tensor seen with another shape: collapsed to one dimension, then expanded."""
     target_type = target.storage_type()
-    if source.type == target_type:
-        return source
     flat = _collapse(source)
     shape = target.known_shape
     assert shape is not None and target.dtype is not None
@@ -586,7 +586,9 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     new = scf.IfOp(condition, probe, has_else=True)
     for old_region, block in zip(op.regions, (new.then_block, new.else_block), strict=True):
         with ir.InsertionPoint(block):
-            inner = BodyLowering(body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked)
+            inner = BodyLowering(
+                body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked
+            )
             blocks = list(old_region.blocks)
             yielded = [
                 leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)

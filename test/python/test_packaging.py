@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import relax_mlir
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -61,6 +62,13 @@ def test_commands_can_be_imported(project: dict[str, Any]) -> None:
     for entry in project["project"]["scripts"].values():
         module, _, function = entry.partition(":")
         assert callable(getattr(importlib.import_module(module), function))
+
+
+@pytest.mark.parametrize("name", relax_mlir.__all__)
+def test_public_names_can_be_the_first_thing_imported(name: str) -> None:
+    command = [sys.executable, "-c", f"import relax_mlir; relax_mlir.{name}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_licence_is_apache_with_llvm_exceptions(project: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ func.func private @softmax(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 // CHECK: return
 func.func private @layer_norm(%x: memref<?x384xf32>, %g: memref<384xf32>, %b: memref<384xf32>, %out: memref<?x384xf32>)
     attributes {relax.prim_func, relax.kernel = "layer_norm",
-                relax.kernel_attrs = {axes = [1 : i64], eps = 1.0e-5 : f64}} {
+                relax.kernel_attrs = {axes = [1 : i64], epsilon = 1.0e-5 : f64}} {
   return
 }
 

@@ -2,7 +2,7 @@
 // RUN: rm -rf %t && not relax-opt %s --cse --one-shot-bufferize --allow-unregistered-dialect --dump-failures=%t 2>&1 | filecheck %s
 // RUN: filecheck %s --check-prefix=DUMP < %t/failed-one-shot-bufferize-0.mlir
 
-// CHECK: failing-pass.mlir:14:8: error: op was not bufferized
+// CHECK: failing-pass.mlir:13:8: error: op was not bufferized
 // CHECK-NEXT: %0 = "test.op"(%t)
 // CHECK-NEXT: {{^}}       ^
 // CHECK: relax-opt: error: pass 'one-shot-bufferize' failed: op was not bufferized

@@ -57,7 +57,7 @@ def prim_func(kernel: str, shape: Sequence[int | str], dtype: str = "f32", inner
     types = [memref(shape), *weights, memref(shape)]
     arguments = ", ".join(f"%{i}: {type_}" for i, type_ in enumerate(types))
     axes = ", ".join(f"{axis} : i64" for axis in range(len(shape) - inner, len(shape)))
-    which = f"axes = [{axes}], eps = {EPSILON:e} : f64" if weights else f"axis = {axes}"
+    which = f"axes = [{axes}], epsilon = {EPSILON:e} : f64" if weights else f"axis = {axes}"
     return f"""
 func.func private @{kernel}({arguments}) attributes {{
     relax.prim_func, relax.kernel = "{kernel}", relax.kernel_attrs = {{{which}}}}} {{

@@ -13,12 +13,14 @@ or as they are (other dtypes); what they return is converted to the dtype of the
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import relax_mlir as rx
+import tvm_ffi
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
@@ -181,8 +183,9 @@ def _drawn(
 
 def compare(case: Case, arrays: Sequence[Array], result: Any) -> None:  # noqa: ANN401 - an FFI value
     """Assert that `result` is what the reference gives, in shape, dtype and value."""
-    found = result if isinstance(result, tuple | list) else [result]
-    with np.errstate(all="ignore"):
+    found = list(result) if isinstance(result, tuple | list | tvm_ffi.Array) else [result]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's mean of nothing
         expected = case.reference(*map(_precise, arrays))
     expected = expected if isinstance(expected, tuple | list) else [expected]
     assert len(found) == len(expected), f"{case.name}: {len(found)} results, expected {len(expected)}"

@@ -9,14 +9,13 @@ import numpy as np
 from relax_mlir.lowering.llvm import lower_to_llvm
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import Executable
-from relax_mlir.transform import PassContext
+from relax_mlir.transform import Sequential
 
 
 def run_passes(module: ir.Module, passes: Sequence[Any]) -> None:
-    context = PassContext()
-    for step in passes:
-        step.execute(module, context)
-        assert module.operation.verify()
+    """Run passes one after the other."""
+    Sequential(list(passes))(module)
+    assert module.operation.verify()
 
 
 def compile_module(

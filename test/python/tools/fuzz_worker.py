@@ -1,7 +1,7 @@
 """The process that runs mutated modules: one after the other, and says how each ended.
 
-Reads cases from stdin (a decimal length, a newline, that many bytes) and writes one line per case: ``ok``,
-``rejected <error>``, or ``internal <what escaped>``. The parent notices when it dies or hangs.
+Reads cases from stdin (a decimal length, a newline, that many bytes). Writes ``stage <what>`` before each step,
+and at last ``ok``, ``rejected <error>``, or ``internal <what escaped>``. The parent notices when it dies or hangs.
 """
 
 from __future__ import annotations
@@ -9,25 +9,47 @@ from __future__ import annotations
 import sys
 import traceback
 
+from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import collect
 from relax_mlir.dialects import dialect
 from relax_mlir.error import PassError, RelaxError
+from relax_mlir.instrument import PassInstrument
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import module_text
-from relax_mlir.transform import PassContext, parse_pipeline
+from relax_mlir.transform import PassContext, PassInfo, parse_pipeline
+
+RELAX, LOWER = "relax-to-llvm", "relax-to-llvm{start=bufferize}"
 
 
-def run(data: bytes, pipeline: str) -> str:
-    """Parse, verify, print, transform and print again."""
+def say(line: str) -> None:
+    """One line to the parent."""
+    sys.stdout.buffer.write(line.encode(errors="replace") + b"\n")
+    sys.stdout.buffer.flush()
+
+
+class Stages(PassInstrument):
+    """Says which pass runs."""
+
+    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+        if not info.composite:
+            say(f"stage {info.text}")
+
+
+def run(data: bytes) -> str:
+    """Parse, verify, print, clean up, lower to the end (modules without Relax from memrefs on), print again."""
     context = dialect.context()
-    context.allow_unregistered_dialects = False
-    with collect(context, lambda diagnostic: None):
+    lowering = RELAX if b"relax" in data else LOWER
+    with collect(context, lambda diagnostic: None), PassContext(instruments=[Stages()]):
         try:
+            say("stage parser")
             module = ir.Module.parse(data, context)
+            say("stage verifier and printer")
             module.operation.verify()
             module_text(module)
-            with PassContext():
-                parse_pipeline(pipeline)(module)
+            say("stage well-formedness")
+            well_formed.check(module)
+            parse_pipeline(f"canonicalize,cse,symbol-dce,{lowering}")(module)
+            say("stage printer")
             module_text(module)
         except ir.MLIRError as error:
             return f"rejected {_line(error)}"
@@ -45,13 +67,10 @@ def _line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def main(pipeline: str) -> None:
+def main() -> None:
     while header := sys.stdin.buffer.readline():
-        data = sys.stdin.buffer.read(int(header))
-        answer = run(data, pipeline)
-        sys.stdout.buffer.write(answer.encode(errors="replace") + b"\n")
-        sys.stdout.buffer.flush()
+        say(run(sys.stdin.buffer.read(int(header))))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()
