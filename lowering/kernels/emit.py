@@ -390,7 +390,10 @@ def vector_store(value: Value, buffer: Value, *position: Index, where: Value | N
 
 
 def splat(value: Value, lanes: int) -> Value:
-    """A vector with this scalar in each lane."""
+    """A vector with this scalar in each lane. bf16 goes by its bits: LLVM would call a conversion routine."""
+    if isinstance(value.type, ir.BF16Type):
+        bits = arith.bitcast(ir.IntegerType.get_signless(16), value)
+        return arith.bitcast(vector_type(lanes, value.type), splat(bits, lanes))
     return vector.broadcast(vector_type(lanes, value.type), value)
 
 

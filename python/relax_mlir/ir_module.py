@@ -89,5 +89,15 @@ class IRModule:
         )
         return str(self.mlir.operation.get_asm(enable_debug_info=locations, **limits))
 
+    def script(self) -> str:
+        """The module as Relax script: the readable form. Large constants are named, not written out."""
+        from relax_mlir.script.printer import script  # the printer is not needed to build or to compile
+
+        return script(self.mlir)
+
+    def show(self) -> None:
+        """Print the script form to the standard output."""
+        print(self.script())
+
     def __str__(self) -> str:
         return self.asm()
