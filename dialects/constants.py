@@ -48,8 +48,8 @@ def to_attribute(array: np.ndarray[Any, Any]) -> ir.Attribute:
     tensor_type = ir.RankedTensorType.get(array.shape, dtype.element_type())
     if array.size > DENSE_LIMIT:
         name = f"relax_constant_{next(_counter)}"
-        _arrays[name] = array
         raw = array.view(np.uint16) if dtype.name == "bfloat16" else array  # bf16 has no buffer format
+        _arrays[name] = raw  # the attribute holds this object
         return ir.DenseResourceElementsAttr.get_from_buffer(raw, name, tensor_type)
     return _dense(array, dtype, tensor_type)
 
@@ -73,7 +73,7 @@ def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
         return _from_dense(attribute, dtype, tuple(tensor_type.shape))
     name = resource_name(attribute)
     if name in _arrays:
-        return _arrays[name]
+        return _arrays[name].view(dtype.numpy)
     return _from_resource(attribute, dtype, tuple(tensor_type.shape))
 
 
