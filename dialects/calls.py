@@ -34,7 +34,8 @@ class CallTirOp(RelaxOp, name="call_tir", traits=[ext.Pure]):  # type: ignore[ca
     """Call of a prim func by destination passing: allocate the result, call, return it.
 
     `args` is a tuple; the result a tensor, or a tuple of tensors. The callee takes the arguments, then one tensor
-    per result, then an ``index`` per entry of `tir_vars` (symbolic integers that cannot be read off a tensor's shape), and returns what it wrote.
+    per result, then an ``index`` per entry of `tir_vars` (symbolic integers that cannot be read off a tensor's
+    shape), and returns what it wrote.
     """
 
     args: ext.Operand[Any]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.diagnostics import location_text
 from relax_mlir.error import Diagnostic, UnknownNameError, VerifyError
 from relax_mlir.lowering.hooks import PRIM_FUNC
 from relax_mlir.mlir import func, ir
@@ -92,7 +93,7 @@ def violations(module: ir.Module, name: str) -> Iterator[Diagnostic]:
 
         top.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
         for op in found:
-            where = str(op.location).removeprefix("loc(").removesuffix(")")
+            where = location_text(op.location)
             if not wanted.allows(op.name, prim):
                 yield Diagnostic("error", where, f"{op.name} is not allowed at level {wanted.title}")
             elif not wanted.encodings and _mentions_symbols(op):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.abi.constants import LowerConstants
-from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
 from relax_mlir.lowering.abi.copies import LowerCopies
+from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
 from relax_mlir.lowering.abi.linkage import Internalize
 from relax_mlir.lowering.abi.packed import LowerPackedCalls
 from relax_mlir.lowering.abi.status import LowerChecks

@@ -154,7 +154,8 @@ def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[
         return clipped, None
     if mode == "nan":
         return clipped, arith.cmpi(arith.CmpIPredicate.eq, index, clipped)
-    size = arith.addi(last, arith.constant(index_type, 1))
+    one = arith.constant(index_type, 1)
+    size = arith.maxsi(arith.addi(last, one), one)  # no division by zero, though nothing is read then
     if dtype.kind == "uint":
         return arith.remui(index, size), None
     rest = arith.remsi(index, size)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import relax_mlir as rx
+import tvm_ffi
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
@@ -182,7 +183,7 @@ def _drawn(
 
 def compare(case: Case, arrays: Sequence[Array], result: Any) -> None:  # noqa: ANN401 - an FFI value
     """Assert that `result` is what the reference gives, in shape, dtype and value."""
-    found = result if isinstance(result, tuple | list) else [result]
+    found = list(result) if isinstance(result, tuple | list | tvm_ffi.Array) else [result]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's mean of nothing
         expected = case.reference(*map(_precise, arrays))

@@ -91,6 +91,7 @@ def test_padded_keys_have_no_weight() -> None:
         R.nn.attention,
         lambda q, k, v, bias: attention(q, k[:, :2], v[:, :2]),
         [*params("float32"), Tensor(("b", 1, 1, "t"), "float32")],
+        sizes=(),
         inputs=[[q, k, v, bias]],
         tolerance=2e-5,
     )

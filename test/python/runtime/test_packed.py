@@ -46,7 +46,8 @@ ALLOC = calling(
     "test.alloc",
     'style = "alloc", args = ["tensor", "int", "shape:2", "str:hello \\"you\\"", "float:1.5", "bool:true", "int:-3"]',
     "(memref<?x4xf32>, index, index, index) -> memref<?x4xf32>",
-    """  %0 = call @relax.packed.0(%x, %n, %n, %c0) : (memref<?x4xf32>, index, index, index) -> memref<?x4xf32> loc("model.py":12:3)
+    """  %0 = call @relax.packed.0(%x, %n, %n, %c0)
+    : (memref<?x4xf32>, index, index, index) -> memref<?x4xf32> loc("model.py":12:3)
   call @copy(%0, %o) : (memref<?x4xf32>, memref<?x4xf32>) -> ()""",
 )
 DPS = calling(
