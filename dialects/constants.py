@@ -91,8 +91,10 @@ def _from_dense(
     if attribute.is_splat:
         return np.full(shape, attribute.get_splat_value().value, dtype=dtype.numpy)
     if dtype.name == "bfloat16":  # the buffer protocol has no format for it
-        flat = [attribute[i] for i in range(int(np.prod(shape)))]
-        return np.asarray(flat, dtype=dtype.numpy).reshape(shape)
+        getter = _capi().mlirDenseElementsAttrGetRawData
+        getter.restype, getter.argtypes = ctypes.c_void_p, [_MlirAttribute]
+        raw = ctypes.string_at(getter(_handle(attribute)), int(np.prod(shape)) * dtype.itemsize)
+        return np.frombuffer(raw, dtype=dtype.numpy).reshape(shape)
     return np.array(attribute).astype(dtype.numpy, copy=False).reshape(shape)
 
 
@@ -103,6 +105,16 @@ def _capi() -> ctypes.CDLL:
 
 class _MlirAttribute(ctypes.Structure):
     _fields_ = (("ptr", ctypes.c_void_p),)
+
+
+def _handle(attribute: ir.Attribute) -> _MlirAttribute:
+    """The attribute as the C API takes it."""
+    unwrap = ctypes.pythonapi.PyCapsule_GetPointer
+    unwrap.restype, unwrap.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsule_name = ctypes.pythonapi.PyCapsule_GetName
+    capsule_name.restype, capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    capsule = attribute._CAPIPtr
+    return _MlirAttribute(unwrap(capsule, capsule_name(capsule)))
 
 
 def _from_resource(
@@ -116,12 +128,7 @@ def _from_resource(
     kind, ctype = _RESOURCE_GETTERS[dtype.name]
     getter = getattr(_capi(), f"mlirDense{kind}ResourceElementsAttrGetValue")
     getter.restype, getter.argtypes = ctype, [_MlirAttribute, ctypes.c_ssize_t]
-    unwrap = ctypes.pythonapi.PyCapsule_GetPointer
-    unwrap.restype, unwrap.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    capsule_name = ctypes.pythonapi.PyCapsule_GetName
-    capsule_name.restype, capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    capsule = attribute._CAPIPtr
-    handle = _MlirAttribute(unwrap(capsule, capsule_name(capsule)))
+    handle = _handle(attribute)
     count = int(np.prod(shape))
     flat = np.fromiter((getter(handle, i) for i in range(count)), dtype=dtype.numpy, count=count)
     return flat.reshape(shape)
