@@ -15,13 +15,26 @@ from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
 
 CALL_TIR = "relax.call_tir"
-TRANSPARENT = frozenset({CALL_TIR, TUPLE, "arith.constant", "index.constant"}) | {
-    f"relax.{name}"
-    for name in (
-        "constant shape_expr prim_value shape_of match_shape tuple_get_item output call_dps_packed "
-        "reshape flatten expand_dims squeeze"
-    ).split()
-}
+TRANSPARENT = frozenset(
+    {
+        CALL_TIR,
+        TUPLE,
+        "arith.constant",
+        "index.constant",
+        "relax.call_dps_packed",
+        "relax.constant",
+        "relax.expand_dims",
+        "relax.flatten",
+        "relax.match_shape",
+        "relax.output",
+        "relax.prim_value",
+        "relax.reshape",
+        "relax.shape_expr",
+        "relax.shape_of",
+        "relax.squeeze",
+        "relax.tuple_get_item",
+    }
+)
 """Ops that write to no tensor that a prim func may read, so that a call may move past them."""
 
 

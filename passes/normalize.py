@@ -76,7 +76,8 @@ def _best(op: ir.Operation, functions: dict[str, func.FuncOp]) -> Sequence[Struc
         return [None] * len(op.results)
     current = [struct_info(result.type) for result in op.results]
     return [
-        new if implies(new, old) else old for old, new in zip(current, _deduced(op, current, functions), strict=True)
+        new if implies(new, old) else old
+        for old, new in zip(current, _deduced(op, current, functions), strict=True)
     ]
 
 
