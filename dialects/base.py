@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.dialect import Relax
@@ -251,4 +251,4 @@ def normalize_axes(op: str, axes: Sequence[int], rank: int) -> list[int]:
 def op_class(op: ir.Operation) -> type[RelaxOp] | None:
     """The class of a Relax op, or None for an op of another dialect."""
     view = op.opview
-    return cast("type[RelaxOp]", type(view)) if isinstance(view, RelaxOp) else None
+    return type(view) if isinstance(view, RelaxOp) else None

@@ -16,7 +16,8 @@ StaticArg = str | int | float | bool
 class CallOp(RelaxOp, name="call", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
     """Call of a Relax function of the module. The result's shape is the callee's, with its symbols substituted.
 
-    `args` is a tuple. Checked against the callee's signature by `relax_mlir.analysis.well_formed`, which sees the whole module.
+    `args` is a tuple. Checked against the callee's signature by `relax_mlir.analysis.well_formed`, which sees the
+    whole module.
     """
 
     args: ext.Operand[Any]
@@ -32,8 +33,9 @@ class CallOp(RelaxOp, name="call", traits=[ext.Pure]):  # type: ignore[call-arg]
 class CallTirOp(RelaxOp, name="call_tir", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
     """Call of a prim func by destination passing: allocate the result, call, return it.
 
-    `args` is a tuple; the result a tensor, or a tuple of tensors. The callee takes the arguments, then one tensor per result, then an ``index`` per entry of `tir_vars`
-    (symbolic integers that cannot be read off a tensor's shape), and returns what it wrote.
+    `args` is a tuple; the result a tensor, or a tuple of tensors. The callee takes the arguments, then one tensor
+    per result, then an ``index`` per entry of `tir_vars` (symbolic integers that cannot be read off a tensor's
+    shape), and returns what it wrote.
     """
 
     args: ext.Operand[Any]

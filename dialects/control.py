@@ -31,7 +31,9 @@ def if_then_else(condition: Value, then: Branch, otherwise: Branch) -> Value:
     taken = _emit(then, probe.then_block)
     other = _emit(otherwise, probe.else_block)
     result = _same(taken.struct_info, other.struct_info)
-    final = ir.Operation.create("scf.if", results=[result.to_type()], operands=[flag], regions=2, loc=location)
+    final = ir.Operation.create(
+        "scf.if", results=[result.to_type()], operands=[flag], regions=2, loc=location
+    )
     for index, (value, block) in enumerate(((taken, probe.then_block), (other, probe.else_block))):
         with ir.InsertionPoint(block), location:
             scf.YieldOp([value.ssa])

@@ -269,10 +269,15 @@ def pack(fields: Sequence[ir.Value], location: ir.Location) -> ir.Value:
     return ir.Operation.create(TUPLE, results=[tuple_type], operands=list(fields), loc=location).results[0]
 
 
+def maker_of(value: ir.Value) -> ir.Operation | None:
+    """The op whose result `value` is; None for the argument of a block."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
 def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
     """The fields of a tuple, of the given types: read off the op that made it where that is at hand."""
-    maker = value.owner
-    if isinstance(maker, ir.Operation) and maker.name == TUPLE:
+    maker = maker_of(value)
+    if maker is not None and maker.name == TUPLE:
         return list(maker.operands)
     i64 = ir.IntegerType.get_signless(64)
     return [

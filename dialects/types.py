@@ -7,7 +7,8 @@
 | ``Tensor((None, 4), "float32")``: first dimension unknown | ``tensor<?x4xf32>`` |
 | ``Tensor(None, "float32")``: rank unknown | ``tensor<*xf32>`` |
 | ``Tensor(("n",), None)``: dtype unknown | ``tensor<?x!relax.any, #relax.shape<["n"]>>`` |
-| ``Shape(("n", 4))`` / ``Shape(ndim=2)`` / ``Shape()`` | ``!relax.shape_value<["n", 4]>`` / ``<["?", "?"]>`` / ``<unit>`` |
+| ``Shape(("n", 4))`` | ``!relax.shape_value<["n", 4]>`` |
+| ``Shape(ndim=2)``, ``Shape()`` | ``!relax.shape_value<["?", "?"]>``, ``!relax.shape_value<unit>`` |
 | ``Prim("int64")`` | ``i64`` |
 | ``Tuple([...])`` | ``tuple<...>`` |
 | ``Object()`` | ``!relax.object`` |

@@ -58,6 +58,11 @@ class BitwiseNotOp(UnaryOp, name="bitwise_not", traits=[ext.Pure]):  # type: ign
     Example: int8 ``[0, 5]`` gives ``[-1, -6]``.
     """
 
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.require_dtype(0, lambda d: not d.is_float, "an integer or bool")
+        return args.tensor(0)
+
 
 class CeilOp(UnaryNumberOp, name="ceil", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
     """Least integer not below each element; integers stay as they are.

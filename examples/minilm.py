@@ -199,6 +199,17 @@ def tokenize(tokenizer: Tokenizer, sentences: Sequence[str]) -> tuple[Array, Arr
     return ids, np.array([e.attention_mask for e in encodings], dtype=np.int64)
 
 
+def batches(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
+    """Positions of sentences in batches of like length: at most ``batch_size``, at most a fifth of padding."""
+    found: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if found and len(found[-1]) < batch_size and lengths[i] <= 1.25 * lengths[found[-1][0]]:
+            found[-1].append(i)
+        else:
+            found.append([i])
+    return found
+
+
 def embed(
     encoder: Encoder,
     tokenizer: Tokenizer,
@@ -206,15 +217,10 @@ def embed(
     batch_size: int = 8,
     advance: Callable[[int], object] = lambda count: None,
 ) -> Array:
-    """Embeddings (float32 ``[len(sentences), hidden]``, of length one), computed in batches.
-
-    Sentences of like length share a batch, so that little is padded. ``advance`` is told how many are done.
-    """
+    """Embeddings (float32 ``[len(sentences), hidden]``, of length one); ``advance`` is told how many are done."""
     lengths = [len(tokenizer.encode(sentence).ids) for sentence in sentences]
-    order = sorted(range(len(sentences)), key=lengths.__getitem__)
     rows: list[Array] = [np.empty(0, np.float32)] * len(sentences)
-    for start in range(0, len(order), batch_size):
-        batch = order[start : start + batch_size]
+    for batch in batches(lengths, batch_size):
         output = np.from_dlpack(encoder(*tokenize(tokenizer, [sentences[i] for i in batch])))
         for i, row in zip(batch, output, strict=True):
             rows[i] = row
@@ -274,7 +280,7 @@ def timed_embedding(
     progress: Progress, encoder: Encoder, tokenizer: Tokenizer, sentences: Sequence[str], batch_size: int
 ) -> tuple[Array, float]:
     """Embeddings and the seconds that they took, shown as a bar."""
-    how = "one by one" if batch_size == 1 else f"in batches of {batch_size}"
+    how = "one by one" if batch_size == 1 else f"in batches of up to {batch_size}"
     task = progress.add_task(f"embedding {how}", total=len(sentences))
     started = time.perf_counter()
     embeddings = embed(encoder, tokenizer, sentences, batch_size, lambda count: progress.advance(task, count))
@@ -334,7 +340,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.stages, PrintOptions(local_scope=True)
         )  # else MLIR formats all weights, unseen
         executable = rx.build(module, target="cpu", instruments=[reporter, dump])
-        phases |= executable.compile_report.phases
+        if executable.compile_report is not None:
+            phases |= executable.compile_report.phases
         progress.update(task, description="compiling", total=1, completed=1)
 
         encoder = executable["main"]

@@ -9,7 +9,7 @@ from relax_mlir.transform import MLIRPass, Pass
 
 
 def bufferize() -> list[Pass]:
-    """The passes: results of calls land in their destinations, functions on memrefs return nothing, temporaries are planned."""
+    """The passes: results of calls land in their destinations, functions return nothing, temporaries are planned."""
     return [
         ProtectInputs(),
         MLIRPass("eliminate-empty-tensors"),

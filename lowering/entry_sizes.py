@@ -11,13 +11,42 @@ Key = tuple[Any, ...]
 
 _PURE = frozenset(
     f"arith.{name}"
-    for name in (
-        "addi subi muli divsi divui floordivsi ceildivsi ceildivui remsi remui minsi maxsi minui maxui "
-        "select cmpi index_cast index_castui andi ori xori extsi extui trunci shli shrsi shrui"
-    ).split()
+    for name in [
+        "addi",
+        "subi",
+        "muli",
+        "divsi",
+        "divui",
+        "floordivsi",
+        "ceildivsi",
+        "ceildivui",
+        "remsi",
+        "remui",
+        "minsi",
+        "maxsi",
+        "minui",
+        "maxui",
+        "select",
+        "cmpi",
+        "index_cast",
+        "index_castui",
+        "andi",
+        "ori",
+        "xori",
+        "extsi",
+        "extui",
+        "trunci",
+        "shli",
+        "shrsi",
+        "shrui",
+    ]
 ) | {"affine.apply", "affine.min", "affine.max"}
-_COMMUTATIVE = frozenset({"arith.addi", "arith.muli", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui"})
-_DIVISIONS = frozenset(f"arith.{n}" for n in "divsi divui floordivsi ceildivsi ceildivui remsi remui".split())
+_COMMUTATIVE = frozenset(
+    {"arith.addi", "arith.muli", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui"}
+)
+_DIVISIONS = frozenset(
+    f"arith.{n}" for n in ["divsi", "divui", "floordivsi", "ceildivsi", "ceildivui", "remsi", "remui"]
+)
 
 # No memory is larger: sizes are capped here, so that sums of them cannot overflow and allocation fails cleanly.
 TOO_LARGE = 1 << 47

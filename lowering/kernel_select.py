@@ -22,7 +22,7 @@ Operation: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Request:
-    """A prim func on memrefs that wants a kernel: its arguments (inputs, then outputs) and what it means."""
+    """A prim func that wants a kernel: its memref arguments (inputs, then outputs) and what it means."""
 
     target: Target
     arguments: Sequence[Value]
@@ -127,7 +127,8 @@ def _replace_body(function: Operation, target: Target) -> None:
         return
     given = function.attributes.get("relax.kernel_attrs", ())
     attributes = {named.name: named.attr for named in given}
-    emit_body = generator(Request(target, list(function.arguments), attributes))
+    buffers = [argument for argument in function.arguments if isinstance(argument.type, ir.MemRefType)]
+    emit_body = generator(Request(target, buffers, attributes))
     if emit_body is None:
         return
     for block in reversed(list(function.body.blocks)):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.diagnostics import location_text
 from relax_mlir.error import Diagnostic, UnknownNameError, VerifyError
 from relax_mlir.lowering.hooks import PRIM_FUNC
 from relax_mlir.mlir import func, ir
@@ -13,7 +14,24 @@ from relax_mlir.transform import ModulePass, PassContext
 
 STRUCTURE = frozenset(
     f"relax.{name}"
-    for name in ["constant", "shape_expr", "prim_value", "shape_of", "match_shape", "tuple_get_item", "dataflow", "output", "call", "call_tir", "call_dps_packed", "call_packed", "reshape", "flatten", "expand_dims", "squeeze"]
+    for name in [
+        "constant",
+        "shape_expr",
+        "prim_value",
+        "shape_of",
+        "match_shape",
+        "tuple_get_item",
+        "dataflow",
+        "output",
+        "call",
+        "call_tir",
+        "call_dps_packed",
+        "call_packed",
+        "reshape",
+        "flatten",
+        "expand_dims",
+        "squeeze",
+    ]
 )
 """Relax ops that level R1 keeps: structure, calls, and views, which cost nothing after shape lowering."""
 
@@ -75,7 +93,7 @@ def violations(module: ir.Module, name: str) -> Iterator[Diagnostic]:
 
         top.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
         for op in found:
-            where = str(op.location).removeprefix("loc(").removesuffix(")")
+            where = location_text(op.location)
             if not wanted.allows(op.name, prim):
                 yield Diagnostic("error", where, f"{op.name} is not allowed at level {wanted.title}")
             elif not wanted.encodings and _mentions_symbols(op):

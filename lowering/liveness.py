@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from relax_mlir.mlir import func, ir
 
@@ -65,14 +66,14 @@ class Liveness:
         operations = list(function.body.blocks[0].operations)
         self.end = len(operations) - 1
 
-        def visit(op: ir.Operation) -> ir.WalkResult:
+        def visit(op: ir.Operation, position: int) -> ir.WalkResult:
             self._position[op] = position
             if op.name == "memref.alloc":
                 allocs.append(op)
             return ir.WalkResult.ADVANCE
 
         for position, top in enumerate(operations):
-            top.operation.walk(visit)
+            top.operation.walk(partial(visit, position=position))
         for alloc in allocs:
             self.buffers.append(self._follow(alloc))
 

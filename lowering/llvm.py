@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.abi.constants import LowerConstants
-from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
 from relax_mlir.lowering.abi.copies import LowerCopies
+from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
 from relax_mlir.lowering.abi.linkage import Internalize
 from relax_mlir.lowering.abi.packed import LowerPackedCalls
 from relax_mlir.lowering.abi.status import LowerChecks
@@ -16,7 +16,14 @@ from relax_mlir.transform.pass_base import Pass
 
 def boundary() -> list[Pass]:
     """Entry points and hooks get bodies."""
-    return [PlaceDeallocs(), LowerCopies(), LowerPackedCalls(), EmitFFIWrappers(), LowerConstants(), EmitLifecycle()]
+    return [
+        PlaceDeallocs(),
+        LowerCopies(),
+        LowerPackedCalls(),
+        EmitFFIWrappers(),
+        LowerConstants(),
+        EmitLifecycle(),
+    ]
 
 
 def flat_control_flow() -> list[Pass]:

@@ -23,13 +23,21 @@ class ProtectInputs(ModulePass):
         for function in functions(module).values():
             if "relax.signature" not in function.attributes or is_declaration(function):
                 continue
-            results = [leaf for result in signature_of(function.operation).results for leaf in result.leaves()]
+            results = [
+                leaf for result in signature_of(function.operation).results for leaf in result.leaves()
+            ]
             tensors = sum(leaf.kind == "tensor" for leaf in results)
             types = list(function.type.inputs)
             inputs = len(types) - tensors
-            kept = list(function.arg_attrs) if "arg_attrs" in function.attributes else [ir.DictAttr.get({})] * len(types)
+            kept = (
+                list(function.arg_attrs)
+                if "arg_attrs" in function.attributes
+                else [ir.DictAttr.get({})] * len(types)
+            )
             function.arg_attrs = [
-                ir.DictAttr.get({**{named.name: named.attr for named in old}, WRITABLE: ir.BoolAttr.get(False)})
+                ir.DictAttr.get(
+                    {**{named.name: named.attr for named in old}, WRITABLE: ir.BoolAttr.get(False)}
+                )
                 if i < inputs and isinstance(type, ir.RankedTensorType)
                 else old
                 for i, (old, type) in enumerate(zip(kept, types, strict=True))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects.base import RelaxOp, as_sequence, implies, op_class
-from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, maker_of
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
@@ -56,8 +56,8 @@ def _normalize_block(block: ir.Block, functions: dict[str, func.FuncOp]) -> None
 
 
 def _forward_field(op: ir.Operation) -> bool:
-    maker = op.operands[0].owner
-    if not isinstance(maker, ir.Operation) or maker.name != TUPLE:
+    maker = maker_of(op.operands[0])
+    if maker is None or maker.name != TUPLE:
         return False
     op.results[0].replace_all_uses_with(maker.operands[ir.IntegerAttr(op.attributes["index"]).value])
     op.erase()

@@ -81,8 +81,8 @@ class RelaxOps(Ops):
         self, query: Value, key: Value, value: Value, split: Heads, bias: Value | None = None
     ) -> Value:
         b, s, d = query.shape
-        parts = [self.bb.emit(R.reshape(t, (b, s, split.count, split.size))) for t in (query, key, value)]
-        return self.bb.emit(R.reshape(self.bb.emit(R.nn.attention(*parts, bias)), (b, s, d)))
+        q, k, v = (self.bb.emit(R.reshape(t, (b, s, split.count, split.size))) for t in (query, key, value))
+        return self.bb.emit(R.reshape(self.bb.emit(R.nn.attention(q, k, v, bias)), (b, s, d)))
 
     def take(self, name: str, indices: Value) -> Value:
         return self.bb.emit(R.take(self.constant(name), indices, axis=0))

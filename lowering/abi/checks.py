@@ -45,7 +45,9 @@ class Check:
         shown = [(int(match[1]), match[2] or "") for match in PLACEHOLDER.finditer(self.message)]
         for position, way in shown:
             if position >= count or (way and way not in NAMERS):
-                raise CompileError(f"a check of {count} values cannot show {{{position}:{way}}}: {self.message!r}")
+                raise CompileError(
+                    f"a check of {count} values cannot show {{{position}:{way}}}: {self.message!r}"
+                )
         return shown
 
     @property
@@ -71,12 +73,14 @@ class Raisers:
                 self._strings.setdefault(text, f"relax.text.{len(self._strings)}")
         self.fragment = Fragment()
         for text, name in self._strings.items():
-            self.fragment.define(f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})")
+            self.fragment.define(
+                f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})"
+            )
         for count in sorted(counts):
             self._define(count)
 
     def _define(self, count: int) -> None:
-        """`@relax.rt.raise.COUNT(kind, format, i64 × count)`; names are passed as addresses."""
+        """`@relax.rt.raise.COUNT(kind, format, count times i64)`; names are passed as addresses."""
         code, fragment = Code(), self.fragment
         fragment.external("@snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32")
         fragment.external("@TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)")

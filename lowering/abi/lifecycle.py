@@ -40,7 +40,9 @@ class EmitLifecycle(ModulePass):
             if name == TABLE:
                 continue
             cache = release.let(f"llvm.mlir.addressof {symbol(name)} : !llvm.ptr")
-            held = release.let(f"llvm.atomicrmw xchg {cache}, {release.null()} acq_rel : !llvm.ptr, !llvm.ptr")
+            held = release.let(
+                f"llvm.atomicrmw xchg {cache}, {release.null()} acq_rel : !llvm.ptr, !llvm.ptr"
+            )
             if owner[0]:
                 release.do(f"llvm.call @free({held}) : (!llvm.ptr) -> ()")
             else:

@@ -68,7 +68,9 @@ class _Hook:
             "tensor" if isinstance(type, ir.MemRefType) else "int" for type in results
         )
         dtypes = tuple(data.get("dtypes", ()))
-        return _Hook(op.name.value, data["name"], style, tuple(data.get("args", ())), kinds, dtypes, inputs, results)
+        return _Hook(
+            op.name.value, data["name"], style, tuple(data.get("args", ())), kinds, dtypes, inputs, results
+        )
 
     def dtype(self, position: int, type: ir.Type) -> DType:
         """The dtype of the tensor operand or result at `position` among all of them."""
@@ -102,7 +104,9 @@ class _PackedCall(FFICode):
 
     def own(self, object: str) -> None:
         own = self.fragment.declare("relax.rt.own", "(!llvm.ptr, i64, !llvm.ptr) -> ()")
-        self.code.do(f"func.call {own}(%frame, {self.code.constant(1)}, {object}) : (!llvm.ptr, i64, !llvm.ptr) -> ()")
+        self.code.do(
+            f"func.call {own}(%frame, {self.code.constant(1)}, {object}) : (!llvm.ptr, i64, !llvm.ptr) -> ()"
+        )
 
     def arguments(self) -> Iterator[tuple[int, str]]:
         """Type index and payload of each argument."""
@@ -119,12 +123,16 @@ class _PackedCall(FFICode):
                 yield self.literal(kind, detail, spec)
         for name, type in operands:
             if not isinstance(type, ir.MemRefType):
-                raise CompileError(f"packed function {self.hook.name!r}: no argument takes the operand of type {type}")
+                raise CompileError(
+                    f"packed function {self.hook.name!r}: no argument takes the operand of type {type}"
+                )
             yield TENSOR, self.view(name, type)
 
     def take(self, operands: list[tuple[str, ir.Type]], spec: str) -> tuple[str, ir.Type]:
         if not operands:
-            raise CompileError(f"packed function {self.hook.name!r}: no operand is left for the argument {spec!r}")
+            raise CompileError(
+                f"packed function {self.hook.name!r}: no operand is left for the argument {spec!r}"
+            )
         return operands.pop(0)
 
     def literal(self, kind: str, detail: str, spec: str) -> tuple[int, str]:
@@ -318,7 +326,9 @@ def _pass_frame(call: func.CallOp, hook: _Hook, frame: ir.Value) -> None:
     memrefs = [v for v in operands if isinstance(v.type, ir.MemRefType)]
     count = len(call.results)
     if hook.style == "dps" and len(memrefs) < count:
-        raise CompileError(f"packed function {hook.name!r}: {count} results, but {len(memrefs)} tensors to write to")
+        raise CompileError(
+            f"packed function {hook.name!r}: {count} results, but {len(memrefs)} tensors to write to"
+        )
     values = memrefs[len(memrefs) - count :] if hook.style == "dps" else list(new.results)
     for old, value in zip(call.results, values, strict=True):
         old.replace_all_uses_with(value)

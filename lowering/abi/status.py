@@ -57,7 +57,9 @@ class _Failing:
             for name, called in calls.items()
             if called & (self.checks | {PROPAGATE, ASSERT}) or name.startswith(ENTRY_PREFIX)
         }
-        while more := {n for n, called in calls.items() if n not in self.functions and called & self.functions}:
+        while more := {
+            n for n, called in calls.items() if n not in self.functions and called & self.functions
+        }:
             self.functions |= more
 
     def at(self, op: ir.OpView) -> bool:
@@ -77,7 +79,8 @@ class LowerChecks(ModulePass):
         failing = _Failing(table)
         bodies = [op for op in table.values() if not is_declaration(op)]
         checks = {
-            name: (Check.of(table[name].operation), len(table[name].type.inputs) - 1) for name in failing.checks
+            name: (Check.of(table[name].operation), len(table[name].type.inputs) - 1)
+            for name in failing.checks
         }
         raisers = Raisers([*checks.values(), *((_asserted(op), 0) for op in _asserts(bodies))])
         raisers.fragment.splice(module)
@@ -125,7 +128,9 @@ class _Exits:
             type = ir.FunctionType.get(self.function.type.inputs, [self.status, *self.results])
             self.function.attributes["function_type"] = ir.TypeAttr.get(type)
 
-    def lower_block(self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]) -> None:
+    def lower_block(
+        self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]
+    ) -> None:
         """Split a block, from its end on, wherever control may leave; `behind` is what follows in it."""
         behind: deque[ir.OpView] = deque()
         for op, active in reversed(entries):

@@ -24,6 +24,9 @@ CACHED_OBJECT = "relax.cached_object"
 
 _DTYPE_CODES = ["int", "uint", "float", "handle", "bfloat", "complex", "bool"]
 
+# Eight bytes per type code of DLPack, from 0 on.
+_DTYPE_TABLE = quoted("".join(code.ljust(8, chr(0)) for code in [*_DTYPE_CODES, "code7+"]))
+
 SUPPORT = f"""
 llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
@@ -460,7 +463,7 @@ func.func private @relax.rt.type_name(%index: i64, %buffer: !llvm.ptr) -> !llvm.
   return %name : !llvm.ptr
 }}
 
-llvm.mlir.global internal constant @relax.rt.dtype_table({quoted("".join(c.ljust(8, chr(0)) for c in [*_DTYPE_CODES, "code7+"]))})
+llvm.mlir.global internal constant @relax.rt.dtype_table({_DTYPE_TABLE})
 llvm.mlir.global internal constant @relax.rt.dtype_plain("%s\\00")
 llvm.mlir.global internal constant @relax.rt.dtype_sized("%s%lld\\00")
 llvm.mlir.global internal constant @relax.rt.dtype_lanes("%s%lldx%lld\\00")

@@ -10,7 +10,11 @@ from relax_mlir.mlir import func, ir
 
 def quoted(text: str) -> str:
     """`text` as a string literal of MLIR (UTF-8 bytes outside printable ASCII as hex escapes)."""
-    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode()) + '"'
+    return (
+        '"'
+        + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode())
+        + '"'
+    )
 
 
 def attribute(value: Any) -> str:  # noqa: ANN401 - any tree of plain values

@@ -185,13 +185,14 @@ class FFICode:
         numbers = []
         for i in range(value.ndim):
             in_shape, in_array = code.at(elements, 8 * i), code.at(elements, ANY_BYTES * i + 8)
-            kind_at = code.let(f"llvm.select {is_shape}, {elements}, {code.at(elements, ANY_BYTES * i)} : i1, !llvm.ptr")
+            kind_at = code.let(
+                f"llvm.select {is_shape}, {elements}, {code.at(elements, ANY_BYTES * i)} : i1, !llvm.ptr"
+            )
             kind = code.load(kind_at, 0, "i32")
             self.check(
                 self.any_of(is_shape, self.equal(kind, INT, "i32")),
                 "ArgumentError",
-                f"{role} has an element {i} of type {{0:type}}, expected an int "
-                f"({value.name}: {value.type})",
+                f"{role} has an element {i} of type {{0:type}}, expected an int ({value.name}: {value.type})",
                 code.index(kind, "i32"),
             )
             number_at = code.let(f"llvm.select {is_shape}, {in_shape}, {in_array} : i1, !llvm.ptr")
@@ -210,12 +211,12 @@ class FFICode:
         code.do(f"scf.yield {tensor.base} : !llvm.ptr")
         code.do("} else {")
         copy = code.let(
-            f"func.call {compact}({code.frame(self.fragment)}, {tensor.pointer}, {size}) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr"
+            f"func.call {compact}({code.frame(self.fragment)}, {tensor.pointer}, {size}) "
+            ": (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr"
         )
         code.do(f"scf.yield {copy} : !llvm.ptr")
         code.do("}")
         return result
-
 
     def store_any(self, to: str, position: int, kind: int, payload: str) -> None:
         """Write a TVMFFIAny: numbers are i64 (floats their bits), the others pointers."""

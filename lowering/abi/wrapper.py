@@ -79,7 +79,9 @@ class _Wrapper(FFICode):
                 actual,
                 dim,
             )
-        self.check(tensor.contiguous, "ArgumentError", f"{role} is not contiguous, so it cannot be written to")
+        self.check(
+            tensor.contiguous, "ArgumentError", f"{role} is not contiguous, so it cannot be written to"
+        )
         return tensor.base
 
     def new_result(self, value: Value, dims: list[str], room: str) -> str:
@@ -243,6 +245,7 @@ class EmitFFIWrappers(ModulePass):
             fragment = Fragment()
             wrapper = _Wrapper(signature, [str(t) for t in function.type.inputs], fragment)
             wrapper.write()
-            head = f"{symbol(ENTRY_PREFIX + signature.name)}(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr)"
+            parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
+            head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"
             fragment.function(head, wrapper.code, f"{INPUTS} = {len(signature.params)} : i64")
             fragment.splice(module)

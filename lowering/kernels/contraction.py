@@ -17,7 +17,10 @@ from relax_mlir.lowering.kernels.gemm import GemmKernel
 from relax_mlir.mlir import ir, linalg
 
 Dims = tuple[int, ...]
-"""Dimensions of the iteration space; of an operand: one for each of its axes."""
+"""Dimensions of the iteration space."""
+
+Axes = tuple[int | None, ...]
+"""The dimension that each axis of a buffer follows; None for one that is read at 0 only (it is repeated)."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,17 @@ class Operand:
     """A buffer and the dimension that each of its axes follows."""
 
     buffer: e.Value
-    dims: Dims
+    axes: Axes
+
+    @property
+    def dims(self) -> Dims:
+        """The dimensions, in the order of the axes."""
+        return tuple(d for d in self.axes if d is not None)
 
     @property
     def contiguous(self) -> bool:
         """Whether the type says that the axes lie in memory in order, without gaps."""
-        return bool(self.buffer.type.layout == ir.AffineMapAttr.get(_identity(len(self.dims))))
+        return bool(self.buffer.type.layout == ir.AffineMapAttr.get(_identity(len(self.axes))))
 
     @property
     def unit_inner(self) -> bool:
@@ -40,8 +48,8 @@ class Operand:
 
     def joins(self, left: int, right: int) -> bool:
         """Whether these two dimensions are one in memory, `left` the outer one."""
-        at = self.dims.index(right)
-        return self.contiguous and at > 0 and self.dims[at - 1] == left
+        at = self.axes.index(right)
+        return self.contiguous and at > 0 and self.axes[at - 1] == left
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class Contraction:
     def emit_call(self, accumulate: bool) -> None:
         """Emit the loops around the call of the kernel at the current insertion point."""
         parts = {x: e.metadata(x.buffer) for x in (self.a, self.b, self.c)}
-        extent = {d: size for x in parts for d, size in zip(x.dims, parts[x].sizes, strict=True)}
+        extent = {d: size for x in parts for d, size in zip(x.axes, parts[x].sizes, strict=True)}
 
         def size(group: Dims) -> e.Index:
             total: e.Index = 1
@@ -82,7 +90,7 @@ class Contraction:
         def matrix(
             x: Operand, first: Dims, second: Dims, at: dict[int, e.Value], unit_inner: bool
         ) -> e.Value:
-            stride = dict(zip(x.dims, parts[x].strides, strict=True))
+            stride = dict(zip(x.axes, parts[x].strides, strict=True))
             offset: e.Index = 0
             for d, position in at.items():
                 if d in stride:
@@ -122,10 +130,10 @@ def match_contraction(operation: ir.Operation) -> Contraction | None:
     maps = linalg.get_indexing_maps(operation)
     if kernel is None or maps is None or buffers[2] in buffers[:2]:
         return None
-    dims = [_projection(attribute.value) for attribute in maps]
-    if any(d is None for d in dims):
+    axes = [_projection(attribute.value) for attribute in maps]
+    if None in axes or None in (axes[2] or ()):
         return None
-    a, b, c = (Operand(buffer, d or ()) for buffer, d in zip(buffers, dims, strict=True))
+    a, b, c = (Operand(buffer, x or ()) for buffer, x in zip(buffers, axes, strict=True))
     return _classify(a, b, c, kernel)
 
 
@@ -167,11 +175,18 @@ def _identity(rank: int) -> ir.AffineMap:
     return ir.AffineMap.get_identity(rank)
 
 
-def _projection(map_: ir.AffineMap) -> Dims | None:
-    """The dimensions that a map picks, if it does no more than that."""
-    dims = [ir.AffineDimExpr(x).position for x in map_.results if isinstance(x, ir.AffineDimExpr)]
-    simple = len(dims) == len(map_.results) and len(set(dims)) == len(dims)
-    return tuple(dims) if simple else None
+def _projection(map_: ir.AffineMap) -> Axes | None:
+    """The dimension that each result of a map picks (None: the constant 0), if it does no more than that."""
+    axes: list[int | None] = []
+    for expression in map_.results:
+        if isinstance(expression, ir.AffineDimExpr):
+            axes.append(expression.position)
+        elif isinstance(expression, ir.AffineConstantExpr) and expression.value == 0:
+            axes.append(None)
+        else:
+            return None
+    dims = [d for d in axes if d is not None]
+    return tuple(axes) if len(set(dims)) == len(dims) else None
 
 
 def _kernel(operation: ir.Operation, a: str, b: str, c: str) -> GemmKernel | None:

@@ -13,7 +13,8 @@ MAX_ROWS = 4
 def emit_by_rows(block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: int) -> None:
     """Emit C (+)= A B for `rows` rows of A and C, where B has unit stride along its rows.
 
-    Some rows of B at a time are streamed and added, scaled, to the rows of C, which stay in the cache.
+    Some rows of B at a time are streamed and added, scaled, to the rows of C, which stay in the cache. The last
+    columns, less than a register tile, are summed in registers.
     Arguments: A (any strides), the first row in A and C, B and C (unit inner stride), whether to add to C.
     """
     flag = ir.IntegerType.get_signless(1)
@@ -22,13 +23,40 @@ def emit_by_rows(block: e.Block, name: str, tiling: Tiling, element: e.Type, row
     with e.function(block, name, arguments) as (a, row, b, c, accumulate):
         depth, columns = e.dim(b, 0), e.dim(b, 1)
         group = 8 // rows  # factors that stay in registers
+        wide = e.round_down(columns, tiling.columns)
         with e.when(e.negate(accumulate)):
-            clear_rows(tiling.lanes, c, row, rows, columns)
+            clear_rows(tiling.lanes, c, row, rows, wide)
         full = e.round_down(depth, group)
         with e.loop(0, full, group) as k:
-            _add_scaled(tiling, a, b, c, row, rows, k, group, columns)
+            _add_scaled(tiling, a, b, c, row, rows, k, group, wide)
         with e.loop(full, depth) as k:
-            _add_scaled(tiling, a, b, c, row, rows, k, 1, columns)
+            _add_scaled(tiling, a, b, c, row, rows, k, 1, wide)
+        with e.loop(wide, columns, tiling.lanes) as j:
+            where = e.mask(e.sub(columns, j), tiling.lanes)
+            _sum_columns(tiling, a, b, c, row, rows, j, where, e.splat(accumulate, tiling.lanes))
+
+
+def _sum_columns(
+    tiling: Tiling,
+    a: e.Value,
+    b: e.Value,
+    c: e.Value,
+    row: e.Value,
+    rows: int,
+    column: e.Value,
+    where: e.Value,
+    accumulate: e.Value,
+) -> None:
+    """One vector of columns of some rows of C, its lanes in the mask `where`, over the whole depth."""
+    lanes = tiling.lanes
+    counts = e.all_of(where, accumulate)
+    old = [e.vector_load(lanes, c, e.add(row, r), column, where=counts) for r in range(rows)]
+    with e.carrying_loop(0, e.dim(b, 0), 1, old) as k:
+        line = e.vector_load(lanes, b, k.index, column, where=where)
+        factors = [e.splat(e.load(a, e.add(row, r), k.index), lanes) for r in range(rows)]
+        k.give([e.fma(x, line, total) for x, total in zip(factors, k.values, strict=True)])
+    for r, total in enumerate(k.results):
+        e.vector_store(total, c, e.add(row, r), column, where=where)
 
 
 def clear_rows(lanes: int, c: e.Value, row: e.Index, rows: e.Index, columns: e.Index) -> None:
@@ -53,29 +81,24 @@ def _add_scaled(
     group: int,
     columns: e.Index,
 ) -> None:
-    """Add to `rows` rows of C `group` rows of B, from row k on, each times its element of A."""
+    """Add to `rows` rows of C `group` rows of B, from row k on, each times its element of A.
+
+    `columns` is a multiple of the register tile's columns.
+    """
     lanes = tiling.lanes
     factors = [
         [e.splat(e.load(a, e.add(row, r), e.add(k, g)), lanes) for g in range(group)] for r in range(rows)
     ]
-
-    def step(j: e.Index, vectors: int, where: e.Value | None) -> None:
-        starts = [e.add(j, v * lanes) for v in range(vectors)]
-        sums = [[e.vector_load(lanes, c, e.add(row, r), s, where=where) for s in starts] for r in range(rows)]
+    with e.loop(0, columns, tiling.columns) as j:
+        starts = [e.add(j, v * lanes) for v in range(tiling.vectors)]
+        sums = [[e.vector_load(lanes, c, e.add(row, r), s) for s in starts] for r in range(rows)]
         for g in range(group):
-            line = [e.vector_load(lanes, b, e.add(k, g), s, where=where) for s in starts]
+            line = [e.vector_load(lanes, b, e.add(k, g), s) for s in starts]
             for r in range(rows):
                 sums[r] = [e.fma(factors[r][g], x, y) for x, y in zip(line, sums[r], strict=True)]
         for r in range(rows):
             for s, total in zip(starts, sums[r], strict=True):
-                e.vector_store(total, c, e.add(row, r), s, where=where)
-
-    wide = tiling.vectors * lanes
-    full = e.round_down(columns, wide)
-    with e.loop(0, full, wide) as j:
-        step(j, tiling.vectors, None)
-    with e.loop(full, columns, lanes) as j:
-        step(j, 1, e.mask(e.sub(columns, j), lanes))
+                e.vector_store(total, c, e.add(row, r), s)
 
 
 def emit_by_dots(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> None:

@@ -89,9 +89,13 @@ class Lanes:
 
     def clamp(self, a: Value, low: float, high: float) -> Value:
         """`a` limited to [low, high]; NaN stays NaN (one min and one max instruction on x86)."""
-        top, bottom = self.const(high), self.const(low)
-        a = self.select(self.compare("olt", top, a), top, a)
+        bottom, a = self.const(low), self.at_most(a, high)
         return self.select(self.compare("olt", a, bottom), bottom, a)
+
+    def at_most(self, a: Value, high: float) -> Value:
+        """`a`, but no more than `high`; NaN stays NaN."""
+        top = self.const(high)
+        return self.select(self.compare("olt", top, a), top, a)
 
     def widen(self, a: Value, wide: Lanes) -> Value:
         """`a` in the wider float type of `wide`."""

@@ -16,7 +16,10 @@ from relax_mlir.lowering.kernels.lanes import Lanes
 
 Expansion: TypeAlias = Callable[[Lanes, Value], Value]
 
-DOUBLE_EXPANSIONS: dict[str, Expansion] = {"math.expm1": math_exp.expm1_by_libm}
+DOUBLE_EXPANSIONS: dict[str, Expansion] = {
+    "math.expm1": math_exp.expm1_by_libm,
+    "math.log1p": math_log.log1p_by_libm,
+}
 
 EXPANSIONS: dict[str, Expansion] = {
     "math.cos": math_trig.cos,

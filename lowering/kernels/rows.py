@@ -23,8 +23,8 @@ from relax_mlir.target import Target
 Step: TypeAlias = "Callable[[Index, Value | None, Value], Value]"
 """Position in the row, mask (None: all lanes), accumulator → new accumulator."""
 
-FEW_REGISTERS = 16
-"""Up to this many vector registers, a step of four vectors through exp would spill."""
+UNROLL = 4
+"""Vectors in the large step: enough independent sums to hide the latency of an addition."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Rows:
         return Rows(
             element,
             target.lanes(element.width),
-            2 if target.num_vector_registers <= FEW_REGISTERS else 4,
+            UNROLL,
             _product(sizes[:outer]),
             _product(sizes[outer:]),
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from relax_mlir.lowering.legalize.rules import PrimBody
 from relax_mlir.mlir import ir, linalg
 from relax_mlir.symbolic import Dim
 
-Scalar = ir.Value
+Scalar: TypeAlias = Any
 ScalarBody = Callable[..., Scalar]
 
 

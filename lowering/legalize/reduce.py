@@ -182,15 +182,15 @@ def legalize_extremum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     dtype = reduction.dtype
     greatest = op.args.op == "max"
     combine = scalars.maximum if greatest else scalars.minimum
-    checked = may_be_empty(op.operands[0], reduction)
+    emptiness = Emptiness.of(op.operands[0], reduction)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
-        require_elements(prim, op, reduction, checked)
+        emptiness.check(prim, op.args.op)
         wide = compute_dtype(dtype)
         initial = accumulator(prim, wide, extreme(wide, lowest=greatest))
         return store(prim, dtype, accumulate(prim, reduction, initial, combine))
 
-    name, key = prim_name(op, dtype), (*reduction.key, checked)
+    name, key = prim_name(op, dtype), (*reduction.key, emptiness)
     return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=key)
 
 
@@ -203,29 +203,31 @@ def extreme(dtype: DType, *, lowest: bool) -> float | int:
     return scalars.bounds(dtype)[0 if lowest else 1]
 
 
-def may_be_empty(x: Arg, reduction: Reduction) -> tuple[int, ...]:
-    """The reduced axes whose size is not known to be at least 1."""
+@dataclass(frozen=True)
+class Emptiness:
+    """The axes whose size is not known to be at least 1: those that are reduced, and those that are kept."""
 
-    def known_positive(axis: int) -> bool:
-        least, _ = symbolic.bounds(x.shape[axis])
-        return least is not None and least >= 1
+    reduced: tuple[int, ...]
+    kept: tuple[int, ...]
 
-    return tuple(axis for axis in reduction.axes if not known_positive(axis))
+    @classmethod
+    def of(cls, x: Arg, reduction: Reduction) -> Emptiness:
+        unsure = [axis for axis, dim in enumerate(x.shape) if (symbolic.bounds(dim)[0] or 0) < 1]
+        reduced = tuple(axis for axis in unsure if axis in reduction.axes)
+        return cls(reduced, tuple(axis for axis in unsure if axis not in reduction.axes))
 
-
-def require_elements(prim: PrimBody, op: OpCall, reduction: Reduction, checked: Sequence[int]) -> None:
-    """Assert at run time that no axis in `checked` has size 0, unless the result is empty too, as in NumPy."""
-    if not checked:
-        return
-    zero = arith.constant(ir.IndexType.get(), 0)
-    is_fine = const(dtypes.dtype("bool"), 1)
-    for axis in checked:
-        is_fine = arith.andi(is_fine, _is(arith.CmpIPredicate.ne, prim, axis, zero))
-    for axis in range(reduction.rank):
-        if axis not in reduction.axes:
+    def check(self, prim: PrimBody, op: str) -> None:
+        """Assert at run time that there are elements to reduce, unless the result is empty too, as in NumPy."""
+        if not self.reduced:
+            return
+        zero = arith.constant(ir.IndexType.get(), 0)
+        is_fine = const(dtypes.dtype("bool"), 1)
+        for axis in self.reduced:
+            is_fine = arith.andi(is_fine, _is(arith.CmpIPredicate.ne, prim, axis, zero))
+        for axis in self.kept:
             is_fine = arith.ori(is_fine, _is(arith.CmpIPredicate.eq, prim, axis, zero))
-    axes = ", ".join(map(str, checked))
-    cf.assert_(is_fine, f"{op.args.op}: no elements to reduce: dimension {axes} of the tensor is 0")
+        axes = " or ".join(map(str, self.reduced))
+        cf.assert_(is_fine, f"{op}: no elements to reduce: dimension {axes} of the tensor is 0")
 
 
 def _is(predicate: arith.CmpIPredicate, prim: PrimBody, axis: int, value: ir.Value) -> Scalar:
@@ -236,23 +238,24 @@ def _is(predicate: arith.CmpIPredicate, prim: PrimBody, axis: int, value: ir.Val
 def legalize_arg_reduce(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     """Two accumulators, the best value and its position (-1: none yet); no order of iteration is assumed."""
     reduction = Reduction.of(op)
-    checked = may_be_empty(op.operands[0], reduction)
+    emptiness = Emptiness.of(op.operands[0], reduction)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
-        require_elements(prim, op, reduction, checked)
+        emptiness.check(prim, op.args.op)
         return [_arg_reduce(prim, reduction, greatest=op.args.op == "argmax")]
 
-    name, key = prim_name(op, reduction.dtype), (*reduction.key, checked)
+    name, key = prim_name(op, reduction.dtype), (*reduction.key, emptiness)
     return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=key)
 
 
 def _arg_reduce(prim: PrimBody, reduction: Reduction, *, greatest: bool) -> ir.Value:
-    dtype, int64 = reduction.dtype, dtypes.dtype("int64")
+    dtype, int64 = compute_dtype(reduction.dtype), dtypes.dtype("int64")
     sizes = {axis: prim.dim(prim.ins[0], axis) for axis in reduction.axes}
     best = linalg.fill(const(dtype, 0), outs=[empty_like_out(prim, dtype)])
     position = linalg.fill(const(int64, -1), outs=[prim.outs[0]])
 
     def body(x: Scalar, best_value: Scalar, best_position: Scalar) -> list[Scalar]:
+        x = widen(reduction.dtype, x)
         here = arith.index_cast(int64.storage_type(), _flat_position(sizes))
         better, same = _beats(dtype, x, best_value, greatest=greatest)
         earlier = arith.andi(same, compare(int64, "lt", here, best_position))
@@ -275,10 +278,8 @@ def _flat_position(sizes: dict[int, ir.Value]) -> Scalar:
 
 def _beats(dtype: DType, x: Scalar, best: Scalar, *, greatest: bool) -> tuple[Scalar, Scalar]:
     """Whether `x` is better than `best`, and whether they are equally good; NaN is better than any number."""
-    wide = compute_dtype(dtype)
-    x, best = widen(dtype, x), widen(dtype, best)
-    better = compare(wide, "gt" if greatest else "lt", x, best)
-    same = compare(wide, "eq", x, best)
+    better = compare(dtype, "gt" if greatest else "lt", x, best)
+    same = compare(dtype, "eq", x, best)
     if not dtype.is_float:
         return better, same
     x_nan, best_nan = scalars.is_nan(x), scalars.is_nan(best)

@@ -95,6 +95,15 @@ def is_true(dtype: DType, value: Scalar) -> Scalar:
     return compare(dtype, "ne", value, const(dtype, 0))
 
 
+def select(dtype: DType, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
+    """`a` if `condition` holds, else `b`; of bfloat16 by the bits, because LLVM would call a conversion routine."""
+    if dtype.name != "bfloat16":
+        return arith.select(condition, a, b)
+    bits = ir.IntegerType.get_signless(16)
+    chosen = arith.select(condition, arith.bitcast(bits, a), arith.bitcast(bits, b))
+    return arith.bitcast(dtype.storage_type(), chosen)
+
+
 def negate(condition: Scalar) -> Scalar:
     """The negation of an i1."""
     return arith.xori(condition, const(dtypes.dtype("bool"), 1))

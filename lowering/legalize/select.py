@@ -8,13 +8,13 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.select import clip_bound
 from relax_mlir.lowering.legalize.elementwise import dtype_of, elementwise_prim
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, legalization
-from relax_mlir.lowering.legalize.scalars import Scalar, const, maximum, minimum, widened
-from relax_mlir.mlir import arith
+from relax_mlir.lowering.legalize.scalars import Scalar, const, maximum, minimum, select, widened
 
 
 @legalization("relax.where")
 def legalize_where(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    return elementwise_prim(lz, op, arith.select)
+    dtype = dtype_of(op.operands[1])
+    return elementwise_prim(lz, op, lambda condition, a, b: select(dtype, condition, a, b))
 
 
 @legalization("relax.clip")

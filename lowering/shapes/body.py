@@ -586,7 +586,9 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     new = scf.IfOp(condition, probe, has_else=True)
     for old_region, block in zip(op.regions, (new.then_block, new.else_block), strict=True):
         with ir.InsertionPoint(block):
-            inner = BodyLowering(body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked)
+            inner = BodyLowering(
+                body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked
+            )
             blocks = list(old_region.blocks)
             yielded = [
                 leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)

@@ -32,7 +32,9 @@ class SymbolTable:
 
     def nested(self) -> SymbolTable:
         """A table for a region: it sees the symbols of this one, and its own stay inside."""
-        return SymbolTable(self.function, self.hooks, dict(self.values), dict(self.origins), set(self._nonzero))
+        return SymbolTable(
+            self.function, self.hooks, dict(self.values), dict(self.origins), set(self._nonzero)
+        )
 
     def undefined(self, dim: Dim) -> list[str]:
         """Symbols of `dim` that have no value."""

@@ -157,8 +157,8 @@ class BlockBuilder:
         """Bind `value`, which its op has already emitted, to `name` (kept as its location's name)."""
         self._current("emit")
         bound = as_value(value)
-        if name is not None and isinstance(bound.ssa.owner, ir.Operation):
-            owner = bound.ssa.owner
+        owner = structure.maker_of(bound.ssa)
+        if name is not None and owner is not None:
             with self._mod.context:
                 owner.location = ir.Location.name(name, owner.location)
         return bound

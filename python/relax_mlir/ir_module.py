@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from relax_mlir.analysis import well_formed
+from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects import dialect
-from relax_mlir.error import Diagnostic, ParseError, UnknownNameError, VerifyError
+from relax_mlir.error import ParseError, UnknownNameError, VerifyError
 from relax_mlir.mlir import func, ir
 
 PRIM_FUNC = "relax.prim_func"
@@ -32,7 +33,7 @@ class IRModule:
                 return cls(ir.Module.parse(text))
         except ir.MLIRError as error:
             raise ParseError(
-                "\n".join([f"{name}: not a valid module", *(f"  {d}" for d in diagnostics(error))])
+                "\n".join([f"{name}: not a valid module", *(f"  {d}" for d in of_error(error))])
             ) from None
 
     @classmethod
@@ -76,7 +77,7 @@ class IRModule:
         try:
             self.mlir.operation.verify()
         except ir.MLIRError as error:
-            raise VerifyError("the module is not valid", diagnostics(error)) from None
+            raise VerifyError("the module is not valid", of_error(error)) from None
         well_formed.verify(self.mlir)
 
     def asm(self, *, locations: bool = False, elide_above: int | None = 16) -> str:
@@ -88,21 +89,15 @@ class IRModule:
         )
         return str(self.mlir.operation.get_asm(enable_debug_info=locations, **limits))
 
+    def script(self) -> str:
+        """The module as Relax script: the readable form. Large constants are named, not written out."""
+        from relax_mlir.script.printer import script  # the printer is not needed to build or to compile
+
+        return script(self.mlir)
+
+    def show(self) -> None:
+        """Print the script form to the standard output."""
+        print(self.script())
+
     def __str__(self) -> str:
         return self.asm()
-
-
-def diagnostics(error: ir.MLIRError) -> list[Diagnostic]:
-    """The diagnostics of an error of the bindings, notes included."""
-    found: list[Diagnostic] = []
-
-    def add(info: ir.DiagnosticInfo) -> None:
-        found.append(
-            Diagnostic(str(info.severity).rsplit(".", 1)[-1].lower(), str(info.location), info.message)
-        )
-        for note in info.notes:
-            add(note)
-
-    for info in error.error_diagnostics:
-        add(info)
-    return found

@@ -32,8 +32,10 @@ class Target:
     """What code is generated for; immutable and hashable.
 
     ``Target("cpu")`` is the host, ``Target("cpu -mcpu=haswell -num-threads=4")`` a named CPU with a change.
-    Options: ``-mcpu`` (one of `presets()`, or ``native``), ``-num-threads``, ``-vector-bytes``, and ``-l1``,
-    ``-l2``, ``-l3`` (bytes). Keyword arguments set attributes directly; `dataclasses.replace` works.
+    Options: ``-mcpu`` (one of `presets()`, or ``native``), ``-mtriple``, ``-mattr=+avx2,-fma``, ``-num-threads``,
+    ``-vector-bytes``, ``-vector-registers`` and ``-l1``, ``-l2``, ``-l3`` (bytes). The text of a target says all
+    of it: ``Target(str(target)) == target``. Keyword arguments set attributes directly, and
+    `dataclasses.replace` works.
 
     Attributes:
         kind: always ``cpu``.
@@ -95,7 +97,18 @@ class Target:
         return self.features.issuperset(features)
 
     def __str__(self) -> str:
-        return f"{self.kind} -mcpu={self.cpu} -num-threads={self.num_threads}"
+        base = _base(self.cpu)
+        options = [f"-mcpu={self.cpu}"]
+        if self.triple != base["triple"]:
+            options.append(f"-mtriple={self.triple}")
+        changes = [f"+{name}" for name in sorted(self.features - base["features"])]
+        changes += [f"-{name}" for name in sorted(base["features"] - self.features)]
+        if changes:
+            options.append(f"-mattr={','.join(changes)}")
+        for option, name in _NUMBERS.items():
+            if getattr(self, name) != base[name]:
+                options.append(f"-{option}={getattr(self, name)}")
+        return " ".join([self.kind, *options])
 
     def describe(self) -> str:
         """All attributes, one per line."""
@@ -150,40 +163,60 @@ _PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def _parse(text: str) -> dict[str, Any]:
-    """The attributes that a target's text stands for."""
-    kind, *options = text.split() or [""]
-    if kind in ("llvm", "c"):
-        kind = "cpu"
-    if kind != "cpu":
-        raise UnknownNameError("target kind", kind, ["cpu"])
-    values: dict[str, Any] = {}
-    for option in options:
-        name, equals, value = option.lstrip("-").partition("=")
-        if not option.startswith("-") or not equals or not value:
-            raise ParseError(f"target {text!r}: {option!r} is not of the form -name=value")
-        if name == "mcpu":
-            values["cpu"] = value
-        elif name in _NUMBERS:
-            values[_NUMBERS[name]] = _positive(text, name, value)
-        else:
-            raise UnknownNameError("target option", f"-{name}", ["-mcpu", *(f"-{n}" for n in _NUMBERS)])
-    cpu = values.pop("cpu", "native")
-    if cpu != "native" and cpu not in _PRESETS:
-        raise UnknownNameError("CPU", cpu, ["native", *_PRESETS])
-    return {**(_host() if cpu == "native" else _PRESETS[cpu]), **values}
-
-
 _NUMBERS = {
     "num-threads": "num_threads",
     "vector-bytes": "vector_bytes",
+    "vector-registers": "num_vector_registers",
     "l1": "l1_bytes",
     "l2": "l2_bytes",
     "l3": "l3_bytes",
 }
+"""Options that are numbers, and the attributes that they set."""
 
 
-def _positive(text: str, name: str, value: str) -> int:
+def _parse(text: str) -> dict[str, Any]:
+    """The attributes that a target's text stands for."""
+    kind, *options = text.split() or [""]
+    if kind not in ("cpu", "llvm"):
+        raise UnknownNameError("target kind", kind, ["cpu", "llvm"])
+    given: dict[str, str] = {}
+    for option in options:
+        name, _, value = option.removeprefix("-").partition("=")
+        if not option.startswith("-") or not value:
+            raise ParseError(f"target {text!r}: {option!r} is not of the form -name=value")
+        known = ["mcpu", "mtriple", "mattr", *_NUMBERS]
+        if name not in known:
+            raise UnknownNameError("target option", f"-{name}", [f"-{n}" for n in known])
+        given[name] = value
+    base = _base(given.pop("mcpu", "native"))
+    triple = given.pop("mtriple", base["triple"])
+    features = _changed(text, base["features"], given.pop("mattr", ""))
+    numbers = {_NUMBERS[name]: _number(text, name, value) for name, value in given.items()}
+    return {**base, "triple": triple, "features": features, **numbers}
+
+
+def _base(cpu: str) -> dict[str, Any]:
+    """The attributes of a named CPU, or of the host."""
+    if cpu == "native":
+        return _host()
+    if cpu not in _PRESETS:
+        raise UnknownNameError("CPU", cpu, ["native", *_PRESETS])
+    return _PRESETS[cpu]
+
+
+def _changed(text: str, features: frozenset[str], changes: str) -> frozenset[str]:
+    """The features after changes like ``+avx2,-fma``."""
+    for change in filter(None, changes.split(",")):
+        sign, name = change[0], change[1:]
+        if sign not in "+-":
+            raise ParseError(f"target {text!r}: -mattr takes +feature and -feature, not {change!r}")
+        if name not in FEATURES:
+            raise UnknownNameError("CPU feature", name, FEATURES)
+        features = features | {name} if sign == "+" else features - {name}
+    return features
+
+
+def _number(text: str, name: str, value: str) -> int:
     try:
         return int(value)
     except ValueError:

@@ -10,7 +10,10 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*(ROOT / f"{n}.md" for n in ("README", "CHANGELOG", "CONTRIBUTING")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / f"{n}.md" for n in ("README", "CHANGELOG", "CONTRIBUTING")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 def generator() -> ModuleType:

@@ -107,6 +107,16 @@ def test_nearest_pairs_are_paraphrases(encode: Encode) -> None:
     assert {pair[1:] for pair in minilm.nearest_pairs(embeddings, 2)} == {(0, 2), (1, 3)}
 
 
+def test_batches_hold_every_sentence_once_and_little_padding() -> None:
+    lengths = [3, 200, 4, 256, 12, 11, 10, 12, 3]
+    batches = minilm.batches(lengths, batch_size=3)
+    assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
+    for batch in batches:
+        own = [lengths[i] for i in batch]
+        assert len(own) <= 3
+        assert max(own) <= 1.25 * min(own)
+
+
 def test_padding_tokens_have_no_influence(encode: Encode) -> None:
     ids, mask = padded_batch(1, 17)
     wider_ids = np.concatenate([ids, np.full((1, 47), 2000, np.int64)], axis=1)

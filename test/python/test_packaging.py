@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import relax_mlir
 
 if sys.version_info >= (3, 11):

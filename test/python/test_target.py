@@ -27,7 +27,22 @@ def test_preset_and_options() -> None:
     assert (target.vector_bytes, target.num_vector_registers) == (32, 16)
     assert (target.num_threads, target.l2_bytes, target.l1_bytes) == (4, MIB, 32 * KIB)
     assert target.has("avx2", "fma") and not target.has("avx512f")
-    assert str(target) == "cpu -mcpu=haswell -num-threads=4"
+    assert str(target) == "cpu -mcpu=haswell -num-threads=4 -l2=1048576"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cpu -mcpu=native",
+        "cpu -mcpu=skylake-avx512",
+        "cpu -mcpu=haswell -mtriple=x86_64-apple-darwin -mattr=+avx512f,-fma",
+        "cpu -mcpu=neoverse-n1 -num-threads=8 -vector-bytes=32 -vector-registers=16 -l1=1024 -l2=2048 -l3=0",
+    ],
+)
+def test_text_says_everything(text: str) -> None:
+    target = Target(text)
+    assert str(target) == text
+    assert Target(str(target)) == target
 
 
 @pytest.mark.parametrize("name", Target.presets())
@@ -79,6 +94,7 @@ def test_describe_names_everything() -> None:
         ("", "unknown target kind ''"),
         ("cpu -mcpu=haswel", "did you mean 'haswell'"),
         ("cpu -mcup=haswell", "did you mean '-mcpu'"),
+        ("cpu -mattr=+avx3", "did you mean 'avx2?'"),
     ],
 )
 def test_unknown_names(text: str, message: str) -> None:

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-
-
 from relax_mlir import symbolic
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
@@ -63,7 +61,9 @@ def find_difference(left: IRModule, right: IRModule) -> str | None:
 def _tops(module: IRModule) -> dict[str, ir.Operation]:
     named: dict[str, ir.Operation] = {}
     for index, view in enumerate(module.mlir.body.operations):
-        key = ir.StringAttr(view.attributes["sym_name"]).value if "sym_name" in view.attributes else f"#{index}"
+        key = (
+            ir.StringAttr(view.attributes["sym_name"]).value if "sym_name" in view.attributes else f"#{index}"
+        )
         named[key] = view.operation
     return named
 
@@ -121,7 +121,9 @@ class _Comparison:
             if name == "function_type":
                 continue  # the types of the arguments and of the returned values say it
             if not self.same_attribute(left, name, mine, theirs[name]):
-                self.fail(left, f"attribute '{name}' is {str(mine)[:80]}, the other's {str(theirs[name])[:80]}")
+                self.fail(
+                    left, f"attribute '{name}' is {str(mine)[:80]}, the other's {str(theirs[name])[:80]}"
+                )
 
     def same_attribute(self, op: ir.Operation, name: str, mine: ir.Attribute, other: ir.Attribute) -> bool:
         if name in DIM_ATTRIBUTES.get(op.name, ()):
@@ -185,5 +187,3 @@ def _type_text(type_: ir.Type) -> str:
         return str(struct_info(type_))
     except RelaxError:
         return str(type_)
-
-

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
@@ -69,8 +70,7 @@ def verify(module: ir.Module) -> None:
 
 
 def _violation(op: ir.Operation | ir.OpView, number: int, message: str) -> Diagnostic:
-    where = str(op.location).removeprefix("loc(").removesuffix(")")
-    return Diagnostic("error", where, f"{message} [invariant {number}]")
+    return Diagnostic("error", location_text(op.location), f"{message} [invariant {number}]")
 
 
 def _stray_ops(top: ir.OpView) -> Iterator[Diagnostic]:
@@ -302,12 +302,22 @@ def defining_symbols(info: StructInfo) -> Iterator[str]:
 
 
 def parameter_names(op: func.FuncOp) -> list[str]:
-    """Names of a function's parameters; unnamed ones are called arg0, arg1, …"""
+    """Names of a function's parameters; unnamed ones are called arg0, arg1, …
+
+    Raises:
+        VerifyError: a name that is no string.
+    """
     names = []
     given = ir.ArrayAttr(op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else []
     for index in range(len(op.type.inputs)):
         attributes = ir.DictAttr(given[index]) if index < len(given) else {}
-        names.append(
-            ir.StringAttr(attributes[PARAM_NAME]).value if PARAM_NAME in attributes else f"arg{index}"
+        name = (
+            attributes[PARAM_NAME]
+            if PARAM_NAME in attributes
+            else ir.StringAttr.get(f"arg{index}", op.context)
         )
+        if not isinstance(name, ir.StringAttr):
+            message = f"{op.name.value}: parameter {index}: {PARAM_NAME} is {name}, not a string"
+            raise VerifyError("the module is not well-formed", [_violation(op, 2, message)])
+        names.append(name.value)
     return names

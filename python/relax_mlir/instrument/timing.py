@@ -45,7 +45,8 @@ class PassTimingInstrument(PassInstrument):
             self._open.pop().stop(finished=False)
 
     def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
-        entry = PassTime(info.text if info.text.startswith(info.name) else info.name)
+        anonymous = info.composite and not info.text.startswith(info.name)
+        entry = PassTime(info.name if anonymous else info.text)
         siblings = self._open[-1].children if self._open else self.passes
         siblings.append(entry)
         self._open.append(entry)

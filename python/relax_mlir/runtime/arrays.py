@@ -49,9 +49,11 @@ class _Managed(ctypes.Structure):
 _exported: dict[int, tuple[Any, ...]] = {}
 
 
-@_Deleter
 def _forget(address: int) -> None:
     _exported.pop(address, None)
+
+
+_forget_exported = _Deleter(_forget)
 
 
 _capsule_new = ctypes.pythonapi.PyCapsule_New
@@ -72,7 +74,7 @@ def _export(array: np.ndarray[Any, Any]) -> tvm_ffi.Tensor:
     code = _BFLOAT if dtype == ml_dtypes.bfloat16 else _CODES[dtype.kind]
     tensor = _DLTensor(array.ctypes.data, 1, 0, array.ndim, code, 8 * dtype.itemsize, 1, shape, strides, 0)
     flags = 0 if array.flags.writeable else _READ_ONLY
-    managed = _Managed(1, 0, None, _forget, flags, tensor)
+    managed = _Managed(1, 0, None, _forget_exported, flags, tensor)
     address = ctypes.addressof(managed)
     _exported[address] = (array, shape, strides, managed)
     return tvm_ffi.from_dlpack(_capsule_new(address, _CAPSULE_NAME, None))
@@ -93,7 +95,7 @@ def to_ffi(value: object) -> object:
     """
     if isinstance(value, np.ndarray):
         return _export(value)
-    if type(value) in (tuple, list):
+    if isinstance(value, tuple | list) and type(value) in (tuple, list):
         return tuple(to_ffi(item) for item in value)
     if not isinstance(value, tvm_ffi.Tensor) and hasattr(value, "__dlpack__"):
         return tvm_ffi.from_dlpack(value)

@@ -70,7 +70,9 @@ class Engine:
         """Address of the packed interface (void **) of a function; CompileError if it could not be linked."""
         address = self._engine.raw_lookup(name)
         if not address:
-            raise CompileError(f"the native code of {name} could not be linked (the linker's message is above)")
+            raise CompileError(
+                f"the native code of {name} could not be linked (the linker's message is above)"
+            )
         return int(address)
 
     def _bind_constants(self) -> None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.analysis import assert_structural_equal, find_difference, structural_equal

@@ -1,7 +1,6 @@
 """One ill-formed module per invariant of `relax_mlir.analysis.well_formed`, and a well-formed one."""
 
 import pytest
-
 import relax_mlir as rx
 from relax_mlir.analysis import well_formed
 from relax_mlir.error import VerifyError
@@ -29,7 +28,7 @@ CASES = {
     ),
     "undefined symbol in a shape": (
         3,
-        f"func.func @f(%x: {N}) -> !relax.shape_value<[\"k\"]> {{\n"
+        f'func.func @f(%x: {N}) -> !relax.shape_value<["k"]> {{\n'
         '  %0 = "relax.shape_expr"() {values = ["k"]} : () -> !relax.shape_value<["k"]>\n'
         '  return %0 : !relax.shape_value<["k"]>\n}',
     ),

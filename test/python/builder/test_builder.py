@@ -4,7 +4,6 @@ import inspect
 
 import numpy as np
 import pytest
-
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.analysis import assert_structural_equal
@@ -99,17 +98,26 @@ def test_errors_of_structure() -> None:
     bb, x = rx.BlockBuilder(), var("x")
     with pytest.raises(ArgumentError, match="no function is being built"):
         bb.emit(x)
-    with pytest.raises(ArgumentError, match="not bound yet|no function"):
+    with pytest.raises(ArgumentError, match=r"not bound yet|no function"):
         R.add(x, x)
     with pytest.raises(ArgumentError, match="has no result"), bb.function("f", [x]):
         pass
     with pytest.raises(UnknownNameError):
         bb.lookup("f")
-    with pytest.raises(ArgumentError, match="do not nest"), bb.function("f", [x]), bb.dataflow(), bb.dataflow():
+    with (
+        pytest.raises(ArgumentError, match="do not nest"),
+        bb.function("f", [x]),
+        bb.dataflow(),
+        bb.dataflow(),
+    ):
         pass
     with pytest.raises(ArgumentError, match="two parameters are called 'x'"), bb.function("f", [x, x]):
         pass
-    with pytest.raises(ArgumentError, match="still being built"), bb.function("f", [x]), bb.function("g", [x]):
+    with (
+        pytest.raises(ArgumentError, match="still being built"),
+        bb.function("f", [x]),
+        bb.function("g", [x]),
+    ):
         pass
     with bb.function("f", [x]):
         bb.emit_func_output(x)
@@ -123,13 +131,15 @@ def test_errors_of_shapes_and_dtypes() -> None:
     x, y = var("x"), var("y", rx.Tensor(("n", 5), "float32"))
     z, k = var("z", rx.Tensor(("m", 4), "float32")), var("k", rx.Tensor(("n", 4), "int32"))
     with bb.function("main", [x, y, z, k]):
-        with pytest.raises(ShapeError, match=r"\(n, 4\) and \(n, 5\), dimension -1: 4 and 5 do not broadcast"):
+        with pytest.raises(
+            ShapeError, match=r"\(n, 4\) and \(n, 5\), dimension -1: 4 and 5 do not broadcast"
+        ):
             x + y
         with pytest.raises(ShapeError, match="cannot tell whether n equals m; match_shape"):
             x + z
-        with pytest.raises(DTypeError, match="float32 and int32.*astype"):
+        with pytest.raises(DTypeError, match=r"float32 and int32.*astype"):
             x + k
-        with pytest.raises(DTypeError, match="1.5 does not fit dtype int32"):
+        with pytest.raises(DTypeError, match=r"1.5 does not fit dtype int32"):
             k + 1.5
         with pytest.raises(ArgumentError, match="if_then_else"):
             bool(x)
@@ -174,7 +184,7 @@ def test_purity_of_dataflow_blocks() -> None:
             R.call_packed("effect", x)
             out = bb.emit_output(x + x)
         bb.emit_func_output(out)
-    with pytest.raises(VerifyError, match="relax.call_packed is not pure"):
+    with pytest.raises(VerifyError, match=r"relax.call_packed is not pure"):
         bb.get()
 
 

@@ -1,7 +1,6 @@
 """Types and struct infos: what a value's MLIR type says, and back."""
 
 import pytest
-
 from relax_mlir import Object, Prim, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.types import struct_info, substitute
@@ -45,7 +44,7 @@ def test_equal_expressions_are_equal_types() -> None:
         ('tensor<?x4xf32, #relax.shape<["n", 5]>>', "dimension 1 is 4 in the type, but 5"),
         ('tensor<?x4xf32, #relax.shape<["n", "m"]>>', "dimension 1 is 4 in the type, but m"),
         ('tensor<?xf32, #relax.shape<["n +"]>>', "n +"),
-        ('tensor<?xf32, #relax.shape<[1.0]>>', "neither an integer nor a string"),
+        ("tensor<?xf32, #relax.shape<[1.0]>>", "neither an integer nor a string"),
         ("tensor<?xf32, dense<1> : tensor<1xi64>>", "foreign encoding"),
         ("vector<4xf32>", "not the type of a Relax value"),
         ("tensor<4xi7>", "none of Relax's"),

@@ -375,3 +375,61 @@ func.func @f(%x: memref<?xf32>, %w: memref<3xf32>, %o: memref<?xf32>) {
     x, out = random((12,), "f32"), np.zeros(10, np.float32)
     compiled(source)("f", x, np.zeros(3, np.float32), out)
     np.testing.assert_allclose(out, x[:-2] + x[1:-1] + x[2:], rtol=1e-5, atol=1e-6)
+
+
+def random_generic(rng: np.random.Generator) -> tuple[Generic, list[list[int | None]], list[int]]:
+    """A sum of up to three operands with random axes, types and reductions; which loops index each operand."""
+    loops = int(rng.integers(1, 5))
+    kinds = "".join(rng.choice(["p", "p", "r"]) for _ in range(loops))
+    sizes = [int(rng.choice([1, 2, 3, 8, 19])) for _ in range(loops)]
+    static = rng.random(loops) < 0.4
+    parallel = [loop for loop in range(loops) if kinds[loop] == "p"]
+    operands: list[list[int | None]] = [list(range(loops))]
+    for _ in range(int(rng.integers(0, 3))):
+        chosen = [loop for loop in range(loops) if rng.random() < 0.6]
+        operands.append([loop if rng.random() < 0.9 else None for loop in chosen])
+    operands.append(list(parallel))
+    if rng.random() < 0.4:
+        for axes in operands:
+            rng.shuffle(axes)
+    maps, types = [], []
+    for axes in operands:
+        maps.append(", ".join("0" if axis is None else f"d{axis}" for axis in axes))
+        dims = ["1" if axis is None else str(sizes[axis]) if static[axis] else "?" for axis in axes]
+        types.append(f"memref<{'x'.join([*dims, 'f32'])}>")
+    lines = ["%t0 = arith.addf %x0s, %x0s : f32"]
+    for i in range(1, len(operands) - 1):
+        lines.append(f"%t{i} = arith.addf %t{i - 1}, %x{i}s : f32")
+    last = f"%t{len(operands) - 2}"
+    if "r" in kinds:
+        lines.append(f"%r = arith.addf %os, {last} : f32")
+        last = "%r"
+    body = "\n    ".join([*lines, f"linalg.yield {last} : f32"])
+    return Generic(maps, types, kinds, body), operands, sizes
+
+
+def spread(array: np.ndarray, axes: Sequence[int | None], loops: int) -> np.ndarray:
+    """The array with one axis per loop, of size 1 where the loop does not index it."""
+    kept = [axis for axis in axes if axis is not None]
+    squeezed = array.reshape([n for n, axis in zip(array.shape, axes, strict=True) if axis is not None])
+    ordered = squeezed.transpose([kept.index(axis) for axis in sorted(kept)])
+    return ordered.reshape([ordered.shape[sorted(kept).index(i)] if i in kept else 1 for i in range(loops)])
+
+
+def test_random_nests() -> None:
+    rng = np.random.default_rng(2026)
+    cases = [random_generic(rng) for _ in range(60)]
+    functions = compiled("".join(case.text(f"f{i}") for i, (case, _, _) in enumerate(cases)))
+    for i, (case, operands, sizes) in enumerate(cases):
+        shapes = [[1 if axis is None else sizes[axis] for axis in axes] for axes in operands]
+        inputs = [random(shape, "f32", seed) for seed, shape in enumerate(shapes[:-1])]
+        out, guard = guarded(shapes[-1], np.float32)
+        out[...] = 0
+        functions(f"f{i}", *inputs, out)
+        spreads = [spread(x, axes, len(sizes)) for x, axes in zip(inputs, operands, strict=False)]
+        total = np.broadcast_to(sum(spreads[1:], 2 * spreads[0]), sizes).astype(np.float64)
+        summed = total.sum(tuple(j for j, kind in enumerate(case.kinds) if kind == "r"))
+        left = [loop for loop, kind in enumerate(case.kinds) if kind == "p"]
+        want = summed.transpose([left.index(axis) for axis in operands[-1] if axis is not None])
+        np.testing.assert_allclose(out, want, rtol=1e-4, atol=1e-4, err_msg=case.text())
+        assert (guard == 1).all()

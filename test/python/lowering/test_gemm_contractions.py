@@ -146,6 +146,42 @@ def test_integers_stay(element: str) -> None:
     assert "linalg.matmul" in run_pass(module)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("bmk", "0kn"), ("0mk", "bkn"), ("0m0k", "cbkn"), ("c0mk", "0bkn")]
+)
+def test_repeated_batches(first: str, second: str) -> None:
+    """Axes of size 1 that are read at 0 for every batch; `0` stands for them."""
+    batch = "cb" if "c" in first + second else "b"
+    out = batch + "mn"
+    types = [memref(len(name)) for name in (first, second, out)]
+    space = ", ".join([*batch, "m", "n", "k"])
+    maps = ", ".join(f"affine_map<({space}) -> ({', '.join(name)})>" for name in (first, second, out))
+    module = ir.Module.parse(f"""
+    func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {INTERFACE} {{
+      linalg.generic {{indexing_maps = [{maps}],
+          iterator_types = [{'"parallel", ' * len(out)}"reduction"]}}
+          ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]}) {{
+      ^bb0(%x: f32, %y: f32, %s: f32):
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        linalg.yield %t : f32
+      }}
+      return
+    }}""")
+    assert "linalg." not in run_pass(module)
+    compiled = Compiled(module, opt_level=0)
+    sizes = {"b": 3, "c": 2, "m": 7, "n": 5, "k": 11, "0": 1}
+    rng = np.random.default_rng(0)
+    a, b, c = (
+        rng.uniform(-1, 1, [sizes[d] for d in dims]).astype(np.float32) for dims in (first, second, out)
+    )
+    spec = ",".join(name.replace("0", "") for name in (first, second)) + "->" + out
+    squeezed = [x.reshape([n for n in x.shape if n != 1]) for x in (a, b)]
+    expected = np.einsum(spec, *squeezed) + c
+    compiled("f", a, b, c)
+    np.testing.assert_allclose(c, expected, atol=1e-5)
+
+
 NAMED = [
     ("linalg.matmul", 2, 2, 2, "mk,kn->mn"),
     ("linalg.batch_matmul", 3, 3, 3, "bmk,bkn->bmn"),

@@ -150,7 +150,9 @@ class Program:
         count = self.random.randint(1, min(3, len(live)))
         inputs = self.random.sample(live, count)
         output = self.alloc(live) if self.random.random() < 0.7 else self.random.choice(live)
-        self.lines.append(f"func.call @step{count}({', '.join([*inputs, output])}) : ({', '.join([N] * (count + 1))}) -> ()")
+        self.lines.append(
+            f"func.call @step{count}({', '.join([*inputs, output])}) : ({', '.join([N] * (count + 1))}) -> ()"
+        )
         if output not in live:
             live.append(output)
 
@@ -249,7 +251,10 @@ func.func @main(%a: {N}, %b: {N}, %m: index, %flag: i1) {{
 def chain(count: int, size: str = "%n") -> str:
     lines, last = [], "%a"
     for i in range(count):
-        lines += [f"%t{i} = memref.alloc({size}) : {N}", f"func.call @step1({last}, %t{i}) : ({N}, {N}) -> ()"]
+        lines += [
+            f"%t{i} = memref.alloc({size}) : {N}",
+            f"func.call @step1({last}, %t{i}) : ({N}, {N}) -> ()",
+        ]
         last = f"%t{i}"
     return "\n".join(lines)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+MISMATCH = (
+    "main: parameter 'y' dimension 0 is {0}, but n = {1}, taken from parameter 'x' dimension 0 "
+    '(expected y: Tensor((n, 4), "float32"), got ({2}, {3}))'
+)
 ADD = """
 func.func private @relax.constant.0() -> memref<4xf32> attributes {relax.constant = 0 : i64}
 func.func private @relax.check.0(i1, index, index, index, index) attributes {relax.check = {kind = "ShapeError",
-  message = "main: parameter 'y' dimension 0 is {0}, but n = {1}, taken from parameter 'x' dimension 0 (expected y: Tensor((n, 4), \\"float32\\"), got ({2}, {3}))"}}
+  message = "@MESSAGE@"}}
 func.func private @relax.check.1(i1, index) attributes {relax.check = {kind = "ShapeError",
   message = "main: parameter 'x' dimension 1 is {0}, expected 4"}}
 func.func private @add(%x: memref<?x4xf32>, %y: memref<?x4xf32>, %b: memref<4xf32>, %o: memref<?x4xf32>)
@@ -43,7 +47,7 @@ func.func @main(%x: memref<?x4xf32>, %y: memref<?x4xf32>, %o: memref<?x4xf32>) a
   call @add(%x, %y, %b, %o) : (memref<?x4xf32>, memref<?x4xf32>, memref<4xf32>, memref<?x4xf32>) -> ()
   return
 }
-"""
+""".replace("@MESSAGE@", MISMATCH.replace('"', '\\"'))
 
 
 def copying(mlir: str, dtype: str, rank: int) -> str:
@@ -54,7 +58,8 @@ def copying(mlir: str, dtype: str, rank: int) -> str:
     params = ", ".join(f"{n}: index" for n in names)
     types = ", ".join(["index"] * rank)
     loops = "".join(
-        f"  %n{i} = memref.dim %x, %k{i} : {type}\n  scf.for %i{i} = %c0 to %n{i} step %c1 {{\n" for i in range(rank)
+        f"  %n{i} = memref.dim %x, %k{i} : {type}\n  scf.for %i{i} = %c0 to %n{i} step %c1 {{\n"
+        for i in range(rank)
     )
     at = ", ".join(f"%i{i}" for i in range(rank))
     constants = "".join(f"  %k{i} = arith.constant {i} : index\n" for i in range(rank))

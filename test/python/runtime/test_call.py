@@ -104,8 +104,16 @@ TYPE = 'Tensor((n, 4), "float32")'
 @pytest.mark.parametrize(
     ("args", "kind", "message"),
     [
-        (lambda x, y: (x,), error.ArgumentError, "takes 2 arguments (x, y), or 3 with the results to write to; got 1"),
-        (lambda x, y: (), error.ArgumentError, "takes 2 arguments (x, y), or 3 with the results to write to; got 0"),
+        (
+            lambda x, y: (x,),
+            error.ArgumentError,
+            "takes 2 arguments (x, y), or 3 with the results to write to; got 1",
+        ),
+        (
+            lambda x, y: (),
+            error.ArgumentError,
+            "takes 2 arguments (x, y), or 3 with the results to write to; got 0",
+        ),
         (
             lambda x, y: (x, y.astype("float64")),
             error.DTypeError,
@@ -131,7 +139,11 @@ TYPE = 'Tensor((n, 4), "float32")'
         (lambda x, y: (x.T.copy(), y), error.ShapeError, "parameter 'x' dimension 1 is 3, expected 4"),
         (lambda x, y: (1, y), error.ArgumentError, f"parameter 'x' is of type int, expected x: {TYPE}"),
         (lambda x, y: (x, None), error.ArgumentError, f"parameter 'y' is of type None, expected y: {TYPE}"),
-        (lambda x, y: (x, [1, 2]), error.ArgumentError, f"parameter 'y' is of type ffi.Array, expected y: {TYPE}"),
+        (
+            lambda x, y: (x, [1, 2]),
+            error.ArgumentError,
+            f"parameter 'y' is of type ffi.Array, expected y: {TYPE}",
+        ),
         (
             lambda x, y: (x, y, y[:2].copy()),
             error.ShapeError,

@@ -140,9 +140,11 @@ def test_calls_release_the_interpreter(chain: Executable) -> None:
 
 def test_executables_are_freed() -> None:
     def call(i: int) -> None:
-        executable = compile_module(CHAIN, before=[*bufferize(), MLIRPass("convert-linalg-to-loops")], opt_level=0)
+        executable = compile_module(
+            CHAIN, before=[*bufferize(), MLIRPass("convert-linalg-to-loops")], opt_level=0
+        )
         executable["main"](big)
 
     big = values(20_000)
-    # The workspace (3 × 320 kB) and the tensors go; LLVM keeps a little of every module.
+    # The workspace (3 times 320 kB) and the tensors go; LLVM keeps a little of every module.
     assert growth(call, 8) < 4 << 20

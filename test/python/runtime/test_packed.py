@@ -46,7 +46,8 @@ ALLOC = calling(
     "test.alloc",
     'style = "alloc", args = ["tensor", "int", "shape:2", "str:hello \\"you\\"", "float:1.5", "bool:true", "int:-3"]',
     "(memref<?x4xf32>, index, index, index) -> memref<?x4xf32>",
-    """  %0 = call @relax.packed.0(%x, %n, %n, %c0) : (memref<?x4xf32>, index, index, index) -> memref<?x4xf32> loc("model.py":12:3)
+    """  %0 = call @relax.packed.0(%x, %n, %n, %c0)
+    : (memref<?x4xf32>, index, index, index) -> memref<?x4xf32> loc("model.py":12:3)
   call @copy(%0, %o) : (memref<?x4xf32>, memref<?x4xf32>) -> ()""",
 )
 DPS = calling(
@@ -121,7 +122,12 @@ class HomemadeError(Exception):
 
 @pytest.mark.parametrize(
     "raised",
-    [ValueError("no such thing: 17 %d {0}"), IndexError("k"), error.ShapeError("a shape"), ZeroDivisionError("by zero")],
+    [
+        ValueError("no such thing: 17 %d {0}"),
+        IndexError("k"),
+        error.ShapeError("a shape"),
+        ZeroDivisionError("by zero"),
+    ],
 )
 def test_errors_arrive_unchanged(raised: Exception) -> None:
     def fail(*args: object) -> None:
@@ -145,14 +151,14 @@ def test_not_registered() -> None:
     np.testing.assert_array_equal(np.from_dlpack(function(X)), X + 1)
 
 
-WRONG = "(result: Tensor((?, 4), \"float32\"))"
+WRONG = '(result: Tensor((?, 4), "float32"))'
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (lambda x: None, "is of type None, expected result: Tensor((?, 4), \"float32\")"),
-        (lambda x: 3, "is of type int, expected result: Tensor((?, 4), \"float32\")"),
+        (lambda x: None, 'is of type None, expected result: Tensor((?, 4), "float32")'),
+        (lambda x: 3, 'is of type int, expected result: Tensor((?, 4), "float32")'),
         (lambda x: x.astype("f8"), f"has dtype float64, expected float32 {WRONG}"),
         (lambda x: x[0], f"has rank 1, expected rank 2 {WRONG}"),
         (lambda x: x.T.copy(), f"has dimension 1 of 3, expected 4 {WRONG}"),
@@ -166,5 +172,7 @@ def test_wrong_results(given, message) -> None:
     register("test.alloc", answer)
     with pytest.raises(error.PackedFunctionError) as caught:
         compile_module(ALLOC)["main"](X)
-    expected = f"main: packed function 'test.alloc' (called at model.py:12:3) gave back a value that {message}"
+    expected = (
+        f"main: packed function 'test.alloc' (called at model.py:12:3) gave back a value that {message}"
+    )
     assert str(caught.value) == expected

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 
+from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import collect
 from relax_mlir.dialects import dialect
 from relax_mlir.error import PassError, RelaxError
@@ -45,6 +46,8 @@ def run(data: bytes) -> str:
             say("stage verifier and printer")
             module.operation.verify()
             module_text(module)
+            say("stage well-formedness")
+            well_formed.check(module)
             parse_pipeline(f"canonicalize,cse,symbol-dce,{lowering}")(module)
             say("stage printer")
             module_text(module)

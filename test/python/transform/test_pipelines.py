@@ -16,6 +16,7 @@ from relax_mlir.transform import (
     FunctionPass,
     MLIRPass,
     ModulePass,
+    Pass,
     PassContext,
     PipelinePass,
     create_pass,
@@ -231,3 +232,11 @@ def test_named_pipeline_has_options_and_reports_its_parts() -> None:
         del registry._CLASSES["clean-up"]
     before = [e.split()[-1] for e in events if "before" in e]
     assert before == ["pipeline", "clean-up", "cse", "canonicalize"]
+
+
+@pytest.mark.parametrize("name", sorted(registry.PASSES))
+def test_every_registered_pass_loads_under_its_own_name(name: str) -> None:
+    cls = registry.pass_class(name)
+    assert issubclass(cls, Pass)
+    assert cls.name == name
+    assert cls.__doc__ and not cls.__doc__.startswith(f"{cls.__name__}(")

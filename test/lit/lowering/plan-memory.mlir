@@ -1,0 +1,51 @@
+// RUN: relax-opt --plan-memory --split-input-file %s | filecheck %s
+
+// Four temporaries in a chain share two slots; both sizes are one formula of the argument, computed at entry.
+func.func private @step(memref<?x4xf32>, memref<?x4xf32>) attributes {relax.prim_func}
+
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[OUT:[a-z0-9]+]]: memref<?x4xf32>)
+// CHECK: %[[N:[a-z0-9_]+]] = memref.dim %[[X]]
+// CHECK: arith.mului_extended %{{[a-z0-9_]+}}, %[[N]] : index
+// CHECK-NOT: arith.mului_extended
+// CHECK: %[[SECOND:[0-9]+]] = arith.addi %[[FIRST:[a-z0-9_]+]], %{{[0-9]+}} : index
+// CHECK: %[[CACHE:[0-9]+]] = llvm.mlir.addressof @relax.workspace.chain
+// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%[[CACHE]], %{{[0-9]+}})
+// CHECK: call @relax.rt.workspace_give(%[[CACHE]], %[[SPACE]]) {relax.defer = "always"}
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[FIRST]]]
+// CHECK: call @step(%[[X]], %[[A]])
+// CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[SECOND]]]
+// CHECK: call @step(%[[A]], %[[B]])
+// CHECK: %[[C:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[FIRST]]]
+// CHECK: call @step(%[[B]], %[[C]])
+// CHECK: %[[D:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[SECOND]]]
+// CHECK: call @step(%[[C]], %[[D]])
+// CHECK: call @step(%[[D]], %[[OUT]])
+func.func @chain(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x4xf32>
+  call @step(%x, %a) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %b = memref.alloc(%n) : memref<?x4xf32>
+  call @step(%a, %b) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %c = memref.alloc(%n) : memref<?x4xf32>
+  call @step(%b, %c) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %d = memref.alloc(%n) : memref<?x4xf32>
+  call @step(%c, %d) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  call @step(%d, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  return
+}
+
+// -----
+
+// Small buffers of static size live on the stack.
+// CHECK-LABEL: func.func @small
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<2xindex>
+// CHECK-NOT: workspace_take
+// CHECK: return
+func.func @small(%n: index) {
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc() : memref<2xindex>
+  memref.store %n, %a[%c0] : memref<2xindex>
+  return
+}

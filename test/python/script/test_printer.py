@@ -1,0 +1,77 @@
+"""The script form reads like the program that was built."""
+
+import numpy as np
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.transform import create_pass
+
+EXPECTED = '''@I.ir_module
+class Module:
+    @R.function(private=True)
+    def callee(t: R.Tuple(R.Tensor(("p",), "float32"), R.Shape(["p", 4]))) -> R.Tensor(("p",), "float32"):
+        return t[0]
+
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "bool"), u: R.Tensor("float16")) -> R.Object():
+        with R.dataflow():
+            scaled: R.Tensor(("n", 4), "float32") = R.add(x, R.const([1.0, 2.0, 3.0, 4.0], "float32"))
+            total: R.Tensor(("n",), "float32") = R.sum(scaled, axis=[1], keepdims=False)
+            gv: R.Tuple(R.Tensor(("n", 4), "float32"), R.Tensor(("n",), "float32")) = (scaled, total)
+            R.output(gv)
+        lv: R.Tensor(("n",), "float32") = cls.callee((gv[1], R.shape(["n", 4])))
+        if c:
+            lv1: R.Tensor((10, 10), "float32") = R.add(R.const(<weights: float32 10x10>), R.const(1.0, "float32"))
+            gv1 = lv1
+        else:
+            gv1 = R.const(<weights: float32 10x10>)
+        lv2: R.Tensor((None, None), "float32") = R.match_shape(gv1, (None, None))
+        R.call_packed("log", lv2, 3, "text", True)
+        lv3: R.Object() = R.call_packed("make", lv, out=R.Object())
+        return lv3
+'''
+
+
+def module() -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    t = rx.Var("t", rx.Tuple([rx.Tensor(("p",)), rx.Shape(("p", 4))]))
+    with bb.function("callee", [t], private=True):
+        bb.emit_func_output(t[0])
+    x, c = rx.Var("x", rx.Tensor(("n", 4), "float32")), rx.Var("c", rx.Tensor((), "bool"))
+    u = rx.Var("u", rx.Tensor(None, "float16"))
+    with bb.function("main", [x, c, u]):
+        with bb.dataflow():
+            scaled = bb.emit(x + np.arange(1, 5, dtype="float32"), "scaled")
+            total = bb.emit(R.sum(scaled, axis=1), "total")
+            scaled, total = bb.emit_output(scaled), bb.emit_output(total)
+        called = bb.call("callee", R.make_tuple(total, R.shape_expr(("n", 4))))
+        weights = bb.const(np.ones((10, 10), "float32"))
+        chosen = R.if_then_else(c, lambda: weights + 1.0, lambda: weights)
+        chosen = bb.match_shape(chosen, ("?", "?"))
+        R.call_packed("log", chosen, 3, "text", True)
+        made = R.call_packed("make", called, out=rx.Object())
+        assert made is not None
+        bb.emit_func_output(made)
+    return bb.get()
+
+
+def test_script() -> None:
+    import re
+
+    assert re.sub(r"relax_constant_\d+", "weights", module().script()) == EXPECTED
+
+
+def test_prim_funcs_print_as_mlir() -> None:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n", 4), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(x + 1.0)
+    mod = bb.get()
+    create_pass("legalize-ops")(mod.mlir)
+    text = mod.script()
+    assert 'R.call_tir(cls.add_f32, (x, R.const(1.0, "float32")), R.Tensor(("n", 4), "float32"))' in text
+    assert 'I.mlir("""' in text and "linalg.generic" in text
+
+
+def test_show_prints_it(capsys) -> None:  # type: ignore[no-untyped-def]  # a pytest fixture
+    mod = module()
+    mod.show()
+    assert capsys.readouterr().out == mod.script() + "\n"
