@@ -9,6 +9,7 @@ from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.bufferize import bufferize
 from relax_mlir.lowering.contractions import LowerContractions
 from relax_mlir.lowering.elementwise import LinalgToLoops
+from relax_mlir.lowering.float_expansion import ExpandFloats
 from relax_mlir.lowering.kernel_select import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
@@ -36,13 +37,20 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
     cleanup = MLIRPass("canonicalize,cse")
     return (
         Phase("optimize", "relax", (create_pass("normalize"), cleanup)),
-        Phase("legalize", "calls", (LegalizeOps(), MLIRPass("cse,symbol-dce"))),
+        Phase("legalize", "calls", (LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce"))),
         Phase("shapes", "tensors", (create_pass("to-non-dataflow"), LowerSymbolicShapes(), cleanup)),
         Phase("bufferize", "memrefs", tuple(bufferize())),
         Phase(
             "kernels",
             "kernels",
-            (SelectKernels(target), LowerContractions(target), LinalgToLoops(target), ExpandMath(), cleanup),
+            (
+                SelectKernels(target),
+                LowerContractions(target),
+                LinalgToLoops(target),
+                ExpandMath(),
+                ExpandFloats(target),
+                cleanup,
+            ),
         ),
         Phase("llvm", "llvm", tuple(lower_to_llvm())),
     )
