@@ -138,11 +138,30 @@ class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL i
         try:
             cls = type(op)
             args = cls.args_of(op.operation)
+            require_declared(cls, args, len(op.operation.results))
             cls.check(args, [struct_info(result.type) for result in op.operation.results])
         except RelaxError as error:
             op.operation.location.emit_error(str(error))
             return False
+        except ValueError as error:  # the bindings, of an attribute of another kind
+            op.operation.location.emit_error(f"{args.op}: {error}")
+            return False
         return True
+
+
+def require_declared(cls: type[RelaxOp], args: OpArgs, results: int) -> None:
+    """Raise `ArgumentError` unless the op has the operands, attributes and results that its class declares.
+
+    The rules rely on it: they run before the checks that MLIR makes from the same declarations.
+    """
+    operands, attributes, declared, _ = ir_fields(cls)
+    if len(args.infos) != len(operands):
+        raise ArgumentError(f"{args.op}: has {len(args.infos)} operands, expected {len(operands)}")
+    if results != len(declared):
+        raise ArgumentError(f"{args.op}: has {results} results, expected {len(declared)}")
+    for name in attributes:
+        if name not in args.attrs:
+            raise ArgumentError(f"{args.op}: has no attribute '{name}'")
 
 
 def _named_attributes(op: ir.Operation) -> list[ir.NamedAttribute]:
