@@ -10,7 +10,7 @@ func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 // -----
 
 func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2xf32> {
-  // expected-error @below {{sum: has no attribute 'keepdims'}}
+  // expected-error @below {{sum: attribute 'keepdims' is missing}}
   %0 = "relax.sum"(%x) {axis = [1]} : (tensor<2x3xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
@@ -18,7 +18,7 @@ func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2xf32> {
-  // expected-error @below {{sum: Cannot cast attribute to BoolAttr (from Attribute(3 : i64))}}
+  // expected-error @below {{Cannot cast attribute to BoolAttr (from Attribute(3 : i64))}}
   %0 = "relax.sum"(%x) {axis = [1], keepdims = 3} : (tensor<2x3xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
@@ -26,7 +26,7 @@ func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  // expected-error @below {{astype: Cannot cast attribute to TypeAttr (from Attribute(3 : i64))}}
+  // expected-error @below {{Cannot cast attribute to TypeAttr (from Attribute(3 : i64))}}
   %0 = "relax.astype"(%x) {dtype = 3} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }

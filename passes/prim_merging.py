@@ -1,0 +1,145 @@
+"""Merging of two elementwise prim funcs, one of which computes an input of the other, into one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.ir_module import PRIM_FUNC
+from relax_mlir.mlir import PassManager, arith, func, ir, tensor
+
+PATTERN = "relax.pattern"
+KERNEL = "relax.kernel"
+RANKS = ("elementwise", "broadcast", "injective")
+"""The patterns that fuse, from the strictest to the loosest; a merged prim func has the loosest of its members."""
+
+_MERGE = "builtin.module(inline,canonicalize,cse,func.func(linalg-fuse-elementwise-ops),symbol-dce)"
+_CLEAN = "builtin.module(canonicalize,cse)"
+_SCALAR_DIALECTS = ("arith.", "math.")
+_AROUND = frozenset(
+    {"arith.constant", "tensor.dim", "linalg.index", "linalg.yield", "func.return", "tensor.empty"}
+)
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Where the arguments of the merged prim func go.
+
+    Per input of the producer and of the consumer, the number of the merged input (None: the producer's result);
+    likewise for their ``index`` arguments.
+    """
+
+    producer: tuple[int, ...]
+    consumer: tuple[int | None, ...]
+    producer_index: tuple[int, ...]
+    consumer_index: tuple[int, ...]
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs of the merged prim func."""
+        return 1 + max((i for i in (*self.producer, *self.consumer) if i is not None), default=-1)
+
+
+def pattern_of(function: func.FuncOp) -> str | None:
+    """The pattern of a prim func that can be merged, None for others.
+
+    It has one result, and its body is one parallel ``linalg.generic`` of scalar arithmetic.
+    """
+    attributes = function.attributes
+    if PRIM_FUNC not in attributes or PATTERN not in attributes or KERNEL in attributes:
+        return None
+    pattern = ir.StringAttr(attributes[PATTERN]).value
+    if pattern not in RANKS or len(function.type.results) != 1:
+        return None
+    return pattern if _is_one_loop(function) else None
+
+
+def _is_one_loop(function: func.FuncOp) -> bool:
+    loops: list[ir.Operation] = []
+    others: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "linalg.generic":
+            loops.append(op)
+        elif op.name not in _AROUND and not op.name.startswith(_SCALAR_DIALECTS) and op.name != "func.func":
+            others.append(op.name)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit)
+    if others or len(loops) != 1:
+        return False
+    iterators = [str(kind) for kind in ir.ArrayAttr(loops[0].attributes["iterator_types"])]
+    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
+    return all("parallel" in kind for kind in iterators) and returned.owner == loops[0]
+
+
+def merge(
+    module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
+) -> func.FuncOp | None:
+    """A new prim func `symbol` of `module` that does what `producer`, then `consumer` do.
+
+    Both have results of one shape. None if upstream's fusion does not make one loop of them.
+    """
+    scratch = ir.Module.create(ir.Location.unknown())
+    with ir.InsertionPoint(scratch.body):
+        for function in (producer, consumer):
+            function.operation.clone()
+        _caller(producer, consumer, wiring, symbol)
+    PassManager.parse(_MERGE, module.context).run(scratch.operation)
+    merged = next(op for op in scratch.body.operations if op.name.value == symbol)
+    _write_into_destination(merged, merged.arguments[wiring.inputs])
+    PassManager.parse(_CLEAN, module.context).run(scratch.operation)
+    merged = next(op for op in scratch.body.operations if op.name.value == symbol)
+    merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
+    patterns = [ir.StringAttr(f.attributes[PATTERN]).value for f in (producer, consumer)]
+    merged.attributes[PATTERN] = ir.StringAttr.get(max(patterns, key=RANKS.index))
+    if pattern_of(merged) is None:
+        return None
+    merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    with ir.InsertionPoint(consumer):
+        return merged.operation.clone().opview
+
+
+def _write_into_destination(function: func.FuncOp, out: ir.Value) -> None:
+    """Undo what upstream's fusion does to a loop that does not read its output: giving it a new tensor for that."""
+    loop = function.regions[0].blocks[0].operations[-1].operation.operands[0].owner.operation
+    if loop.name == "linalg.generic":
+        loop.operands[len(loop.operands) - 1] = out
+
+
+def _caller(producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str) -> None:
+    """A function that calls `producer`, then `consumer`, to be inlined."""
+    ins: dict[int, ir.Type] = {}
+    for function, numbers in ((producer, wiring.producer), (consumer, wiring.consumer)):
+        for number, type_ in zip(numbers, function.type.inputs, strict=False):
+            if number is not None:
+                ins[number] = type_
+    count = 1 + max((*wiring.producer_index, *wiring.consumer_index), default=-1)
+    result = consumer.type.results[0]
+    types = [*(ins[i] for i in range(len(ins))), result, *[ir.IndexType.get()] * count]
+    caller = func.FuncOp(symbol, ir.FunctionType.get(types, [result]))
+    arguments = list(caller.add_entry_block().arguments)
+    inputs, out, index = arguments[: len(ins)], arguments[len(ins)], arguments[len(ins) + 1 :]
+    with ir.InsertionPoint(caller.entry_block):
+        scratch = _empty_like(out, producer.type.results[0])
+        arguments = [inputs[i] for i in wiring.producer]
+        first = _call(producer, [*arguments, scratch, *(index[i] for i in wiring.producer_index)])
+        arguments = [first if i is None else inputs[i] for i in wiring.consumer]
+        func.ReturnOp([_call(consumer, [*arguments, out, *(index[i] for i in wiring.consumer_index)])])
+
+
+def _empty_like(out: ir.Value, type_: ir.Type) -> ir.Value:
+    """An uninitialised tensor of the type, with the sizes of `out`."""
+    ranked = ir.RankedTensorType(type_)
+    index = ir.IndexType.get()
+    sizes = [
+        tensor.dim(out, arith.constant(index, axis))
+        if ranked.is_dynamic_dim(axis)
+        else ranked.get_dim_size(axis)
+        for axis in range(ranked.rank)
+    ]
+    return tensor.empty(sizes, ranked.element_type)
+
+
+def _call(function: func.FuncOp, arguments: Sequence[ir.Value]) -> ir.Value:
+    return func.CallOp(function.type.results, function.name.value, list(arguments)).results[0]
