@@ -495,6 +495,30 @@ module {
       %9 = irdl.any
       irdl.results(result: %9)
     }
+    irdl.operation @eye {
+      %0 = irdl.base "#builtin.array" 
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.type" 
+      irdl.attributes {"shape" = %0, "k" = %1, "dtype" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @tril {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"k" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @triu {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"k" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @abs {
       %0 = irdl.any
       irdl.operands(x: %0)
