@@ -24,6 +24,7 @@ FAMILIES = (
     "logical",
     "reduce",
     "select",
+    "triangle",
     "trigonometric",
     "unary",
     "linear_algebra",

@@ -17,95 +17,23 @@ module {
       %0 = irdl.base "#builtin.array" 
       irdl.parameters(dims: %0)
     }
-    irdl.operation @constant {
+    irdl.operation @abs {
       %0 = irdl.any
-      irdl.attributes {"value" = %0}
+      irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
     }
-    irdl.operation @shape_expr {
-      %0 = irdl.base "#builtin.array" 
-      irdl.attributes {"values" = %0}
+    irdl.operation @acos {
+      %0 = irdl.any
+      irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
     }
-    irdl.operation @prim_value {
-      %0 = irdl.base "#builtin.string" 
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.any_of(%0, %1) 
-      irdl.attributes {"value" = %2}
-      %3 = irdl.any
-      irdl.results(result: %3)
-    }
-    irdl.operation @shape_of {
+    irdl.operation @acosh {
       %0 = irdl.any
-      irdl.operands(input: %0)
+      irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
-    }
-    irdl.operation @match_shape {
-      %0 = irdl.any
-      irdl.operands(input: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.type" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      irdl.attributes {"pattern" = %1, "result_dtype" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
-    }
-    irdl.operation @tuple_get_item {
-      %0 = irdl.any
-      irdl.operands(tuple_value: %0)
-      %1 = irdl.base "#builtin.integer" 
-      irdl.attributes {"index" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @output {
-      %0 = irdl.any
-      irdl.operands(value: %0)
-    }
-    irdl.operation @dataflow {
-      %0 = irdl.any
-      irdl.results(result: %0)
-      %1 = irdl.region
-      irdl.regions(body: %1)
-    }
-    irdl.operation @call {
-      %0 = irdl.any
-      irdl.operands(args: %0)
-      %1 = irdl.base "#builtin.symbol_ref" 
-      irdl.attributes {"callee" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @call_tir {
-      %0 = irdl.any
-      irdl.operands(args: %0)
-      %1 = irdl.base "#builtin.symbol_ref" 
-      %2 = irdl.base "#builtin.array" 
-      irdl.attributes {"callee" = %1, "tir_vars" = %2}
-      %3 = irdl.any
-      irdl.results(result: %3)
-    }
-    irdl.operation @call_dps_packed {
-      %0 = irdl.any
-      irdl.operands(args: %0)
-      %1 = irdl.base "#builtin.string" 
-      %2 = irdl.base "#builtin.array" 
-      irdl.attributes {"func" = %1, "arg_spec" = %2}
-      %3 = irdl.any
-      irdl.results(result: %3)
-    }
-    irdl.operation @call_packed {
-      %0 = irdl.any
-      irdl.operands(args: %0)
-      %1 = irdl.base "#builtin.string" 
-      %2 = irdl.base "#builtin.array" 
-      irdl.attributes {"func" = %1, "arg_spec" = %2}
-      %3 = irdl.any
-      irdl.results(result: %3)
     }
     irdl.operation @add {
       %0 = irdl.any
@@ -113,226 +41,6 @@ module {
       irdl.operands(x1: %0, x2: %1)
       %2 = irdl.any
       irdl.results(result: %2)
-    }
-    irdl.operation @atan2 {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @divide {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @floor_divide {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @floor_mod {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @log_add_exp {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @maximum {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @minimum {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @mod {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @multiply {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @power {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @subtract {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @ewise_fma {
-      %0 = irdl.any
-      %1 = irdl.any
-      %2 = irdl.any
-      irdl.operands(x1: %0, x2: %1, x3: %2)
-      %3 = irdl.any
-      irdl.results(result: %3)
-    }
-    irdl.operation @bitwise_and {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @bitwise_or {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @bitwise_xor {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @left_shift {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @right_shift {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @astype {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.type" 
-      irdl.attributes {"dtype" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @equal {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @greater {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @greater_equal {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @less {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @less_equal {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @not_equal {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @full {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(shape: %0, fill_value: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @full_like {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x: %0, fill_value: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @ones {
-      %0 = irdl.any
-      irdl.operands(shape: %0)
-      %1 = irdl.base "#builtin.type" 
-      irdl.attributes {"dtype" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @zeros {
-      %0 = irdl.any
-      irdl.operands(shape: %0)
-      %1 = irdl.base "#builtin.type" 
-      irdl.attributes {"dtype" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @ones_like {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.type" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      irdl.attributes {"dtype" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
-    }
-    irdl.operation @zeros_like {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.type" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      irdl.attributes {"dtype" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
     }
     irdl.operation @arange {
       %0 = irdl.base "#builtin.string" 
@@ -351,27 +59,6 @@ module {
       irdl.attributes {"start" = %3, "end" = %7, "step" = %11, "dtype" = %12}
       %13 = irdl.any
       irdl.results(result: %13)
-    }
-    irdl.operation @logical_and {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @logical_or {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @logical_xor {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
     }
     irdl.operation @argmax {
       %0 = irdl.any
@@ -395,6 +82,372 @@ module {
       %5 = irdl.any
       irdl.results(result: %5)
     }
+    irdl.operation @asin {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @asinh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @astype {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.type" 
+      irdl.attributes {"dtype" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @atan {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @atan2 {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @atanh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @bitwise_and {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @bitwise_not {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @bitwise_or {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @bitwise_xor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @broadcast_to {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @call {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      irdl.attributes {"callee" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @call_dps_packed {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"func" = %1, "arg_spec" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @call_packed {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"func" = %1, "arg_spec" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @call_tir {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"callee" = %1, "tir_vars" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @ceil {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @clip {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.float" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%1, %2, %3) 
+      %5 = irdl.base "#builtin.float" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.unit" 
+      %8 = irdl.any_of(%5, %6, %7) 
+      irdl.attributes {"min" = %4, "max" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
+    }
+    irdl.operation @concat {
+      %0 = irdl.any
+      irdl.operands(tensors: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @constant {
+      %0 = irdl.any
+      irdl.attributes {"value" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @cos {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @cosh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @dataflow {
+      %0 = irdl.any
+      irdl.results(result: %0)
+      %1 = irdl.region
+      irdl.regions(body: %1)
+    }
+    irdl.operation @divide {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @equal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @erf {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @ewise_fma {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(x1: %0, x2: %1, x3: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @exp {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @expand_dims {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      irdl.attributes {"axes" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @eye {
+      %0 = irdl.base "#builtin.array" 
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.type" 
+      irdl.attributes {"shape" = %0, "k" = %1, "dtype" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @flatten {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @floor {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @floor_divide {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @floor_mod {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @full {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(shape: %0, fill_value: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @full_like {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, fill_value: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @greater {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @greater_equal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @isfinite {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @isinf {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @isnan {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @left_shift {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @less {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @less_equal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @log {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @log_add_exp {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @logical_and {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @logical_not {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @logical_or {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @logical_xor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @match_shape {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.type" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%2, %3) 
+      irdl.attributes {"pattern" = %1, "result_dtype" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @matmul {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.base "#builtin.type" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%2, %3) 
+      irdl.attributes {"out_dtype" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
     irdl.operation @max {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -405,6 +458,13 @@ module {
       irdl.attributes {"axis" = %3, "keepdims" = %4}
       %5 = irdl.any
       irdl.results(result: %5)
+    }
+    irdl.operation @maximum {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @mean {
       %0 = irdl.any
@@ -428,425 +488,32 @@ module {
       %5 = irdl.any
       irdl.results(result: %5)
     }
-    irdl.operation @prod {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
-    }
-    irdl.operation @std {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
-    }
-    irdl.operation @sum {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
-    }
-    irdl.operation @variance {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
-    }
-    irdl.operation @where {
+    irdl.operation @minimum {
       %0 = irdl.any
       %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
       %2 = irdl.any
-      irdl.operands(condition: %0, x1: %1, x2: %2)
-      %3 = irdl.any
-      irdl.results(result: %3)
+      irdl.results(result: %2)
     }
-    irdl.operation @clip {
+    irdl.operation @mod {
       %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.float" 
-      %2 = irdl.base "#builtin.integer" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%1, %2, %3) 
-      %5 = irdl.base "#builtin.float" 
-      %6 = irdl.base "#builtin.integer" 
-      %7 = irdl.base "#builtin.unit" 
-      %8 = irdl.any_of(%5, %6, %7) 
-      irdl.attributes {"min" = %4, "max" = %8}
-      %9 = irdl.any
-      irdl.results(result: %9)
-    }
-    irdl.operation @abs {
-      %0 = irdl.any
-      irdl.operands(x: %0)
       %1 = irdl.any
-      irdl.results(result: %1)
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
-    irdl.operation @bitwise_not {
+    irdl.operation @multiply {
       %0 = irdl.any
-      irdl.operands(x: %0)
       %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @ceil {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @erf {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @exp {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @floor {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @isfinite {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @isinf {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @isnan {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @log {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @logical_not {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @negative {
       %0 = irdl.any
       irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
-    }
-    irdl.operation @round {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @rsqrt {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sigmoid {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sign {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sqrt {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @square {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @trunc {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @acos {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @acosh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @asin {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @asinh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @atan {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @atanh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @cos {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @cosh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sin {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sinh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @tan {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @tanh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @matmul {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.base "#builtin.type" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      irdl.attributes {"out_dtype" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
-    }
-    irdl.operation @reshape {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x: %0, shape: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @flatten {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @expand_dims {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      irdl.attributes {"axes" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @squeeze {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      irdl.attributes {"axes" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
-    }
-    irdl.operation @permute_dims {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      irdl.attributes {"axes" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
-    }
-    irdl.operation @broadcast_to {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x: %0, shape: %1)
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @concat {
-      %0 = irdl.any
-      irdl.operands(tensors: %0)
-      %1 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @split {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.array" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"sections" = %3, "axis" = %4}
-      %5 = irdl.any
-      irdl.results(parts: %5)
-    }
-    irdl.operation @take {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(x: %0, indices: %1)
-      %2 = irdl.base "#builtin.integer" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      %5 = irdl.base "#builtin.string" 
-      irdl.attributes {"axis" = %4, "mode" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
-    }
-    irdl.operation @strided_slice {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.array" 
-      %3 = irdl.base "#builtin.array" 
-      %4 = irdl.base "#builtin.array" 
-      %5 = irdl.base "#builtin.unit" 
-      %6 = irdl.any_of(%4, %5) 
-      %7 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axes" = %1, "begin" = %2, "end" = %3, "strides" = %6, "assume_inbound" = %7}
-      %8 = irdl.any
-      irdl.results(result: %8)
-    }
-    irdl.operation @nn_relu {
-      %0 = irdl.any
-      irdl.operands(data: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @nn_gelu {
-      %0 = irdl.any
-      irdl.operands(data: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @nn_gelu_tanh {
-      %0 = irdl.any
-      irdl.operands(data: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @nn_silu {
-      %0 = irdl.any
-      irdl.operands(data: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @nn_softmax {
-      %0 = irdl.any
-      irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @nn_log_softmax {
-      %0 = irdl.any
-      irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %1}
-      %2 = irdl.any
-      irdl.results(result: %2)
-    }
-    irdl.operation @nn_layer_norm {
-      %0 = irdl.any
-      %1 = irdl.any
-      %2 = irdl.any
-      irdl.operands(data: %0, gamma: %1, beta: %2)
-      %3 = irdl.base "#builtin.array" 
-      %4 = irdl.base "#builtin.float" 
-      %5 = irdl.base "#builtin.integer" 
-      %6 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axes" = %3, "epsilon" = %4, "center" = %5, "scale" = %6}
-      %7 = irdl.any
-      irdl.results(result: %7)
-    }
-    irdl.operation @nn_rms_norm {
-      %0 = irdl.any
-      %1 = irdl.any
-      irdl.operands(data: %0, weight: %1)
-      %2 = irdl.base "#builtin.array" 
-      %3 = irdl.base "#builtin.float" 
-      irdl.attributes {"axes" = %2, "epsilon" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
     }
     irdl.operation @nn_attention {
       %0 = irdl.any
@@ -878,6 +545,363 @@ module {
       irdl.attributes {"scale" = %6, "causal_mask" = %9}
       %10 = irdl.any
       irdl.results(result: %10)
+    }
+    irdl.operation @nn_gelu {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @nn_gelu_tanh {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @nn_layer_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, gamma: %1, beta: %2)
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.float" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axes" = %3, "epsilon" = %4, "center" = %5, "scale" = %6}
+      %7 = irdl.any
+      irdl.results(result: %7)
+    }
+    irdl.operation @nn_log_softmax {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @nn_relu {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @nn_rms_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.float" 
+      irdl.attributes {"axes" = %2, "epsilon" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @nn_silu {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @nn_softmax {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @not_equal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @ones {
+      %0 = irdl.any
+      irdl.operands(shape: %0)
+      %1 = irdl.base "#builtin.type" 
+      irdl.attributes {"dtype" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @ones_like {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.type" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      irdl.attributes {"dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @output {
+      %0 = irdl.any
+      irdl.operands(value: %0)
+    }
+    irdl.operation @permute_dims {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      irdl.attributes {"axes" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @power {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @prim_value {
+      %0 = irdl.base "#builtin.string" 
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.any_of(%0, %1) 
+      irdl.attributes {"value" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @prod {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @reshape {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @right_shift {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @round {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @rsqrt {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @shape_expr {
+      %0 = irdl.base "#builtin.array" 
+      irdl.attributes {"values" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @shape_of {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sigmoid {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sign {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sin {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sinh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @split {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"sections" = %3, "axis" = %4}
+      %5 = irdl.any
+      irdl.results(parts: %5)
+    }
+    irdl.operation @sqrt {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @square {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @squeeze {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      irdl.attributes {"axes" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @std {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @strided_slice {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.unit" 
+      %6 = irdl.any_of(%4, %5) 
+      %7 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axes" = %1, "begin" = %2, "end" = %3, "strides" = %6, "assume_inbound" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
+    }
+    irdl.operation @subtract {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @sum {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @take {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, indices: %1)
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%2, %3) 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"axis" = %4, "mode" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @tan {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tanh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tril {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"k" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @triu {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"k" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @trunc {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tuple_get_item {
+      %0 = irdl.any
+      irdl.operands(tuple_value: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"index" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @variance {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @where {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(condition: %0, x1: %1, x2: %2)
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @zeros {
+      %0 = irdl.any
+      irdl.operands(shape: %0)
+      %1 = irdl.base "#builtin.type" 
+      irdl.attributes {"dtype" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @zeros_like {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.type" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      irdl.attributes {"dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
   }
 }

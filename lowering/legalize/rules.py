@@ -30,6 +30,7 @@ FAMILIES: tuple[str, ...] = (
     "create",
     "reduce",
     "select",
+    "triangle",
     "unary",
     "attention",
     "linear_algebra",

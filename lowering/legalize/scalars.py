@@ -155,32 +155,11 @@ def convert(source: DType, target: DType, value: Scalar) -> Scalar:
 
 
 def _float_to_float(source: DType, target: DType, value: Scalar) -> Scalar:
-    wide = compute_dtype(target)
-    value = widen(source, value)
-    source = compute_dtype(source)
-    if source.bits > wide.bits and wide != target:
-        value = _round_to_odd(source, wide, value)
-    elif source.bits > wide.bits:
-        value = arith.truncf(wide.storage_type(), value)
-    elif source.bits < wide.bits:
-        value = arith.extf(wide.storage_type(), value)
-    return narrow(target, value)
-
-
-def _round_to_odd(source: DType, wide: DType, value: Scalar) -> Scalar:
-    """A float64 as a float32 whose last bit remembers that it is inexact, so that rounding it again is exact.
-
-    Boldo and Melquiond, "When double rounding is odd", 2005.
-    """
-    bits = dtypes.dtype("uint32")
-    near = arith.truncf(wide.storage_type(), value)
-    back = arith.extf(source.storage_type(), near)
-    raw = arith.bitcast(bits.storage_type(), near)
-    beyond = compare(source, "gt", math.absf(back), math.absf(value))
-    towards_zero = arith.select(beyond, arith.subi(raw, const(bits, 1)), raw)
-    odd = arith.ori(towards_zero, const(bits, 1))
-    exact = compare(source, "eq", back, value)
-    return arith.bitcast(wide.storage_type(), arith.select(exact, raw, odd))
+    if source.bits > target.bits:
+        return arith.truncf(target.storage_type(), value)
+    if source.bits < target.bits:
+        return arith.extf(target.storage_type(), value)
+    return narrow(target, widen(source, value))
 
 
 def _float_to_int(source: DType, target: DType, value: Scalar) -> Scalar:

@@ -223,6 +223,8 @@ EVALUATORS: dict[str, Evaluator] = {
     "sum": _reduction(_of_dtype(np.sum), empty=True),
     "tan": _rounded(np.tan),
     "tanh": _rounded(np.tanh),
+    "tril": lambda args, xs: np.tril(xs[0], args.int_attr("k")),
+    "triu": lambda args, xs: np.triu(xs[0], args.int_attr("k")),
     "trunc": _rounding(np.trunc),
     "variance": _reduction(_quiet(np.var), empty=True),
     "where": lambda args, xs: np.where(*xs),

@@ -99,6 +99,7 @@ from relax_mlir.dialects.structure import (
     shape_of,
     tuple_get_item,
 )
+from relax_mlir.dialects.triangle import eye, tril, triu
 from relax_mlir.dialects.trigonometric import (
     acos,
     acosh,
@@ -176,6 +177,7 @@ __all__ = [
     "ewise_fma",
     "exp",
     "expand_dims",
+    "eye",
     "flatten",
     "floor",
     "floor_divide",
@@ -238,6 +240,8 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tril",
+    "triu",
     "trunc",
     "tuple_get_item",
     "variance",

@@ -1,0 +1,78 @@
+"""Diagonals and triangles of matrices: eye, tril, triu."""
+
+from typing import Any
+
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.cast import dtype_attr, dtype_of
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dims_attr, dims_from_attr
+from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.error import ShapeError
+from relax_mlir.mlir import ext, ir
+
+
+class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """A matrix of the sizes in `shape` (rows, columns) with 1 on diagonal `k`, which lies above the main one, and 0.
+
+    Example: shape ``[2, 3]`` and k 1 give ``[[0, 1, 0], [0, 0, 1]]``.
+    """
+
+    shape: ir.ArrayAttr
+    k: ir.IntegerAttr
+    dtype: ir.TypeAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.int_attr("k")
+        shape = dims_from_attr(args.attrs["shape"])
+        if len(shape) != 2 or None in shape:
+            raise ShapeError(f"{args.op}: shape {args.attrs['shape']} is not the known size of a matrix")
+        return Tensor(shape, dtype_of(args, "dtype"))
+
+
+class TriangleOp(RelaxOp):
+    """Base of tril and triu: matrices in the last two dimensions; `k` moves the diagonal up."""
+
+    x: ext.Operand[Any]
+    k: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.int_attr("k")
+        x = args.tensor(0)
+        if x.ndim is not None and x.ndim < 2:
+            raise ShapeError(f"{args.op}: operand 'x' is {x}, expected at least two dimensions")
+        return x
+
+
+class TrilOp(TriangleOp, name="tril", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The lower triangle: 0 above diagonal `k`. Example: ``[[1, 2], [3, 4]]`` gives ``[[1, 0], [3, 4]]``."""
+
+
+class TriuOp(TriangleOp, name="triu", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The upper triangle: 0 below diagonal `k`. Example: ``[[1, 2], [3, 4]]`` gives ``[[1, 2], [0, 4]]``."""
+
+
+def eye(n: DimLike, m: DimLike = None, k: int = 0, dtype: str | DType = "float32") -> Value:
+    """A matrix of `n` rows and `m` columns (`n` unless given) with ones on diagonal `k` (see `EyeOp`)."""
+    require_insertion_point("eye")
+    shape = dims_attr([as_dim(n), as_dim(n if m is None else m)])
+    return create_one(EyeOp, [], {"shape": shape, "k": _diagonal(k), "dtype": dtype_attr(dtype)})
+
+
+def tril(x: Value, k: int = 0) -> Value:
+    """The lower triangle of `x`, up to diagonal `k` (see `TrilOp`)."""
+    require_insertion_point("tril")
+    return create_one(TrilOp, [x], {"k": _diagonal(k)})
+
+
+def triu(x: Value, k: int = 0) -> Value:
+    """The upper triangle of `x`, from diagonal `k` on (see `TriuOp`)."""
+    require_insertion_point("triu")
+    return create_one(TriuOp, [x], {"k": _diagonal(k)})
+
+
+def _diagonal(k: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), k)

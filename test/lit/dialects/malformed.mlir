@@ -1,0 +1,40 @@
+// Operands and attributes that an op does not declare, or of another kind: an error at the op, never a trace.
+// RUN: relax-opt %s --split-input-file --verify-diagnostics -o /dev/null
+
+func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error @below {{add: has 1 operands, expected 2}}
+  %0 = "relax.add"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  // expected-error @below {{sum: attribute 'keepdims' is missing}}
+  %0 = "relax.sum"(%x) {axis = [1]} : (tensor<2x3xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  // expected-error @below {{Cannot cast attribute to BoolAttr (from Attribute(3 : i64))}}
+  %0 = "relax.sum"(%x) {axis = [1], keepdims = 3} : (tensor<2x3xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error @below {{Cannot cast attribute to TypeAttr (from Attribute(3 : i64))}}
+  %0 = "relax.astype"(%x) {dtype = 3} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @wrong() -> tensor<4xi64> {
+  // expected-error @below {{expected a number, a symbol or '('}}
+  %0 = "relax.arange"() {start = 0, end = "n-", step = 1, dtype = i64} : () -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
