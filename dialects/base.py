@@ -134,15 +134,29 @@ class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL i
 
     @staticmethod
     def verify_invariants(op: Any) -> bool:  # noqa: ANN401 - called by the bindings with the op's own view
-        """Called by MLIR's verifier: errors carry the op's source location."""
+        """Called by MLIR's verifier: errors carry the op's source location.
+
+        The constraints of IRDL are checked after this, so attributes may be missing or of another kind here.
+        """
         try:
             cls = type(op)
             args = cls.args_of(op.operation)
+            cls.check_declared(args)
             cls.check(args, [struct_info(result.type) for result in op.operation.results])
-        except RelaxError as error:
+        except (RelaxError, ValueError) as error:  # ValueError: an attribute of another kind
             op.operation.location.emit_error(str(error))
             return False
         return True
+
+    @classmethod
+    def check_declared(cls, args: OpArgs) -> None:
+        """Raise `ArgumentError` unless the op has the attributes and the number of operands that it declares."""
+        operands, attributes, *_ = ir_fields(cls)
+        missing = [name for name in attributes if name not in args.attrs]
+        if missing:
+            raise ArgumentError(f"{args.op}: attribute '{missing[0]}' is missing")
+        if len(args.infos) != len(operands):
+            raise ArgumentError(f"{args.op}: has {len(args.infos)} operands, expected {len(operands)}")
 
 
 def _named_attributes(op: ir.Operation) -> list[ir.NamedAttribute]:

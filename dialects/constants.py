@@ -48,8 +48,8 @@ def to_attribute(array: np.ndarray[Any, Any]) -> ir.Attribute:
     tensor_type = ir.RankedTensorType.get(array.shape, dtype.element_type())
     if array.size > DENSE_LIMIT:
         name = f"relax_constant_{next(_counter)}"
-        _arrays[name] = array
         raw = array.view(np.uint16) if dtype.name == "bfloat16" else array  # bf16 has no buffer format
+        _arrays[name] = raw  # the attribute holds this object
         return ir.DenseResourceElementsAttr.get_from_buffer(raw, name, tensor_type)
     return _dense(array, dtype, tensor_type)
 
@@ -73,7 +73,7 @@ def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
         return _from_dense(attribute, dtype, tuple(tensor_type.shape))
     name = resource_name(attribute)
     if name in _arrays:
-        return _arrays[name]
+        return _arrays[name].view(dtype.numpy)
     return _from_resource(attribute, dtype, tuple(tensor_type.shape))
 
 
@@ -91,8 +91,10 @@ def _from_dense(
     if attribute.is_splat:
         return np.full(shape, attribute.get_splat_value().value, dtype=dtype.numpy)
     if dtype.name == "bfloat16":  # the buffer protocol has no format for it
-        flat = [attribute[i] for i in range(int(np.prod(shape)))]
-        return np.asarray(flat, dtype=dtype.numpy).reshape(shape)
+        getter = _capi().mlirDenseElementsAttrGetRawData
+        getter.restype, getter.argtypes = ctypes.c_void_p, [_MlirAttribute]
+        raw = ctypes.string_at(getter(_handle(attribute)), int(np.prod(shape)) * dtype.itemsize)
+        return np.frombuffer(raw, dtype=dtype.numpy).reshape(shape)
     return np.array(attribute).astype(dtype.numpy, copy=False).reshape(shape)
 
 
@@ -103,6 +105,16 @@ def _capi() -> ctypes.CDLL:
 
 class _MlirAttribute(ctypes.Structure):
     _fields_ = (("ptr", ctypes.c_void_p),)
+
+
+def _handle(attribute: ir.Attribute) -> _MlirAttribute:
+    """The attribute as the C API takes it."""
+    unwrap = ctypes.pythonapi.PyCapsule_GetPointer
+    unwrap.restype, unwrap.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsule_name = ctypes.pythonapi.PyCapsule_GetName
+    capsule_name.restype, capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    capsule = attribute._CAPIPtr
+    return _MlirAttribute(unwrap(capsule, capsule_name(capsule)))
 
 
 def _from_resource(
@@ -116,12 +128,7 @@ def _from_resource(
     kind, ctype = _RESOURCE_GETTERS[dtype.name]
     getter = getattr(_capi(), f"mlirDense{kind}ResourceElementsAttrGetValue")
     getter.restype, getter.argtypes = ctype, [_MlirAttribute, ctypes.c_ssize_t]
-    unwrap = ctypes.pythonapi.PyCapsule_GetPointer
-    unwrap.restype, unwrap.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    capsule_name = ctypes.pythonapi.PyCapsule_GetName
-    capsule_name.restype, capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    capsule = attribute._CAPIPtr
-    handle = _MlirAttribute(unwrap(capsule, capsule_name(capsule)))
+    handle = _handle(attribute)
     count = int(np.prod(shape))
     flat = np.fromiter((getter(handle, i) for i in range(count)), dtype=dtype.numpy, count=count)
     return flat.reshape(shape)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
@@ -236,6 +237,8 @@ def _fill(op: str, fill_value: ValueLike, dtype: str | DType | None) -> Value:
         if dtype is not None and fill_value.dtype != dtypes.dtype(dtype).name:
             raise ArgumentError(f"{op}: fill_value has dtype {fill_value.dtype}, not {dtype}; astype it")
         return fill_value
+    if isinstance(fill_value, np.generic):
+        fill_value = np.asarray(fill_value)
     return constant(fill_value, None if dtype is None else dtypes.dtype(dtype).name)
 
 

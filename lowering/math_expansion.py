@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from relax_mlir.lowering.kernels.emit import Type, Value, element_of
 from relax_mlir.lowering.kernels.lanes import Lanes, same_shape
-from relax_mlir.lowering.kernels.math import DOUBLE_EXPANSIONS, EXPANSIONS, Expansion
+from relax_mlir.lowering.kernels.math import DOUBLE_EXPANSIONS, EXPANSIONS, PREDICATES, Expansion
 from relax_mlir.mlir import arith, ir
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -31,7 +31,7 @@ class ExpandMath(ModulePass):
         found: list[Operation] = []
 
         def visit(operation: Operation) -> Operation:
-            if operation.name in EXPANSIONS:
+            if operation.name in EXPANSIONS or operation.name in PREDICATES:
                 found.append(operation)
             return ir.WalkResult.ADVANCE
 
@@ -44,7 +44,9 @@ def _replace(operation: Operation) -> None:
     operand = operation.operands[0]
     element = element_of(operand.type)
     with ir.InsertionPoint(operation), operation.location:
-        if isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
+        if operation.name in PREDICATES:
+            result = PREDICATES[operation.name](Lanes(operand.type), operand)
+        elif isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
             result = _in_f32(operand, element, EXPANSIONS[operation.name])
         elif isinstance(element, ir.F64Type) and operation.name in DOUBLE_EXPANSIONS:
             result = DOUBLE_EXPANSIONS[operation.name](Lanes(operand.type), operand)

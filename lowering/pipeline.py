@@ -9,6 +9,7 @@ from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.bufferize import bufferize
 from relax_mlir.lowering.contractions import LowerContractions
 from relax_mlir.lowering.elementwise import LinalgToLoops
+from relax_mlir.lowering.float_expansion import ExpandFloats
 from relax_mlir.lowering.kernel_select import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
@@ -42,7 +43,14 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
         Phase(
             "kernels",
             "kernels",
-            (SelectKernels(target), LowerContractions(target), LinalgToLoops(target), ExpandMath(), cleanup),
+            (
+                SelectKernels(target),
+                LowerContractions(target),
+                LinalgToLoops(target),
+                ExpandMath(),
+                ExpandFloats(target),
+                cleanup,
+            ),
         ),
         Phase("llvm", "llvm", tuple(lower_to_llvm())),
     )

@@ -25,11 +25,12 @@ class Check:
     """An error that a check raises: its kind, and its message with `{i}` for the i-th index value.
 
     `{i:dtype}`, `{i:device}` and `{i:type}` show a DLDataType, a DLDeviceType or an FFI type index by name.
-    Braces that do not hold a number stand for themselves.
+    Braces that do not hold a number stand for themselves, as all braces do in a `literal` message.
     """
 
     kind: str
     message: str
+    literal: bool = False
 
     @staticmethod
     def of(hook: ir.Operation) -> Check:
@@ -37,12 +38,15 @@ class Check:
         data = plain(hook.attributes["relax.check"])
         return Check(data["kind"], data["message"])
 
+    def _placeholders(self) -> list[re.Match[str]]:
+        return [] if self.literal else list(PLACEHOLDER.finditer(self.message))
+
     def values(self, count: int) -> list[tuple[int, str]]:
         """Number and way of showing ("" for a number) of the values in the message, in order.
 
         Raises CompileError if the message shows a value that a check with `count` values does not have.
         """
-        shown = [(int(match[1]), match[2] or "") for match in PLACEHOLDER.finditer(self.message)]
+        shown = [(int(match[1]), match[2] or "") for match in self._placeholders()]
         for position, way in shown:
             if position >= count or (way and way not in NAMERS):
                 raise CompileError(
@@ -54,7 +58,7 @@ class Check:
     def format(self) -> str:
         """The message as a format of `snprintf`: %lld for numbers, %s for names."""
         pieces, end = [], 0
-        for match in PLACEHOLDER.finditer(self.message):
+        for match in self._placeholders():
             pieces += [self.message[end : match.start()].replace("%", "%%"), "%s" if match[2] else "%lld"]
             end = match.end()
         return "".join([*pieces, self.message[end:].replace("%", "%%")])

@@ -15,7 +15,7 @@ from relax_mlir.lowering.abi.text import attribute, quoted
 MEMORY_CHECK = attribute(
     {
         "kind": "MemoryError",
-        "message": "cannot allocate {0} bytes (0 stands for a size beyond 64 bits)",
+        "message": "cannot allocate {0} bytes (0 stands for a size that is negative or beyond all memory)",
     }
 )
 
@@ -204,7 +204,9 @@ func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %
     %single = arith.cmpi eq, %high, %zero : i64
     %signed = arith.cmpi sge, %low, %zero : i64
     %both = arith.andi %single, %signed : i1
-    %still = arith.andi %good, %both : i1
+    %natural = arith.cmpi sge, %d, %zero : i64
+    %sound = arith.andi %both, %natural : i1
+    %still = arith.andi %good, %sound : i1
     scf.yield %low, %still : i64, i1
   }}
   %c64 = arith.constant 64 : i64

@@ -397,9 +397,9 @@ def splat(value: Value, lanes: int) -> Value:
     return vector.broadcast(vector_type(lanes, value.type), value)
 
 
-def fma(a: Value, b: Value, c: Value) -> Value:
-    """a * b + c on float vectors, rounded once."""
-    return vector.fma(a, b, c)
+def fma(a: Value, b: Value, c: Value, fused: bool = True) -> Value:
+    """a * b + c on float vectors; rounded once if `fused` (which calls a library on CPUs that cannot do it)."""
+    return vector.fma(a, b, c) if fused else arith.addf(arith.mulf(a, b), c)
 
 
 def reduce(kind: str, value: Value, initial: Value | None = None, fastmath: str | None = None) -> Value:

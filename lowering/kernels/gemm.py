@@ -9,6 +9,7 @@ matrix unpacked (`gemv`), all others go the way of Goto and van de Geijn: blocks
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
@@ -241,39 +242,43 @@ def _emit_block(block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type) -
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     matrix = e.strided_memref(element, 2, unit_inner=True)
     arguments = [e.flat_memref(element), size, size, size, size, matrix, size, size, flag]
-    with e.function(block, parts.block, arguments) as (
-        packed,
-        b_at,
-        depth,
-        rows,
-        columns,
-        c,
-        row,
-        column,
-        add,
-    ):
-        full = e.round_down(rows, sizes.rows)
-        with e.loop(0, columns, sizes.columns) as j:
+    with e.function(block, parts.block, arguments) as values:
+        packed, b_at, depth, rows, columns, c, row, column, add = values
+        full, first, second = _cut_rows(rows, sizes.rows)
+
+        def tile(i: e.Index, count: int, j: e.Value) -> None:
             panel = e.add(b_at, e.mul(j, sizes.depth))
-            left = e.sub(columns, j)
+            place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
+            e.call(parts.tile(count), [packed, e.mul(i, sizes.depth), packed, panel, depth, c, *place])
 
-            def tile(
-                i: e.Value, count: int, j: e.Value = j, panel: e.Value = panel, left: e.Value = left
-            ) -> None:
-                a_at = e.mul(i, sizes.depth)
-                place = [e.add(row, i), e.add(column, j), left, add]
-                e.call(parts.tile(count), [packed, a_at, packed, panel, depth, c, *place])
-
-            with e.loop(0, full, sizes.rows) as i:
-                tile(i, sizes.rows)
-
-            def rest(count: int) -> None:
-                at = full
+        def lower_tiles(start: e.Index, count: int) -> None:
+            with e.loop(0, columns, sizes.columns) as j:
+                i = start
                 for part in sizes.cut_rows(count):
-                    tile(at, part)
-                    at = e.add(at, part)
+                    tile(i, part, j)
+                    i = e.add(i, part)
 
-            e.switch(e.sub(rows, full), range(1, sizes.rows), rest)
+        with e.loop(0, columns, sizes.columns) as j, e.loop(0, full, sizes.rows) as i:
+            tile(i, sizes.rows, j)
+        with e.loop(0, 2) as number:
+            is_first = e.compare("eq", number, 0)
+            start = e.add(full, e.select(is_first, 0, first))
+            count = e.select(is_first, first, second)
+            e.switch(count, range(1, sizes.rows), partial(lower_tiles, start))
+
+
+def _cut_rows(rows: e.Value, tile: int) -> tuple[e.Value, e.Value, e.Value]:
+    """Rows as a multiple of a full tile's, and two lower tiles (possibly none) of about the same height.
+
+    A tile of few rows takes as long as a higher one, since it waits for its own results: 8 rows are better
+    4 and 4 than 6 and 2.
+    """
+    left = e.sub(rows, e.round_down(rows, tile))
+    uneven = [e.compare("ne", left, 0), e.compare("lt", left, tile - 1), e.compare("gt", rows, tile)]
+    halves = e.all_of(*uneven)
+    rest = e.select(halves, e.add(left, tile), left)
+    first = e.select(halves, e.ceildiv(rest, 2), rest)
+    return e.sub(rows, rest), first, e.sub(rest, first)
 
 
 def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:

@@ -68,7 +68,7 @@ def _multiply(
         for row in range(rows):
             factor = e.splat(e.load(a, e.add(start, row * tiling.depth)), tiling.lanes)
             old = k.values[row * tiling.vectors : (row + 1) * tiling.vectors]
-            sums += [e.fma(factor, x, y) for x, y in zip(line, old, strict=True)]
+            sums += [e.fma(factor, x, y, tiling.fused) for x, y in zip(line, old, strict=True)]
         k.give(sums)
     return [k.results[row * tiling.vectors : (row + 1) * tiling.vectors] for row in range(rows)]
 

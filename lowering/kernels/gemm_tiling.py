@@ -16,6 +16,7 @@ class Tiling:
     through (a lower depth means more passes over C, which cost more); a block of A (`block_rows` x `depth`)
     takes three quarters of the second-level cache. `block_columns` columns of B are packed at a time, and
     `kept_columns` of them kept (within a part of the third-level cache) where they are used more than once.
+    `fused`: multiply and add are one instruction.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
     """
@@ -27,6 +28,7 @@ class Tiling:
     block_rows: int
     block_columns: int
     kept_columns: int
+    fused: bool
 
     @property
     def columns(self) -> int:
@@ -60,7 +62,8 @@ def tiling(target: Target, bits: int) -> Tiling:
     block_columns = 4 * columns
     kept_bytes = min(target.l3_bytes // 8, MIB)
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))
-    return Tiling(lanes, vectors, rows, depth, block_rows, block_columns, kept_columns)
+    fused = target.has("fma") or not target.triple.startswith("x86_64")
+    return Tiling(lanes, vectors, rows, depth, block_rows, block_columns, kept_columns, fused)
 
 
 def _down(value: int, multiple: int) -> int:

@@ -54,7 +54,7 @@ def _sum_columns(
     with e.carrying_loop(0, e.dim(b, 0), 1, old) as k:
         line = e.vector_load(lanes, b, k.index, column, where=where)
         factors = [e.splat(e.load(a, e.add(row, r), k.index), lanes) for r in range(rows)]
-        k.give([e.fma(x, line, total) for x, total in zip(factors, k.values, strict=True)])
+        k.give([e.fma(x, line, total, tiling.fused) for x, total in zip(factors, k.values, strict=True)])
     for r, total in enumerate(k.results):
         e.vector_store(total, c, e.add(row, r), column, where=where)
 
@@ -95,7 +95,9 @@ def _add_scaled(
         for g in range(group):
             line = [e.vector_load(lanes, b, e.add(k, g), s) for s in starts]
             for r in range(rows):
-                sums[r] = [e.fma(factors[r][g], x, y) for x, y in zip(line, sums[r], strict=True)]
+                sums[r] = [
+                    e.fma(factors[r][g], x, y, tiling.fused) for x, y in zip(line, sums[r], strict=True)
+                ]
         for r in range(rows):
             for s, total in zip(starts, sums[r], strict=True):
                 e.vector_store(total, c, e.add(row, r), s)
@@ -142,7 +144,7 @@ def _dots(
             left = e.vector_load(lanes, a, row, at, where=where)
             for n in range(count):
                 right = e.vector_load(lanes, b, e.add(column, n), at, where=where)
-                result[n * unroll + u] = e.fma(left, right, result[n * unroll + u])
+                result[n * unroll + u] = e.fma(left, right, result[n * unroll + u], tiling.fused)
         return result
 
     with e.carrying_loop(0, full, wide, [zero] * (count * unroll)) as main:

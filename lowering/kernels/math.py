@@ -8,6 +8,7 @@ libm, but for `DOUBLE_EXPANSIONS`: what upstream would lower to something inaccu
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import TypeAlias
 
 from relax_mlir.lowering.kernels import math_exp, math_log, math_sigmoid, math_trig
@@ -20,6 +21,11 @@ DOUBLE_EXPANSIONS: dict[str, Expansion] = {
     "math.expm1": math_exp.expm1_by_libm,
     "math.log1p": math_log.log1p_by_libm,
 }
+
+PREDICATES: dict[str, Expansion] = {
+    "math.isinf": lambda lanes, x: lanes.compare("oeq", lanes.abs(x), lanes.const(inf)),
+}
+"""Questions, for any float type: upstream has no lowering of them."""
 
 EXPANSIONS: dict[str, Expansion] = {
     "math.cos": math_trig.cos,

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.emit import ScalarBody, elementwise
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Pattern, legalization
 from relax_mlir.lowering.legalize.scalars import ScalarRule
 
 
@@ -25,7 +25,7 @@ def prim_name(op: OpCall, dtype: DType) -> str:
 def elementwise_prim(lz: Legalizer, op: OpCall, body: ScalarBody, key: Hashable = ()) -> Sequence[Arg]:
     """Apply `body` to the scalars of the operands, which broadcast. `key`: what `body` depends on beside dtypes."""
     same_shape = all(arg.shape == op.results[0].shape for arg in op.operands)
-    pattern = "elementwise" if same_shape else "broadcast"
+    pattern: Pattern = "elementwise" if same_shape else "broadcast"
     result = op.results[0].dtype
     assert result is not None
     name = prim_name(op, dtype_of(op.operands[0]) if op.operands else result)

@@ -433,3 +433,37 @@ def test_random_nests() -> None:
         want = summed.transpose([left.index(axis) for axis in operands[-1] if axis is not None])
         np.testing.assert_allclose(out, want, rtol=1e-4, atol=1e-4, err_msg=case.text())
         assert (guard == 1).all()
+
+
+def test_copies_between_any_strides() -> None:
+    any_ = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
+    plain = "memref<?x?xf32>"
+    functions = compiled(f"""
+func.func @gather(%x: {any_}, %o: {plain}) {{
+  memref.copy %x, %o : {any_} to {plain}
+  return
+}}
+func.func @scatter(%x: {plain}, %o: {any_}) {{
+  memref.copy %x, %o : {plain} to {any_}
+  return
+}}""")
+    whole = random((12, 40), "f32")
+    for x in (whole.T, whole[::2, ::3], whole[:, 5:9], np.broadcast_to(whole[:1], (7, 40))):
+        out = np.empty(x.shape, np.float32)
+        functions("gather", x, out)
+        np.testing.assert_array_equal(out, x)
+    target = np.zeros((12, 40), np.float32)
+    functions("scatter", np.ascontiguousarray(whole[::2, ::3]), target[::2, ::3])
+    np.testing.assert_array_equal(target[::2, ::3], whole[::2, ::3])
+    assert np.count_nonzero(target) == whole[::2, ::3].size
+
+
+@pytest.mark.parametrize("op", ["isnan", "isinf", "isfinite"])
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16"])
+def test_classification(op: str, dtype: str) -> None:
+    body = f"%r = math.{op} %x0s : {dtype}\n linalg.yield %r : i1"
+    functions = compiled(Generic(["d0"] * 2, [f"memref<?x{dtype}>", "memref<?xi1>"], "p", body).text())
+    x = np.array([0.0, np.nan, np.inf, -np.inf, 1e-45, -3.0] * 3, NUMPY[dtype])
+    out, _ = guarded(x.shape, np.bool_)
+    functions("f", x, out)
+    np.testing.assert_array_equal(out, getattr(np, op)(x))

@@ -208,7 +208,8 @@ def _compare_one(case: Case, arrays: Sequence[Array], have: Array, want: Array) 
         np.testing.assert_array_equal(have, want, err_msg=context)
         return
     tolerance = TOLERANCE[dtype.name] if case.tolerance is None else case.tolerance
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # overflow to infinity
         rounded = want.astype(have.dtype).astype(np.float64)
     np.testing.assert_allclose(
         have.astype(np.float64), rounded, rtol=tolerance, atol=tolerance, equal_nan=True, err_msg=context

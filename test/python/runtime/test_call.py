@@ -224,7 +224,7 @@ def test_shapes_ints_tuples() -> None:
 def test_result_too_large() -> None:
     function = compile_module(modules.MIXED)["main"]
     x, y = np.arange(3, dtype=np.int32), np.arange(5, dtype=np.int64)
-    for size in (2**62, 2**40, -(2**40)):
+    for size in (2**62, 2**40, -(2**40), -5):
         with pytest.raises((MemoryError, error.ShapeError)):
             function(tvm_ffi.Shape((size, 7)), 4, (x, y))
 

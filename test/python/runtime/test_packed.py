@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
+import psutil
 import pytest
 import tvm_ffi
 from lowered import compile_module
@@ -176,3 +179,31 @@ def test_wrong_results(given, message) -> None:
         f"main: packed function 'test.alloc' (called at model.py:12:3) gave back a value that {message}"
     )
     assert str(caught.value) == expected
+
+
+def test_many_calls_keep_nothing() -> None:
+    def answer(x: object, *rest: object) -> object:
+        rows = np.from_dlpack(x)
+        if len(rows) % 2:
+            raise ValueError("odd")
+        return tvm_ffi.from_dlpack(np.asfortranarray(rows) if len(rows) % 4 else rows.copy())
+
+    def call(i: int) -> None:
+        x = inputs[i % len(inputs)]
+        if len(x) % 2:
+            with pytest.raises(ValueError, match="odd"):
+                function(x)
+        else:
+            function(x)
+
+    register("test.alloc", answer)
+    function = compile_module(ALLOC)["main"]
+    inputs = [np.ones((n, 4), np.float32) for n in (2, 3, 40, 301, 1000)]
+    process, before = psutil.Process(), 0
+    for i in range(6000):
+        call(i)
+        if i == 2000:
+            gc.collect()
+            before = process.memory_info().rss
+    gc.collect()
+    assert process.memory_info().rss - before < 1 << 20

@@ -1,0 +1,79 @@
+"""Pass ``fold-constant``: pure ops on constants are evaluated at compile time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.analysis.evaluate import EVALUATORS, Array, evaluate
+from relax_mlir.dialects import constants
+from relax_mlir.dialects.base import op_class
+from relax_mlir.dialects.structure import ConstantOp
+from relax_mlir.dialects.types import Tensor, struct_info
+from relax_mlir.mlir import ir
+from relax_mlir.transform import ModulePass, PassContext
+
+
+@dataclass(frozen=True)
+class FoldConstant(ModulePass):
+    """Evaluate ops whose operands are all constants.
+
+    An op is folded if `relax_mlir.analysis.evaluate` knows it, its shape and dtype are static, and its result has
+    at most `max_elements` elements. Constants that are not used any more are removed.
+    """
+
+    name: ClassVar[str] = "fold-constant"
+    max_elements: int = 16384
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Fold in the order of the program, so that chains fold in one run."""
+        for op in list(_ops(module.operation)):
+            if op.name.removeprefix("relax.") in EVALUATORS:
+                self._fold(op)
+
+    def _fold(self, op: ir.Operation) -> None:
+        makers = [maker for maker in map(_constant, op.operands) if maker is not None]
+        if len(makers) != len(op.operands):
+            return
+        value = self._value(op, makers)
+        if value is None:
+            return
+        with ir.InsertionPoint(op), op.location:
+            attribute = constants.to_attribute(value)
+            folded = ir.Operation.create(
+                ConstantOp.OPERATION_NAME, results=[op.results[0].type], attributes={"value": attribute}
+            )
+        op.results[0].replace_all_uses_with(folded.results[0])
+        op.erase()
+        for maker in [maker for index, maker in enumerate(makers) if maker not in makers[:index]]:
+            if not list(maker.results[0].uses):
+                maker.erase()
+
+    def _value(self, op: ir.Operation, makers: list[ir.Operation]) -> Array | None:
+        info, cls = struct_info(op.results[0].type), op_class(op)
+        if cls is None or not isinstance(info, Tensor) or info.dtype is None or info.known_shape is None:
+            return None
+        sizes = [dim for dim in info.known_shape if isinstance(dim, int)]
+        if len(sizes) != len(info.known_shape) or math.prod(sizes) > self.max_elements:
+            return None
+        operands = [constants.to_numpy(maker.attributes["value"]) for maker in makers]
+        return evaluate(cls.args_of(op), operands, info.dtype)
+
+
+def _constant(value: ir.Value) -> ir.Operation | None:
+    """The `relax.constant` that makes `value`, or None."""
+    if isinstance(value.owner, ir.Block):
+        return None
+    maker = value.owner.operation
+    return maker if maker.name == ConstantOp.OPERATION_NAME else None
+
+
+def _ops(parent: ir.Operation) -> Iterator[ir.Operation]:
+    """All ops inside `parent`, in the order of the program."""
+    for region in parent.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                yield view.operation
+                yield from _ops(view.operation)

@@ -1,0 +1,58 @@
+"""Folded constants are what compiled code computes, on the values where things go wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.dialects import constants, dtypes
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.passes.fold_constant import FoldConstant
+from relax_mlir.runtime import to_numpy
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
+from harness import Array, pairs, special_values  # the folder of the op tests
+
+BINARY = ("add", "floor_divide", "floor_mod", "less", "maximum", "multiply", "not_equal", "subtract")
+UNARY = ("abs", "floor", "isnan", "logical_not", "negative", "round", "sign", "square")
+INTEGER = ("bitwise_xor", "left_shift", "right_shift")
+FLOAT = ("divide", "sqrt")
+
+
+def build(dtype: str, *, folded: bool) -> rx.IRModule:
+    """One function per op, of no parameters (folded) or of the operands."""
+    kind = FLOAT if dtypes.dtype(dtype).is_float else INTEGER
+    bb = rx.BlockBuilder()
+    for name in (*BINARY, *UNARY, *kind):
+        arity = 1 if name in UNARY or name == "sqrt" else 2
+        arrays = operands(dtype, arity)
+        params = [] if folded else [rx.Var(f"x{i}", Tensor(a.shape, dtype)) for i, a in enumerate(arrays)]
+        with bb.function(name, params):
+            values = [R.constant(a) for a in arrays] if folded else params
+            bb.emit_func_output(getattr(R, name)(*values))
+    return bb.get()
+
+
+def operands(dtype: str, arity: int) -> list[Array]:
+    values = special_values(dtype)
+    return [values] if arity == 1 else list(pairs(values))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "float32", "bfloat16"])
+def test_folding_agrees_with_compiled_code(dtype: str) -> None:
+    module = build(dtype, folded=True)
+    FoldConstant()(module.mlir)
+    executable = rx.build(build(dtype, folded=False))
+    for function in module.mlir.body.operations:
+        name = function.name.value
+        body = [op.operation for op in function.regions[0].blocks[0].operations]
+        assert [op.name for op in body] == ["relax.constant", "func.return"], name
+        folded = constants.to_numpy(body[0].attributes["value"])
+        arity = 1 if name in UNARY or name == "sqrt" else 2
+        compiled = to_numpy(executable[name](*operands(dtype, arity)))
+        assert folded.dtype == compiled.dtype
+        np.testing.assert_array_equal(folded.astype(np.float64), compiled.astype(np.float64), err_msg=name)
