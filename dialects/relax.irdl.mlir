@@ -495,6 +495,78 @@ module {
       %9 = irdl.any
       irdl.results(result: %9)
     }
+    irdl.operation @acos {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @acosh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @asin {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @asinh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @atan {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @atanh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @cos {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @cosh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sin {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @sinh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tan {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @tanh {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @abs {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -604,78 +676,6 @@ module {
       irdl.results(result: %1)
     }
     irdl.operation @trunc {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @acos {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @acosh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @asin {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @asinh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @atan {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @atanh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @cos {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @cosh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sin {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @sinh {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @tan {
-      %0 = irdl.any
-      irdl.operands(x: %0)
-      %1 = irdl.any
-      irdl.results(result: %1)
-    }
-    irdl.operation @tanh {
       %0 = irdl.any
       irdl.operands(x: %0)
       %1 = irdl.any
