@@ -6,6 +6,7 @@ from relax_mlir.lowering.abi.constants import LowerConstants
 from relax_mlir.lowering.abi.copies import LowerCopies
 from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
 from relax_mlir.lowering.abi.linkage import Internalize
+from relax_mlir.lowering.abi.names import MangleNames
 from relax_mlir.lowering.abi.packed import LowerPackedCalls
 from relax_mlir.lowering.abi.status import LowerChecks
 from relax_mlir.lowering.abi.wrapper import EmitFFIWrappers
@@ -17,6 +18,7 @@ from relax_mlir.transform.pass_base import Pass
 def boundary() -> list[Pass]:
     """Entry points and hooks get bodies."""
     return [
+        MangleNames(),
         PlaceDeallocs(),
         LowerCopies(),
         LowerPackedCalls(),
@@ -46,7 +48,7 @@ def to_llvm_dialect() -> list[Pass]:
     return [
         MLIRPass("convert-vector-to-llvm"),
         MLIRPass("arith-expand{include-bf16=true}"),
-        MLIRPass("convert-math-to-llvm"),
+        MLIRPass("convert-math-to-llvm{approximate-log1p=false}"),
         MLIRPass("convert-math-to-libm"),
         MLIRPass("expand-strided-metadata"),
         MLIRPass("lower-affine"),

@@ -29,6 +29,7 @@ from relax_mlir.lowering.abi.unpack import (
     FFICode,
     Tensor,
 )
+from relax_mlir.lowering.hooks import SHAPES_SUFFIX
 from relax_mlir.mlir import ir
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -37,11 +38,11 @@ INPUTS = "relax.inputs"
 
 
 class _Wrapper(FFICode):
-    """Writes one entry point."""
+    """Writes the entry point of `function`, which takes values of the types `arguments`."""
 
-    def __init__(self, signature: Signature, arguments: list[str], fragment: Fragment) -> None:
+    def __init__(self, signature: Signature, function: str, arguments: list[str], fragment: Fragment) -> None:
         super().__init__(f"ffi.{signature.name}", f"{signature.name}: ", fragment)
-        self.signature, self.arguments = signature, arguments
+        self.signature, self.function, self.arguments = signature, function, arguments
 
     def unpack(self, slot: str, value: Value, dims: list[str], inputs: list[Tensor | str]) -> None:
         """Read one parameter: its index values go to `dims`, what `@f` takes for it goes to `inputs`."""
@@ -163,7 +164,7 @@ class _Wrapper(FFICode):
         """Call `@f.shapes`."""
         code = self.code
         type = f"({', '.join(['index'] * len(dims))}) -> ({', '.join(['index'] * count)})"
-        name = self.fragment.declare(f"{self.signature.name}.shapes", type)
+        name = self.fragment.declare(self.function + SHAPES_SUFFIX, type)
         call = f"func.call {name}({', '.join(dims)}) : {type}"
         if count == 0:
             code.do(call)
@@ -224,7 +225,7 @@ class _Wrapper(FFICode):
             sizes = [code.let(f"arith.index_cast {dim} : index to i64") for dim in dims]
             values.append(code.memref(data, sizes, type))
         type = f"({', '.join(self.arguments)}) -> ()"
-        name = self.fragment.declare(self.signature.name, type)
+        name = self.fragment.declare(self.function, type)
         code.do(f"func.call {name}({', '.join(values)}) : {type}")
 
 
@@ -243,7 +244,7 @@ class EmitFFIWrappers(ModulePass):
                 continue
             signature = signature_of(function.operation)
             fragment = Fragment()
-            wrapper = _Wrapper(signature, [str(t) for t in function.type.inputs], fragment)
+            wrapper = _Wrapper(signature, function.name.value, [str(t) for t in function.type.inputs], fragment)
             wrapper.write()
             parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
             head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"

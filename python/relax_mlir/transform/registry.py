@@ -31,6 +31,7 @@ PASSES: dict[str, str] = {
     "lower-copies": "relax_mlir.lowering.abi.copies:LowerCopies",
     "lower-packed-calls": "relax_mlir.lowering.abi.packed:LowerPackedCalls",
     "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
+    "mangle-names": "relax_mlir.lowering.abi.names:MangleNames",
     "normalize": "relax_mlir.passes.normalize:Normalize",
     "place-deallocs": "relax_mlir.lowering.deallocate:PlaceDeallocs",
     "plan-memory": "relax_mlir.lowering.memory_plan:PlanMemory",
