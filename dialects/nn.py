@@ -159,6 +159,8 @@ class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):  # type: ig
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         data, axes = _float(args), _normalized_axes(args)
+        for flag in ("center", "scale"):
+            args.bool_attr(flag)
         _check_parameter(args, 1, axes)
         _check_parameter(args, 2, axes)
         return data
@@ -194,6 +196,8 @@ class AttentionBase(RelaxOp):
         known = [info.dtype for info in infos if info.dtype is not None]
         for dtype in known[1:]:
             promote(known[0], dtype, args.op)
+        if not args.is_unit("scale"):
+            args.float_attr("scale")
         if not args.is_unit("causal_mask") and args.str_attr("causal_mask") not in CAUSAL_MASKS:
             raise ArgumentError(
                 f"{args.op}: causal_mask is {args.str_attr('causal_mask')!r}, expected one of {CAUSAL_MASKS}"
