@@ -42,9 +42,11 @@ ext._cext.globals.append_dialect_search_prefix(__name__.rpartition(".")[0])
 
 
 def import_families() -> None:
-    """Import every module that defines types or ops, so that `Relax` knows them all."""
+    """Import every module that defines types or ops, so that `Relax` knows them all, in the order of `FAMILIES`."""
     for family in FAMILIES:
         importlib.import_module(f"relax_mlir.dialects.{family}")
+    order = {f"relax_mlir.dialects.{family}": number for number, family in enumerate(FAMILIES)}
+    Relax.operations.sort(key=lambda op: order.get(op.__module__, len(order)))
 
 
 def load(context: ir.Context) -> None:

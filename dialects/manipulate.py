@@ -19,6 +19,9 @@ from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
 ShapeLike = Value | Sequence[DimLike]
+MAX_SECTIONS = 4096
+"""Each section is a value of its own: more than this many is surely a mistake."""
+
 TAKE_MODES = ("clip", "wrap", "nan")
 TakeMode = Literal["clip", "wrap", "nan", "fast"]
 
@@ -269,8 +272,8 @@ def _part_count(args: OpArgs) -> int:
     if not isinstance(args.attrs["sections"], ir.IntegerAttr):
         return len(args.ints_attr("sections")) + 1
     count = args.int_attr("sections")
-    if count < 1:
-        raise ArgumentError(f"{args.op}: sections is {count}, expected at least 1")
+    if not 1 <= count <= MAX_SECTIONS:
+        raise ArgumentError(f"{args.op}: sections is {count}, expected at least 1 and at most {MAX_SECTIONS}")
     return count
 
 

@@ -8,7 +8,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, norma
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
@@ -159,6 +159,8 @@ class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):  # type: ig
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         data, axes = _float(args), _normalized_axes(args)
+        for flag in ("center", "scale"):
+            args.bool_attr(flag)
         _check_parameter(args, 1, axes)
         _check_parameter(args, 2, axes)
         return data
@@ -194,6 +196,8 @@ class AttentionBase(RelaxOp):
         known = [info.dtype for info in infos if info.dtype is not None]
         for dtype in known[1:]:
             promote(known[0], dtype, args.op)
+        if not args.is_unit("scale"):
+            args.float_attr("scale")
         if not args.is_unit("causal_mask") and args.str_attr("causal_mask") not in CAUSAL_MASKS:
             raise ArgumentError(
                 f"{args.op}: causal_mask is {args.str_attr('causal_mask')!r}, expected one of {CAUSAL_MASKS}"
@@ -235,11 +239,13 @@ def _check_attention(
     for what, name1, dim1, name2, dim2 in equal:
         if _may_be_equal(dim1, dim2):
             continue
-        hint = "; repeat the heads of key and value to group queries" if "heads" in what else ""
-        raise ShapeError(
+        message = (
             f"{args.op}: the {what} of '{name1}' is {dim_text(dim1)}, that of '{name2}' {dim_text(dim2)}, "
-            f"which is not provably equal{hint}"
+            "which is not provably equal"
         )
+        if "heads" in what:
+            raise UnsupportedError(f"{message}; repeat the heads of key and value to group queries")
+        raise ShapeError(message)
 
 
 def _check_bias(args: OpArgs, bias: tuple[Dim | None, ...], scores: tuple[Dim | None, ...]) -> None:
