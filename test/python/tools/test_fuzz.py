@@ -120,4 +120,4 @@ def test_mutated_modules(tmp_path: Path) -> None:
     assert len(parser_crashes) <= PARSER_CRASHES * CASES, parser_crashes
     for path in parser_crashes:
         assert_relax_opt_survives(path)
-    assert counts["ok"] >= 10 and counts["rejected"] >= 100
+    assert counts["ok"] >= 5 and counts["rejected"] >= 100
