@@ -19,7 +19,9 @@ FOLDERS = {
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"mlir", "error", "diagnostics", "symbolic", "target"}),
     frozenset({"dialects", "op"}),
-    frozenset({"passes", "builder", "ir_module", "analysis", "transform", "instrument", "module_text", "script"}),
+    frozenset(
+        {"passes", "builder", "ir_module", "analysis", "transform", "instrument", "module_text", "script"}
+    ),
     frozenset({"lowering"}),
     frozenset({"runtime"}),
     frozenset({"tools", "frontend"}),
