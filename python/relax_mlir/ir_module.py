@@ -9,9 +9,16 @@ from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects import dialect
 from relax_mlir.error import ParseError, UnknownNameError, VerifyError
+from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
 
 PRIM_FUNC = "relax.prim_func"
+
+
+def _parse(text: str, name: str) -> ir.Module:
+    context = dialect.context()
+    with context, ir.Location.file(name, 0, 0):
+        return ir.Module.parse(text)
 
 
 class IRModule:
@@ -25,25 +32,37 @@ class IRModule:
         self.mlir = mlir
 
     @classmethod
-    def parse(cls, text: str, name: str = "<string>") -> IRModule:
-        """Parse and verify IR text; raises `ParseError` with the diagnostics (`name`: the file, for messages)."""
-        context = dialect.context()
+    def parse(cls, text: str, name: str = "<string>", *, trusted: bool = False) -> IRModule:
+        """Parse and verify IR text.
+
+        Args:
+            text: the module in MLIR's syntax.
+            name: the file that it comes from, for messages.
+            trusted: false: a child process parses the text first, since MLIR's parser crashes on some bad
+                text; true saves that time for text that a tool has written.
+
+        Raises:
+            ParseError: the text is no valid module; carries the diagnostics.
+        """
+        if not trusted:
+            signal = crash_of(lambda: _parse(text, name))
+            if signal is not None:
+                raise ParseError(f"{name}: not a valid module: MLIR's parser crashes on it ({signal})")
         try:
-            with context, ir.Location.file(name, 0, 0):
-                return cls(ir.Module.parse(text))
+            return cls(_parse(text, name))
         except ir.MLIRError as error:
             raise ParseError(
                 "\n".join([f"{name}: not a valid module", *(f"  {d}" for d in of_error(error))])
             ) from None
 
     @classmethod
-    def read(cls, path: str | Path) -> IRModule:
+    def read(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
         """Parse a file; raises `ParseError` when it cannot be read or is no valid module."""
         try:
             text = Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise ParseError(f"cannot read {path}: {error}") from None
-        return cls.parse(text, str(path))
+        return cls.parse(text, str(path), trusted=trusted)
 
     @property
     def context(self) -> ir.Context:

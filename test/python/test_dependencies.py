@@ -17,7 +17,7 @@ FOLDERS = {
 }
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"mlir", "error", "diagnostics", "symbolic", "target"}),
+    frozenset({"mlir", "error", "diagnostics", "isolation", "symbolic", "target"}),
     frozenset({"dialects", "op"}),
     frozenset(
         {"passes", "builder", "ir_module", "analysis", "transform", "instrument", "module_text", "script"}

@@ -1,0 +1,66 @@
+"""`IRModule`: reading text and files, looking functions up, copying."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import relax_mlir as rx
+from relax_mlir.analysis import assert_structural_equal
+from relax_mlir.error import ParseError, UnknownNameError
+from relax_mlir.isolation import crash_of
+
+TEXT = """
+func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
+  return %x : tensor<?xf32, #relax.shape<["n"]>>
+}
+"""
+CRASHES_THE_PARSER = """
+func.func @f(%x: tensor<4xf32>, %o: tensor<f32>) -> tensor<f32> {
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<4xf32>) outs(%o : tensor<f32>) dimensions = unit1]
+  return %r : tensor<f32>
+}
+"""
+
+
+def test_parse_and_look_up() -> None:
+    mod = rx.IRModule.parse(TEXT)
+    assert mod["main"].name.value == "main"
+    assert [f.name.value for f in mod.functions()] == ["main"]
+    with pytest.raises(UnknownNameError, match="did you mean 'main'"):
+        mod["mian"]
+
+
+def test_bad_text_is_an_error_with_its_place() -> None:
+    with pytest.raises(ParseError, match=r"model.mlir: not a valid module\n.*:2:\d+: error"):
+        rx.IRModule.parse("\nfunc.func @main(", name="model.mlir")
+
+
+def test_text_on_which_mlir_crashes_is_an_error_too() -> None:
+    with pytest.raises(ParseError, match="not a valid module"):
+        rx.IRModule.parse(CRASHES_THE_PARSER)
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "model.mlir"
+    with pytest.raises(ParseError, match=r"cannot read .*model\.mlir: .*No such file"):
+        rx.IRModule.read(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ParseError, match="cannot read"):
+        rx.IRModule.read(path)
+    path.write_text(TEXT)
+    assert_structural_equal(rx.IRModule.read(path, trusted=True), rx.IRModule.parse(TEXT))
+
+
+def test_a_clone_is_equal_and_apart() -> None:
+    mod = rx.IRModule.parse(TEXT)
+    copy = mod.clone()
+    assert_structural_equal(mod, copy)
+    copy["main"].operation.erase()
+    assert mod["main"] is not None
+
+
+def test_crashes_are_told_by_their_signal() -> None:
+    assert crash_of(lambda: None) is None
+    assert crash_of(lambda: 1 / 0) is None
+    assert crash_of(lambda: os.kill(os.getpid(), signal.SIGSEGV)) == "SIGSEGV"
