@@ -65,7 +65,8 @@ def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
     dtype = dtypes.from_element_type(tensor_type.element_type)
     if isinstance(attribute, ir.DenseElementsAttr):
         return _from_dense(attribute, dtype, tuple(tensor_type.shape))
-    array = _arrays.get(attribute.context, {}).get(resource_name(attribute))
+    known = _arrays.get(attribute.context)
+    array = None if known is None else known.get(resource_name(attribute))
     if array is not None:
         return array.view(dtype.numpy)
     return _from_resource(attribute, dtype, tuple(tensor_type.shape))
