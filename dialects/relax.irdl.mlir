@@ -107,6 +107,12 @@ module {
       %3 = irdl.any
       irdl.results(result: %3)
     }
+    irdl.operation @updated {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @add {
       %0 = irdl.any
       %1 = irdl.any

@@ -18,6 +18,9 @@ from relax_mlir.mlir import bufferization, func, ir, tensor
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
+VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+
+
 @dataclass(frozen=True)
 class LowerSymbolicShapes(ModulePass):
     """Make symbols index values, shapes of parameters run-time checks, and results destination arguments."""
@@ -111,10 +114,28 @@ def _parameter_dims(params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[l
 
 
 def _return(body: BodyLowering, values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> None:
-    results = []
+    """Write each result into its destination; a tensor that is returned twice is computed in one of them only.
+
+    All copies are made before the first destination is written, which may hold what they read.
+    """
+    sources: list[ir.Value] = []
+    taken: set[ir.Value] = set()
     for value, out in zip(values, outs, strict=True):
-        if value in body.checked:
+        base = _memory_of(value)
+        if value in body.checked or base in taken:
             value = bufferization.alloc_tensor(value.type, [], copy=value)
-        source = value if value.type == out.type else tensor.cast(out.type, value)
-        results.append(bufferization.materialize_in_destination(out.type, source, out))
-    func.ReturnOp(results)
+        taken.add(base)
+        sources.append(value if value.type == out.type else tensor.cast(out.type, value))
+    func.ReturnOp(
+        [
+            bufferization.materialize_in_destination(out.type, source, out)
+            for source, out in zip(sources, outs, strict=True)
+        ]
+    )
+
+
+def _memory_of(value: ir.Value) -> ir.Value:
+    """The tensor that `value` is a view of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value
