@@ -31,6 +31,7 @@ class LowerSymbolicShapes(ModulePass):
         """Raises `UnsupportedError` or `ShapeError` for what native code cannot express."""
         hooks = Hooks(module)
         functions = relax_functions(module)
+        _refuse_recursion(functions)
         callees = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         headers = []
         for op in functions:
@@ -43,6 +44,36 @@ class LowerSymbolicShapes(ModulePass):
             _lower(hooks, header, callees)
         for op in functions:
             op.operation.erase()
+
+
+def _refuse_recursion(functions: Sequence[func.FuncOp]) -> None:
+    """Raise `UnsupportedError` if a function calls itself, over others or not."""
+    callees = {op.name.value: _callees(op.operation) for op in functions}
+
+    def follow(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            cycle = " -> ".join([*path[path.index(name) :], name])
+            raise UnsupportedError(f"{name}: the function calls itself ({cycle}); native code has no recursion")
+        if name not in done:
+            for callee in callees.get(name, ()):
+                follow(callee, (*path, name))
+            done.add(name)
+
+    done: set[str] = set()
+    for name in callees:
+        follow(name, ())
+
+
+def _callees(function: ir.Operation) -> list[str]:
+    found: dict[str, None] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "relax.call":
+            found[ir.FlatSymbolRefAttr(op.attributes["callee"]).value] = None
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return list(found)
 
 
 @dataclass(frozen=True)
