@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.dialects.base import OpArgs, RelaxOp
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.structure import make_tuple
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create, require_insertion_point
@@ -71,6 +71,10 @@ class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure]):  # ty
 class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # untyped DSL
     """Call of a registered packed function that may have any effect; it allocates what it returns.
 
+    It may change the tensors that it is given in place: what follows and uses the same values sees the change.
+    Values that were made of them before, views and tuples included, keep the old elements; so do constants, and
+    the arrays that callers pass in.
+
     `arg_spec` is that of `call_dps_packed`. The result is an empty tuple when the function is called for its
     effect alone.
     """
@@ -83,6 +87,17 @@ class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # un
     @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
         check_arg_spec(args)
+
+
+class UpdatedOp(RelaxOp, name="updated"):  # type: ignore[call-arg]  # untyped DSL
+    """`input` as a `call_packed` in front of this op has left it; made by the pass ``explicit-effects``."""
+
+    input: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return args.tensor(0)
 
 
 def check_arg_spec(args: OpArgs) -> None:

@@ -204,7 +204,7 @@ def _check_dataflow(op: ir.Operation) -> None:
             )
 
 
-IMPURE_OPS = frozenset({"relax.call_packed", "relax.output", "relax.dataflow"})
+IMPURE_OPS = frozenset({"relax.call_packed", "relax.updated", "relax.output", "relax.dataflow"})
 
 
 def is_pure(op: ir.Operation) -> bool:

@@ -36,7 +36,16 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
     """All phases, in order; `target` describes the machine (see `relax_mlir.target.Target`)."""
     cleanup = MLIRPass("canonicalize,cse")
     return (
-        Phase("optimize", "relax", (create_pass("normalize"), create_pass("fold-constant"), cleanup)),
+        Phase(
+            "optimize",
+            "relax",
+            (
+                create_pass("normalize"),
+                create_pass("explicit-effects"),
+                create_pass("fold-constant"),
+                cleanup,
+            ),
+        ),
         Phase(
             "legalize",
             "calls",
