@@ -244,7 +244,9 @@ class EmitFFIWrappers(ModulePass):
                 continue
             signature = signature_of(function.operation)
             fragment = Fragment()
-            wrapper = _Wrapper(signature, function.name.value, [str(t) for t in function.type.inputs], fragment)
+            wrapper = _Wrapper(
+                signature, function.name.value, [str(t) for t in function.type.inputs], fragment
+            )
             wrapper.write()
             parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
             head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"

@@ -56,7 +56,8 @@ class BlockBuilder:
                 mod = IRModule(ir.Module.create())
         self._mod = mod
         self._function: _Function | None = None
-        self._names: set[str] = set()
+        self._abandoned: list[func.FuncOp] = []
+        """Functions whose building raised: kept, since values of them may still be held and printed."""
 
     # -- functions
 
@@ -90,7 +91,8 @@ class BlockBuilder:
                     yield
                 self._end_function(self._function)
             except BaseException:
-                op.erase()
+                op.operation.detach_from_parent()
+                self._abandoned.append(op)
                 raise
             finally:
                 self._function = None
