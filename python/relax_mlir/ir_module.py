@@ -11,6 +11,7 @@ from relax_mlir.dialects import dialect
 from relax_mlir.error import ParseError, UnknownNameError, VerifyError
 from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.module_text import PrintOptions, module_text
 
 PRIM_FUNC = "relax.prim_func"
 
@@ -100,13 +101,10 @@ class IRModule:
         well_formed.verify(self.mlir)
 
     def asm(self, *, locations: bool = False, elide_above: int | None = 16) -> str:
-        """The IR as text; constants of more than `elide_above` elements are elided (None: print all)."""
-        limits = (
-            {}
-            if elide_above is None
-            else {"large_elements_limit": elide_above, "large_resource_limit": elide_above}
-        )
-        return str(self.mlir.operation.get_asm(enable_debug_info=locations, **limits))
+        """The IR as text; constants of more than `elide_above` elements are elided (None: all are printed)."""
+        if elide_above is None:
+            return str(self.mlir.operation.get_asm(enable_debug_info=locations))
+        return module_text(self.mlir, PrintOptions(debug_info=locations, elements_limit=elide_above))
 
     def script(self) -> str:
         """The module as Relax script: the readable form. Large constants are named, not written out."""
