@@ -355,7 +355,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     console.print(f"time per sentence, one by one:   {single_seconds / count * 1e3:.2f} ms")
     console.print(f"largest difference of the two:   {np.abs(batched - single).max():.1e}")
-    console.print(f"the IR of each stage:            {options.stages} ({len(dump.files)} files)")
+    files = len(list(Path(options.stages).glob("*.mlir")))
+    console.print(f"the IR of each stage:            {options.stages} ({files} files)")
     return 0
 
 
