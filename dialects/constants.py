@@ -73,7 +73,8 @@ def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
         return _from_dense(attribute, dtype, tuple(tensor_type.shape))
     name = resource_name(attribute)
     if name in _arrays:
-        return _arrays[name].view(dtype.numpy)
+        held = _arrays[name]
+        return held if held.dtype == dtype.numpy else held.view(dtype.numpy)
     return _from_resource(attribute, dtype, tuple(tensor_type.shape))
 
 

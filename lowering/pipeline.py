@@ -37,7 +37,11 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
     cleanup = MLIRPass("canonicalize,cse")
     return (
         Phase("optimize", "relax", (create_pass("normalize"), create_pass("explicit-effects"), cleanup)),
-        Phase("legalize", "calls", (LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce"))),
+        Phase(
+            "legalize",
+            "calls",
+            (LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce")),
+        ),
         Phase("shapes", "tensors", (create_pass("to-non-dataflow"), LowerSymbolicShapes(), cleanup)),
         Phase("bufferize", "memrefs", tuple(bufferize())),
         Phase(

@@ -8,7 +8,7 @@ from pathlib import Path
 from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects import dialect
-from relax_mlir.error import ParseError, UnknownNameError, VerifyError
+from relax_mlir.error import ParseError, UnknownNameError, VerifyError, expect
 from relax_mlir.mlir import func, ir
 
 PRIM_FUNC = "relax.prim_func"
@@ -27,6 +27,7 @@ class IRModule:
     @classmethod
     def parse(cls, text: str, name: str = "<string>") -> IRModule:
         """Parse and verify IR text; raises `ParseError` with the diagnostics (`name`: the file, for messages)."""
+        expect("IRModule.parse: 'text'", text, str, "IR text")
         context = dialect.context()
         try:
             with context, ir.Location.file(name, 0, 0):
@@ -39,6 +40,7 @@ class IRModule:
     @classmethod
     def read(cls, path: str | Path) -> IRModule:
         """Parse a file; raises `ParseError` when it cannot be read or is no valid module."""
+        expect("IRModule.read: 'path'", path, str | Path, "a path")
         try:
             text = Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
@@ -57,6 +59,7 @@ class IRModule:
 
     def __getitem__(self, name: str) -> func.FuncOp:
         """The function called `name`, Relax or prim; raises `UnknownNameError`."""
+        expect("a function's name", name, str, "a string")
         found = {op.name.value: op for op in self.mlir.body.operations if isinstance(op, func.FuncOp)}
         if name not in found:
             raise UnknownNameError("function", name, found)

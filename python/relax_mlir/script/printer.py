@@ -11,7 +11,16 @@ from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.dialects.structure import TUPLE, maker_of
-from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.dialects.types import (
+    Object,
+    Prim,
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    dims_from_attr,
+    struct_info,
+)
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
@@ -137,7 +146,9 @@ class _Printer:
 
     def bind(self, op: ir.Operation, default: str = "lv") -> str:
         location = op.location
-        return self.names.bind(op.results[0], location.name_str if isinstance(location, ir.NameLoc) else default)
+        return self.names.bind(
+            op.results[0], location.name_str if isinstance(location, ir.NameLoc) else default
+        )
 
     def inlined(self, op: ir.Operation) -> str | None:
         """Ops that read better inside the expressions that use them: tuples, fields, shapes, small constants."""
@@ -179,7 +190,9 @@ class _Printer:
             "relax.call_tir": self.call_tir,
             "relax.call_dps_packed": self.call_dps_packed,
             "relax.call_packed": self.call_packed,
-            "relax.prim_value": lambda o: f"R.prim_value({_items(dims_from_attr(ir.ArrayAttr.get([o.attributes['value']])))})",
+            "relax.prim_value": lambda o: (
+                f"R.prim_value({_items(dims_from_attr(ir.ArrayAttr.get([o.attributes['value']])))})"
+            ),
         }
         if op.name in special:
             return special[op.name](op)
@@ -271,6 +284,6 @@ def _constant(value: ir.Attribute) -> str:
         elements *= int(dim) if isinstance(dim, int) else 1
     if elements > INLINE_ELEMENTS or not isinstance(value, ir.DenseElementsAttr):
         name = str(value).split("<", 1)[1].split(">", 1)[0] if "dense_resource" in str(value) else "dense"
-        return f'R.const(<{name}: {info.dtype} {"x".join(map(str, info.shape))}>)'
+        return f"R.const(<{name}: {info.dtype} {'x'.join(map(str, info.shape))}>)"
     listed: Any = to_numpy(value).tolist()
     return f'R.const({listed!r}, "{info.dtype}")'
