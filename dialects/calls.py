@@ -7,7 +7,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.structure import make_tuple
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 
 StaticArg = str | int | float | bool
@@ -137,6 +137,8 @@ def call_tir(
     Returns a tensor, or a tuple of tensors when `out` is a sequence.
     """
     require_insertion_point("call_tir")
+    expect("call_tir: 'callee'", callee, str, "the name of a prim func of the module")
+    expect("call_tir: 'tir_vars'", tir_vars, list | tuple, "a list of expressions")
     dims = [as_dim(v) for v in tir_vars]
     if None in dims:
         raise ShapeError("call_tir: a tir_var is unknown ('?'); give an expression of the symbols in scope")
@@ -146,6 +148,7 @@ def call_tir(
 
 def call_dps_packed(func: str, args: Sequence[Value | StaticArg], out: Tensor | Sequence[Tensor]) -> Value:
     """Call the packed function registered as `func` with `args`, then the allocated results, which it fills."""
+    expect("call_dps_packed: 'func'", func, str, "the name of a packed function")
     operands, spec = _arg_spec("call_dps_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     return create(CallDpsPackedOp, [make_tuple(*operands)], attributes, [_result(out)])[0]
@@ -157,6 +160,7 @@ def call_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = No
     `out` says what it returns (for instance ``Tensor(ndim=1)``, then `match_shape`); None: nothing is used of
     what it returns, and None is returned here too.
     """
+    expect("call_packed: 'func'", func, str, "the name of a packed function")
     operands, spec = _arg_spec("call_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     result = create(CallPackedOp, [make_tuple(*operands)], attributes, [Tuple() if out is None else out])[0]
@@ -171,7 +175,12 @@ def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:
 
 
 def _result(out: Tensor | Sequence[Tensor]) -> StructInfo:
-    return out if isinstance(out, Tensor) else Tuple(out)
+    if isinstance(out, Tensor):
+        return out
+    expect("the parameter 'out' of the call", out, list | tuple, "a Tensor, or a list of Tensors")
+    for item in out:
+        expect("an entry of the parameter 'out' of the call", item, Tensor, "a Tensor")
+    return Tuple(out)
 
 
 def _arg_spec(op: str, args: Sequence[Value | StaticArg]) -> tuple[list[Value], ir.ArrayAttr]:
@@ -191,6 +200,8 @@ def _literal(op: str, arg: StaticArg) -> ir.Attribute:
     if isinstance(arg, bool):
         return ir.BoolAttr.get(arg)
     if isinstance(arg, int):
+        if not -(2**63) <= arg < 2**63:
+            raise ArgumentError(f"{op}: argument {arg} does not fit int64")
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), arg)
     if isinstance(arg, float):
         return ir.FloatAttr.get(ir.F64Type.get(), arg)

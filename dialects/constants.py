@@ -68,7 +68,7 @@ def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
     known = _arrays.get(attribute.context)
     array = None if known is None else known.get(resource_name(attribute))
     if array is not None:
-        return array.view(dtype.numpy)
+        return array if array.dtype == dtype.numpy else array.view(dtype.numpy)
     return _from_resource(attribute, dtype, tuple(tensor_type.shape))
 
 

@@ -659,7 +659,15 @@ def _branch_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
     )
 
 
-@handles("arith.constant", "index.constant", "arith.andi", "arith.ori", "arith.xori", "tensor.extract", "tensor.from_elements")
+@handles(
+    "arith.constant",
+    "index.constant",
+    "arith.andi",
+    "arith.ori",
+    "arith.xori",
+    "tensor.extract",
+    "tensor.from_elements",
+)
 def _copy(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     clone = op.clone()
     for index, operand in enumerate(op.operands):

@@ -53,7 +53,9 @@ def _refuse_recursion(functions: Sequence[func.FuncOp]) -> None:
     def follow(name: str, path: tuple[str, ...]) -> None:
         if name in path:
             cycle = " -> ".join([*path[path.index(name) :], name])
-            raise UnsupportedError(f"{name}: the function calls itself ({cycle}); native code has no recursion")
+            raise UnsupportedError(
+                f"{name}: the function calls itself ({cycle}); native code has no recursion"
+            )
         if name not in done:
             for callee in callees.get(name, ()):
                 follow(callee, (*path, name))

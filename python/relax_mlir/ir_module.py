@@ -8,7 +8,7 @@ from pathlib import Path
 from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects import dialect
-from relax_mlir.error import ParseError, UnknownNameError, VerifyError
+from relax_mlir.error import ParseError, UnknownNameError, VerifyError, expect
 from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_text import PrintOptions, module_text
@@ -45,6 +45,7 @@ class IRModule:
         Raises:
             ParseError: the text is no valid module; carries the diagnostics.
         """
+        expect("IRModule.parse: 'text'", text, str, "IR text")
         if not trusted:
             signal = crash_of(lambda: _parse(text, name))
             if signal is not None:
@@ -59,6 +60,7 @@ class IRModule:
     @classmethod
     def read(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
         """Parse a file; raises `ParseError` when it cannot be read or is no valid module."""
+        expect("IRModule.read: 'path'", path, str | Path, "a path")
         try:
             text = Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:

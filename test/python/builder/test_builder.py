@@ -90,7 +90,7 @@ def test_large_constants_share_the_memory_of_the_array() -> None:
     from relax_mlir.dialects.constants import to_numpy
 
     value = module["main"].entry_block.operations[0].operation.attributes["value"]
-    assert np.shares_memory(to_numpy(value), array)
+    assert to_numpy(value) is array
     assert '"0x' not in str(module), "the printout elides large constants"
 
 

@@ -43,7 +43,7 @@ def scale(x: Any, factor: float, out: Any) -> None:
 
 @register("calls.literals")
 def literals(text: str, number: int, flag: bool, x: Any) -> Any:
-    assert (text, number, flag) == ("a \"b\" {0} %d", -3, True)
+    assert (text, number, flag) == ('a "b" {0} %d', -3, True)
     return tvm_ffi.from_dlpack(np.from_dlpack(x) + 1)
 
 
@@ -93,7 +93,7 @@ def dps(bb: Any, x: Any) -> Any:
 
 @program.function(N)
 def static_arguments(bb: Any, x: Any) -> Any:
-    return R.call_packed("calls.literals", "a \"b\" {0} %d", -3, True, x, out=N)
+    return R.call_packed("calls.literals", 'a "b" {0} %d', -3, True, x, out=N)
 
 
 @program.function(N)
@@ -161,7 +161,9 @@ def test_a_symbol_of_the_callee_is_not_one_of_the_caller() -> None:
     def inside(bb: Any, x: Any) -> Any:
         return bb.match_shape(x, ("m",))
 
-    with pytest.raises(RelaxError, match=r"call of 'inside': its result .* has the size 'm', which no parameter"):
+    with pytest.raises(
+        RelaxError, match=r"call of 'inside': its result .* has the size 'm', which no parameter"
+    ):
 
         @p.function(rx.Tensor(("n",), "float32"), rx.Tensor(("m",), "float32"))
         def main(bb: Any, x: Any, y: Any) -> Any:

@@ -190,6 +190,9 @@ def test_a_returned_argument_stays_valid(ex: Any) -> None:
 
 
 def test_a_size_other_than_declared(ex: Any) -> None:
-    with pytest.raises(ShapeError, match=r"unexpected_size: call_packed of 'effects.positive' at .* returned dimension 0 of 2, but n = 4"):
+    with pytest.raises(
+        ShapeError,
+        match=r"unexpected_size: call_packed of 'effects.positive' at .* returned dimension 0 of 2, but n = 4",
+    ):
         ex["unexpected_size"](X)
     np.testing.assert_array_equal(numpy(ex["unexpected_size"](X + 2)), X + 2)

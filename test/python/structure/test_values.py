@@ -243,7 +243,11 @@ HERE = r"match_shape at .*test_values\.py:\d+(:\d+)?"
             r"formulas: parameter 'x' dimension 0 is 7, but 2\*n = 8, with n = 4 taken from parameter 'z' "
             r"dimension 0 \(expected x: Tensor\(\(2\*n,\), \"float32\"\), got \(7,\)\)",
         ),
-        ("add_f32", [X, f(3)], r"add_f32: parameter 'y' dimension 0 is 3, but n = 4, taken from parameter 'x' .*"),
+        (
+            "add_f32",
+            [X, f(3)],
+            r"add_f32: parameter 'y' dimension 0 is 3, but n = 4, taken from parameter 'x' .*",
+        ),
     ],
 )
 def test_sizes_that_do_not_fit(ex: Any, name: str, args: list[Any], message: str) -> None:
