@@ -51,7 +51,7 @@ def _is_updated(call: ir.Operation) -> bool:
     """Whether the pass has been here before."""
     block = list(call.block.operations)
     position = next(i for i, view in enumerate(block) if view.operation == call)
-    return block[position + 1].operation.name == UpdatedOp.OPERATION_NAME
+    return bool(block[position + 1].operation.name == UpdatedOp.OPERATION_NAME)
 
 
 def _after_call(call: ir.Operation) -> Updates:

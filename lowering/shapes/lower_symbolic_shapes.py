@@ -17,7 +17,6 @@ from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import bufferization, func, ir, tensor
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
-
 VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 
 

@@ -79,6 +79,7 @@ class IRModule:
 
     def __getitem__(self, name: str) -> func.FuncOp:
         """The function called `name`, Relax or prim; raises `UnknownNameError`."""
+        expect("a function's name", name, str, "a string")
         found = {op.name.value: op for op in self.mlir.body.operations if isinstance(op, func.FuncOp)}
         if name not in found:
             raise UnknownNameError("function", name, found)

@@ -46,7 +46,11 @@ def module_text(module: ir.Module, options: PrintOptions = DEFAULT) -> str:
 
 def has_weights(module: ir.Module) -> bool:
     """Whether constants of the module's functions, or of its constant table, are resources."""
-    return any(str(value).startswith("dense_resource<") for top in module.body.operations for value in _constants(top))
+    return any(
+        str(value).startswith("dense_resource<")
+        for top in module.body.operations
+        for value in _constants(top)
+    )
 
 
 def _constants(top: ir.OpView) -> Iterator[ir.Attribute]:

@@ -9,7 +9,7 @@ import pytest
 import relax_mlir as rx
 from programs import Program, numpy, register
 from relax_mlir import op as R
-from relax_mlir.error import PackedFunctionError, ShapeError
+from relax_mlir.error import ShapeError
 
 N = rx.Tensor(("n",), "float32")
 X = np.arange(4, dtype="float32")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from programs import Program, numpy, register
+from programs import Program, numpy
 from relax_mlir import op as R
 from relax_mlir.error import ShapeError
 
