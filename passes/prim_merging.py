@@ -100,7 +100,10 @@ def merge(
 
 def _write_into_destination(function: func.FuncOp, out: ir.Value) -> None:
     """Undo what upstream's fusion does to a loop that does not read its output: giving it a new tensor for that."""
-    loop = function.regions[0].blocks[0].operations[-1].operation.operands[0].owner.operation
+    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
+    if isinstance(returned.owner, ir.Block):
+        return  # folded to one of its inputs: nothing is written
+    loop = returned.owner.operation
     if loop.name == "linalg.generic":
         loop.operands[len(loop.operands) - 1] = out
 

@@ -83,6 +83,8 @@ def _slice(lz: Legalizer, name: str, x: Arg, result: Tensor, slices: dict[int, S
     """A copy of slices with positive strides that are known to lie in `x`."""
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
+        if any(part.size == 0 for part in slices.values()):
+            return list(prim.outs)  # upstream refuses a slice that begins at the end
         window = _Window(_sizes(prim, prim.outs[0]))
         for axis, part in slices.items():
             window.offsets[axis] = part.begin if isinstance(part.begin, int) else prim.index(part.begin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,6 +22,10 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 
 
+HANDLERS = ("structure", "match", "views", "calls", "packed", "control")
+"""Modules of this package that say how ops are lowered."""
+
+
 @dataclass(frozen=True)
 class LowerSymbolicShapes(ModulePass):
     """Make symbols index values, shapes of parameters run-time checks, and results destination arguments."""
@@ -29,6 +34,8 @@ class LowerSymbolicShapes(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` or `ShapeError` for what native code cannot express."""
+        for handlers in HANDLERS:
+            importlib.import_module(f"relax_mlir.lowering.shapes.{handlers}")
         hooks = Hooks(module)
         functions = relax_functions(module)
         _refuse_recursion(functions)
