@@ -19,7 +19,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   our speed beside NumPy, torch and ONNX Runtime"
 	@echo "make format  let ruff rewrite the sources"
-	@echo "make docs    write the op and pass references anew from the docstrings"
+	@echo "make docs    write the references anew from the docstrings"
 	@echo "make clean   remove the virtual environment and all build products"
 
 demo: $(STAMPS)/demo $(STAMPS)/weights

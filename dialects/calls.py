@@ -13,11 +13,12 @@ from relax_mlir.mlir import ext, ir
 StaticArg = str | int | float | bool
 
 
-class CallOp(RelaxOp, name="call", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CallOp(RelaxOp, name="call"):  # type: ignore[call-arg]  # untyped DSL
     """Call of a Relax function of the module. The result's shape is the callee's, with its symbols substituted.
 
     `args` is a tuple. Checked against the callee's signature by `relax_mlir.analysis.well_formed`, which sees the
-    whole module.
+    whole module. The callee may call packed functions, so that upstream passes must neither drop nor merge calls;
+    dataflow blocks hold calls of functions without effects only.
     """
 
     args: ext.Operand[Any]

@@ -7,7 +7,8 @@ The invariants; errors and tests cite their numbers:
  3. Every symbol is defined before it is used: by a dimension, or entry of a shape, of a parameter that is the
     symbol alone, or by such an entry of the pattern of an earlier `match_shape`. What a branch of a conditional
     defines is visible in that branch only.
- 4. `relax.dataflow` holds pure ops without control flow and ends in `relax.output`.
+ 4. `relax.dataflow` holds pure ops without control flow and ends in `relax.output`; a function that is called in it
+    calls no packed function, nor does one that it calls.
  5. A tuple is made of its fields: types of the operands and of the tuple's fields agree.
  6. The callee of `relax.call` is a Relax function of the module; the arguments fit its parameters, and the
     result is its result with the callee's symbols substituted.
@@ -87,6 +88,10 @@ def _walk(root: ir.Operation) -> list[ir.Operation]:
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def _callee_name(call: ir.Operation) -> str:
+    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 def _check_prim(prim: func.FuncOp) -> Iterator[Diagnostic]:
@@ -195,6 +200,22 @@ class _FunctionCheck:
             inner = view.operation
             if inner.name != "relax.output" and not is_pure(inner):
                 self._report(inner, 4, f"{inner.name} is not pure, but stands in a dataflow block")
+            elif inner.name == "relax.call" and self._has_effects(_callee_name(inner)):
+                name = _callee_name(inner)
+                self._report(inner, 4, f"'{name}' has effects, but is called in a dataflow block")
+
+    def _has_effects(self, name: str) -> bool:
+        """Whether the function called `name` calls a packed function, itself or through others."""
+        waiting, seen = [name], {name}
+        while waiting:
+            callee = self.functions.get(waiting.pop())
+            ops = [] if callee is None or PRIM_FUNC in callee.attributes else _walk(callee.operation)
+            if any(op.name == "relax.call_packed" for op in ops):
+                return True
+            called = {_callee_name(op) for op in ops if op.name == "relax.call"}
+            waiting += called - seen
+            seen |= called
+        return False
 
     def _check_tuple(self, op: ir.Operation) -> None:
         if len(op.results) != 1 or not isinstance(op.results[0].type, ir.TupleType):
@@ -206,7 +227,7 @@ class _FunctionCheck:
             self._report(op, 5, f"the fields of {made} are not the types of the {len(op.operands)} operands")
 
     def _callee(self, op: ir.Operation, number: int, prim: bool) -> func.FuncOp | None:
-        name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        name = _callee_name(op)
         callee = self.functions.get(name)
         if callee is None:
             self._report(op, number, f"{op.name}: the module has no function '{name}'")

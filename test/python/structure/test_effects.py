@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import tvm_ffi
 from programs import Program, numpy, register
 from relax_mlir import op as R
-from relax_mlir.error import ShapeError
+from relax_mlir.error import ShapeError, VerifyError
 
 N = rx.Tensor(("n",), "float32")
 X = np.arange(4, dtype="float32")
@@ -29,8 +30,6 @@ def identity(x: Any) -> Any:
 
 @register("effects.positive")
 def positive(x: Any) -> Any:
-    import tvm_ffi
-
     array = np.from_dlpack(x)
     return tvm_ffi.from_dlpack(array[array > 1].copy())
 
@@ -196,3 +195,33 @@ def test_a_size_other_than_declared(ex: Any) -> None:
     ):
         ex["unexpected_size"](X)
     np.testing.assert_array_equal(numpy(ex["unexpected_size"](X + 2)), X + 2)
+
+
+def test_effects_of_called_functions_happen() -> None:
+    calls = []
+    tvm_ffi.register_global_func("effects.count", lambda x: calls.append(1), override=True)
+    bb, x, y = rx.BlockBuilder(), rx.Var("x", N), rx.Var("y", N)
+    with bb.function("inner", [x], private=True):
+        R.call_packed("effects.count", x)
+        bb.emit_func_output(x)
+    with bb.function("main", [y]):
+        bb.call("inner", y)
+        bb.call("inner", y)
+        bb.emit_func_output(R.exp(y))
+    rx.build(bb.get())["main"](X)
+    assert len(calls) == 2
+
+
+def test_no_effects_in_called_functions_of_dataflow_blocks() -> None:
+    bb, x, y = rx.BlockBuilder(), rx.Var("x", N), rx.Var("y", N)
+    with bb.function("inner", [x], private=True):
+        R.call_packed("effects.count", x)
+        bb.emit_func_output(x)
+    with bb.function("main", [y]):
+        with bb.dataflow():
+            out = bb.emit_output(bb.call("inner", y))
+        bb.emit_func_output(out)
+    with pytest.raises(
+        VerifyError, match=r"'inner' has effects, but is called in a dataflow block \[invariant 4\]"
+    ):
+        bb.get()
