@@ -1,0 +1,79 @@
+"""What the names in a script mean: values of the function, symbols, and what the surrounding Python has."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.error import UnknownNameError
+from relax_mlir.script.source import Poisoned, Problem
+
+POISON = object()
+"""Stands for the value of a definition that was a mistake."""
+
+CONSTANTS = {name: getattr(builtins, name) for name in ("True", "False", "None")}
+
+
+@dataclass
+class Scope:
+    """Names of a function: `values` it defines, `symbols` in use, and the Python names `captured` around it."""
+
+    captured: Mapping[str, Any]
+    values: dict[str, Any] = field(default_factory=dict)
+    symbols: set[str] = field(default_factory=set)
+
+    def inner(self) -> Scope:
+        """A scope for a block: what it defines is not seen outside. Symbols belong to the whole function."""
+        return Scope(self.captured, dict(self.values), self.symbols)
+
+    def lookup(self, node: ast.Name) -> Any:  # noqa: ANN401 - a Relax value or any Python constant
+        """What a name means; raises `Poisoned` or `Problem`."""
+        name = node.id
+        if name in self.values:
+            if self.values[name] is POISON:
+                raise Poisoned(name)
+            return self.values[name]
+        if name in self.symbols:
+            return symbolic.symbol(name)
+        if name in self.captured:
+            return self.captured[name]
+        known = [*self.values, *self.symbols, *(n for n in self.captured if not n.startswith("_"))]
+        raise Problem.of(node, UnknownNameError("name", name, known))
+
+    def path(self, node: ast.expr) -> tuple[str, str] | None:
+        """``("R", "nn.softmax")`` for what comes from `relax_mlir.script` or `relax_mlir.op`, else None."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self.values:
+            return None
+        root = self.captured.get(node.id)
+        if isinstance(root, ModuleType) and root.__name__ in ROOTS:
+            return ROOTS[root.__name__], ".".join(reversed(parts))
+        return DIRECT.get(getattr(root, "__module__", "") or "", None) and _direct(root, parts)
+
+
+ROOTS = {
+    "relax_mlir.script.relax": "R",
+    "relax_mlir.op": "R",
+    "relax_mlir.script.ir": "I",
+    "relax_mlir.script.tir": "T",
+}
+DIRECT = {"relax_mlir.script.decorators": "I"}
+
+
+def _direct(root: Any, parts: list[str]) -> tuple[str, str] | None:  # noqa: ANN401 - a captured Python object
+    """``@ir_module`` imported by itself."""
+    name = getattr(root, "__name__", "")
+    return ("I", name) if name == "ir_module" and not parts else None
+
+
+def is_path(found: tuple[str, str] | None, root: str, *names: str) -> bool:
+    """Whether `found` is one of `names` below `root`."""
+    return found is not None and found[0] == root and found[1] in names
