@@ -56,7 +56,7 @@ def _makes_it(op: ir.Operation, builder: Any, arguments: dict[str, Any]) -> bool
             holder = func.FuncOp("f", ir.FunctionType.get([v.type for v in op.operands], []), visibility="private")
         block = holder.add_entry_block()
     try:
-        with ir.InsertionPoint(block), located_at("", 0, 0):
+        with ir.InsertionPoint(block), ir.Location.unknown(), located_at("", 0, 0):
             builder(*map(Value, block.arguments), **arguments)
     except (RelaxError, TypeError, ValueError, AttributeError):
         return False

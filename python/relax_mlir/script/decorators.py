@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import FrameType
 from typing import Any, overload
 
 from relax_mlir.error import ArgumentError
@@ -22,8 +23,9 @@ def ir_module(cls: type) -> IRModule:
     """
     if not isinstance(cls, type):
         raise ArgumentError(f"ir_module decorates a class, not {cls!r}")
-    captured = _captured(sys._getframe(1), vars(cls).values())
-    source = Source.of(cls)
+    frame = sys._getframe(1)
+    captured = _captured(frame, vars(cls).values())
+    source = Source.of(cls, frame)
     node = source.tree().body[0]
     assert isinstance(node, ast.ClassDef)
     return ModuleParser(source, captured).module(node)
@@ -46,17 +48,17 @@ def function(definition: Callable[..., Any] | None = None, *, private: bool = Fa
     return _function(definition, sys._getframe(1))
 
 
-def _function(definition: Callable[..., Any], frame: Any) -> Any:  # noqa: ANN401 - a frame; a module or a function
+def _function(definition: Callable[..., Any], frame: FrameType) -> Any:  # noqa: ANN401 - a module, or the function itself
     owner = definition.__qualname__.rpartition(".")[0]
     if owner and not owner.endswith("<locals>"):
         return definition
-    source = Source.of(definition)
+    source = Source.of(definition, frame)
     node = source.tree().body[0]
     assert isinstance(node, ast.FunctionDef)
     return ModuleParser(source, _captured(frame, [definition])).functions([node], [], "Module")
 
 
-def _captured(frame: Any, members: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a frame; objects of a class
+def _captured(frame: FrameType, members: Iterable[Any]) -> Mapping[str, Any]:
     """The Python names around a script: globals, the variables of closures, then the caller's own."""
     names = dict(frame.f_globals)
     for member in members:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from relax_mlir.error import Diagnostic, RelaxError, ScriptError, UnsupportedError
@@ -44,16 +47,20 @@ class Source:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     @classmethod
-    def of(cls, item: type | Callable[..., Any]) -> Source:
-        """The source of a class or a function."""
+    def of(cls, item: type | Callable[..., Any], frame: FrameType) -> Source:
+        """The source of a class or a function that is decorated in `frame`."""
+        filename = frame.f_code.co_filename
         try:
             lines, first = inspect.getsourcelines(item)
-            filename = inspect.getsourcefile(item)
-        except (OSError, TypeError) as error:
-            name = getattr(item, "__qualname__", item)
-            diagnostic = Diagnostic("error", "unknown", f"cannot read the source of {name}: {error}")
-            raise ScriptError([diagnostic.message], [diagnostic]) from None
-        return cls("".join(lines), filename or "<script>", max(first, 1))
+            filename = inspect.getsourcefile(item) or filename
+        except (OSError, TypeError):  # a module that is not in sys.modules: the decorator's line is known
+            whole = linecache.getlines(filename, frame.f_globals)
+            first = frame.f_lineno
+            lines = inspect.getblock(whole[first - 1 :]) if whole else []
+        if not lines:
+            message = f"cannot read the source of '{item.__qualname__}': {filename} is no file"
+            raise ScriptError([message], [Diagnostic("error", filename, message)])
+        return cls("".join(lines), filename, max(first, 1))
 
     def tree(self) -> ast.Module:
         """The syntax tree, with the lines of the file."""
@@ -74,9 +81,12 @@ class Source:
 
     def line(self, number: int) -> str:
         """Line `number` of the file, without its end."""
-        lines = self.text.splitlines()
         index = number - self.first_line
-        return lines[index] if 0 <= index < len(lines) else ""
+        return self.lines[index] if 0 <= index < len(self.lines) else ""
+
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
 
     def report(self, problem: Problem) -> None:
         """Note a mistake; `error` raises all of them in the end."""
