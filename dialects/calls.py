@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir.dialects.base import OpArgs, RelaxOp
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.structure import make_tuple
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 
 StaticArg = str | int | float | bool
@@ -71,6 +71,10 @@ class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure]):  # ty
 class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # untyped DSL
     """Call of a registered packed function that may have any effect; it allocates what it returns.
 
+    It may change the tensors that it is given in place: what follows and uses the same values sees the change.
+    Values that were made of them before, views and tuples included, keep the old elements; so do constants, and
+    the arrays that callers pass in.
+
     `arg_spec` is that of `call_dps_packed`. The result is an empty tuple when the function is called for its
     effect alone.
     """
@@ -83,6 +87,17 @@ class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # un
     @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
         check_arg_spec(args)
+
+
+class UpdatedOp(RelaxOp, name="updated"):  # type: ignore[call-arg]  # untyped DSL
+    """`input` as a `call_packed` in front of this op has left it; made by the pass ``explicit-effects``."""
+
+    input: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return args.tensor(0)
 
 
 def check_arg_spec(args: OpArgs) -> None:
@@ -122,6 +137,8 @@ def call_tir(
     Returns a tensor, or a tuple of tensors when `out` is a sequence.
     """
     require_insertion_point("call_tir")
+    expect("call_tir: 'callee'", callee, str, "the name of a prim func of the module")
+    expect("call_tir: 'tir_vars'", tir_vars, list | tuple, "a list of expressions")
     dims = [as_dim(v) for v in tir_vars]
     if None in dims:
         raise ShapeError("call_tir: a tir_var is unknown ('?'); give an expression of the symbols in scope")
@@ -131,6 +148,7 @@ def call_tir(
 
 def call_dps_packed(func: str, args: Sequence[Value | StaticArg], out: Tensor | Sequence[Tensor]) -> Value:
     """Call the packed function registered as `func` with `args`, then the allocated results, which it fills."""
+    expect("call_dps_packed: 'func'", func, str, "the name of a packed function")
     operands, spec = _arg_spec("call_dps_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     return create(CallDpsPackedOp, [make_tuple(*operands)], attributes, [_result(out)])[0]
@@ -142,6 +160,7 @@ def call_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = No
     `out` says what it returns (for instance ``Tensor(ndim=1)``, then `match_shape`); None: nothing is used of
     what it returns, and None is returned here too.
     """
+    expect("call_packed: 'func'", func, str, "the name of a packed function")
     operands, spec = _arg_spec("call_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     result = create(CallPackedOp, [make_tuple(*operands)], attributes, [Tuple() if out is None else out])[0]
@@ -156,7 +175,12 @@ def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:
 
 
 def _result(out: Tensor | Sequence[Tensor]) -> StructInfo:
-    return out if isinstance(out, Tensor) else Tuple(out)
+    if isinstance(out, Tensor):
+        return out
+    expect("the parameter 'out' of the call", out, list | tuple, "a Tensor, or a list of Tensors")
+    for item in out:
+        expect("an entry of the parameter 'out' of the call", item, Tensor, "a Tensor")
+    return Tuple(out)
 
 
 def _arg_spec(op: str, args: Sequence[Value | StaticArg]) -> tuple[list[Value], ir.ArrayAttr]:
@@ -176,6 +200,8 @@ def _literal(op: str, arg: StaticArg) -> ir.Attribute:
     if isinstance(arg, bool):
         return ir.BoolAttr.get(arg)
     if isinstance(arg, int):
+        if not -(2**63) <= arg < 2**63:
+            raise ArgumentError(f"{op}: argument {arg} does not fit int64")
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), arg)
     if isinstance(arg, float):
         return ir.FloatAttr.get(ir.F64Type.get(), arg)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import re
 import weakref
 from typing import Any
 
@@ -20,21 +21,12 @@ from relax_mlir.mlir import capi_library, ir
 DENSE_LIMIT = 64
 """Arrays with at most this many elements are ``dense`` attributes; larger ones are resources."""
 
+ALIGNMENT_BYTES = 4
+_BLOB = re.compile(r'"0x([0-9A-Fa-f]*)"')
 _counter = itertools.count()
-_arrays: weakref.WeakValueDictionary[str, np.ndarray[Any, Any]] = weakref.WeakValueDictionary()
-_RESOURCE_GETTERS = {
-    "float32": ("Float", ctypes.c_float),
-    "float64": ("Double", ctypes.c_double),
-    "int8": ("Int8", ctypes.c_int8),
-    "int16": ("Int16", ctypes.c_int16),
-    "int32": ("Int32", ctypes.c_int32),
-    "int64": ("Int64", ctypes.c_int64),
-    "uint8": ("UInt8", ctypes.c_uint8),
-    "uint16": ("UInt16", ctypes.c_uint16),
-    "uint32": ("UInt32", ctypes.c_uint32),
-    "uint64": ("UInt64", ctypes.c_uint64),
-    "bool": ("Bool", ctypes.c_bool),
-}
+_arrays: weakref.WeakKeyDictionary[ir.Context, weakref.WeakValueDictionary[str, np.ndarray[Any, Any]]]
+_arrays = weakref.WeakKeyDictionary()
+"""The arrays behind the resources that `to_attribute` made, by context and name: the bindings cannot read them."""
 
 
 def to_attribute(array: np.ndarray[Any, Any]) -> ir.Attribute:
@@ -49,8 +41,10 @@ def to_attribute(array: np.ndarray[Any, Any]) -> ir.Attribute:
     if array.size > DENSE_LIMIT:
         name = f"relax_constant_{next(_counter)}"
         raw = array.view(np.uint16) if dtype.name == "bfloat16" else array  # bf16 has no buffer format
-        _arrays[name] = raw  # the attribute holds this object
-        return ir.DenseResourceElementsAttr.get_from_buffer(raw, name, tensor_type)
+        attribute = ir.DenseResourceElementsAttr.get_from_buffer(raw, name, tensor_type)
+        known = _arrays.setdefault(attribute.context, weakref.WeakValueDictionary())
+        known[resource_name(attribute)] = raw  # the attribute holds this object
+        return attribute
     return _dense(array, dtype, tensor_type)
 
 
@@ -71,9 +65,10 @@ def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
     dtype = dtypes.from_element_type(tensor_type.element_type)
     if isinstance(attribute, ir.DenseElementsAttr):
         return _from_dense(attribute, dtype, tuple(tensor_type.shape))
-    name = resource_name(attribute)
-    if name in _arrays:
-        return _arrays[name].view(dtype.numpy)
+    known = _arrays.get(attribute.context)
+    array = None if known is None else known.get(resource_name(attribute))
+    if array is not None:
+        return array if array.dtype == dtype.numpy else array.view(dtype.numpy)
     return _from_resource(attribute, dtype, tuple(tensor_type.shape))
 
 
@@ -120,15 +115,19 @@ def _handle(attribute: ir.Attribute) -> _MlirAttribute:
 def _from_resource(
     attribute: ir.Attribute, dtype: dtypes.DType, shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
-    """Read a resource that came from text, element by element through the C API."""
-    if dtype.name not in _RESOURCE_GETTERS:
-        raise UnsupportedError(
-            f"a {dtype} resource constant parsed from text cannot be read; write it as dense<...>"
-        )
-    kind, ctype = _RESOURCE_GETTERS[dtype.name]
-    getter = getattr(_capi(), f"mlirDense{kind}ResourceElementsAttrGetValue")
-    getter.restype, getter.argtypes = ctype, [_MlirAttribute, ctypes.c_ssize_t]
-    handle = _handle(attribute)
-    count = int(np.prod(shape))
-    flat = np.fromiter((getter(handle, i) for i in range(count)), dtype=dtype.numpy, count=count)
-    return flat.reshape(shape)
+    """Read a resource that came from text, by printing it: the bindings give no access to its bytes.
+
+    A blob is printed as hexadecimal digits: four bytes of alignment, then the elements.
+    """
+    with attribute.context, ir.Location.unknown():
+        holder = ir.Module.create()
+        holder.operation.attributes["relax.value"] = attribute
+        text = str(holder)
+    found = _BLOB.search(text)
+    if found is None:
+        raise UnsupportedError(f"constant {attribute}: the module has no resource of that name")
+    data = bytes.fromhex(found.group(1))[ALIGNMENT_BYTES:]
+    expected = int(np.prod(shape)) * dtype.itemsize
+    if len(data) != expected:
+        raise UnsupportedError(f"constant {attribute}: its resource has {len(data)} bytes, not {expected}")
+    return np.frombuffer(data, dtype=dtype.numpy).reshape(shape)

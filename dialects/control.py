@@ -8,7 +8,7 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.mlir import ir, scf, tensor
 
 Branch = Callable[[], ValueLike]
@@ -21,6 +21,12 @@ def if_then_else(condition: Value, then: Branch, otherwise: Branch) -> Value:
     in dataflow blocks.
     """
     require_insertion_point("if_then_else")
+    expect("if_then_else: 'condition'", condition, Value, "a Relax value")
+    for name, branch in (("then", then), ("otherwise", otherwise)):
+        if not callable(branch):
+            raise ArgumentError(
+                f"if_then_else: '{name}' is {branch!r}, expected a function that emits the branch"
+            )
     info = condition.struct_info
     if not isinstance(info, Tensor) or info.shape != () or info.dtype is None or info.dtype.kind != "bool":
         raise ArgumentError(f"if_then_else: the condition is {info}, expected a bool tensor of rank 0")

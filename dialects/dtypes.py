@@ -78,15 +78,18 @@ def dtype(spec: str | DType | np.dtype[Any] | type) -> DType:
     """
     if isinstance(spec, DType):
         return spec
-    if not isinstance(spec, str):
-        try:
-            spec = np.dtype(spec).name
-        except TypeError as error:
-            raise DTypeError(f"{spec!r} is not a dtype: {error}") from None
-    name = _ALIASES.get(spec, spec)
+    name = spec if isinstance(spec, str) else _numpy_name(spec)
+    name = _ALIASES.get(name, name)
     if name not in DTYPES:
         raise UnknownNameError("dtype", name, DTYPES)
     return DTYPES[name]
+
+
+def _numpy_name(spec: np.dtype[Any] | type) -> str:
+    try:
+        return str(np.dtype(spec).name)
+    except TypeError as error:
+        raise DTypeError(f"{spec!r} is not a dtype: {error}") from None
 
 
 def from_element_type(element_type: ir.Type) -> DType:

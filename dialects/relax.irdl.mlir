@@ -866,6 +866,12 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @updated {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @variance {
       %0 = irdl.any
       irdl.operands(x: %0)

@@ -22,7 +22,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.dialects.value import Scalar, Value, create_one, require_insertion_point
-from relax_mlir.error import ArgumentError, DTypeError, ParseError, RelaxError, ShapeError
+from relax_mlir.error import ArgumentError, DTypeError, ParseError, RelaxError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 
 
@@ -204,7 +204,7 @@ def _check_dataflow(op: ir.Operation) -> None:
             )
 
 
-IMPURE_OPS = frozenset({"relax.call_packed", "relax.output", "relax.dataflow"})
+IMPURE_OPS = frozenset({"relax.call_packed", "relax.updated", "relax.output", "relax.dataflow"})
 
 
 def is_pure(op: ir.Operation) -> bool:
@@ -223,15 +223,25 @@ def constant(value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None) -> 
     require_insertion_point("constant")
     if isinstance(value, bool | int | float):
         default = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float32"
-        value = np.asarray(value, dtype=dtypes.dtype(dtype or default).numpy)
+        value = _converted(value, dtypes.dtype(dtype or default))
     elif dtype is not None:
-        value = np.asarray(value).astype(dtypes.dtype(dtype).numpy, copy=False)
+        value = _converted(value, dtypes.dtype(dtype))
     return create_one(ConstantOp, [], {"value": constants.to_attribute(np.asarray(value))})
+
+
+def _converted(value: np.ndarray[Any, Any] | Scalar, dtype: dtypes.DType) -> np.ndarray[Any, Any]:
+    try:
+        if isinstance(value, bool | int | float):
+            return np.asarray(value, dtype=dtype.numpy)
+        return np.asarray(value).astype(dtype.numpy, copy=False)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise DTypeError(f"constant: {str(value)[:60]} is no value of dtype {dtype}: {error}") from None
 
 
 def shape_expr(values: Sequence[DimLike]) -> Value:
     """Emit a shape value of the given dimensions: ints, expression texts or `symbolic.Expr`."""
     require_insertion_point("shape_expr")
+    expect("shape_expr: 'values'", values, list | tuple, "a list or tuple of dimensions")
     return create_one(ShapeExprOp, [], {"values": dims_attr([as_dim(v) for v in values])})
 
 
@@ -252,6 +262,7 @@ def shape_of(x: Value) -> Value:
 def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
     """`value` (tensor or shape), known from here on to have the shape `pattern`; see `MatchShapeOp`."""
     require_insertion_point("match_shape")
+    expect("match_shape: 'pattern'", pattern, list | tuple, "a list or tuple of dimensions")
     result_dtype = ir.UnitAttr.get() if dtype is None else ir.TypeAttr.get(dtypes.dtype(dtype).element_type())
     attributes = {"pattern": dims_attr([as_dim(p) for p in pattern]), "result_dtype": result_dtype}
     return create_one(MatchShapeOp, [value], attributes)
@@ -260,6 +271,8 @@ def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = No
 def make_tuple(*fields: Value) -> Value:
     """A tuple of `fields`."""
     require_insertion_point("make_tuple")
+    for index, item in enumerate(fields):
+        expect(f"make_tuple: field {index}", item, Value, "a Relax value")
     return Value(pack([field.ssa for field in fields], user_location()))
 
 
@@ -293,6 +306,8 @@ def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
 
 def tuple_get_item(tuple_value: Value, index: int) -> Value:
     """Field `index` of a tuple; negative indices count from the end."""
+    expect("tuple_get_item: 'tuple_value'", tuple_value, Value, "a Relax value")
+    expect("tuple_get_item: 'index'", index, int, "an int")
     info = tuple_value.struct_info
     if index < 0 and isinstance(info, Tuple):
         index += len(info.fields)

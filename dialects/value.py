@@ -9,7 +9,7 @@ import numpy as np
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
@@ -172,6 +172,13 @@ class Var(Value):
     """A named parameter: made before its function, bound to an SSA value when the function is opened."""
 
     def __init__(self, name: str, struct_info: StructInfo) -> None:
+        expect("Var: 'name'", name, str, "a string")
+        expect(
+            f"Var '{name}': 'struct_info'",
+            struct_info,
+            StructInfo,
+            'a StructInfo such as Tensor(("n",), dtype)',
+        )
         self.name = name
         self._ssa = None
         self._info = struct_info
@@ -251,6 +258,10 @@ def create(
     """
     op_name = cls.OPERATION_NAME
     require_insertion_point(op_name.removeprefix("relax."))
+    for name, operand in zip(cls.operand_names(), operands, strict=False):
+        expect(f"{op_name.removeprefix('relax.')}: operand '{name}'", operand, Value, "a Relax value")
+    for info in results or ():
+        expect(f"{op_name.removeprefix('relax.')}: the result's info", info, StructInfo, "a StructInfo")
     attributes = dict(attributes or {})
     args = OpArgs(
         op_name.removeprefix("relax."),

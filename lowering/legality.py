@@ -27,6 +27,7 @@ STRUCTURE = frozenset(
         "call_tir",
         "call_dps_packed",
         "call_packed",
+        "updated",
         "reshape",
         "flatten",
         "expand_dims",

@@ -18,10 +18,10 @@ from relax_mlir.transform.pass_base import Pass
 def boundary() -> list[Pass]:
     """Entry points and hooks get bodies."""
     return [
-        MangleNames(),
         PlaceDeallocs(),
         LowerCopies(),
         LowerPackedCalls(),
+        MangleNames(),
         EmitFFIWrappers(),
         LowerConstants(),
         EmitLifecycle(),

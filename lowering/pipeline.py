@@ -36,8 +36,21 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
     """All phases, in order; `target` describes the machine (see `relax_mlir.target.Target`)."""
     cleanup = MLIRPass("canonicalize,cse")
     return (
-        Phase("optimize", "relax", (create_pass("normalize"), create_pass("fold-constant"), cleanup)),
-        Phase("legalize", "calls", (LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce"))),
+        Phase(
+            "optimize",
+            "relax",
+            (
+                create_pass("normalize"),
+                create_pass("explicit-effects"),
+                create_pass("fold-constant"),
+                cleanup,
+            ),
+        ),
+        Phase(
+            "legalize",
+            "calls",
+            (LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce")),
+        ),
         Phase("shapes", "tensors", (create_pass("to-non-dataflow"), LowerSymbolicShapes(), cleanup)),
         Phase("bufferize", "memrefs", tuple(bufferize())),
         Phase(

@@ -35,6 +35,10 @@ class Value:
             return sum(field.dims for field in self.fields)
         return 1 if self.kind == "int" else self.ndim
 
+    def longest_tuple(self) -> int:
+        """Number of fields of the longest tuple in the value; 0 if it is none."""
+        return max([len(self.fields), *(field.longest_tuple() for field in self.fields)])
+
     def leaves(self) -> Iterator[Value]:
         """The value itself, or the leaves of its fields in order."""
         if self.kind != "tuple":

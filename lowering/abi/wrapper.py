@@ -98,20 +98,28 @@ class _Wrapper(FFICode):
         )
 
     def give_back(self, handles: list[tuple[int, str]], room: str) -> None:
-        """Store the results (type index, payload as i64 or pointer) in %ret."""
-        code = self.code
-        if not self.signature.tuple_result:
-            kind, payload = handles[0]
-            self.store_any("%ret", 0, kind, payload)
-            return
-        for i, (kind, payload) in enumerate(handles):
+        """Store the results, whose leaves are given (type index, payload as i64 or pointer), in %ret."""
+        signature, leaves = self.signature, list(handles)
+        values = [self.nested(value, leaves, room) for value in signature.results]
+        kind, payload = self.array(values, room) if signature.tuple_result else values[0]
+        self.store_any("%ret", 0, kind, payload)
+
+    def nested(self, value: Value, leaves: list[tuple[int, str]], room: str) -> tuple[int, str]:
+        """A result as one FFI value; takes its leaves off the front of `leaves`."""
+        if value.kind != "tuple":
+            return leaves.pop(0)
+        return self.array([self.nested(field, leaves, room) for field in value.fields], room)
+
+    def array(self, values: list[tuple[int, str]], room: str) -> tuple[int, str]:
+        """An FFI Array that holds `values`, whose references it takes over."""
+        for i, (kind, payload) in enumerate(values):
             self.store_any(room, i, kind, payload)
-        array = self.construct("ffi.Array", room, len(handles))
-        for kind, payload in handles:
-            if kind in (TENSOR, SHAPE):
+        made = self.construct("ffi.Array", room, len(values))
+        for kind, payload in values:
+            if kind in (TENSOR, SHAPE, ARRAY):
                 drop = self.fragment.declare("relax.rt.drop", "(!llvm.ptr) -> ()")
-                code.do(f"func.call {drop}({payload}) : (!llvm.ptr) -> ()")
-        self.store_any("%ret", 0, ARRAY, array)
+                self.code.do(f"func.call {drop}({payload}) : (!llvm.ptr) -> ()")
+        return ARRAY, made
 
     # -- the whole ------------------------------------------------------------------------------------------
 
@@ -119,7 +127,8 @@ class _Wrapper(FFICode):
         code, signature = self.code, self.signature
         n_in, n_out = len(signature.params), len(signature.results)
         leaves = [leaf for result in signature.results for leaf in result.leaves()]
-        room = code.stack(max([8 * r.dims for r in leaves] + [ANY_BYTES * max(1, n_out)]))
+        longest = max([1, n_out, *(result.longest_tuple() for result in signature.results)])
+        room = code.stack(max([8 * r.dims for r in leaves] + [ANY_BYTES * longest]))
         plain = self.equal("%n", n_in, "i32")
         given = self.equal("%n", n_in + n_out, "i32") if signature.takes_results else ""
         names = ", ".join(p.name for p in signature.params)
@@ -244,7 +253,9 @@ class EmitFFIWrappers(ModulePass):
                 continue
             signature = signature_of(function.operation)
             fragment = Fragment()
-            wrapper = _Wrapper(signature, function.name.value, [str(t) for t in function.type.inputs], fragment)
+            wrapper = _Wrapper(
+                signature, function.name.value, [str(t) for t in function.type.inputs], fragment
+            )
             wrapper.write()
             parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
             head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"

@@ -1,8 +1,9 @@
 """Legalisation rules: how each Relax op becomes calls of prim funcs (level R0 to R1).
 
-A rule is a function ``rule(lz: Legalizer, op: OpCall) -> Sequence[Arg]`` registered with ``@legalization("relax.add")``.
-It calls `Legalizer.prim` once for most ops, several times for ops that decompose, and returns the op's results;
-the fields of a tuple operand come one by one in `OpCall.operands`, those of a tuple result are returned one by one.
+A rule is a function ``rule(lz: Legalizer, op: OpCall) -> Sequence[Arg]``, registered with
+``@legalization("relax.add")``. It calls `Legalizer.prim` once for most ops, several times for ops that decompose,
+and returns the op's results; the fields of a tuple operand come one by one in `OpCall.operands`, those of a tuple
+result are returned one by one.
 """
 
 from __future__ import annotations

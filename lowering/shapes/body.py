@@ -9,7 +9,7 @@ from typing import Union
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.calls import destinations
-from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import (
     Prim,
     Shape,
@@ -47,8 +47,12 @@ class BodyLowering:
     values: dict[ir.Value, Lowered]
     callees: dict[str, func.FuncOp]
     checked: set[ir.Value] = field(default_factory=set)
-    """Tensors whose size is right only if a run-time check passes: they must not be computed in a destination
-    of the function, which has the size that the check has yet to confirm."""
+    """Tensors that must not be computed in a destination of the function: those whose size is right only if a
+    run-time check passes, as the destination has the size that the check has yet to confirm; and those of
+    conditionals, as a branch may yield a tensor that has other uses."""
+
+    updates: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    """Buffers of tensors that packed functions may have changed: where `relax.updated` reads them."""
 
     def mark(self, value: ir.Value, checked: bool, source: ir.Value) -> ir.Value:
         """`value`, which is `source` seen differently, with what is known of the size of its memory."""
@@ -455,13 +459,16 @@ def _call_dps_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 @handles("relax.call_packed")
 def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    """The callee may change its tensors in place: afterwards their values are read from the same buffers."""
+    """The callee may change its tensors in place: `relax.updated` reads them from the same buffers."""
     touched: dict[ir.Value, ir.Value] = {}
 
+    owned = _owned_arguments(body, op)
+
     def buffer(value: ir.Value) -> ir.Value:
-        made = bufferization.to_buffer(_memref_type(value.type), value)
-        touched[value] = made
-        return made
+        if value not in touched:  # a tensor given twice is one buffer
+            own = value if value in owned else bufferization.alloc_tensor(value.type, [], copy=value)
+            touched[value] = bufferization.to_buffer(_memref_type(value.type), own)
+        return touched[value]
 
     kinds, operands, dtype_names = _packed_arguments(body, op, buffer)
     name = ir.StringAttr(op.attributes["func"]).value
@@ -479,13 +486,32 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         if isinstance(info, Tensor):
             dtype_names.append(str(info.dtype))
     results = body.hooks.packed(name, "alloc", kinds, operands, types, result_kinds, dtype_names)
-    for old, made in touched.items():
-        fresh = _owned_tensor(old.type, made)
-        for key, lowered in body.values.items():
-            if lowered == old:
-                body.values[key] = fresh
+    body.updates.update(touched)
     received = [_received(body, op, info, results) for info in infos]
     return [tuple(received)] if isinstance(result, Tuple) else received
+
+
+def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
+    """Tensors of which nothing but `call` needs the old elements: it may have their memory."""
+    maker = maker_of(call.operands[0])
+    if maker is None or maker.name != TUPLE:
+        return set()
+    owned = set()
+    for value in maker.operands:
+        made_by = maker_of(value)
+        users = [use.owner.operation for use in value.uses if use.owner.name != "relax.updated"]
+        fresh = made_by is not None and made_by.name in ("relax.call_tir", "relax.updated")
+        if fresh and users == [maker] and [use.owner.operation for use in maker.results[0].uses] == [call]:
+            owned.add(body.tensor(value))
+    return owned
+
+
+@handles("relax.updated")
+def _updated(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    old = body.tensor(op.operands[0])
+    if old not in body.updates:
+        raise UnsupportedError(f"{op.location}: {op.name}: no call_packed in front of it takes its operand")
+    return [body.mark(_owned_tensor(old.type, body.updates[old]), checked=False, source=old)]
 
 
 def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: list[ir.Value]) -> Lowered:
@@ -504,7 +530,10 @@ def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: l
         raw = ir.RankedTensorType.get(
             ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type
         )
-        value = cast(_owned_tensor(raw, buffer), info.storage_type())
+        given = _owned_tensor(raw, buffer)
+        if body.updates:  # it may be the memory of an argument, which ends with the argument's last use
+            given = bufferization.alloc_tensor(raw, [], copy=given)
+        value = cast(given, info.storage_type())
     name = ir.StringAttr(op.attributes["func"]).value
     for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
         if dim is None:
@@ -587,7 +616,7 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     for old_region, block in zip(op.regions, (new.then_block, new.else_block), strict=True):
         with ir.InsertionPoint(block):
             inner = BodyLowering(
-                body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked
+                body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked, body.updates
             )
             blocks = list(old_region.blocks)
             yielded = [
@@ -598,10 +627,22 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
                 for v, t in zip(yielded, probe, strict=True)
             ]
             scf.YieldOp(values)
-            for result, value in zip(new.results, yielded, strict=True):
-                body.mark(result, checked=False, source=value)
+    body.checked.update(new.results)
     flat = list(new.results)
     return [unflatten(info, flat) for info in infos]
+
+
+@handles("arith.select")
+def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    """What canonicalisation makes of a conditional whose branches are empty."""
+    info = struct_info(op.results[0].type)
+    new = scf.IfOp(body.tensor(op.operands[0]), _branch_types(op, info), has_else=True)
+    for value, block in zip(list(op.operands)[1:], (new.then_block, new.else_block), strict=True):
+        with ir.InsertionPoint(block):
+            scf.YieldOp(body.flat(value))
+    body.checked.update(new.results)
+    flat = list(new.results)
+    return [unflatten(info, flat)]
 
 
 def _branch_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
@@ -618,7 +659,15 @@ def _branch_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
     )
 
 
-@handles("arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
+@handles(
+    "arith.constant",
+    "index.constant",
+    "arith.andi",
+    "arith.ori",
+    "arith.xori",
+    "tensor.extract",
+    "tensor.from_elements",
+)
 def _copy(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     clone = op.clone()
     for index, operand in enumerate(op.operands):

@@ -17,6 +17,8 @@ from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import bufferization, func, ir, tensor
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
+VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+
 
 @dataclass(frozen=True)
 class LowerSymbolicShapes(ModulePass):
@@ -28,6 +30,7 @@ class LowerSymbolicShapes(ModulePass):
         """Raises `UnsupportedError` or `ShapeError` for what native code cannot express."""
         hooks = Hooks(module)
         functions = relax_functions(module)
+        _refuse_recursion(functions)
         callees = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         headers = []
         for op in functions:
@@ -40,6 +43,38 @@ class LowerSymbolicShapes(ModulePass):
             _lower(hooks, header, callees)
         for op in functions:
             op.operation.erase()
+
+
+def _refuse_recursion(functions: Sequence[func.FuncOp]) -> None:
+    """Raise `UnsupportedError` if a function calls itself, over others or not."""
+    callees = {op.name.value: _callees(op.operation) for op in functions}
+
+    def follow(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            cycle = " -> ".join([*path[path.index(name) :], name])
+            raise UnsupportedError(
+                f"{name}: the function calls itself ({cycle}); native code has no recursion"
+            )
+        if name not in done:
+            for callee in callees.get(name, ()):
+                follow(callee, (*path, name))
+            done.add(name)
+
+    done: set[str] = set()
+    for name in callees:
+        follow(name, ())
+
+
+def _callees(function: ir.Operation) -> list[str]:
+    found: dict[str, None] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "relax.call":
+            found[ir.FlatSymbolRefAttr(op.attributes["callee"]).value] = None
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return list(found)
 
 
 @dataclass(frozen=True)
@@ -111,10 +146,28 @@ def _parameter_dims(params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[l
 
 
 def _return(body: BodyLowering, values: Sequence[ir.Value], outs: Sequence[ir.Value]) -> None:
-    results = []
+    """Write each result into its destination; a tensor that is returned twice is computed in one of them only.
+
+    All copies are made before the first destination is written, which may hold what they read.
+    """
+    sources: list[ir.Value] = []
+    taken: set[ir.Value] = set()
     for value, out in zip(values, outs, strict=True):
-        if value in body.checked:
+        base = _memory_of(value)
+        if value in body.checked or base in taken:
             value = bufferization.alloc_tensor(value.type, [], copy=value)
-        source = value if value.type == out.type else tensor.cast(out.type, value)
-        results.append(bufferization.materialize_in_destination(out.type, source, out))
-    func.ReturnOp(results)
+        taken.add(base)
+        sources.append(value if value.type == out.type else tensor.cast(out.type, value))
+    func.ReturnOp(
+        [
+            bufferization.materialize_in_destination(out.type, source, out)
+            for source, out in zip(sources, outs, strict=True)
+        ]
+    )
+
+
+def _memory_of(value: ir.Value) -> ir.Value:
+    """The tensor that `value` is a view of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value

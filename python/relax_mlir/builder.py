@@ -14,7 +14,7 @@ from relax_mlir.dialects import calls, dialect, structure
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import DimLike
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import ArgumentError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
 
@@ -50,13 +50,15 @@ class BlockBuilder:
     """
 
     def __init__(self, mod: IRModule | None = None) -> None:
+        expect("BlockBuilder: 'mod'", mod, IRModule | None, "an IRModule or None")
         if mod is None:
             context = dialect.context()
             with context, ir.Location.unknown():
                 mod = IRModule(ir.Module.create())
         self._mod = mod
         self._function: _Function | None = None
-        self._names: set[str] = set()
+        self._abandoned: list[func.FuncOp] = []
+        """Functions whose building raised: kept, since values of them may still be held and printed."""
 
     # -- functions
 
@@ -69,6 +71,9 @@ class BlockBuilder:
         """
         if self._function is not None:
             raise ArgumentError(f"function '{name}': function '{self._function.name}' is still being built")
+        expect("function: 'name'", name, str, "a string")
+        if not name:
+            raise ArgumentError("function: 'name' is empty")
         self._check_free(name)
         _check_params(name, params)
         with self._mod.context, user_location():
@@ -90,7 +95,8 @@ class BlockBuilder:
                     yield
                 self._end_function(self._function)
             except BaseException:
-                op.erase()
+                op.operation.detach_from_parent()
+                self._abandoned.append(op)
                 raise
             finally:
                 self._function = None
@@ -156,6 +162,7 @@ class BlockBuilder:
     def emit(self, value: ValueLike, name: str | None = None) -> Value:
         """Bind `value`, which its op has already emitted, to `name` (kept as its location's name)."""
         self._current("emit")
+        expect("emit: 'name'", name, str | None, "a string or None")
         bound = as_value(value)
         owner = structure.maker_of(bound.ssa)
         if name is not None and owner is not None:
@@ -190,6 +197,8 @@ class BlockBuilder:
         if callee == current.name:
             raise ArgumentError(f"call: '{callee}' is still being built; its result type is not known yet")
         target = self.lookup(callee)
+        for index, arg in enumerate(args):
+            expect(f"call of '{callee}': argument {index}", arg, Value, "a Relax value")
         result = infer_call(callee, target, [a.struct_info for a in args])
         return calls.call(callee, args, result)
 
@@ -200,6 +209,8 @@ class BlockBuilder:
 
         Returns its name here, which differs if `name` is taken.
         """
+        expect("add_func: 'source'", source, IRModule | func.FuncOp, "an IRModule or a function")
+        expect("add_func: 'name'", name, str, "a string")
         op = source[name] if isinstance(source, IRModule) else source
         fresh = self._fresh(name)
         with self._mod.context:
@@ -255,10 +266,11 @@ class BlockBuilder:
 
 
 def _check_params(function: str, params: Sequence[Var]) -> None:
+    expect(f"function '{function}': 'params'", params, list | tuple, "a list or tuple of Vars")
+    for param in params:
+        expect(f"function '{function}': parameter {param!r}", param, Var, "a Var")
     names = [p.name for p in params]
     for param in params:
-        if not isinstance(param, Var):
-            raise ArgumentError(f"function '{function}': parameter {param!r} is not a Var")
         if names.count(param.name) > 1:
             raise ArgumentError(f"function '{function}': two parameters are called '{param.name}'")
 

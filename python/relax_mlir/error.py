@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import UnionType
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,12 @@ class ArgumentError(RelaxError, TypeError):
 
 class PackedFunctionError(RelaxError, LookupError):
     """A packed function that is not registered, or gave back what its call site does not allow."""
+
+
+def expect(where: str, value: object, kinds: type | UnionType, what: str) -> None:
+    """Raise `ArgumentError` unless `value` is one of `kinds`; `where`: the function and its parameter."""
+    if not isinstance(value, kinds):
+        raise ArgumentError(f"{where} is {value!r} ({type(value).__name__}), expected {what}")
 
 
 class CompileError(RelaxError):

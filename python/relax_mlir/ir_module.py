@@ -8,9 +8,10 @@ from pathlib import Path
 from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects import dialect
-from relax_mlir.error import ParseError, UnknownNameError, VerifyError
+from relax_mlir.error import ParseError, UnknownNameError, VerifyError, expect
 from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.module_text import PrintOptions, module_text
 
 PRIM_FUNC = "relax.prim_func"
 
@@ -44,6 +45,7 @@ class IRModule:
         Raises:
             ParseError: the text is no valid module; carries the diagnostics.
         """
+        expect("IRModule.parse: 'text'", text, str, "IR text")
         if not trusted:
             signal = crash_of(lambda: _parse(text, name))
             if signal is not None:
@@ -58,6 +60,7 @@ class IRModule:
     @classmethod
     def read(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
         """Parse a file; raises `ParseError` when it cannot be read or is no valid module."""
+        expect("IRModule.read: 'path'", path, str | Path, "a path")
         try:
             text = Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
@@ -76,6 +79,7 @@ class IRModule:
 
     def __getitem__(self, name: str) -> func.FuncOp:
         """The function called `name`, Relax or prim; raises `UnknownNameError`."""
+        expect("a function's name", name, str, "a string")
         found = {op.name.value: op for op in self.mlir.body.operations if isinstance(op, func.FuncOp)}
         if name not in found:
             raise UnknownNameError("function", name, found)
@@ -100,13 +104,10 @@ class IRModule:
         well_formed.verify(self.mlir)
 
     def asm(self, *, locations: bool = False, elide_above: int | None = 16) -> str:
-        """The IR as text; constants of more than `elide_above` elements are elided (None: print all)."""
-        limits = (
-            {}
-            if elide_above is None
-            else {"large_elements_limit": elide_above, "large_resource_limit": elide_above}
-        )
-        return str(self.mlir.operation.get_asm(enable_debug_info=locations, **limits))
+        """The IR as text; constants of more than `elide_above` elements are elided (None: all are printed)."""
+        if elide_above is None:
+            return str(self.mlir.operation.get_asm(enable_debug_info=locations))
+        return module_text(self.mlir, PrintOptions(debug_info=locations, elements_limit=elide_above))
 
     def script(self) -> str:
         """The module as Relax script: the readable form. Large constants are named, not written out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,16 +28,41 @@ DEFAULT = PrintOptions()
 
 
 def module_text(module: ir.Module, options: PrintOptions = DEFAULT) -> str:
-    """The module's assembly, ending in a newline."""
+    """The module's assembly, ending in a newline.
+
+    A module with weights prints without aliases (``#map``): to collect them MLIR would format every weight, even
+    those that it then elides.
+    """
     limit = None if options.elements_limit is None else max(options.elements_limit, 0)
     text: str = module.operation.get_asm(
         enable_debug_info=options.debug_info,
         large_elements_limit=limit,
         large_resource_limit=RESOURCE_LIMIT if limit is None else limit,
         print_generic_op_form=options.generic,
-        use_local_scope=options.local_scope,
+        use_local_scope=options.local_scope or has_weights(module),
     )
     return text.rstrip("\n") + "\n"
+
+
+def has_weights(module: ir.Module) -> bool:
+    """Whether constants of the module's functions, or of its constant table, are resources."""
+    return any(
+        str(value).startswith("dense_resource<")
+        for top in module.body.operations
+        for value in _constants(top)
+    )
+
+
+def _constants(top: ir.OpView) -> Iterator[ir.Attribute]:
+    if "relax.constant_value" in top.attributes:
+        yield top.attributes["relax.constant_value"]
+    for region in top.operation.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                if op.operation.name == "relax.constant":
+                    yield op.attributes["value"]
+                elif op.operation.name == "relax.dataflow":
+                    yield from _constants(op)
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -22,7 +22,14 @@ def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> 
     mapping: dict[str, Dim] = {}
     for index, (param, arg) in enumerate(zip(params, args, strict=True)):
         _bind(f"call of '{callee}': argument {index}", param, arg, mapping)
-    return substitute(struct_info(target.type.results[0]), mapping)
+    result = struct_info(target.type.results[0])
+    for symbol in result.symbols():
+        if symbol not in mapping:
+            raise ShapeError(
+                f"call of '{callee}': its result {result} has the size '{symbol}', which no parameter of "
+                f"'{callee}' defines: its callers cannot know it"
+            )
+    return substitute(result, mapping)
 
 
 def _bind(what: str, param: StructInfo, arg: StructInfo, mapping: dict[str, Dim]) -> None:

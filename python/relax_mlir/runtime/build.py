@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.error import UnsupportedError
+from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.hooks import constant_table
@@ -55,6 +55,9 @@ def build(
         UnsupportedError: something in the module cannot be lowered; names the op and its location.
         PassError: a pass failed. VerifyError: the module is invalid.
     """
+    expect("build: 'mod'", mod, IRModule, "an IRModule (BlockBuilder.get() gives one)")
+    expect("build: 'target'", target, str | Target, "a Target or its text")
+    expect("build: 'instruments'", instruments, list | tuple, "a list of PassInstruments")
     if exec_mode != "native":
         raise UnsupportedError(f"build: exec_mode is {exec_mode!r}; this version has 'native'")
     target = Target.parse(target)

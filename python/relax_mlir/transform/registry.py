@@ -21,6 +21,7 @@ PASSES: dict[str, str] = {
     "expand-floats": "relax_mlir.lowering.float_expansion:ExpandFloats",
     "expand-math": "relax_mlir.lowering.math_expansion:ExpandMath",
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
+    "explicit-effects": "relax_mlir.passes.explicit_effects:ExplicitEffects",
     "fuse-ops": "relax_mlir.passes.fuse_ops:FuseOps",
     "internalize": "relax_mlir.lowering.abi.linkage:Internalize",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",

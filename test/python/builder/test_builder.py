@@ -198,3 +198,19 @@ def test_conditionals() -> None:
         with pytest.raises(ShapeError, match="the branches give"):
             R.if_then_else(c, lambda: x, lambda: R.const(1.0))
         bb.emit_func_output(y)
+
+
+def test_values_of_an_abandoned_function_can_still_be_printed() -> None:
+    bb, x = rx.BlockBuilder(), var("x")
+    values = []
+    with pytest.raises(RuntimeError, match="stop"), bb.function("main", [x]):
+        with bb.dataflow():
+            values.append(R.add(x, x))
+            values.append(bb.emit_output(values[0] + 1.0))
+        values.append(values[1] + 2.0)
+        raise RuntimeError("stop")
+    assert [str(v.struct_info) for v in values] == [str(N4)] * 3
+    assert "relax.add" in str(values[2].ssa)
+    with bb.function("main", [x]):
+        bb.emit_func_output(x)
+    assert len(list(bb.get().functions())) == 1

@@ -181,7 +181,7 @@ def _drawn(
     return list(seen.values())
 
 
-def compare(case: Case, arrays: Sequence[Array], result: Any) -> None:  # noqa: ANN401 - an FFI value
+def compare(case: Case, arrays: Sequence[Array], result: Any) -> None:
     """Assert that `result` is what the reference gives, in shape, dtype and value."""
     found = list(result) if isinstance(result, tuple | list | tvm_ffi.Array) else [result]
     with np.errstate(all="ignore"), warnings.catch_warnings():

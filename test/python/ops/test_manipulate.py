@@ -171,7 +171,7 @@ def test_split() -> None:
 
 
 @pytest.mark.parametrize("mode", ["clip", "wrap"])
-def test_take_with_any_index(mode: Any) -> None:  # noqa: ANN401 - a literal
+def test_take_with_any_index(mode: Any) -> None:
     suite = Suite()
     for dtype in INTEGERS:
         limits = np.iinfo(dtype)

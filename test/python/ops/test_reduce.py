@@ -35,7 +35,7 @@ NO_EMPTY = ("max", "min")
 POSITIONS = {"argmax": (R.argmax, np.argmax), "argmin": (R.argmin, np.argmin)}
 
 
-def add_case(suite: Suite, name: str, dtype: str, shape: tuple[int | str, ...], **kwargs: Any) -> None:  # noqa: ANN401
+def add_case(suite: Suite, name: str, dtype: str, shape: tuple[int | str, ...], **kwargs: Any) -> None:
     """One reduction with the axis and keepdims of `kwargs`, on shapes where NumPy allows it."""
     build, reference = {**REDUCTIONS, **POSITIONS}[name]
     axes = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}

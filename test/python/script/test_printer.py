@@ -5,7 +5,7 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.transform import create_pass
 
-EXPECTED = '''@I.ir_module
+EXPECTED = """@I.ir_module
 class Module:
     @R.function(private=True)
     def callee(t: R.Tuple(R.Tensor(("p",), "float32"), R.Shape(["p", 4]))) -> R.Tensor(("p",), "float32"):
@@ -28,7 +28,7 @@ class Module:
         R.call_packed("log", lv2, 3, "text", True)
         lv3: R.Object() = R.call_packed("make", lv, out=R.Object())
         return lv3
-'''
+"""
 
 
 def module() -> rx.IRModule:

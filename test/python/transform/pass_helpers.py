@@ -55,7 +55,7 @@ class Recorder(PassInstrument):
         self._note("after", info)
 
 
-def logging_pass(name: str, events: list[str], opt_level: int = 0, required: tuple[str, ...] = ()) -> Any:  # noqa: ANN401
+def logging_pass(name: str, events: list[str], opt_level: int = 0, required: tuple[str, ...] = ()) -> Any:
     """A module pass that only writes its name to `events`."""
 
     @module_pass(name=name, opt_level=opt_level, required=required)
@@ -65,7 +65,7 @@ def logging_pass(name: str, events: list[str], opt_level: int = 0, required: tup
     return work
 
 
-def failing_pass(error: Callable[[], Exception]) -> Any:  # noqa: ANN401
+def failing_pass(error: Callable[[], Exception]) -> Any:
     """A module pass that erases everything and then raises."""
 
     @module_pass(name="failing")

@@ -1,0 +1,113 @@
+"""Pass ``explicit-effects``: what a packed function may have changed in place becomes a value of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.dialects.calls import CallPackedOp, UpdatedOp
+from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.types import Tensor, struct_info
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform import FunctionPass, PassContext
+
+
+@dataclass(frozen=True)
+class ExplicitEffects(FunctionPass):
+    """Let what follows a `call_packed` use `relax.updated` of the tensors that it was given.
+
+    Afterwards no op before an effect equals one after it, so that CSE and folding by SSA value are right.
+    A conditional yields the tensors of its surroundings that its branches may change.
+    """
+
+    name: ClassVar[str] = "explicit-effects"
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        _make_explicit(function.regions[0].blocks[0])
+
+
+Updates = dict[ir.Value, ir.Value]
+"""Values from outside of a block, each with what stands for it at the end of the block."""
+
+
+def _make_explicit(block: ir.Block) -> Updates:
+    updates: Updates = {}
+    for view in list(block.operations):
+        op = view.operation
+        changed: Updates = {}
+        if op.name == CallPackedOp.OPERATION_NAME and not _is_updated(op):
+            changed = _after_call(op)
+        elif op.name == "scf.if":
+            changed = _after_conditional(op)
+        for old, new in changed.items():
+            _replace_later_uses(old, new)
+            origin = next((origin for origin, latest in updates.items() if latest == old), old)
+            if origin != old or _owner_block(old) != block:
+                updates[origin] = new
+    return updates
+
+
+def _is_updated(call: ir.Operation) -> bool:
+    """Whether the pass has been here before."""
+    block = list(call.block.operations)
+    position = next(i for i, view in enumerate(block) if view.operation == call)
+    return bool(block[position + 1].operation.name == UpdatedOp.OPERATION_NAME)
+
+
+def _after_call(call: ir.Operation) -> Updates:
+    maker = maker_of(call.operands[0])
+    if maker is None or maker.name != TUPLE:
+        return {}
+    tensors = dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor))
+    changed: Updates = {}
+    after: ir.Operation = call
+    for value in tensors:
+        with call.location, ir.InsertionPoint.after(after):
+            after = ir.Operation.create(UpdatedOp.OPERATION_NAME, results=[value.type], operands=[value])
+        changed[value] = after.results[0]
+    return changed
+
+
+def _after_conditional(op: ir.Operation) -> Updates:
+    """Let the conditional yield the values that a branch may change, as more results."""
+    branches = [_make_explicit(region.blocks[0]) for region in op.regions if len(region.blocks)]
+    changed = list(dict.fromkeys(value for branch in branches for value in branch))
+    if not changed or len(branches) != len(op.regions):
+        return {}
+    results = [*(result.type for result in op.results), *(value.type for value in changed)]
+    with op.location, ir.InsertionPoint(op):
+        new = ir.Operation.create("scf.if", results=results, operands=list(op.operands), regions=2)
+    for index, branch in enumerate(branches):
+        block = op.regions[index].blocks[0]
+        block.append_to(new.regions[index])
+        old_yield = block.operations[-1].operation
+        yielded = [*old_yield.operands, *(branch.get(value, value) for value in changed)]
+        with old_yield.location, ir.InsertionPoint(old_yield):
+            ir.Operation.create("scf.yield", operands=yielded)
+        old_yield.erase()
+    kept = len(op.results)
+    for old_result, new_result in zip(op.results, list(new.results)[:kept], strict=True):
+        old_result.replace_all_uses_with(new_result)
+    op.erase()
+    return dict(zip(changed, list(new.results)[kept:], strict=True))
+
+
+def _owner_block(value: ir.Value) -> ir.Block:
+    return value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+
+
+def _replace_later_uses(old: ir.Value, new: ir.Value) -> None:
+    """Let the ops behind the maker of `new`, in its block and those nested in them, use `new` for `old`."""
+    maker = new.owner.operation
+    following: list[ir.Operation] = []
+    for view in reversed(list(maker.block.operations)):
+        if view.operation == maker:
+            break
+        following.append(view.operation)
+    for use in list(old.uses):
+        user = use.owner.operation
+        top = user
+        while top is not None and top.block != maker.block and top.name != "func.func":
+            top = top.parent.operation
+        if top in following:
+            user.operands[use.operand_number] = new

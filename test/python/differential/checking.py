@@ -1,0 +1,155 @@
+"""Compiles a random module and compares every function with its reference."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import relax_mlir as rx
+import tvm_ffi
+from difference import Array, Expected, Program, difference, evaluate, numpy_dtype
+from generator import SIZES, Generator, draw
+from relax_mlir.error import RelaxError
+from relax_mlir.runtime import to_numpy
+from relax_mlir.transform import MLIRPass, create_pass
+
+PASSES = ("normalize", "canonicalize", "cse", "fold-constant", "legalize-ops", "fuse-ops", "to-non-dataflow")
+OWN = ("normalize", "fold-constant", "legalize-ops", "fuse-ops", "to-non-dataflow")
+CANARY = 0xA5
+PADDING = 64
+
+
+class DifferenceError(AssertionError):
+    """A compiled function that does not do what its reference does."""
+
+
+def register() -> None:
+    """Register the packed functions that the programs call."""
+
+    def negate(x: Any, out: Any) -> None:  # noqa: ANN401 - FFI tensors
+        np.negative(to_numpy(x), out=to_numpy(out))
+
+    def both(x: Any, amount: int, first: Any, second: Any) -> None:  # noqa: ANN401 - FFI tensors
+        source = to_numpy(x)
+        to_numpy(first)[...] = source
+        to_numpy(second)[...] = source + np.asarray(amount, source.dtype)
+
+    tvm_ffi.register_global_func("differential.negate", negate, override=True)
+    tvm_ffi.register_global_func("differential.both", both, override=True)
+
+
+def check(generator: Generator, seed: int, passes: bool = False) -> tuple[int, int]:
+    """Compile and compare; gives how many elements were compared, and how many there were.
+
+    `passes`: run a random choice of passes first. Raises `DifferenceError` or whatever the compiler raises.
+    """
+    register()
+    module = generator.bb.get()
+    if passes:
+        module = transformed(module, seed)
+    executable = rx.build(module)
+    compared = total = 0
+    for program in generator.programs:
+        for sizes in SIZES:
+            inputs = _inputs(program, sizes, seed)
+            more = _check_call(executable[program.name], program, inputs)
+            compared, total = compared + more[0], total + more[1]
+    return compared, total
+
+
+def transformed(module: rx.IRModule, seed: int) -> rx.IRModule:
+    """`module` after some passes in a random order."""
+    chosen = random.Random(seed)
+    work = module.clone()
+    for name in chosen.sample(PASSES, chosen.randint(1, len(PASSES))):
+        made = create_pass(name) if name in OWN else MLIRPass(name)
+        made(work.mlir)
+    return work
+
+
+def _inputs(program: Program, sizes: dict[str, int], seed: int) -> list[Array]:
+    rng = np.random.default_rng([seed, *sizes.values()])
+    return [
+        draw(rng, tuple(d if isinstance(d, int) else sizes[str(d)] for d in p.dims), p.dtype or "")
+        for p in program.params
+    ]
+
+
+def _check_call(function: Any, program: Program, inputs: Sequence[Array]) -> tuple[int, int]:  # noqa: ANN401
+    where = f"{program.name}({', '.join(f'{a.dtype}{list(a.shape)}' for a in inputs)})"
+    before = [array.copy() for array in (*inputs, *program.constants)]
+    try:
+        expected = evaluate(program, inputs)
+    except ValueError as error:
+        _expect_failure(function, inputs, where, error)
+        return 0, 0
+    try:
+        first = _arrays(function(*inputs))
+    except RelaxError as error:
+        raise DifferenceError(f"{where}: raised {type(error).__name__}: {error}") from error
+    _compare(first, expected, where)
+    kept = [array.copy() for array in first]
+    _check_separate(first, [*inputs, *program.constants], where)
+    second = _arrays(function(*inputs))
+    _check_same(second, kept, f"{where}: second call")
+    _check_same(first, kept, f"{where}: results after the second call")
+    _check_destinations(function, inputs, kept, where)
+    _check_same([*inputs, *program.constants], before, f"{where}: inputs and constants")
+    return sum(int(e.certain.sum()) for e in expected), sum(e.value.size for e in expected)
+
+
+def _expect_failure(function: Any, inputs: Sequence[Array], where: str, error: Exception) -> None:  # noqa: ANN401
+    try:
+        function(*inputs)
+    except RelaxError:
+        return
+    except Exception as other:
+        raise DifferenceError(f"{where}: raised {type(other).__name__}: {other}; NumPy: {error}") from other
+    raise DifferenceError(f"{where}: returned, but NumPy says: {error}")
+
+
+def _arrays(result: Any) -> list[Array]:  # noqa: ANN401 - an FFI value
+    if isinstance(result, tvm_ffi.Array | tuple | list):
+        return [array for item in result for array in _arrays(item)]
+    return [to_numpy(result)]
+
+
+def _compare(found: Sequence[Array], expected: Sequence[Expected], where: str) -> None:
+    if len(found) != len(expected):
+        raise DifferenceError(f"{where}: {len(found)} results, expected {len(expected)}")
+    for index, (have, want) in enumerate(zip(found, expected, strict=True)):
+        message = difference(have, want)
+        if message is not None:
+            raise DifferenceError(f"{where}: result {index}: {message}")
+
+
+def _check_separate(results: Sequence[Array], others: Sequence[Array], where: str) -> None:
+    for index, result in enumerate(results):
+        for other in (*others, *results[:index]):
+            if np.may_share_memory(result, other):
+                raise DifferenceError(f"{where}: result {index} shares memory with an input, constant or result")
+
+
+def _check_same(found: Sequence[Array], kept: Sequence[Array], where: str) -> None:
+    for index, (have, want) in enumerate(zip(found, kept, strict=True)):
+        if have.tobytes() != want.tobytes():
+            raise DifferenceError(f"{where}: number {index} has changed")
+
+
+def _check_destinations(function: Any, inputs: Sequence[Array], kept: Sequence[Array], where: str) -> None:  # noqa: ANN401
+    """Results written into given arrays, with canaries before and behind them."""
+    blocks, outs = [], []
+    for array in kept:
+        block = np.full(array.nbytes + 2 * PADDING, CANARY, np.uint8)
+        blocks.append(block)
+        outs.append(block[PADDING : PADDING + array.nbytes].view(array.dtype).reshape(array.shape))
+    function(*inputs, *outs)
+    _check_same(outs, kept, f"{where}: given results")
+    for index, block in enumerate(blocks):
+        if not (block[:PADDING] == CANARY).all() or not (block[len(block) - PADDING :] == CANARY).all():
+            raise DifferenceError(f"{where}: result {index} was written out of bounds")
+
+
+__all__ = ["DifferenceError", "check", "numpy_dtype", "register", "transformed"]

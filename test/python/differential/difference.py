@@ -1,0 +1,217 @@
+"""Programs as graphs of NumPy closures, evaluated several times with rounding noise to learn how sure each element is.
+
+The reference of a program is evaluated once precisely (floats in float64, rounded to their dtype after every op)
+and a few times with noise of some units in the last place on every inexact result. How far the noisy evaluations
+come apart is the tolerance of the compiled result; elements on which integers, NaNs or infinities disagree (behind
+a comparison of almost equal numbers, say) are left out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Dims = tuple[Any, ...]
+NOISY_RUNS = 4
+ULPS = 6
+BFLOAT = np.dtype(ml_dtypes.bfloat16)
+EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+TINY = {"float64": 2.0**-1074, "float32": 2.0**-149, "float16": 2.0**-24, "bfloat16": 2.0**-133}
+
+
+def numpy_dtype(dtype: str) -> np.dtype[Any]:
+    """The NumPy dtype of a Relax one."""
+    return BFLOAT if dtype == "bfloat16" else np.dtype(dtype)
+
+
+def is_float(dtype: str) -> bool:
+    """Whether `dtype` is a float."""
+    return dtype in EPSILON
+
+
+@dataclass(frozen=True)
+class Inexact:
+    """A float result whose rounding error is relative to `magnitude` (the sum of the absolute terms, say)."""
+
+    value: Any
+    magnitude: Any
+
+
+@dataclass(eq=False)
+class Node:
+    """A value of a program: what the builder knows of it, and how the reference computes it.
+
+    ``compute(frame, *arguments)`` gets float64 for floats, other dtypes as they are; `dtype` is None for tuples.
+    """
+
+    value: Any
+    dtype: str | None
+    dims: Dims
+    compute: Callable[..., Any]
+    arguments: tuple[Node, ...] = ()
+    text: str = ""
+
+
+@dataclass(eq=False)
+class Program:
+    """A function: parameters, results (nested tuples of nodes), and what its symbols are at run time."""
+
+    name: str
+    params: list[Node] = field(default_factory=list)
+    results: Any = None
+    symbols: dict[str, Callable[[Frame], int]] = field(default_factory=dict)
+    constants: list[Array] = field(default_factory=list)
+
+
+class _Symbols(dict[str, int]):
+    def __init__(self, frame: Frame) -> None:
+        super().__init__(min=min, max=max)
+        self._frame = frame
+
+    def __missing__(self, name: str) -> int:
+        self[name] = self._frame.program.symbols[name](self._frame)
+        return self[name]
+
+
+class Frame:
+    """One evaluation of one call; values are computed when something needs them."""
+
+    def __init__(self, program: Program, arguments: Sequence[Array], noise: np.random.Generator | None) -> None:
+        self.program, self.noise = program, noise
+        self._symbols = _Symbols(self)
+        self._memo = dict(zip(map(id, program.params), arguments, strict=True))
+
+    def dim(self, dim: Any) -> int:  # noqa: ANN401 - an int or an expression, read as Python
+        """The value of a symbolic dimension."""
+        return dim if isinstance(dim, int) else int(eval(str(dim), {"__builtins__": {}}, self._symbols))  # noqa: S307
+
+    def value(self, node: Node) -> Any:  # noqa: ANN401 - an array, or a tuple of arrays
+        """What `node` is."""
+        if id(node) not in self._memo:
+            found = node.compute(self, *map(self.value, node.arguments))
+            self._memo[id(node)] = found if node.dtype is None else self.settle(found, node.dtype)
+        return self._memo[id(node)]
+
+    def results(self) -> list[Array]:
+        """The flattened results."""
+        return [self.value(node) for node in flatten(self.program.results)]
+
+    def settle(self, found: Any, dtype: str) -> Array:  # noqa: ANN401 - an array or Inexact
+        """A result as its dtype holds it, with noise."""
+        magnitude = None
+        if isinstance(found, Inexact):
+            found, magnitude = found.value, found.magnitude
+        if not is_float(dtype):
+            return np.asarray(found).astype(numpy_dtype(dtype))
+        exact = np.asarray(found, np.float64)
+        coarse = "float32" if dtype == "float64" else dtype
+        if self.noise is None:
+            return rounded(exact, dtype)
+        size = np.abs(exact) if magnitude is None else np.asarray(magnitude, np.float64)
+        shift = self.noise.uniform(-1, 1, exact.shape) * ULPS * (EPSILON[dtype] * size + TINY[dtype])
+        noisy = np.where(np.isfinite(shift) & (rounded(exact, coarse) != exact), exact + shift, exact)
+        signs = self.noise.choice([-0.0, 0.0], exact.shape)
+        return rounded(np.where(exact == 0, signs, noisy), dtype)
+
+
+def rounded(values: Array, dtype: str) -> Array:
+    """float64 values, rounded to those of `dtype`; bfloat16 and float16 by way of float32, as machines do."""
+    return np.asarray(values.astype(numpy_dtype(dtype)).astype(np.float64))
+
+
+def flatten(nested: Any) -> list[Node]:  # noqa: ANN401 - nested tuples of nodes
+    """The leaves of nested tuples."""
+    if isinstance(nested, Node):
+        return [nested]
+    return [leaf for item in nested for leaf in flatten(item)]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A result by the reference: value, tolerance, and which elements are certain enough to compare."""
+
+    value: Array
+    tolerance: Array
+    certain: Array
+    dtype: str
+
+
+def evaluate(program: Program, inputs: Sequence[Array]) -> list[Expected]:
+    """The expected results on `inputs` (arrays of the parameters' dtypes); raises what NumPy raises."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        arguments = [
+            array.astype(np.float64) if is_float(p.dtype or "") else array
+            for array, p in zip(inputs, program.params, strict=True)
+        ]
+        sources = [None, *(np.random.default_rng(seed) for seed in range(NOISY_RUNS))]
+        runs = [Frame(program, arguments, noise).results() for noise in sources]
+        leaves = flatten(program.results)
+        return [_expected([run[i] for run in runs], leaf.dtype or "") for i, leaf in enumerate(leaves)]
+
+
+def _expected(runs: Sequence[Array], dtype: str) -> Expected:
+    precise = runs[0]
+    same_shape = [run for run in runs if run.shape == precise.shape]
+    if not is_float(dtype):
+        certain = np.logical_and.reduce([run == precise for run in same_shape])
+        return Expected(precise, np.zeros(precise.shape), certain, dtype)
+    certain = np.logical_and.reduce(
+        [
+            (np.isfinite(run) & np.isfinite(precise))
+            | (run == precise)
+            | (np.isnan(run) & np.isnan(precise))
+            for run in same_shape
+        ]
+    )
+    spread = np.maximum.reduce([np.abs(run - precise) for run in same_shape])
+    tolerance = 4 * spread + ULPS * (EPSILON[dtype] * np.abs(precise) + TINY[dtype])
+    return Expected(precise, np.where(np.isfinite(tolerance), tolerance, 0), certain, dtype)
+
+
+def difference(have: Array, want: Expected) -> str | None:
+    """What is wrong with a result; None if nothing is."""
+    if have.dtype != numpy_dtype(want.dtype):
+        return f"dtype {have.dtype}, expected {want.dtype}"
+    if have.shape != want.value.shape:
+        return f"shape {have.shape}, expected {want.value.shape}"
+    with np.errstate(all="ignore"):
+        if is_float(want.dtype):
+            values = have.astype(np.float64)
+            good = np.abs(values - want.value) <= want.tolerance
+            good |= (values == want.value) | (np.isnan(values) & np.isnan(want.value))
+        else:
+            values = have
+            good = have == want.value
+    bad = np.argwhere(np.asarray(~good & want.certain))
+    if not len(bad):
+        return None
+    first = tuple(int(i) for i in bad[0])
+    return (
+        f"{len(bad)} of {have.size} elements differ, first {first}: {values[first]!r}, "
+        f"expected {want.value[first]!r} within {want.tolerance[first]:.3g}"
+    )
+
+
+def sizes_of(frame: Frame, dims: Sequence[Any]) -> tuple[int, ...]:
+    """Concrete dimensions."""
+    return tuple(frame.dim(d) for d in dims)
+
+
+def saturated(values: Array, dtype: str) -> Array:
+    """Floats as integers: the integer part, limited to the range of `dtype`; NaN is 0."""
+    target = numpy_dtype(dtype)
+    limits = np.iinfo(target)
+    whole = np.trunc(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf))
+    inside = (whole > float(limits.min)) & (whole < float(limits.max))
+    ends = np.where(whole > 0, limits.max, limits.min).astype(target)
+    return np.where(inside, np.where(inside, whole, 0).astype(target), ends)
+
+
+Environment = Mapping[str, int]

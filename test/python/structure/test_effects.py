@@ -1,0 +1,198 @@
+"""Calls with effects: what is read after them, and that no pass moves or merges anything across them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from programs import Program, numpy, register
+from relax_mlir import op as R
+from relax_mlir.error import ShapeError
+
+N = rx.Tensor(("n",), "float32")
+X = np.arange(4, dtype="float32")
+KEPT: list[Any] = []
+
+
+@register("effects.increment")
+def increment(x: Any) -> None:
+    array = np.from_dlpack(x)
+    np.add(array, 1, out=array)
+
+
+@register("effects.identity")
+def identity(x: Any) -> Any:
+    return x
+
+
+@register("effects.positive")
+def positive(x: Any) -> Any:
+    import tvm_ffi
+
+    array = np.from_dlpack(x)
+    return tvm_ffi.from_dlpack(array[array > 1].copy())
+
+
+program = Program()
+
+
+@program.function(N)
+def in_place(bb: Any, x: Any) -> Any:
+    y = x + x
+    R.call_packed("effects.increment", y)
+    return y
+
+
+@program.function(N)
+def parameter(bb: Any, x: Any) -> Any:
+    R.call_packed("effects.increment", x)
+    return x
+
+
+@program.function(N)
+def equal_ops_around(bb: Any, x: Any) -> Any:
+    a = R.exp(x)
+    R.call_packed("effects.increment", x)
+    b = R.exp(x)
+    R.call_packed("effects.increment", x)
+    return a, b, R.exp(x)
+
+
+@program.function(N)
+def equal_ops_in_dataflow(bb: Any, x: Any) -> Any:
+    with bb.dataflow():
+        a = bb.emit_output(x * x)
+    R.call_packed("effects.increment", x)
+    with bb.dataflow():
+        b = bb.emit_output(x * x)
+    return a, b
+
+
+@program.function(N)
+def fused_around(bb: Any, x: Any) -> Any:
+    a = R.exp(x)
+    R.call_packed("effects.increment", x)
+    return a + x
+
+
+@program.function(N)
+def through_tuple(bb: Any, x: Any) -> Any:
+    pair = R.make_tuple(x, x + x)
+    R.call_packed("effects.increment", x)
+    R.call_packed("effects.increment", R.tuple_get_item(pair, 1))
+    return pair
+
+
+@program.function(rx.Tensor(("n", 2), "float32"))
+def view(bb: Any, x: Any) -> Any:
+    flat = R.flatten(x)
+    R.call_packed("effects.increment", x)
+    return flat, x
+
+
+@program.function(rx.Tensor((), "bool"), N)
+def in_branch(bb: Any, x: Any, y: Any) -> Any:
+    def update() -> Any:
+        R.call_packed("effects.increment", z)
+        return z
+
+    z = y + y
+    r = R.if_then_else(x, update, lambda: y)
+    return r, z
+
+
+@program.function(rx.Tensor((), "bool"), N)
+def ops_around_branch(bb: Any, x: Any, y: Any) -> Any:
+    def update() -> Any:
+        R.call_packed("effects.increment", y)
+        return R.exp(y)
+
+    a = R.exp(y)
+    r = R.if_then_else(x, update, lambda: R.exp(y))
+    return a, r, R.exp(y)
+
+
+@program.function()
+def constants(bb: Any) -> Any:
+    small, large = R.const(np.zeros(2, "float32")), R.const(np.zeros(100, "float32"))
+    R.call_packed("effects.increment", small)
+    R.call_packed("effects.increment", large)
+    return small, large
+
+
+@program.function(N)
+def returned_alias(bb: Any, x: Any) -> Any:
+    y = x + x
+    p = R.match_shape(R.call_packed("effects.identity", y, out=rx.Tensor((None,), "float32")), ("n",))
+    z = R.nn.softmax(x, -1)
+    w = R.nn.softmax(z, -1)
+    return R.nn.softmax(w, -1), p
+
+
+@program.function(N)
+def data_dependent(bb: Any, x: Any) -> Any:
+    y = R.call_packed("effects.positive", x, out=rx.Tensor((None,), "float32"))
+    y = bb.match_shape(y, ("m",))
+    return R.sum(y + y, axis=0)
+
+
+@program.function(N)
+def unexpected_size(bb: Any, x: Any) -> Any:
+    return R.call_packed("effects.positive", x, out=rx.Tensor(("n",), "float32"))
+
+
+@pytest.fixture(scope="module")
+def ex() -> Any:
+    return program.compile()
+
+
+E = np.exp
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        ("in_place", [X], 2 * X + 1),
+        ("parameter", [X], X + 1),
+        ("equal_ops_around", [X], (E(X), E(X + 1), E(X + 2))),
+        ("equal_ops_in_dataflow", [X], (X * X, (X + 1) * (X + 1))),
+        ("fused_around", [X], E(X) + X + 1),
+        ("through_tuple", [X], (X, 2 * X)),
+        ("view", [X.reshape(2, 2)], (X, X.reshape(2, 2) + 1)),
+        ("in_branch", [np.array(True), X], (2 * X + 1, 2 * X + 1)),
+        ("in_branch", [np.array(False), X], (X, 2 * X)),
+        ("ops_around_branch", [np.array(True), X], (E(X), E(X + 1), E(X + 1))),
+        ("ops_around_branch", [np.array(False), X], (E(X), E(X), E(X))),
+        ("constants", [], (np.ones(2), np.ones(100))),
+        ("data_dependent", [X], np.float32(10)),
+    ],
+)
+def test_values_after_effects(ex: Any, name: str, args: list[Any], expected: Any) -> None:
+    before = [a.copy() for a in args]
+    for _ in range(2):
+        found = numpy(ex[name](*args))
+        assert isinstance(found, tuple) == isinstance(expected, tuple)
+        for have, want in zip(
+            found if isinstance(found, tuple) else [found],
+            expected if isinstance(expected, tuple) else [expected],
+            strict=True,
+        ):
+            np.testing.assert_allclose(have, want, rtol=1e-5)
+    for argument, kept in zip(args, before, strict=True):
+        np.testing.assert_array_equal(argument, kept)  # callers' arrays are never written
+
+
+def test_a_returned_argument_stays_valid(ex: Any) -> None:
+    found = numpy(ex["returned_alias"](X))
+    np.testing.assert_array_equal(found[1], 2 * X)
+
+
+def test_a_size_other_than_declared(ex: Any) -> None:
+    with pytest.raises(
+        ShapeError,
+        match=r"unexpected_size: call_packed of 'effects.positive' at .* returned dimension 0 of 2, but n = 4",
+    ):
+        ex["unexpected_size"](X)
+    np.testing.assert_array_equal(numpy(ex["unexpected_size"](X + 2)), X + 2)
