@@ -88,10 +88,9 @@ def _read(
 
 def _tensor(arguments: list[ast.expr], named: dict[str | None, ast.expr], scope: Scope) -> Tensor:
     if len(arguments) == 1 and isinstance(arguments[0], ast.Constant) and not _is_unknown(arguments[0]):
-        shape, dtype = None, arguments[0]
-    else:
-        first, second, *_ = [*arguments, None, None]
-        shape, dtype = first or named.get("shape"), second or named.get("dtype")
+        arguments, named = [], {**named, "dtype": arguments[0]}
+    first, second, *_ = [*arguments, None, None]
+    shape, dtype = first or named.get("shape"), second or named.get("dtype")
     dims = None if shape is None or _is_unknown(shape) else read_dims(shape, scope)
     return Tensor(dims, _dtype(dtype), ndim=_ndim(named))
 

@@ -53,7 +53,9 @@ def _makes_it(op: ir.Operation, builder: Any, arguments: dict[str, Any]) -> bool
     with ir.Location.unknown():
         scratch = ir.Module.create()
         with ir.InsertionPoint(scratch.body):
-            holder = func.FuncOp("f", ir.FunctionType.get([v.type for v in op.operands], []), visibility="private")
+            holder = func.FuncOp(
+                "f", ir.FunctionType.get([v.type for v in op.operands], []), visibility="private"
+            )
         block = holder.add_entry_block()
     try:
         with ir.InsertionPoint(block), ir.Location.unknown(), located_at("", 0, 0):

@@ -20,7 +20,7 @@ from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
 from relax_mlir.dialects.value import Value, create, create_one
-from relax_mlir.error import ArgumentError, UnknownNameError
+from relax_mlir.error import UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
 from relax_mlir.script.source import Problem
@@ -128,7 +128,8 @@ class Calls:
             raise Problem.of(node.func, error) from None
         if target is None:
             raise Problem(
-                node, f"the result of '{callee}' is not known here: annotate it (`-> R.Tensor(...)`), or define it first"
+                node,
+                f"the result of '{callee}' is not known here: annotate it (`-> R.Tensor(...)`), or define it first",
             )
         if "relax.prim_func" in target.attributes:
             raise Problem(node, f"'{callee}' is a prim func: call it by R.call_tir(cls.{callee}, args, out)")
@@ -175,7 +176,10 @@ class Calls:
         extra = read_dims(parts["tir_vars"], expressions.scope) if "tir_vars" in parts else []
 
         def build() -> Value:
-            attributes = {"callee": ir.FlatSymbolRefAttr.get(callee), "tir_vars": dims_attr([as_dim(v) for v in extra])}
+            attributes = {
+                "callee": ir.FlatSymbolRefAttr.get(callee),
+                "tir_vars": dims_attr([as_dim(v) for v in extra]),
+            }
             return emit(CallTirOp, operands, attributes, out)
 
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
@@ -197,7 +201,9 @@ class Calls:
         out = None
         for keyword in node.keywords:
             if keyword.arg != "out":
-                raise Problem(keyword, f"call_packed takes no argument '{keyword.arg}'; `out` says what it returns")
+                raise Problem(
+                    keyword, f"call_packed takes no argument '{keyword.arg}'; `out` says what it returns"
+                )
             out = read_annotation(keyword.value, expressions.scope)
         args = expressions.elements(list(node.args[1:]))
         args = [expressions.relax_value(node, a) if isinstance(a, np.ndarray) else a for a in args]
@@ -213,7 +219,9 @@ class Calls:
             pattern = read_dims(parts["pattern"], expressions.scope)
         else:
             info = read_annotation(parts["pattern"], expressions.scope)
-            pattern = info.values if isinstance(info, Shape) else info.shape if isinstance(info, Tensor) else None
+            pattern = (
+                info.values if isinstance(info, Shape) else info.shape if isinstance(info, Tensor) else None
+            )
             if isinstance(info, Tensor) and info.dtype is not None:
                 dtype = info.dtype.name
         if pattern is None:
@@ -258,7 +266,11 @@ class Calls:
             raise Problem(node, "R.op takes the name of an op, then its operands")
         name = literal_text(node.args[0])
         operands = [expressions.value(a) for a in node.args[1:]]
-        attributes = next((expressions.evaluate(k.value) for k in node.keywords if k.arg == "attributes"), {})
+        attributes: dict[str, ir.Attribute] = {}
+        for keyword in node.keywords:
+            if keyword.arg != "attributes":
+                raise Problem(keyword, f"R.op takes no argument '{keyword.arg}'")
+            attributes = expressions.evaluate(keyword.value)
         classes = {c.OPERATION_NAME: c for c in Relax.operations}
         if name not in classes:
             raise Problem.of(node.args[0], UnknownNameError("op", name, classes))
@@ -269,7 +281,9 @@ class Calls:
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
 
 
-def emit(cls: type[RelaxOp], operands: Value, attributes: dict[str, ir.Attribute], result: StructInfo) -> Value:
+def emit(
+    cls: type[RelaxOp], operands: Value, attributes: dict[str, ir.Attribute], result: StructInfo
+) -> Value:
     """An op on one tuple, with the result that its callee gives."""
     return create(cls, [operands], attributes, [result])[0]
 
@@ -319,16 +333,20 @@ def named_arguments(node: ast.Call, names: Sequence[str], required: int) -> dict
     """Arguments of a call by name; the first `required` must be there."""
     what = ast.unparse(node.func)
     if len(node.args) > len(names):
-        raise Problem(node, f"{what} takes ({', '.join(names)}), {len(node.args)} arguments given", "ArgumentError")
-    found = dict(zip(names, node.args, strict=False))
+        raise Problem(
+            node, f"{what} takes ({', '.join(names)}), {len(node.args)} arguments given", "ArgumentError"
+        )
+    found: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg not in names:
+        if keyword.arg is None or keyword.arg not in names:
             error = UnknownNameError(f"argument of {what}", str(keyword.arg), names)
             raise Problem(keyword, str(error), "ArgumentError")
         found[keyword.arg] = keyword.value
     for name in names[:required]:
         if name not in found:
-            raise Problem(node, f"{what}: argument '{name}' is missing; it takes ({', '.join(names)})", "ArgumentError")
+            raise Problem(
+                node, f"{what}: argument '{name}' is missing; it takes ({', '.join(names)})", "ArgumentError"
+            )
     return found
 
 
@@ -356,7 +374,11 @@ def literal_text(node: ast.expr) -> str:
 
 def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of type `kind`
     """The one literal argument of a call."""
-    if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, kind):
+    if (
+        len(node.args) == 1
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, kind)
+    ):
         return node.args[0].value
     raise Problem(node, f"{ast.unparse(node.func)} takes one string: {what}")
 

@@ -35,7 +35,7 @@ def ir_module(cls: type) -> IRModule:
 def function(definition: Callable[..., Any]) -> Any: ...
 @overload
 def function(*, private: bool = False) -> Callable[[Callable[..., Any]], Any]: ...
-def function(definition: Callable[..., Any] | None = None, *, private: bool = False) -> Any:
+def function(definition: Callable[..., Any] | None = None, *, private: bool = False) -> Any:  # noqa: ANN401 - a module or a marked function
     """Function decorator. In a class with `ir_module` it marks a Relax function; elsewhere it gives a module of it.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 
 from relax_mlir.dialects.control import if_then_else
 from relax_mlir.dialects.location import located_at
-from relax_mlir.dialects.structure import constant, make_tuple
+from relax_mlir.dialects.structure import constant, make_tuple, prim_value
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import RelaxError
 from relax_mlir.script.calls import Calls
@@ -75,7 +75,7 @@ class Expressions:
                 if isinstance(result, tuple | list):
                     return make_tuple(*(self.relax_value(node, field) for field in result))
                 if isinstance(result, Expr):
-                    return self.calls.op("prim_value")(result)
+                    return prim_value(result)
                 return as_value(result)
             except RelaxError as error:
                 raise Problem.of(node, error) from None
@@ -89,7 +89,9 @@ class Expressions:
         """A Relax value, a tuple or list of such, a symbolic expression or a Python constant."""
         method = getattr(self, f"visit_{type(node).__name__}", None)
         if method is None:
-            what = INSTEAD.get(type(node), f"the expression `{ast.unparse(node)[:40]}` is not part of the script")  # type: ignore[call-overload]  # keys are node classes
+            what = INSTEAD.get(
+                type(node), f"the expression `{ast.unparse(node)[:40]}` is not part of the script"
+            )
             raise Problem(node, what, "UnsupportedError" if type(node) is ast.Lambda else "ScriptError")
         return method(node)
 
@@ -137,9 +139,7 @@ class Expressions:
     def visit_BinOp(self, node: ast.BinOp) -> Any:  # noqa: ANN401
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         if type(node.op) not in BINARY:
-            raise Problem(
-                node, "shifts of tensors have no operator; write R.left_shift or R.right_shift"
-            )
+            raise Problem(node, "shifts of tensors have no operator; write R.left_shift or R.right_shift")
         return self.apply(node, BINARY[type(node.op)], left, right)
 
     def visit_Compare(self, node: ast.Compare) -> Any:  # noqa: ANN401
@@ -200,4 +200,4 @@ def has_values(item: Any) -> bool:  # noqa: ANN401 - what `evaluate` returned
 
 def bound(item: Any) -> Any:  # noqa: ANN401 - what `evaluate` returned
     """What a name is bound to: an array becomes a constant once, where it is bound."""
-    return constant(item) if isinstance(item, np.ndarray | np.generic) else item
+    return constant(np.asarray(item)) if isinstance(item, np.ndarray | np.generic) else item

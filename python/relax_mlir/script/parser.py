@@ -40,6 +40,14 @@ class Signature:
 
 
 @dataclass
+class Text:
+    """MLIR text in a script."""
+
+    node: ast.Constant
+    text: str
+
+
+@dataclass
 class ModuleParser:
     """Reads one module from `source`; `captured` are the Python names around it."""
 
@@ -58,7 +66,7 @@ class ModuleParser:
     def module(self, node: ast.ClassDef) -> IRModule:
         """The module that a class is."""
         functions: list[ast.FunctionDef] = []
-        texts: list[ast.Constant] = []
+        texts: list[Text] = []
         for item in node.body:
             try:
                 self.member(item, functions, texts)
@@ -66,7 +74,7 @@ class ModuleParser:
                 self.source.report(problem)
         return self.functions(functions, texts, node.name)
 
-    def member(self, item: ast.stmt, functions: list[ast.FunctionDef], texts: list[ast.Constant]) -> None:
+    def member(self, item: ast.stmt, functions: list[ast.FunctionDef], texts: list[Text]) -> None:
         """Sort one statement of the class."""
         if isinstance(item, ast.FunctionDef):
             functions.append(item)
@@ -77,15 +85,19 @@ class ModuleParser:
         elif not isinstance(item, ast.Pass):
             raise Problem(item, 'a module holds functions and I.mlir("""…""")')
 
-    def text(self, node: ast.Call) -> ast.Constant:
+    def text(self, node: ast.Call) -> Text:
         """The text of an ``I.mlir`` block."""
         if not is_path(self.scope().path(node.func), "I", "mlir"):
             raise Problem(node, 'a module holds functions and I.mlir("""…""")')
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
-            return node.args[0]
+        if (
+            len(node.args) == 1
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+        ):
+            return Text(node.args[0], node.args[0].value)
         raise Problem(node, "I.mlir takes MLIR text")
 
-    def functions(self, nodes: list[ast.FunctionDef], texts: list[ast.Constant], class_name: str) -> IRModule:
+    def functions(self, nodes: list[ast.FunctionDef], texts: list[Text], class_name: str) -> IRModule:
         """The module of these functions: heads first, then MLIR text, then bodies."""
         calls = Calls(self, class_name)
         with self.context:
@@ -155,7 +167,10 @@ class ModuleParser:
         params: dict[str, StructInfo] = {}
         for parameter in given.args:
             if parameter.annotation is None:
-                raise Problem(parameter, f'parameter \'{parameter.arg}\' needs an annotation, such as R.Tensor(("n", 4), "float32")')
+                raise Problem(
+                    parameter,
+                    f'parameter \'{parameter.arg}\' needs an annotation, such as R.Tensor(("n", 4), "float32")',
+                )
             params[parameter.arg] = read_annotation(parameter.annotation, scope)
         result = None if node.returns is None else read_annotation(node.returns, scope)
         symbols = {name for info in params.values() for name in info.symbols()}
@@ -235,15 +250,17 @@ class ModuleParser:
 
     # -- MLIR text
 
-    def mlir(self, texts: list[ast.Constant]) -> None:
+    def mlir(self, texts: list[Text]) -> None:
         """Add the functions of the ``I.mlir`` blocks, which may call each other."""
         if not texts:
             return
-        whole = "\n".join(text.value for text in texts)
+        whole = "\n".join(text.text for text in texts)
         with ir.Location.unknown():
             signal = crash_of(lambda: ir.Module.parse(whole))
             if signal is not None:
-                self.source.report(Problem(texts[0], f"MLIR's parser crashes on this text ({signal})", "ParseError"))
+                self.source.report(
+                    Problem(texts[0].node, f"MLIR's parser crashes on this text ({signal})", "ParseError")
+                )
                 return
             try:
                 parsed = ir.Module.parse(whole)
@@ -254,19 +271,19 @@ class ModuleParser:
         for op in list(parsed.body.operations):
             op.operation.clone(ip=ir.InsertionPoint(self.builder._mod.mlir.body))
 
-    def report_text(self, texts: list[ast.Constant], item: Diagnostic) -> None:
+    def report_text(self, texts: list[Text], item: Diagnostic) -> None:
         """A diagnostic of MLIR's parser, at its place in the script."""
         place = _PLACE.match(item.location)
         number = int(place["line"]) if place is not None else 1
         for text in texts:
-            lines = text.value.count("\n") + 1
+            lines = text.text.count("\n") + 1
             if number <= lines:
-                line = text.lineno + number - 1
-                begin = int(place["column"]) - 1 if place is not None and number > 1 else text.col_offset
+                line = text.node.lineno + number - 1
+                begin = int(place["column"]) - 1 if place is not None and number > 1 else text.node.col_offset
                 self.source.report_at(line, begin, begin + 1, "ParseError", item.message)
                 return
             number -= lines
-        self.source.report(Problem(texts[0], item.message, "ParseError"))
+        self.source.report(Problem(texts[0].node, item.message, "ParseError"))
 
 
 class _Mistaken(Exception):
@@ -300,7 +317,9 @@ def parse(text: str, constants: Mapping[str, Any] | None = None, name: str = "<s
         elif isinstance(node, ast.FunctionDef):
             functions.append(node)
         elif not isinstance(node, ast.Import | ast.ImportFrom) and not _is_docstring(node):
-            source.report(Problem(node, "a script is a class with @I.ir_module, or functions with @R.function"))
+            source.report(
+                Problem(node, "a script is a class with @I.ir_module, or functions with @R.function")
+            )
     for extra in classes[1:]:
         source.report(Problem(extra, "a script holds one module"))
     source.check()

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.structure import TUPLE, maker_of
-from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.dialects.types import (
+    Object,
+    Prim,
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    dims_from_attr,
+    struct_info,
+)
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.builder_calls import keyword_arguments, python_text, python_value, quoted, script_name
 from relax_mlir.script.constants import constant_names, literal
@@ -25,7 +34,8 @@ def script(module: ir.Module) -> str:
     with module.context:
         names = constant_names(module)
         parts = [
-            _Printer(op, names).lines() if is_scriptable(op) else _foreign(op) for op in module.body.operations
+            _Printer(op, names).lines() if is_scriptable(op) else _foreign(op)
+            for op in module.body.operations
         ]
     body = "\n\n".join("\n".join(INDENT + line if line else "" for line in part) for part in parts)
     return "@I.ir_module\nclass Module:\n" + (body or INDENT + "pass") + "\n"
@@ -125,7 +135,7 @@ class _Printer:
         """The ops of a block as statements; `ending` is the last one, given the terminator's operands."""
         ops = [view.operation for view in block.operations]
         within = inlined_ops(ops)
-        lines = []
+        lines: list[str] = []
         for op in ops[:-1]:
             if op in within:
                 self.inline[op.results[0]] = self.expression(op)
@@ -148,7 +158,9 @@ class _Printer:
 
     def bind(self, op: ir.Operation, default: str = "lv") -> str:
         location = op.location
-        return self.names.bind(op.results[0], location.name_str if isinstance(location, ir.NameLoc) else default)
+        return self.names.bind(
+            op.results[0], location.name_str if isinstance(location, ir.NameLoc) else default
+        )
 
     def dataflow(self, op: ir.Operation) -> Iterator[str]:
         inner = self.block(op.regions[0].blocks[0], "{}")

@@ -16,10 +16,10 @@ from relax_mlir.script.decorators import function
 class Annotation:
     """An annotation in a signature: ``R.Tensor((\"n\", 4), \"float32\")`` or ``R.Tensor[(n, 4), \"f32\"]``."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(self, *arguments: object, **named: object) -> None:
         self.arguments = arguments
 
-    def __class_getitem__(cls, item: Any) -> type[Annotation]:
+    def __class_getitem__(cls, item: object) -> type[Annotation]:
         return cls
 
 
@@ -49,7 +49,7 @@ def dataflow() -> Iterator[None]:
     yield
 
 
-def output(*values: Any) -> None:
+def output(*values: object) -> None:
     """The values that leave a dataflow block."""
 
 

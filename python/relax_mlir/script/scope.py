@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -15,8 +14,6 @@ from relax_mlir.script.source import Poisoned, Problem
 
 POISON = object()
 """Stands for the value of a definition that was a mistake."""
-
-CONSTANTS = {name: getattr(builtins, name) for name in ("True", "False", "None")}
 
 
 @dataclass
@@ -42,8 +39,14 @@ class Scope:
             return symbolic.symbol(name)
         if name in self.captured:
             return self.captured[name]
-        known = [*self.values, *self.symbols, *(n for n in self.captured if not n.startswith("_"))]
+        known = [*self.values, *self.symbols, *self._constants()]
         raise Problem.of(node, UnknownNameError("name", name, known))
+
+    def _constants(self) -> list[str]:
+        """Captured names that may stand for a constant."""
+        return [
+            n for n, v in self.captured.items() if not n.startswith("_") and not isinstance(v, ModuleType)
+        ]
 
     def path(self, node: ast.expr) -> tuple[str, str] | None:
         """``("R", "nn.softmax")`` for what comes from `relax_mlir.script` or `relax_mlir.op`, else None."""
@@ -56,7 +59,7 @@ class Scope:
         root = self.captured.get(node.id)
         if isinstance(root, ModuleType) and root.__name__ in ROOTS:
             return ROOTS[root.__name__], ".".join(reversed(parts))
-        return DIRECT.get(getattr(root, "__module__", "") or "", None) and _direct(root, parts)
+        return _direct(root) if not parts else None
 
 
 ROOTS = {
@@ -65,13 +68,13 @@ ROOTS = {
     "relax_mlir.script.ir": "I",
     "relax_mlir.script.tir": "T",
 }
-DIRECT = {"relax_mlir.script.decorators": "I"}
 
 
-def _direct(root: Any, parts: list[str]) -> tuple[str, str] | None:  # noqa: ANN401 - a captured Python object
-    """``@ir_module`` imported by itself."""
-    name = getattr(root, "__name__", "")
-    return ("I", name) if name == "ir_module" and not parts else None
+def _direct(root: Any) -> tuple[str, str] | None:  # noqa: ANN401 - a captured Python object
+    """``ir_module`` and ``function``, imported by themselves."""
+    if getattr(root, "__module__", "") != "relax_mlir.script.decorators":
+        return None
+    return ("R", "function") if root.__name__ == "function" else ("I", root.__name__)
 
 
 def is_path(found: tuple[str, str] | None, root: str, *names: str) -> bool:

@@ -25,9 +25,13 @@ def is_scriptable(op: ir.OpView) -> bool:
     name = op.name.value
     if not name.isidentifier() or keyword.iskeyword(name) or "res_attrs" in op.attributes:
         return False
-    if "sym_visibility" in op.attributes and ir.StringAttr(op.attributes["sym_visibility"]).value != "private":
+    if (
+        "sym_visibility" in op.attributes
+        and ir.StringAttr(op.attributes["sym_visibility"]).value != "private"
+    ):
         return False
-    if any(set(_keys(item)) - {PARAM_NAME} for item in op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else False:
+    parameters = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else []
+    if any(set(_keys(item)) - {PARAM_NAME} for item in parameters):
         return False
     if len(op.type.results) != 1 or len(op.regions[0].blocks) != 1:
         return False

@@ -109,7 +109,9 @@ class Source:
         text = self.line(number)
         begin = _characters(text, getattr(node, "col_offset", 0))
         last = getattr(node, "end_lineno", number) == number
-        end = _characters(text, node.end_col_offset) if last and hasattr(node, "end_col_offset") else len(text)
+        end = (
+            _characters(text, node.end_col_offset) if last and hasattr(node, "end_col_offset") else len(text)
+        )
         return number, begin, end
 
     def frame(self, line: int, begin: int, end: int, kind: str, message: str) -> str:

@@ -98,7 +98,7 @@ class Block:
         elif isinstance(node, ast.AugAssign):
             raise Problem(node, "values do not change; bind the result to a name: `y = y + x`")
         elif not isinstance(node, ast.Pass):
-            what = UNSUPPORTED.get(type(node), f"{type(node).__name__} is no statement of a script")  # type: ignore[call-overload]  # keys are node classes
+            what = UNSUPPORTED.get(type(node), f"{type(node).__name__} is no statement of a script")
             raise Problem(node, what)
 
     # -- names
@@ -125,7 +125,9 @@ class Block:
         if not isinstance(target, ast.Name):
             raise Problem(target, "only names can be bound")
         if result is None:
-            raise Problem(source, "this has no value; say what it returns by out=R.Object() or another annotation")
+            raise Problem(
+                source, "this has no value; say what it returns by out=R.Object() or another annotation"
+            )
         if isinstance(result, tuple | list) and _holds_values(result):
             result = self.expressions.relax_value(source, result)
         result = self.expressions.apply(source, bound, result)
@@ -248,7 +250,8 @@ class Block:
         self.ended = True
         if not self.is_body:
             raise Problem(
-                node, "`return` stands at the end of the function; bind the value in both branches to one name"
+                node,
+                "`return` stands at the end of the function; bind the value in both branches to one name",
             )
         if node.value is None:
             raise Problem(node, "a function returns a value; `return ()` returns the empty tuple")
@@ -262,12 +265,17 @@ class Block:
         condition = self.expressions.value(node.test)
         info = condition.struct_info
         if not isinstance(info, Tensor) or info.shape != () or str(info.dtype) != "bool":
-            raise Problem(node.test, f"the condition is {info}, expected a bool tensor of rank 0", "ArgumentError")
+            raise Problem(
+                node.test, f"the condition is {info}, expected a bool tensor of rank 0", "ArgumentError"
+            )
         with self.expressions.at(node.test):
             flag = _extract(condition)
         probe = scf.IfOp(flag, [], has_else=bool(node.orelse), loc=flag.owner.location)
         blocks = [probe.then_block, *([probe.else_block] if node.orelse else [])]
-        branches = [self.branch(body, block, later) for body, block in zip((node.body, node.orelse), blocks, strict=False)]
+        branches = [
+            self.branch(body, block, later)
+            for body, block in zip((node.body, node.orelse), blocks, strict=False)
+        ]
         names = merged(node, branches, later)
         values = [[branch.expressions.scope.values[name] for name in names] for branch in branches]
         if any(value is POISON for column in values for value in column):

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from relax_mlir.error import UnsupportedError
 
 
-def prim_func(definition: Callable[..., Any] | None = None, **options: Any) -> NoReturn:
+def prim_func(definition: Callable[..., Any] | None = None, **options: object) -> NoReturn:
     """Raises `UnsupportedError`."""
     name = f" of '{definition.__qualname__}'" if definition is not None else ""
     raise UnsupportedError(
