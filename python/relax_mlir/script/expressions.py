@@ -176,9 +176,9 @@ class Expressions:
             raise Problem(node, f"`{ast.unparse(node)}` is not a value; call it")
         item = self.evaluate(node.value)
         if isinstance(item, Value):
+            instead = f"R.{node.attr}({ast.unparse(node.value)})"
             raise Problem(
-                node,
-                f"values have no attributes in a script; the ops are functions, as in R.{node.attr}({ast.unparse(node.value)})",
+                node, f"values have no attributes in a script; the ops are functions, as in {instead}"
             )
         return self.apply(node, getattr, item, node.attr)
 

@@ -30,14 +30,16 @@ def _claim(ops: Sequence[ir.Operation], position: int, found: set[ir.Operation])
     first = position
     for operand in reversed(list(ops[position].operands)):
         maker = maker_of(operand)
-        if first == 0 or maker is None or maker != ops[first - 1] or not _may_stand_inside(maker, operand):
+        if first == 0 or maker is None or maker != ops[first - 1] or not _may_stand_inside(maker, operand, ops[position]):
             continue
         found.add(maker)
         first = _claim(ops, first - 1, found)
     return first
 
 
-def _may_stand_inside(op: ir.Operation, value: ir.Value) -> bool:
+def _may_stand_inside(op: ir.Operation, value: ir.Value, user: ir.Operation) -> bool:
     if op.name not in INLINE or len(list(value.uses)) != 1:
         return False
+    if op.name == TUPLE and user.name == "relax.tuple_get_item":
+        return False  # Python takes the field of a written tuple itself
     return op.name != "relax.constant" or literal(op.attributes["value"]) is not None

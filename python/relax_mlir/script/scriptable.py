@@ -30,7 +30,7 @@ def is_scriptable(op: ir.OpView) -> bool:
         and ir.StringAttr(op.attributes["sym_visibility"]).value != "private"
     ):
         return False
-    parameters = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else []
+    parameters = op.attributes["arg_attrs"] if "arg_attrs" in op.attributes else ()  # noqa: SIM401 - no dict
     if any(set(_keys(item)) - {PARAM_NAME} for item in parameters):
         return False
     if len(op.type.results) != 1 or len(op.regions[0].blocks) != 1:
