@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from rich.console import Console
+from rich.syntax import Syntax
 
 from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import of_error
@@ -116,8 +121,20 @@ class IRModule:
         return script(self.mlir)
 
     def show(self) -> None:
-        """Print the script form to the standard output."""
-        print(self.script())
+        """Print the script form to the standard output, in colour on a terminal."""
+        if sys.stdout.isatty():
+            Console().print(self._coloured())
+        else:
+            print(self.script())
+
+    def _repr_html_(self) -> str:
+        """The script form, in colour, as notebooks show it."""
+        console = Console(file=io.StringIO(), record=True, width=1000)
+        console.print(self._coloured())
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+    def _coloured(self) -> Syntax:
+        return Syntax(self.script(), "python", word_wrap=True, background_color="default")
 
     def __str__(self) -> str:
         return self.asm()

@@ -123,6 +123,10 @@ class Driver:
             if pipeline.passes:
                 pipeline(module)
             note("the module was printed")
+            if self.options.on("print-script"):
+                from relax_mlir.script import script  # needed for this option only
+
+                return script(module)
             return module_text(module, self._print_options())
 
     @contextmanager
