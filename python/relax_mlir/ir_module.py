@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from relax_mlir.analysis import well_formed
-from relax_mlir.diagnostics import of_error
+from relax_mlir.diagnostics import of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.error import Diagnostic, ParseError, UnknownNameError, VerifyError, expect
@@ -24,7 +24,7 @@ from relax_mlir.module_text import PrintOptions, module_text
 def _parse(text: str, name: str) -> ir.Module:
     context = dialect.context()
     with context, ir.Location.file(name, 0, 0):
-        return ir.Module.parse(text)
+        return parse_module(text, context)
 
 
 def _named(diagnostic: Diagnostic, name: str) -> Diagnostic:
