@@ -1,4 +1,5 @@
 """Scripts in Python files: decorators, both spellings of annotations, captured constants, locations."""
+# ruff: noqa: UP037, SIM108 - both are what a script may say
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import ScriptError, UnsupportedError
-from relax_mlir.script import ir as I  # noqa: E741, N812 - the name that scripts use
+from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir
 

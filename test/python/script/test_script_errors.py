@@ -1,4 +1,5 @@
 """What a script says to its writer when something is wrong: the exact text."""
+# ruff: noqa: E501 - messages as they are
 
 from __future__ import annotations
 
