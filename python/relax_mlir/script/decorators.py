@@ -32,10 +32,10 @@ def ir_module(cls: type) -> IRModule:
 
 
 @overload
-def function(definition: Callable[..., Any]) -> Any: ...
+def function(definition: Callable[..., Any]) -> Any: ...  # noqa: ANN401 - a module or a marked function
 @overload
 def function(*, private: bool = False) -> Callable[[Callable[..., Any]], Any]: ...
-def function(definition: Callable[..., Any] | None = None, *, private: bool = False) -> Any:  # noqa: ANN401 - a module or a marked function
+def function(definition: Callable[..., Any] | None = None, *, private: bool = False) -> Any:
     """Function decorator. In a class with `ir_module` it marks a Relax function; elsewhere it gives a module of it.
 
     Args:

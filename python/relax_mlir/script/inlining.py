@@ -30,7 +30,12 @@ def _claim(ops: Sequence[ir.Operation], position: int, found: set[ir.Operation])
     first = position
     for operand in reversed(list(ops[position].operands)):
         maker = maker_of(operand)
-        if first == 0 or maker is None or maker != ops[first - 1] or not _may_stand_inside(maker, operand, ops[position]):
+        if (
+            first == 0
+            or maker is None
+            or maker != ops[first - 1]
+            or not _may_stand_inside(maker, operand, ops[position])
+        ):
             continue
         found.add(maker)
         first = _claim(ops, first - 1, found)
