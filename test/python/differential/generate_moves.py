@@ -297,6 +297,12 @@ MOVES = (
     concat,
     split,
     strided_slice,
-) + (strided_slice, take, constant, filled, match, call)
+    strided_slice,
+    take,
+    constant,
+    filled,
+    match,
+    call,
+)
 TOP_MOVES = (conditional, conditional, packed, packed)
 __all__ = ["MOVES", "TOP_MOVES", "flatten", "is_float"]

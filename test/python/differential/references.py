@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -224,4 +225,4 @@ def split(x: Array, sections: int | Sequence[int], axis: int) -> tuple[Array, ..
         cuts = [min(length * i, size) for i in range(sections + 1)]
     else:
         cuts = [0, *(min(p, size) for p in sections), size]
-    return tuple(sliced(x, axis, a, b, 1) for a, b in zip(cuts, cuts[1:], strict=False))
+    return tuple(sliced(x, axis, a, b, 1) for a, b in itertools.pairwise(cuts))
