@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.ir_module import PRIM_FUNC
+from relax_mlir.dialects.attributes import KERNEL, PATTERN, PRIM_FUNC
 from relax_mlir.mlir import PassManager, arith, func, ir, tensor
 
-PATTERN = "relax.pattern"
-KERNEL = "relax.kernel"
 RANKS = ("elementwise", "broadcast", "injective")
 """The patterns that fuse, from the strictest to the loosest; a merged prim func has the loosest of its members."""
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.hooks import SIGNATURE, Hooks
+from relax_mlir.lowering.hooks import Hooks
 from relax_mlir.lowering.shapes.body import BodyLowering, flatten, unflatten
 from relax_mlir.lowering.shapes.entry import build_shapes_function, define_symbols, leaf_dims, signature
 from relax_mlir.lowering.shapes.leaves import Leaf, leaves
