@@ -34,7 +34,7 @@ class PlaceResults(ModulePass):
         module.operation.walk(visit)
         uninitialised: dict[ir.Value, list[int]] = {}
         for op in found:
-            _place(*op.operands, uninitialised)
+            _place(op.operands[0], op.operands[1], uninitialised)
 
 
 def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value, list[int]]) -> None:
