@@ -358,7 +358,9 @@ def test_refused(case: int) -> None:
 def test_dimensions_that_are_certainly_empty() -> None:
     suite = Suite()
     empty, x = Tensor(("n", 0), "float32"), Tensor(("n", 3), "float32")
-    suite.add("concat", lambda a, b: R.concat([a, b], 0), lambda a, b: np.concatenate([a, b], 0), [empty, empty])
+    suite.add(
+        "concat", lambda a, b: R.concat([a, b], 0), lambda a, b: np.concatenate([a, b], 0), [empty, empty]
+    )
     suite.add("concat", lambda a, b: R.concat([a, b], 1), lambda a, b: np.concatenate([a, b], 1), [x, empty])
     suite.add("split", lambda a: R.split(a, [3], 1), lambda a: np.split(a, [3], 1), [x])
     suite.add("split", lambda a: R.split(a, [1], 0), lambda a: [a[:1], a[1:]], [empty])
