@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import symbolic
+from relax_mlir.diagnostics import where
 from relax_mlir.dialects.types import Shape, Tensor, dims_from_attr, shape_text, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, ShapeValue, cast, handles, place
@@ -20,7 +21,7 @@ def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     if isinstance(info, Tensor):
         if info.shape is None or info.dtype is None:
             raise UnsupportedError(
-                f"{op.location}: match_shape: the tensor is {info}; native code needs its rank and dtype"
+                f"{where(op)}: match_shape: the tensor is {info}; native code needs its rank and dtype"
             )
         lowered = body.tensor(op.operands[0])
         sizes = [tensor.dim(lowered, index_constant(axis)) for axis in range(len(pattern))]
@@ -29,16 +30,16 @@ def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         shape = body.values[op.operands[0]]
         assert isinstance(shape, ShapeValue) and isinstance(info, Shape)
         sizes, known = list(shape.dims), info.values or ()
-    where = place(op)
+    site = place(op)
     for axis, (dim, size) in enumerate(zip(pattern, sizes, strict=True)):
         name = None if dim is None else symbolic.linear_definition(dim)
         if name is not None and name not in body.symbols.values:
-            body.symbols.define(name, size, f"dimension {axis} of match_shape at {where}")
+            body.symbols.define(name, size, f"dimension {axis} of match_shape at {site}")
     proved = True
     for axis, (dim, have, size) in enumerate(zip(pattern, known, sizes, strict=True)):
         if dim is not None and not (have is not None and symbolic.prove_equal(dim, have)):
             proved = False
-            _check_dim(body, where, axis, dim, size, pattern, sizes)
+            _check_dim(body, site, axis, dim, size, pattern, sizes)
     result = struct_info(op.results[0].type)
     if isinstance(result, Tensor):
         return [body.mark(cast(lowered, result.storage_type()), checked=not proved, source=lowered)]
@@ -47,7 +48,7 @@ def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 def _check_dim(
     body: BodyLowering,
-    where: str,
+    site: str,
     axis: int,
     dim: Dim,
     size: ir.Value,
@@ -62,7 +63,7 @@ def _check_dim(
     first = 1 + len(values)
     got = ", ".join(f"{{{first + i}}}" for i in range(len(sizes)))
     message = (
-        f"{body.symbols.function}: match_shape at {where}: dimension {axis} is {{0}}, {text} "
+        f"{body.symbols.function}: match_shape at {site}: dimension {axis} is {{0}}, {text} "
         f"(expected {shape_text(tuple(pattern))}, got ({got}))"
     )
     body.hooks.check(

@@ -26,6 +26,11 @@ def location_text(location: ir.Location) -> str:
     return "unknown"
 
 
+def where(op: ir.Operation) -> str:
+    """``file:line:column`` of an op, as messages begin."""
+    return location_text(op.location)
+
+
 def _inner_locations(location: Any) -> list[ir.Location]:  # noqa: ANN401 - a location class of the bindings
     if hasattr(location, "locations"):
         return list(location.locations)

@@ -9,7 +9,10 @@ import ml_dtypes
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.error import DTypeError
+
 _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+_FFI_KINDS = "iufbc"
 _BFLOAT = 4
 _READ_ONLY = 1
 
@@ -66,7 +69,7 @@ def _export(array: np.ndarray[Any, Any]) -> tvm_ffi.Tensor:
     """An FFI tensor over the memory of any NumPy array with a dtype that DLPack knows."""
     dtype = array.dtype
     if dtype.byteorder == ">" or (dtype != ml_dtypes.bfloat16 and dtype.kind not in _CODES):
-        raise TypeError(f"compiled functions take no NumPy arrays of dtype {dtype}")
+        raise DTypeError(f"compiled functions take no NumPy arrays of dtype {dtype}")
     if any(step % dtype.itemsize for step in array.strides):
         array = np.ascontiguousarray(array)
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
@@ -83,7 +86,13 @@ def _export(array: np.ndarray[Any, Any]) -> tvm_ffi.Tensor:
 def needs_help(value: object) -> bool:
     """Whether the FFI cannot convert `value` (or something inside it) by itself."""
     if isinstance(value, np.ndarray):
-        return not value.flags.writeable or value.dtype == ml_dtypes.bfloat16 or value.dtype.byteorder == ">"
+        dtype = value.dtype
+        return (
+            not value.flags.writeable
+            or dtype == ml_dtypes.bfloat16
+            or dtype.byteorder == ">"
+            or dtype.kind not in _FFI_KINDS
+        )
     return type(value) in (tuple, list)
 
 
@@ -91,7 +100,7 @@ def to_ffi(value: object) -> object:
     """`value` as the FFI takes it: NumPy arrays as tensors over their memory (read-only and bfloat16 ones too), also
     inside tuples and lists.
 
-    Raises TypeError for arrays of a dtype that DLPack does not know.
+    Raises DTypeError for arrays of a dtype that DLPack does not know.
     """
     if isinstance(value, np.ndarray):
         return _export(value)

@@ -52,7 +52,8 @@ def build(
         instruments: watch every pass, beside those of the current `PassContext`.
 
     Raises:
-        UnsupportedError: something in the module cannot be lowered; names the op and its location.
+        UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
+            target is another architecture than the host's.
         PassError: a pass failed. VerifyError: the module is invalid.
     """
     expect("build: 'mod'", mod, IRModule, "an IRModule (BlockBuilder.get() gives one)")
@@ -61,10 +62,20 @@ def build(
     if exec_mode != "native":
         raise UnsupportedError(f"build: exec_mode is {exec_mode!r}; this version has 'native'")
     target = Target.parse(target)
+    _require_host(target)
     mod.verify()
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     with _context([*dumps, *instruments]):
         return _compile(mod.clone(), target, None if dump_stages is None else Path(dump_stages))
+
+
+def _require_host(target: Target) -> None:
+    """Machine code runs in this process, so the target may differ from the host in its CPU only."""
+    wanted, host = target.triple.partition("-")[0], Target.host().triple.partition("-")[0]
+    if wanted != host:
+        raise UnsupportedError(
+            f"build: the target is for {wanted}, this machine is {host}; use relax-opt to see the code for it"
+        )
 
 
 @contextlib.contextmanager

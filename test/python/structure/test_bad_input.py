@@ -26,6 +26,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "build_none": lambda: rx.build(None),
     "build_str": lambda: rx.build("x"),
     "build_target": lambda: rx.build(rx.BlockBuilder().get(), target=3),
+    "build_other_machine": lambda: rx.build(rx.BlockBuilder().get(), "cpu -mtriple=sparc-unknown-linux-gnu"),
     "build_mode": lambda: rx.build(rx.BlockBuilder().get(), exec_mode=None),
     "build_instr": lambda: rx.build(rx.BlockBuilder().get(), instruments=3),
     "parse_none": lambda: rx.IRModule.parse(None),

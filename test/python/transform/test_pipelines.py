@@ -93,6 +93,11 @@ def test_bad_options(options: str, message: str) -> None:
         create_pass("configured", options)
 
 
+def test_missing_option() -> None:
+    with pytest.raises(ParseError, match=r"pass 'check-legality': option 'level' is required"):
+        create_pass("check-legality")
+
+
 def test_options_are_described_for_help() -> None:
     described = {name: (kind, default) for name, kind, default in describe_options(Configured)}
     assert described["max-depth"] == ("int", "4")
