@@ -1,4 +1,4 @@
-"""Write ``docs/ops.md`` and ``docs/passes.md`` from the docstrings: ``python docs/generate.py``, or ``make docs``."""
+"""Write ``docs/{api,ops,passes}.md`` from the docstrings: ``python docs/generate.py``, or ``make docs``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import re
+import sys
 import textwrap
 import types
 from collections.abc import Iterator
@@ -28,18 +29,38 @@ def builders(namespace: types.ModuleType, prefix: str = "R") -> Iterator[tuple[s
             yield from builders(value, f"{prefix}.{name}")
 
 
+def definition(item: Any) -> ast.stmt:  # noqa: ANN401
+    """The source of a function or class, which does not depend on Python's version as `inspect.signature` does."""
+    (found,) = ast.parse(textwrap.dedent(inspect.getsource(item))).body
+    return found
+
+
 def signature(function: Any) -> str:  # noqa: ANN401
-    """Name, parameters and result as the source has them, which does not depend on Python's version."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(definition, ast.FunctionDef)
-    arguments = ast.unparse(definition.args)
-    result = f" -> {ast.unparse(definition.returns)}" if definition.returns is not None else ""
-    return f"{definition.name}({arguments}){result}"
+    """Name, parameters and result as the source has them."""
+    found = definition(function)
+    assert isinstance(found, ast.FunctionDef)
+    return function_signature(found)
+
+
+def function_signature(function: ast.FunctionDef, name: str = "") -> str:
+    result = f" -> {ast.unparse(function.returns)}" if function.returns is not None else ""
+    return f"{name or function.name}({ast.unparse(function.args)}){result}"
 
 
 def markdown(docstring: str | None) -> str:
-    """A docstring as Markdown: double backquotes become single ones."""
-    return inspect.cleandoc(docstring or "").replace("``", "`")
+    """A docstring as Markdown: sections such as ``Raises:`` become lists, doctests become code."""
+    paragraphs = inspect.cleandoc(docstring or "").split("\n\n")
+    return "\n\n".join(_paragraph(text) for text in paragraphs)
+
+
+def _paragraph(text: str) -> str:
+    if text.lstrip().startswith(">>>"):
+        return f"```pycon\n{textwrap.dedent(text)}\n```"
+    heading, _, entries = text.partition("\n")
+    if re.fullmatch(r"(Args|Raises|Returns|Attributes):", heading) and entries:
+        items = re.sub(r"^(?! )", "- ", textwrap.dedent(entries), flags=re.MULTILINE)
+        return f"{heading}\n\n{items}".replace("``", "`")
+    return text.replace("``", "`")
 
 
 def classes_meant(docstring: str, module: types.ModuleType) -> list[type]:
@@ -107,9 +128,100 @@ def passes_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def public_names(module: types.ModuleType) -> list[str]:
+    """What ``__all__`` lists, or the functions and classes that the module defines."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    own = (
+        name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
+    )
+    return [name for name in own if not name.startswith("_")]
+
+
+def api_entry(name: str, value: Any) -> str:  # noqa: ANN401
+    if inspect.isclass(value):
+        return class_entry(name, value)
+    if inspect.isfunction(inspect.unwrap(value)):
+        return f"### {name}\n\n```python\n{signature(value)}\n```\n\n{markdown(value.__doc__)}"
+    return f"### {name}\n\n`{alias_source(name)}`"
+
+
+def alias_source(name: str) -> str:
+    """The assignment that makes the type alias `name`, which no object remembers."""
+    for module in [m for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.")]:
+        for statement in ast.parse(inspect.getsource(module)).body:
+            targets = (
+                statement.targets
+                if isinstance(statement, ast.Assign)
+                else [getattr(statement, "target", None)]
+            )
+            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                return ast.unparse(statement)
+    raise LookupError(f"{name} is neither a class nor a function, and no module assigns it")
+
+
+def class_entry(name: str, cls: type) -> str:
+    """Constructor, docstring, and the public members that the class itself documents."""
+    source = definition(cls)
+    assert isinstance(source, ast.ClassDef)
+    bases = ", ".join(ast.unparse(base) for base in source.bases if not ast.unparse(base).startswith("_"))
+    lines = [f"class {name}({bases})" if bases else f"class {name}"]
+    members = []
+    for member in source.body:
+        if isinstance(member, ast.AnnAssign) and not ast.unparse(member.target).startswith("_"):
+            lines.append(f"    {ast.unparse(member)}")
+        elif isinstance(member, ast.FunctionDef) and member.name == "__init__":
+            lines.append(f"    {function_signature(member)}")
+        elif (
+            isinstance(member, ast.FunctionDef)
+            and not member.name.startswith("_")
+            and ast.get_docstring(member)
+        ):
+            members.append(member_entry(name, member))
+    return "\n\n".join(
+        [f"### {name}", "```python\n" + "\n".join(lines) + "\n```", markdown(cls.__doc__), *members]
+    )
+
+
+def member_entry(owner: str, member: ast.FunctionDef) -> str:
+    is_property = any(ast.unparse(d).endswith("property") for d in member.decorator_list)
+    shown = f"{owner}.{member.name}"
+    if not is_property:
+        shown = function_signature(member, shown)
+    elif member.returns is not None:
+        shown += f": {ast.unparse(member.returns)}"
+    return f"- `{shown}`\n\n" + textwrap.indent(markdown(ast.get_docstring(member)), "  ")
+
+
+API = (
+    "relax_mlir",
+    "relax_mlir.script",
+    "relax_mlir.runtime",
+    "relax_mlir.transform",
+    "relax_mlir.instrument",
+    "relax_mlir.analysis",
+    "relax_mlir.analysis.well_formed",
+    "relax_mlir.symbolic",
+    "relax_mlir.error",
+)
+"""The public modules; `relax_mlir.op` and the passes have pages of their own."""
+
+
+def api_page() -> str:
+    introduction = (
+        "The builders of ops are on the page [Ops](ops.md), the passes on the page [Passes](passes.md)."
+    )
+    parts = [NOTICE, "# API", introduction]
+    for name in API:
+        module = importlib.import_module(name)
+        parts += [f"## `{name}`", markdown(module.__doc__)]
+        parts += [api_entry(public, getattr(module, public)) for public in public_names(module)]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
 def pages() -> dict[Path, str]:
     """The generated pages by path."""
-    return {DOCS / "ops.md": ops_page(), DOCS / "passes.md": passes_page()}
+    return {DOCS / "api.md": api_page(), DOCS / "ops.md": ops_page(), DOCS / "passes.md": passes_page()}
 
 
 if __name__ == "__main__":

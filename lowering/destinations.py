@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.diagnostics import location_text
 from relax_mlir.error import UnsupportedError
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
@@ -55,8 +56,8 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
             positions.append(value.arg_number)
         else:
             raise UnsupportedError(
-                f"{function.location}: function '{function.name.value}': result {index} is a buffer of its own; "
-                "results must be written into the destinations that the caller gives"
+                f"{location_text(function.location)}: function '{function.name.value}': result {index} is a buffer "
+                "of its own; results must be written into the destinations that the caller gives"
             )
     if all(position is None for position in positions):
         return positions

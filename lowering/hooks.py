@@ -12,15 +12,10 @@ from typing import Any
 
 import numpy as np
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import CHECK, CONSTANT, CONSTANT_VALUE, PACKED
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.mlir import func, ir
 
-CHECK = "relax.check"
-CONSTANT = "relax.constant"
-CONSTANT_VALUE = "relax.constant_value"
-PACKED = "relax.packed"
-SIGNATURE = "relax.signature"
-PRIM_FUNC = "relax.prim_func"
 SHAPES_SUFFIX = ".shapes"
 """``f.shapes`` checks the dimensions of the arguments of ``f`` and computes the sizes of its results."""
 

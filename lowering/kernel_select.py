@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS
 from relax_mlir.lowering.kernels import rows
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.mlir import func, ir
@@ -116,16 +117,16 @@ class SelectKernels(ModulePass):
         """Rewrite the marked functions of the module in place."""
         target = Target.parse(self.target)
         for function in list(module.body.operations):
-            if isinstance(function, func.FuncOp) and "relax.kernel" in function.attributes:
+            if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
                 with function.operation.location:
                     _replace_body(function, target)
 
 
 def _replace_body(function: Operation, target: Target) -> None:
-    generator = KERNELS.get(function.attributes["relax.kernel"].value)
+    generator = KERNELS.get(function.attributes[KERNEL].value)
     if generator is None or function.is_external or function.type.results:
         return
-    given = function.attributes.get("relax.kernel_attrs", ())
+    given = function.attributes.get(KERNEL_ATTRS, ())
     attributes = {named.name: named.attr for named in given}
     buffers = [argument for argument in function.arguments if isinstance(argument.type, ir.MemRefType)]
     emit_body = generator(Request(target, buffers, attributes))

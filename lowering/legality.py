@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.error import Diagnostic, UnknownNameError, VerifyError
-from relax_mlir.lowering.hooks import PRIM_FUNC
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 

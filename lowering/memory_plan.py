@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
 from relax_mlir.lowering.abi.frame import DEFER, declare_release, frame_of
 from relax_mlir.lowering.abi.support import CACHED_MEMORY
 from relax_mlir.lowering.abi.text import Fragment, functions, is_declaration
@@ -32,7 +33,7 @@ from relax_mlir.mlir import arith, func, ir, llvm, memref
 from relax_mlir.transform import ModulePass, PassContext
 
 ALIGNMENT = 64
-NOT_RELAX = ("relax.prim_func", "relax.kernel")
+NOT_RELAX = (PRIM_FUNC, KERNEL)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.lowering.abi.signature import signature_of
 from relax_mlir.lowering.abi.text import functions, is_declaration
 from relax_mlir.mlir import ir
@@ -21,7 +22,7 @@ class ProtectInputs(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         for function in functions(module).values():
-            if "relax.signature" not in function.attributes or is_declaration(function):
+            if SIGNATURE not in function.attributes or is_declaration(function):
                 continue
             results = [
                 leaf for result in signature_of(function.operation).results for leaf in result.leaves()

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.ir_module import PRIM_FUNC
+from relax_mlir.dialects.attributes import KERNEL, PATTERN, PRIM_FUNC
 from relax_mlir.mlir import PassManager, arith, func, ir, tensor
 
-PATTERN = "relax.pattern"
-KERNEL = "relax.kernel"
 RANKS = ("elementwise", "broadcast", "injective")
 """The patterns that fuse, from the strictest to the loosest; a merged prim func has the loosest of its members."""
 
@@ -102,7 +100,10 @@ def merge(
 
 def _write_into_destination(function: func.FuncOp, out: ir.Value) -> None:
     """Undo what upstream's fusion does to a loop that does not read its output: giving it a new tensor for that."""
-    loop = function.regions[0].blocks[0].operations[-1].operation.operands[0].owner.operation
+    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
+    if isinstance(returned.owner, ir.Block):
+        return  # folded to one of its inputs: nothing is written
+    loop = returned.owner.operation
     if loop.name == "linalg.generic":
         loop.operands[len(loop.operands) - 1] = out
 

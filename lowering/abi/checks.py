@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from relax_mlir.dialects.attributes import CHECK
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.signature import plain
 from relax_mlir.lowering.abi.text import Code, Fragment, quoted, symbol
@@ -35,7 +36,7 @@ class Check:
     @staticmethod
     def of(hook: ir.Operation) -> Check:
         """The check that a declaration with the attribute `relax.check` stands for."""
-        data = plain(hook.attributes["relax.check"])
+        data = plain(hook.attributes[CHECK])
         return Check(data["kind"], data["message"])
 
     def _placeholders(self) -> list[re.Match[str]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.dialects.attributes import CONSTANT
 from relax_mlir.lowering.abi.text import Fragment, descriptor, functions, is_declaration
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.transform import ModulePass, PassContext
@@ -23,9 +24,9 @@ class LowerConstants(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         table = functions(module)
         hooks = {
-            name: ir.IntegerAttr(op.attributes["relax.constant"]).value
+            name: ir.IntegerAttr(op.attributes[CONSTANT]).value
             for name, op in table.items()
-            if "relax.constant" in op.attributes and is_declaration(op)
+            if CONSTANT in op.attributes and is_declaration(op)
         }
         if not hooks:
             return

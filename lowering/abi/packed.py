@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from relax_mlir.dialects.attributes import PACKED
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.dtypes import DType, dtype_named, dtype_of_element
 from relax_mlir.lowering.abi.frame import declare_release, frame_of
@@ -59,7 +60,7 @@ class _Hook:
 
     @staticmethod
     def of(op: func.FuncOp) -> _Hook:
-        data: dict[str, Any] = plain(op.operation.attributes["relax.packed"])
+        data: dict[str, Any] = plain(op.operation.attributes[PACKED])
         style = data.get("style", "alloc")
         if style not in ("alloc", "dps"):
             raise CompileError(f"relax.packed of {op.name.value}: style is 'alloc' or 'dps', not {style!r}")
@@ -287,9 +288,7 @@ class LowerPackedCalls(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         table = functions(module)
         hooks = {
-            name: _Hook.of(op)
-            for name, op in table.items()
-            if "relax.packed" in op.attributes and is_declaration(op)
+            name: _Hook.of(op) for name, op in table.items() if PACKED in op.attributes and is_declaration(op)
         }
         if not hooks:
             return

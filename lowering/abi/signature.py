@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.dtypes import DType, dtype_named
 from relax_mlir.mlir import ir
@@ -90,7 +91,7 @@ def _value(data: dict[str, Any], default: str) -> Value:
 
 def signature_of(func_op: ir.Operation) -> Signature:
     """Read the attribute `relax.signature` of a function; CompileError names what is malformed."""
-    data = _plain(func_op.attributes["relax.signature"])
+    data = _plain(func_op.attributes[SIGNATURE])
     try:
         params = tuple(_value(p, f"#{i}") for i, p in enumerate(data.get("params", ())))
         results = tuple(_value(r, f"result {i}") for i, r in enumerate(data.get("results", ())))

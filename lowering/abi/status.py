@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.dialects.attributes import CHECK
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.checks import Check, Raisers
 from relax_mlir.lowering.abi.frame import DEFER
@@ -48,7 +49,7 @@ class _Failing:
     """Which functions of a module may fail."""
 
     def __init__(self, table: dict[str, func.FuncOp]) -> None:
-        self.checks = {name for name, op in table.items() if "relax.check" in op.attributes}
+        self.checks = {name for name, op in table.items() if CHECK in op.attributes}
         bodies = {name: op for name, op in table.items() if not is_declaration(op)}
         calls = {name: set(map(_leaving, _operations(body))) for name, body in bodies.items()}
         self.functions = {

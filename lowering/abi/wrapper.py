@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.signature import Signature, Value, signature_of
 from relax_mlir.lowering.abi.support import SUPPORT
@@ -249,7 +250,7 @@ class EmitFFIWrappers(ModulePass):
         support.define(SUPPORT)
         support.splice(module)
         for function in list(functions(module).values()):
-            if "relax.signature" not in function.attributes:
+            if SIGNATURE not in function.attributes:
                 continue
             signature = signature_of(function.operation)
             fragment = Fragment()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
@@ -46,7 +47,7 @@ def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> Non
     rule = rule_for(op.name)
     if rule is None:
         raise UnsupportedError(
-            f"{op.location}: {op.name} has no legalisation; it cannot be compiled to native code"
+            f"{location_text(op.location)}: {op.name} has no legalisation; it cannot be compiled to native code"
         )
     with ir.InsertionPoint(op), op.location:
         results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]

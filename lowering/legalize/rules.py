@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC
 from relax_mlir.dialects.base import OpArgs
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, dims_attr, struct_info
@@ -39,11 +41,6 @@ FAMILIES: tuple[str, ...] = (
     "nn",
 )
 """Modules of `relax_mlir.lowering.legalize` that register rules."""
-
-PRIM_FUNC = "relax.prim_func"
-PATTERN = "relax.pattern"
-KERNEL = "relax.kernel"
-KERNEL_ATTRS = "relax.kernel_attrs"
 
 
 @dataclass(frozen=True)
@@ -260,7 +257,7 @@ def op_call(op: ir.Operation, args: OpArgs) -> OpCall:
 def _known(op: ir.Operation, args: OpArgs, name: str, info: Tensor) -> Tensor:
     if info.known_shape is None or info.dtype is None:
         raise UnsupportedError(
-            f"{op.location}: {args.op}: '{name}' is {info}; native code needs its shape and dtype: "
+            f"{location_text(op.location)}: {args.op}: '{name}' is {info}; native code needs its shape and dtype: "
             "match_shape the value to a shape first"
         )
     return info

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.hooks import SIGNATURE, Hooks
+from relax_mlir.lowering.hooks import Hooks
 from relax_mlir.lowering.shapes.body import BodyLowering, flatten, unflatten
 from relax_mlir.lowering.shapes.entry import build_shapes_function, define_symbols, leaf_dims, signature
 from relax_mlir.lowering.shapes.leaves import Leaf, leaves
@@ -20,6 +22,10 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 
 
+HANDLERS = ("structure", "match", "views", "calls", "packed", "control")
+"""Modules of this package that say how ops are lowered."""
+
+
 @dataclass(frozen=True)
 class LowerSymbolicShapes(ModulePass):
     """Make symbols index values, shapes of parameters run-time checks, and results destination arguments."""
@@ -28,6 +34,8 @@ class LowerSymbolicShapes(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` or `ShapeError` for what native code cannot express."""
+        for handlers in HANDLERS:
+            importlib.import_module(f"relax_mlir.lowering.shapes.{handlers}")
         hooks = Hooks(module)
         functions = relax_functions(module)
         _refuse_recursion(functions)

@@ -11,15 +11,13 @@ import numpy as np
 
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects import calls, dialect, structure
+from relax_mlir.dialects.attributes import PARAM_NAME
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import DimLike
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
-
-PARAM_NAME = "relax.name"
-"""Argument attribute that keeps a parameter's name."""
 
 Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |
 

@@ -32,7 +32,7 @@ def test_parse_and_look_up() -> None:
 
 
 def test_bad_text_is_an_error_with_its_place() -> None:
-    with pytest.raises(ParseError, match=r"model.mlir: not a valid module\n.*:2:\d+: error"):
+    with pytest.raises(ParseError, match=r"model.mlir: not a valid module\n  model.mlir:2:\d+: error"):
         rx.IRModule.parse("\nfunc.func @main(", name="model.mlir")
 
 
@@ -64,3 +64,8 @@ def test_crashes_are_told_by_their_signal() -> None:
     assert crash_of(lambda: None) is None
     assert crash_of(lambda: 1 / 0) is None
     assert crash_of(lambda: os.kill(os.getpid(), signal.SIGSEGV)) == "SIGSEGV"
+
+
+def test_diagnostics_that_are_no_utf8_are_an_error_too() -> None:
+    with pytest.raises(ParseError, match="no valid UTF-8"):
+        rx.IRModule.parse('func.func @"\\FF"() { return }\nfunc.func @"\\FF"() { return }')

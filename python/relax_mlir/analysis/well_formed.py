@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import CHECK, CONSTANT, PACKED, PARAM_NAME, PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
@@ -34,9 +35,7 @@ from relax_mlir.error import Diagnostic, RelaxError, VerifyError
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
-PARAM_NAME = "relax.name"
-PRIM_FUNC = "relax.prim_func"
-LOWERED = ("relax.signature", "relax.check", "relax.constant", "relax.packed")
+LOWERED = (SIGNATURE, CHECK, CONSTANT, PACKED)
 """Attributes that only modules below level R1 have."""
 
 

@@ -13,6 +13,8 @@ from typing import Any, Literal, TypeVar, Union
 
 from relax_mlir.error import ParseError, UnknownNameError
 
+REQUIRED = "required"
+"""What `describe_options` says of an option without default."""
 TRUE, FALSE = frozenset({"true", "1", ""}), frozenset({"false", "0"})
 P = TypeVar("P")
 
@@ -39,10 +41,10 @@ def create(cls: type[P], name: str, text: str) -> P:
             hint = "" if types_ else "the pass takes no options"
             raise UnknownNameError(f"option of pass '{name}'", key, types_, hint)
         values[option.replace("-", "_")] = _convert(name, option, value, types_[option])
-    try:
-        return cls(**values)
-    except TypeError as error:
-        raise ParseError(f"pass '{name}': {error}") from None
+    for option, _, default in describe_options(cls):
+        if default == REQUIRED and option.replace("-", "_") not in values:
+            raise ParseError(f"pass '{name}': option '{option}' is required: {name}{{{option}=...}}")
+    return cls(**values)
 
 
 def split_options(name: str, text: str) -> list[tuple[str, str]]:
@@ -139,6 +141,6 @@ def describe_options(cls: type) -> list[tuple[str, str, str]]:
         option = field.name.replace("_", "-")
         kind = option_types(cls)[option]
         shown = getattr(kind, "__name__", str(kind)) if not typing.get_origin(kind) else str(kind)
-        default = "required" if field.default is dataclasses.MISSING else _format(field.default)
+        default = REQUIRED if field.default is dataclasses.MISSING else _format(field.default)
         described.append((option, shown.replace("typing.", ""), default))
     return described

@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
+from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.failure import guarded
@@ -25,7 +26,6 @@ from relax_mlir.transform.options import format_options
 from relax_mlir.transform.pass_base import Pass
 
 SKIP = "relax.skip"
-PRIM_FUNC = "relax.prim_func"
 DATAFLOW = "relax.dataflow"
 
 

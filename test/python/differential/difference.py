@@ -82,7 +82,9 @@ class _Symbols(dict[str, int]):
 class Frame:
     """One evaluation of one call; values are computed when something needs them."""
 
-    def __init__(self, program: Program, arguments: Sequence[Array], noise: np.random.Generator | None) -> None:
+    def __init__(
+        self, program: Program, arguments: Sequence[Array], noise: np.random.Generator | None
+    ) -> None:
         self.program, self.noise = program, noise
         self._symbols = _Symbols(self)
         self._memo = dict(zip(map(id, program.params), arguments, strict=True))
@@ -164,9 +166,7 @@ def _expected(runs: Sequence[Array], dtype: str) -> Expected:
         return Expected(precise, np.zeros(precise.shape), certain, dtype)
     certain = np.logical_and.reduce(
         [
-            (np.isfinite(run) & np.isfinite(precise))
-            | (run == precise)
-            | (np.isnan(run) & np.isnan(precise))
+            (np.isfinite(run) & np.isfinite(precise)) | (run == precise) | (np.isnan(run) & np.isnan(precise))
             for run in same_shape
         ]
     )

@@ -40,7 +40,9 @@ def permute(g: Generator) -> Node | None:
     if x is None:
         return None
     axes = g.random.sample(range(len(x.dims)), len(x.dims))
-    return g.emit(lambda: R.permute_dims(x.value, axes), lambda _, a: np.transpose(a, axes), [x], f"permute {axes}")
+    return g.emit(
+        lambda: R.permute_dims(x.value, axes), lambda _, a: np.transpose(a, axes), [x], f"permute {axes}"
+    )
 
 
 def expand(g: Generator) -> Node | None:
@@ -49,7 +51,9 @@ def expand(g: Generator) -> Node | None:
     if x is None:
         return None
     axis = g.random.randint(0, len(x.dims))
-    return g.emit(lambda: R.expand_dims(x.value, axis), lambda _, a: np.expand_dims(a, axis), [x], "expand_dims")
+    return g.emit(
+        lambda: R.expand_dims(x.value, axis), lambda _, a: np.expand_dims(a, axis), [x], "expand_dims"
+    )
 
 
 def squeeze(g: Generator) -> Node | None:
@@ -102,7 +106,10 @@ def split(g: Generator) -> Node | None:
     axis = g.random.randrange(len(x.dims))
     sections: Any = g.random.choice((2, 2, 3, [1], [2, 3]))
     return g.emit(
-        lambda: R.split(x.value, sections, axis), lambda _, a: references.split(a, sections, axis), [x], "split"
+        lambda: R.split(x.value, sections, axis),
+        lambda _, a: references.split(a, sections, axis),
+        [x],
+        "split",
     )
 
 
@@ -112,7 +119,15 @@ def strided_slice(g: Generator) -> Node | None:
     if x is None:
         return None
     axis = g.random.randrange(len(x.dims))
-    bounds = ((0, 1000, 2), (1, 1000, 1), (0, -1, 1), (-1, -1000, -1), (-2, -1000, -2), (0, 3, 1), (-3, 1000, 1))
+    bounds = (
+        (0, 1000, 2),
+        (1, 1000, 1),
+        (0, -1, 1),
+        (-1, -1000, -1),
+        (-2, -1000, -2),
+        (0, 3, 1),
+        (-3, 1000, 1),
+    )
     begin, end, stride = g.random.choice(bounds)
     return g.emit(
         lambda: R.strided_slice(x.value, [axis], [begin], [end], [stride]),
@@ -143,7 +158,9 @@ def take(g: Generator) -> Node | None:
 def constant(g: Generator) -> Node | None:
     """A constant, small or large."""
     shape = g.random.choice(((), (3,), (1,), (0,), (2, 3), (16, 40), (4, 1), (1, 8)))
-    return g.constant(shape, g.random.choice(("float32", "float32", "int32", "int64", "bool", "float64", "bfloat16")))
+    return g.constant(
+        shape, g.random.choice(("float32", "float32", "int32", "int64", "bool", "float64", "bfloat16"))
+    )
 
 
 def filled(g: Generator) -> Node | None:
@@ -155,13 +172,21 @@ def filled(g: Generator) -> Node | None:
     if choice == 0 and names:
         end = f"{names[0]} + 1"
         return g.emit(
-            lambda: R.arange(0, end, 2, dtype), lambda f: np.arange(0, f.dim(end), 2).astype(dtype), [], "arange"
+            lambda: R.arange(0, end, 2, dtype),
+            lambda f: np.arange(0, f.dim(end), 2).astype(dtype),
+            [],
+            "arange",
         )
     if choice == 1:
         x = g.pick(lambda node: node.dtype != "bool")
-        return x and g.emit(lambda: R.full_like(x.value, 3), lambda _, a: np.full_like(a, 3), [x], "full_like")
+        return x and g.emit(
+            lambda: R.full_like(x.value, 3), lambda _, a: np.full_like(a, 3), [x], "full_like"
+        )
     return g.emit(
-        lambda: R.full(dims, 2, dtype), lambda f: np.full(sizes_of(f, dims), 2.0).astype(dtype), [], f"full {dims}"
+        lambda: R.full(dims, 2, dtype),
+        lambda f: np.full(sizes_of(f, dims), 2.0).astype(dtype),
+        [],
+        f"full {dims}",
     )
 
 
@@ -177,7 +202,8 @@ def call(g: Generator) -> Node | None:
         return None
     callee = g.random.choice(g.programs)
     picked = [
-        g.pick(lambda node, p=p: node.dtype == p.dtype and len(node.dims) == len(p.dims)) for p in callee.params
+        g.pick(lambda node, p=p: node.dtype == p.dtype and len(node.dims) == len(p.dims))
+        for p in callee.params
     ]
     arguments = [node for node in picked if node is not None]
     if len(arguments) < len(picked):
@@ -187,7 +213,12 @@ def call(g: Generator) -> Node | None:
         inner = Frame(callee, arrays, frame.noise)
         return _nested(inner, callee.results)
 
-    return g.emit(lambda: g.bb.call(callee.name, *(a.value for a in arguments)), compute, arguments, f"call {callee.name}")
+    return g.emit(
+        lambda: g.bb.call(callee.name, *(a.value for a in arguments)),
+        compute,
+        arguments,
+        f"call {callee.name}",
+    )
 
 
 def _nested(frame: Frame, results: Any) -> Any:  # noqa: ANN401 - nested tuples
@@ -197,12 +228,16 @@ def _nested(frame: Frame, results: Any) -> Any:  # noqa: ANN401 - nested tuples
 def conditional(g: Generator) -> Node | None:
     """`if_then_else` on a scalar, with branches that compute something of the same type."""
     source = g.pick(lambda node: node.dtype not in ("bool",))
-    condition = g.emit(
-        lambda: R.greater(R.sum(source.value), R.const(np.zeros((), _np(source)))),
-        lambda _, a: np.sum(a, dtype=a.dtype) > 0,
-        [source],
-        "condition",
-    ) if source else None
+    condition = (
+        g.emit(
+            lambda: R.greater(R.sum(source.value), R.const(np.zeros((), _np(source)))),
+            lambda _, a: np.sum(a, dtype=a.dtype) > 0,
+            [source],
+            "condition",
+        )
+        if source
+        else None
+    )
     x = g.pick()
     if condition is None or x is None or None in x.dims:
         return None
@@ -221,7 +256,9 @@ def conditional(g: Generator) -> Node | None:
     def compute(frame: Frame, flag: Array) -> Array:
         return frame.value(chosen[0] if bool(flag) else chosen[1])
 
-    return g.emit(lambda: R.if_then_else(condition.value, branch, branch), compute, [condition], "if_then_else")
+    return g.emit(
+        lambda: R.if_then_else(condition.value, branch, branch), compute, [condition], "if_then_else"
+    )
 
 
 def _np(node: Node) -> Any:  # noqa: ANN401 - a NumPy dtype
@@ -248,8 +285,18 @@ def packed(g: Generator) -> Node | None:
     )
 
 
-MOVES = (reshape, reshape, permute, permute, expand, squeeze, broadcast, concat, concat, split, strided_slice) + (
-    strided_slice, take, constant, filled, match, call
-)
+MOVES = (
+    reshape,
+    reshape,
+    permute,
+    permute,
+    expand,
+    squeeze,
+    broadcast,
+    concat,
+    concat,
+    split,
+    strided_slice,
+) + (strided_slice, take, constant, filled, match, call)
 TOP_MOVES = (conditional, conditional, packed, packed)
 __all__ = ["MOVES", "TOP_MOVES", "flatten", "is_float"]

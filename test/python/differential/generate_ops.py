@@ -96,7 +96,10 @@ def where(g: Generator) -> Node | None:
     if condition is None or x is None or y is None:
         return None
     return g.emit(
-        lambda: R.where(condition.value, x.value, y.value), lambda _, c, a, b: np.where(c, a, b), [condition, x, y], "where"
+        lambda: R.where(condition.value, x.value, y.value),
+        lambda _, c, a, b: np.where(c, a, b),
+        [condition, x, y],
+        "where",
     )
 
 
@@ -123,7 +126,11 @@ def reduction(g: Generator) -> Node | None:
     x = g.pick(_is_number)
     if x is None:
         return None
-    names = ("sum", "max", "min", "sum", "mean", "variance", "std") if _is_float(x) else ("sum", "max", "min", "prod")
+    names = (
+        ("sum", "max", "min", "sum", "mean", "variance", "std")
+        if _is_float(x)
+        else ("sum", "max", "min", "prod")
+    )
     name, keepdims = g.random.choice(names), g.random.random() < 0.5
     rank = len(x.dims)
     if name in ("max", "min"):
@@ -196,7 +203,9 @@ def matmul(g: Generator) -> Node | None:
         y = g.constant((last, g.random.choice((1, 3, 8, 20))), x.dtype or "")
     elif len(x.dims) >= 2 and chance < 0.85:
         axes = [*range(len(x.dims) - 2), len(x.dims) - 1, len(x.dims) - 2]
-        y = g.emit(lambda: R.permute_dims(x.value, axes), lambda _, a: np.transpose(a, axes), [x], "transpose")
+        y = g.emit(
+            lambda: R.permute_dims(x.value, axes), lambda _, a: np.transpose(a, axes), [x], "transpose"
+        )
     else:
         y = g.pick(lambda node: node.dtype == x.dtype and len(node.dims) > 0)
     if y is None:
@@ -206,6 +215,9 @@ def matmul(g: Generator) -> Node | None:
     )
 
 
-MOVES = (unary,) * 6 + (binary,) * 8 + (where, where, clip, astype, astype, predicate_to_number) + (
-    (reduction,) * 3 + (position, rows, rows, matmul, matmul)
+MOVES = (
+    (unary,) * 6
+    + (binary,) * 8
+    + (where, where, clip, astype, astype, predicate_to_number)
+    + ((reduction,) * 3 + (position, rows, rows, matmul, matmul))
 )

@@ -29,7 +29,9 @@ Move = Callable[["Generator"], object]
 class Generator:
     """The functions of one module; all choices come from `seed`. `limit` cuts every function to its first ops."""
 
-    def __init__(self, seed: int, functions: int = 4, limit: int | None = None, last_only: bool = False) -> None:
+    def __init__(
+        self, seed: int, functions: int = 4, limit: int | None = None, last_only: bool = False
+    ) -> None:
         self.random = random.Random(seed)
         self.limit, self.last_only = limit, last_only
         self.bb = rx.BlockBuilder()
@@ -145,7 +147,11 @@ class Generator:
         return self.random.choice(recent)
 
     def emit(
-        self, build: Callable[[], Any], compute: Callable[..., Any], arguments: Sequence[Node] = (), text: str = ""
+        self,
+        build: Callable[[], Any],
+        compute: Callable[..., Any],
+        arguments: Sequence[Node] = (),
+        text: str = "",
     ) -> Node | None:
         """Emit an op and put its result into the pool; None if the op refuses its operands or gets too large."""
         try:
@@ -154,7 +160,9 @@ class Generator:
             return None
         return self.keep(value, compute, tuple(arguments), text)
 
-    def keep(self, value: Any, compute: Callable[..., Any], arguments: tuple[Node, ...], text: str) -> Node | None:  # noqa: ANN401
+    def keep(
+        self, value: Any, compute: Callable[..., Any], arguments: tuple[Node, ...], text: str
+    ) -> Node | None:  # noqa: ANN401
         """A node for `value`: a tensor, or a tuple, whose fields become nodes too."""
         info = value.struct_info
         if isinstance(info, Tuple):

@@ -150,3 +150,8 @@ def test_values() -> None:
 def test_16_bit_floats_are_rounded_after_each_op(dtype: str) -> None:
     info = Tensor(("n",), dtype)
     assert len(callees(module(lambda x: R.exp(R.negative(x)), [info]))) == 1
+
+
+def test_what_folds_to_an_input_is_not_fused() -> None:
+    found = module(lambda x: R.round(R.floor(x)), [Tensor(("n", 3), "int32")])
+    assert len(callees(found)) == 2

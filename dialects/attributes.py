@@ -1,0 +1,21 @@
+"""Names of the attributes by which the parts of the compiler tell each other what a function or hook is."""
+
+from __future__ import annotations
+
+PARAM_NAME = "relax.name"
+"""On an argument: the parameter's name."""
+PRIM_FUNC = "relax.prim_func"
+"""On a function: it is a prim func."""
+PATTERN = "relax.pattern"
+"""On a prim func: how it may be fused."""
+KERNEL = "relax.kernel"
+"""On a prim func: the meaning of its body, for the kernel generators."""
+KERNEL_ATTRS = "relax.kernel_attrs"
+"""Beside `KERNEL`: a dictionary of its parameters."""
+SIGNATURE = "relax.signature"
+"""On a public function from level T on: its parameters and results as users wrote them."""
+CHECK = "relax.check"
+CONSTANT = "relax.constant"
+CONSTANT_VALUE = "relax.constant_value"
+PACKED = "relax.packed"
+"""On the declarations of hooks (see `relax_mlir.lowering.hooks`)."""

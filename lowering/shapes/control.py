@@ -1,0 +1,62 @@
+"""Conditionals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, flatten, handles, unflatten
+from relax_mlir.mlir import ir, scf
+
+
+@handles("scf.if")
+def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    infos = [struct_info(result.type) for result in op.results]
+    condition = body.tensor(op.operands[0])
+    probe = [t for info in infos for t in _branch_types(op, info)]
+    new = scf.IfOp(condition, probe, has_else=True)
+    for old_region, block in zip(op.regions, (new.then_block, new.else_block), strict=True):
+        with ir.InsertionPoint(block):
+            inner = BodyLowering(
+                body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked, body.updates
+            )
+            blocks = list(old_region.blocks)
+            yielded = [
+                leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)
+            ]
+            values = [
+                cast(v, t) if isinstance(t, ir.RankedTensorType) else v
+                for v, t in zip(yielded, probe, strict=True)
+            ]
+            scf.YieldOp(values)
+    body.checked.update(new.results)
+    flat = list(new.results)
+    return [unflatten(info, flat) for info in infos]
+
+
+@handles("arith.select")
+def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    """What canonicalisation makes of a conditional whose branches are empty."""
+    info = struct_info(op.results[0].type)
+    new = scf.IfOp(body.tensor(op.operands[0]), _branch_types(op, info), has_else=True)
+    for value, block in zip(list(op.operands)[1:], (new.then_block, new.else_block), strict=True):
+        with ir.InsertionPoint(block):
+            scf.YieldOp(body.flat(value))
+    body.checked.update(new.results)
+    flat = list(new.results)
+    return [unflatten(info, flat)]
+
+
+def _branch_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
+    if isinstance(info, Tuple):
+        return [t for item in info.fields for t in _branch_types(op, item)]
+    if isinstance(info, Tensor):
+        return [info.storage_type()]
+    if isinstance(info, Shape) and info.values is not None:
+        return [ir.IndexType.get()] * len(info.values)
+    if isinstance(info, Prim):
+        return [ir.IndexType.get()]
+    raise UnsupportedError(
+        f"{op.location}: scf.if: its result is {info}; native code needs its rank and dtype"
+    )

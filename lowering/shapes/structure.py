@@ -1,0 +1,81 @@
+"""Constants, shapes, tuples, and upstream ops that stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
+from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, ShapeValue, handles
+from relax_mlir.mlir import arith, bufferization, ir
+
+
+@handles("relax.constant")
+def _constant(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    value = op.attributes["value"]
+    tensor_type = ir.RankedTensorType(value.type)
+    if isinstance(value, ir.DenseElementsAttr):
+        return [_dense_constant(value, tensor_type)]
+    table_entry = body.hooks.constant(value)
+    storage = struct_info(op.results[0].type)
+    assert isinstance(storage, Tensor)
+    return [bufferization.to_tensor(storage.storage_type(), table_entry, restrict=True)]
+
+
+@handles("relax.shape_expr")
+def _shape_expr(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    dims = [d for d in dims_from_attr(op.attributes["values"]) if d is not None]
+    return [ShapeValue(tuple(body.symbols.all_values(dims)))]
+
+
+@handles("relax.prim_value")
+def _prim_value(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    (dim,) = dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]]))
+    assert dim is not None
+    return [body.symbols.value(dim)]
+
+
+@handles("relax.shape_of")
+def _shape_of(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    info = struct_info(op.operands[0].type)
+    assert isinstance(info, Tensor)
+    return [ShapeValue(tuple(body.dims(op.operands[0], info)))]
+
+
+@handles(TUPLE)
+def _tuple(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    return [tuple(body.values[operand] for operand in op.operands)]
+
+
+@handles("relax.tuple_get_item")
+def _tuple_get_item(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    fields = body.values[op.operands[0]]
+    assert isinstance(fields, tuple)
+    return [fields[int(ir.IntegerAttr(op.attributes["index"]).value)]]
+
+
+@handles(
+    "arith.constant",
+    "index.constant",
+    "arith.andi",
+    "arith.ori",
+    "arith.xori",
+    "tensor.extract",
+    "tensor.from_elements",
+)
+def _copy(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    clone = op.clone()
+    for index, operand in enumerate(op.operands):
+        lowered = body.values[operand]
+        assert isinstance(lowered, ir.Value)
+        clone.operands[index] = lowered
+    return list(clone.results)
+
+
+def _dense_constant(value: ir.DenseElementsAttr, tensor_type: ir.RankedTensorType) -> ir.Value:
+    element = dtypes.from_element_type(tensor_type.element_type)
+    if element.kind == "uint":
+        storage = ir.RankedTensorType.get(tensor_type.shape, element.storage_type())
+        value = ir.Attribute.parse(str(value).rsplit(":", 1)[0].strip() + f" : {storage}")
+    return arith.constant(value.type, value)
