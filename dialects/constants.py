@@ -52,9 +52,11 @@ def _dense(array: np.ndarray[Any, Any], dtype: dtypes.DType, tensor_type: ir.Typ
     element = dtype.element_type()
     if dtype.is_float:
         items = [ir.FloatAttr.get(element, float(x)) for x in array.reshape(-1)]
+    elif dtype.name == "uint64":  # the bindings take signed numbers
+        items = [ir.Attribute.parse(f"{int(x)} : {element}") for x in array.reshape(-1)]
     else:
         items = [ir.IntegerAttr.get(element, int(x)) for x in array.reshape(-1)]
-    if not items:
+    if array.size == 0:
         return ir.Attribute.parse(f"dense<> : {tensor_type}")
     return ir.DenseElementsAttr.get(items, tensor_type)
 

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
+from collections.abc import Iterator
 
 from relax_mlir.mlir import ir
 
 _PACKAGE = "relax_mlir"
+
+
+class _Stated(threading.local):
+    """The position in a source text that is being read, if one is."""
+
+    position: tuple[str, int, int] | None = None
+
+
+_stated = _Stated()
+
+
+@contextlib.contextmanager
+def located_at(filename: str, line: int, column: int) -> Iterator[None]:
+    """Inside, ops get this location in place of the caller's line: for readers of source text."""
+    outer, _stated.position = _stated.position, (filename, line, column)
+    try:
+        yield
+    finally:
+        _stated.position = outer
 
 
 def user_frame_position() -> tuple[str, int]:
@@ -22,6 +44,6 @@ def user_frame_position() -> tuple[str, int]:
 
 def user_location(name: str | None = None) -> ir.Location:
     """Location of the user's line, named after the value if it has a name; needs a current context."""
-    filename, line = user_frame_position()
-    location = ir.Location.file(filename, line, 0)
+    filename, line, column = _stated.position or (*user_frame_position(), 0)
+    location = ir.Location.file(filename, line, column)
     return ir.Location.name(name, location) if name else location

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_mlir.lowering.destinations import DropDestinationResults
 from relax_mlir.lowering.memory_plan import PlanMemory
+from relax_mlir.lowering.place_results import PlaceResults
 from relax_mlir.lowering.protect_inputs import ProtectInputs
 from relax_mlir.transform import MLIRPass, Pass
 
@@ -12,7 +13,7 @@ def bufferize() -> list[Pass]:
     """The passes: results of calls land in their destinations, functions return nothing, temporaries are planned."""
     return [
         ProtectInputs(),
-        MLIRPass("eliminate-empty-tensors"),
+        PlaceResults(),
         MLIRPass(
             "one-shot-bufferize{bufferize-function-boundaries=true "
             "function-boundary-type-conversion=identity-layout-map}"

@@ -44,7 +44,9 @@ def legalize_concat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         result, offset = prim.outs[0], prim.index(0)
-        for source in prim.ins:
+        for source, info in zip(prim.ins, prim.in_infos, strict=True):
+            if _is_empty(info):
+                continue
             sizes = _sizes(prim, source)
             window = _Window.along(axis, offset, 1, sizes)
             copied = linalg.copy(source, outs=[window.extract(result, source.type)])
@@ -83,7 +85,7 @@ def _slice(lz: Legalizer, name: str, x: Arg, result: Tensor, slices: dict[int, S
     """A copy of slices with positive strides that are known to lie in `x`."""
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
-        if any(part.size == 0 for part in slices.values()):
+        if _is_empty(prim.out_infos[0]):
             return list(prim.outs)  # upstream refuses a slice that begins at the end
         window = _Window(_sizes(prim, prim.outs[0]))
         for axis, part in slices.items():
@@ -113,6 +115,11 @@ def _gathered_slice(lz: Legalizer, x: Arg, result: Tensor, slices: dict[int, Sli
         return generic([], [], prim.outs, [identity(rank)], ["parallel"] * rank, element)
 
     return lz.prim("strided_slice", [x], [result], body, pattern="opaque", key=("gathered", _key(slices)))[0]
+
+
+def _is_empty(info: Tensor) -> bool:
+    """Whether a tensor certainly has no elements."""
+    return any(isinstance(dim, int) and dim == 0 for dim in info.shape or ())
 
 
 def _key(slices: dict[int, Slice]) -> tuple[tuple[int, str, int], ...]:

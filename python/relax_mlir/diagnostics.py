@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from relax_mlir.error import Diagnostic
+from relax_mlir.error import Diagnostic, ParseError
 from relax_mlir.mlir import ir
 
 Sink = Callable[[Diagnostic], None]
@@ -89,3 +89,17 @@ def report(diagnostic: Diagnostic) -> None:
         _state.sinks[-1](diagnostic)
         return
     logging.getLogger("relax_mlir").log(_LEVELS.get(diagnostic.severity, logging.INFO), "%s", diagnostic)
+
+
+def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
+    """Parse and verify IR text into `context`.
+
+    Raises:
+        MLIRError: the text is no valid module; carries MLIR's diagnostics.
+        ParseError: so it is, and the diagnostics quote bytes of it that are no UTF-8, which the bindings cannot
+            pass on.
+    """
+    try:
+        return ir.Module.parse(text, context)
+    except (UnicodeError, RuntimeError) as error:
+        raise ParseError(f"not a valid module, and what MLIR says of it is no valid UTF-8 ({error})") from None

@@ -38,6 +38,18 @@ class ParseError(RelaxError):
     """Text that is no valid IR, pipeline, shape expression or option."""
 
 
+class ScriptError(ParseError):
+    """Mistakes in a script: each with its file, line and column, and the source underlined.
+
+    `diagnostics` holds them one by one.
+    """
+
+    def __init__(self, frames: Sequence[str], diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        count = "1 mistake" if len(frames) == 1 else f"{len(frames)} mistakes"
+        super().__init__("\n".join([f"{count} in the script", *frames]))
+
+
 class UnknownNameError(RelaxError, LookupError):
     """A name (op, pass, option, function) that is not known; the message lists near matches."""
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from rich.console import Console
+from rich.syntax import Syntax
+
 from relax_mlir.analysis import well_formed
-from relax_mlir.diagnostics import of_error
+from relax_mlir.diagnostics import of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.error import Diagnostic, ParseError, UnknownNameError, VerifyError, expect
@@ -19,7 +24,7 @@ from relax_mlir.module_text import PrintOptions, module_text
 def _parse(text: str, name: str) -> ir.Module:
     context = dialect.context()
     with context, ir.Location.file(name, 0, 0):
-        return ir.Module.parse(text)
+        return parse_module(text, context)
 
 
 def _named(diagnostic: Diagnostic, name: str) -> Diagnostic:
@@ -122,8 +127,20 @@ class IRModule:
         return script(self.mlir)
 
     def show(self) -> None:
-        """Print the script form to the standard output."""
-        print(self.script())
+        """Print the script form to the standard output, in colour on a terminal."""
+        if sys.stdout.isatty():
+            Console().print(self._coloured())
+        else:
+            print(self.script())
+
+    def _repr_html_(self) -> str:
+        """The script form, in colour, as notebooks show it."""
+        console = Console(file=io.StringIO(), record=True, width=1000)
+        console.print(self._coloured())
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+    def _coloured(self) -> Syntax:
+        return Syntax(self.script(), "python", word_wrap=True, background_color="default")
 
     def __str__(self) -> str:
         return self.asm()

@@ -64,3 +64,8 @@ def test_crashes_are_told_by_their_signal() -> None:
     assert crash_of(lambda: None) is None
     assert crash_of(lambda: 1 / 0) is None
     assert crash_of(lambda: os.kill(os.getpid(), signal.SIGSEGV)) == "SIGSEGV"
+
+
+def test_diagnostics_that_are_no_utf8_are_an_error_too() -> None:
+    with pytest.raises(ParseError, match="no valid UTF-8"):
+        rx.IRModule.parse('func.func @"\\FF"() { return }\nfunc.func @"\\FF"() { return }')

@@ -1,5 +1,12 @@
-"""The script form of Relax modules: Python text that reads like the program."""
+"""The script form of Relax modules: Python text that reads like the program, printed and parsed.
 
+>>> from relax_mlir.script import ir as I, ir_module, relax as R
+"""
+
+from relax_mlir.script import ir, relax, tir
+from relax_mlir.script.constants import script_constants
+from relax_mlir.script.decorators import ir_module
+from relax_mlir.script.parser import parse
 from relax_mlir.script.printer import script
 
-__all__ = ["script"]
+__all__ = ["ir", "ir_module", "parse", "relax", "script", "script_constants", "tir"]

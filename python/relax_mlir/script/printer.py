@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.base import ir_fields, op_class
-from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import (
     Object,
@@ -21,20 +19,24 @@ from relax_mlir.dialects.types import (
     dims_from_attr,
     struct_info,
 )
-from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
+from relax_mlir.script.builder_calls import keyword_arguments, python_text, python_value, quoted, script_name
+from relax_mlir.script.constants import constant_names, literal
+from relax_mlir.script.inlining import inlined_ops
+from relax_mlir.script.scriptable import SIGNATURE, is_scriptable
 from relax_mlir.symbolic import Dim
 
 INDENT = "    "
-INLINE_ELEMENTS = 16
-"""Constants of at most this many elements are written out; larger ones by name, dtype and shape."""
-PRIM_FUNC = "relax.prim_func"
 
 
 def script(module: ir.Module) -> str:
     """The module as script. Prim funcs, and what is below level R1, appear as the MLIR text that they are."""
     with module.context:
-        parts = [_Printer(op).lines() if _is_relax(op) else _foreign(op) for op in module.body.operations]
+        names = constant_names(module)
+        parts = [
+            _Printer(op, names).lines() if is_scriptable(op) else _foreign(op)
+            for op in module.body.operations
+        ]
     body = "\n\n".join("\n".join(INDENT + line if line else "" for line in part) for part in parts)
     return "@I.ir_module\nclass Module:\n" + (body or INDENT + "pass") + "\n"
 
@@ -66,15 +68,10 @@ def _items(shape: Sequence[Dim | None]) -> str:
     return ", ".join("None" if d is None else str(d) if isinstance(d, int) else f'"{d}"' for d in shape)
 
 
-def _is_relax(op: ir.OpView) -> bool:
-    if not isinstance(op, func.FuncOp) or op.is_external or PRIM_FUNC in op.attributes:
-        return False
-    return len(op.type.results) == 1 and len(op.regions[0].blocks) == 1
-
-
 def _foreign(op: ir.OpView) -> list[str]:
-    text = str(op.operation.get_asm(use_local_scope=True)).rstrip("\n").splitlines()
-    return ['I.mlir("""', *text, '""")']
+    text = str(op.operation.get_asm(use_local_scope=True)).rstrip("\n")
+    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return ['I.mlir("""', *escaped.splitlines(), '""")']
 
 
 @dataclass
@@ -100,7 +97,8 @@ class _Names:
 @dataclass
 class _Printer:
     function: func.FuncOp
-    names: _Names = field(default_factory=lambda: _Names({"R", "T", "I", "cls"}))
+    constants: Mapping[ir.Operation, str]
+    names: _Names = field(default_factory=lambda: _Names({"R", "T", "I", "cls", "constants", "float"}))
     inline: dict[ir.Value, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
@@ -114,8 +112,18 @@ class _Printer:
         return [
             "@R.function(private=True)" if private else "@R.function",
             head,
-            *(INDENT + line for line in self.block(block, "return {}")),
+            *(INDENT + line for line in (*self.attributes(), *self.block(block, "return {}"))),
         ]
+
+    def attributes(self) -> Iterator[str]:
+        """The function's attributes beyond its signature."""
+        given = self.function.attributes
+        named = {a.name: a.attr for a in map(given.__getitem__, range(len(given)))}
+        items = [
+            f"{quoted(name)}: {_attribute(value)}" for name, value in named.items() if name not in SIGNATURE
+        ]
+        if items:
+            yield f"R.func_attr({{{', '.join(items)}}})"
 
     def annotate(self, value: ir.Value) -> str:
         return _annotation_of(value.type)
@@ -125,9 +133,15 @@ class _Printer:
 
     def block(self, block: ir.Block, ending: str) -> list[str]:
         """The ops of a block as statements; `ending` is the last one, given the terminator's operands."""
-        *body, terminator = [view.operation for view in block.operations]
-        lines = [line for op in body for line in self.statement(op)]
-        values = ", ".join(self.text(v) for v in terminator.operands)
+        ops = [view.operation for view in block.operations]
+        within = inlined_ops(ops)
+        lines: list[str] = []
+        for op in ops[:-1]:
+            if op in within:
+                self.inline[op.results[0]] = self.expression(op)
+            else:
+                lines += self.statement(op)
+        values = ", ".join(self.text(v) for v in ops[-1].operands)
         return [*lines, ending.format(values)] if values or not lines else lines
 
     def statement(self, op: ir.Operation) -> Iterator[str]:
@@ -135,11 +149,9 @@ class _Printer:
             yield from self.dataflow(op)
         elif op.name == "scf.if":
             yield from self.conditional(op)
-        elif (expression := self.inlined(op)) is not None:
-            self.inline[op.results[0]] = expression
         else:
             right = self.expression(op)
-            if len(op.results) != 1 or op.results[0].type == ir.TupleType.get_tuple([]):
+            if op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]):
                 yield right
             else:
                 yield f"{self.bind(op)}: {self.annotate(op.results[0])} = {right}"
@@ -150,25 +162,10 @@ class _Printer:
             op.results[0], location.name_str if isinstance(location, ir.NameLoc) else default
         )
 
-    def inlined(self, op: ir.Operation) -> str | None:
-        """Ops that read better inside the expressions that use them: tuples, fields, shapes, small constants."""
-        if op.name == TUPLE:
-            inner = ", ".join(self.text(v) for v in op.operands)
-            return f"({inner},)" if len(op.operands) == 1 else f"({inner})"
-        if op.name == "relax.tuple_get_item":
-            return f"{self.text(op.operands[0])}[{ir.IntegerAttr(op.attributes['index']).value}]"
-        if op.name == "relax.shape_expr":
-            return f"R.shape([{_items(dims_from_attr(op.attributes['values']))}])"
-        if op.name == "relax.constant":
-            return _constant(op.attributes["value"])
-        if op.name == "tensor.extract" and len(op.operands) == 1:
-            return self.text(op.operands[0])
-        return None
-
     def dataflow(self, op: ir.Operation) -> Iterator[str]:
-        inner = self.block(op.regions[0].blocks[0], "R.output({})")
+        inner = self.block(op.regions[0].blocks[0], "{}")
         name = self.bind(op, "gv")
-        last = inner.pop().removeprefix("R.output(").removesuffix(")")
+        last = inner.pop()
         yield "with R.dataflow():"
         yield from (INDENT + line for line in inner)
         yield f"{INDENT}{name}: {self.annotate(op.results[0])} = {last}"
@@ -184,107 +181,102 @@ class _Printer:
                 yield from (INDENT + line for line in self.block(region.blocks[0], ending))
 
     def expression(self, op: ir.Operation) -> str:
-        special: dict[str, Callable[[ir.Operation], str]] = {
-            "relax.match_shape": self.match_shape,
-            "relax.call": self.call,
-            "relax.call_tir": self.call_tir,
-            "relax.call_dps_packed": self.call_dps_packed,
-            "relax.call_packed": self.call_packed,
-            "relax.prim_value": self.prim_value,
-        }
-        if op.name in special:
-            return special[op.name](op)
+        special = getattr(self, "on_" + op.name.removeprefix("relax.").replace(".", "_"), None)
+        if special is not None:
+            return str(special(op))
         cls = op_class(op)
-        if cls is None:
-            return f"I.mlir({str(op)!r})"
-        _, attributes, _, _ = ir_fields(cls)
-        arguments = [self.text(v) for v in op.operands]
-        for name in attributes:
-            value = op.attributes[name]
-            if not isinstance(value, ir.UnitAttr):
-                arguments.append(f"{name}={_attribute(value)}")
-        return f"R.{op.name.removeprefix('relax.').replace('nn_', 'nn.', 1)}({', '.join(arguments)})"
+        assert cls is not None
+        operands = [self.text(v) for v in op.operands]
+        arguments = keyword_arguments(op, cls)
+        if arguments is None:
+            return self.generic(op, operands, ir_fields(cls)[1])
+        keywords = [f"{name}={python_text(value)}" for name, value in arguments.items()]
+        return f"R.{script_name(op.name)}({', '.join(operands + keywords)})"
+
+    @staticmethod
+    def generic(op: ir.Operation, operands: Sequence[str], attributes: Sequence[str]) -> str:
+        """An op whose builder would say it with other attributes."""
+        listed = ", ".join(f'"{a}": I.attribute({quoted(str(op.attributes[a]))})' for a in attributes)
+        keywords = [f"attributes={{{listed}}}"] if listed else []
+        return f"R.op({', '.join([quoted(op.name), *operands, *keywords])})"
+
+    def on_builtin_unrealized_conversion_cast(self, op: ir.Operation) -> str:
+        inner = ", ".join(self.text(v) for v in op.operands)
+        return f"({inner},)" if len(op.operands) == 1 else f"({inner})"
+
+    def on_tensor_extract(self, op: ir.Operation) -> str:
+        return self.text(op.operands[0])
+
+    def on_tuple_get_item(self, op: ir.Operation) -> str:
+        return f"{self.text(op.operands[0])}[{ir.IntegerAttr(op.attributes['index']).value}]"
+
+    def on_shape_expr(self, op: ir.Operation) -> str:
+        return f"R.shape([{_items(dims_from_attr(op.attributes['values']))}])"
+
+    def on_prim_value(self, op: ir.Operation) -> str:
+        return f"R.prim_value({_items(dims_from_attr(ir.ArrayAttr.get([op.attributes['value']])))})"
+
+    def on_constant(self, op: ir.Operation) -> str:
+        return literal(op.attributes["value"]) or f"constants[{quoted(self.constants[op])}]"
 
     def fields(self, value: ir.Value) -> list[str]:
+        """The arguments of a call: those of the tuple, if it is made there."""
         maker = maker_of(value)
-        if maker is not None and maker.name == TUPLE:
+        if maker is not None and maker.name == TUPLE and value in self.inline:
             return [self.text(v) for v in maker.operands]
         return [f"*{self.text(value)}"]
 
-    def match_shape(self, op: ir.Operation) -> str:
+    def on_match_shape(self, op: ir.Operation) -> str:
         pattern = dims(dims_from_attr(op.attributes["pattern"]))
         dtype = op.attributes["result_dtype"]
         extra = "" if isinstance(dtype, ir.UnitAttr) else f", {_attribute(dtype)}"
         return f"R.match_shape({self.text(op.operands[0])}, {pattern}{extra})"
 
-    def prim_value(self, op: ir.Operation) -> str:
-        return f"R.prim_value({_items(dims_from_attr(ir.ArrayAttr.get([op.attributes['value']])))})"
+    def on_call(self, op: ir.Operation) -> str:
+        return f"{_callee(op)}({', '.join(self.fields(op.operands[0]))})"
 
-    def call(self, op: ir.Operation) -> str:
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        return f"cls.{callee}({', '.join(self.fields(op.operands[0]))})"
-
-    def call_tir(self, op: ir.Operation) -> str:
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    def on_call_tir(self, op: ir.Operation) -> str:
         extra = dims_from_attr(op.attributes["tir_vars"])
         tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
-        return f"R.call_tir(cls.{callee}, {self.text(op.operands[0])}, {self.outs(op)}{tir_vars})"
+        return f"R.call_tir({_callee(op)}, {self.text(op.operands[0])}, {self.outs(op)}{tir_vars})"
 
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
         return f"[{', '.join(map(annotation, info.fields))}]" if isinstance(info, Tuple) else annotation(info)
 
-    def call_dps_packed(self, op: ir.Operation) -> str:
+    def on_call_dps_packed(self, op: ir.Operation) -> str:
         arguments = ", ".join(self.packed_arguments(op))
-        return f'R.call_dps_packed("{ir.StringAttr(op.attributes["func"]).value}", [{arguments}], {self.outs(op)})'
+        return f"R.call_dps_packed({_attribute(op.attributes['func'])}, [{arguments}], {self.outs(op)})"
 
-    def call_packed(self, op: ir.Operation) -> str:
-        arguments = [f'"{ir.StringAttr(op.attributes["func"]).value}"', *self.packed_arguments(op)]
+    def on_call_packed(self, op: ir.Operation) -> str:
+        arguments = [_attribute(op.attributes["func"]), *self.packed_arguments(op)]
         info = struct_info(op.results[0].type)
         if info != Tuple():
             arguments.append(f"out={annotation(info)}")
         return f"R.call_packed({', '.join(arguments)})"
 
     def packed_arguments(self, op: ir.Operation) -> list[str]:
+        """Operands and literals in their order; the operands of a tuple made elsewhere are its fields."""
         operands = self.fields(op.operands[0])
         spec = ir.ArrayAttr(op.attributes["arg_spec"])
         return [operands.pop(0) if isinstance(item, ir.UnitAttr) else _attribute(item) for item in spec]
 
 
+def _callee(op: ir.Operation) -> str:
+    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    return f"cls.{name}" if name.isidentifier() and not keyword.iskeyword(name) else f"cls[{quoted(name)}]"
+
+
 def _annotation_of(type_: ir.Type) -> str:
-    try:
-        return annotation(struct_info(type_))
-    except RelaxError:
-        return f"I.type({str(type_)!r})"
+    return annotation(struct_info(type_))
 
 
 def _attribute(value: ir.Attribute) -> str:
-    """An attribute as a Python literal."""
-    if isinstance(value, ir.BoolAttr):
-        return str(bool(value.value))
-    if isinstance(value, ir.IntegerAttr | ir.FloatAttr):
-        return repr(value.value)
-    if isinstance(value, ir.StringAttr):
-        return f'"{value.value}"'
-    if isinstance(value, ir.ArrayAttr):
-        return f"[{', '.join(map(_attribute, value))}]"
-    if isinstance(value, ir.TypeAttr):
-        info = struct_info(ir.RankedTensorType.get([], value.value, loc=ir.Location.unknown()))
-        assert isinstance(info, Tensor)
-        return f'"{info.dtype}"'
-    if isinstance(value, ir.UnitAttr):
-        return "None"
-    return f"I.attribute({str(value)!r})"
-
-
-def _constant(value: ir.Attribute) -> str:
-    info = struct_info(value.type)
-    assert isinstance(info, Tensor) and info.shape is not None
-    elements = 1
-    for dim in info.shape:
-        elements *= int(dim) if isinstance(dim, int) else 1
-    if elements > INLINE_ELEMENTS or not isinstance(value, ir.DenseElementsAttr):
-        name = str(value).split("<", 1)[1].split(">", 1)[0] if "dense_resource" in str(value) else "dense"
-        return f"R.const(<{name}: {info.dtype} {'x'.join(map(str, info.shape))}>)"
-    listed: Any = to_numpy(value).tolist()
-    return f'R.const({listed!r}, "{info.dtype}")'
+    """An attribute as a Python literal, where that says its type too."""
+    plain = isinstance(value, ir.StringAttr | ir.BoolAttr | ir.TypeAttr)
+    plain = plain or (isinstance(value, ir.IntegerAttr) and str(value.type) == "i64")
+    plain = plain or (isinstance(value, ir.FloatAttr) and str(value.type) == "f64")
+    try:
+        return python_text(python_value(value)) if plain else f"I.attribute({quoted(str(value))})"
+    except ValueError:
+        return f"I.attribute({quoted(str(value))})"

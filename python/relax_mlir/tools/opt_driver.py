@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from relax_mlir.diagnostics import collect, of_error
+from relax_mlir.diagnostics import collect, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError
 from relax_mlir.instrument import (
@@ -116,13 +116,20 @@ class Driver:
         with collect(context, diagnostics.append):
             note("the input was parsed")
             try:
-                module = ir.Module.parse(part.text, context)
+                module = parse_module(part.text, context)
             except ir.MLIRError as error:
                 diagnostics += of_error(error) or [Diagnostic("error", "unknown", str(error))]
+                return None
+            except ParseError as error:
+                diagnostics.append(Diagnostic("error", "unknown", str(error)))
                 return None
             if pipeline.passes:
                 pipeline(module)
             note("the module was printed")
+            if self.options.on("print-script"):
+                from relax_mlir.script import script  # needed for this option only
+
+                return script(module)
             return module_text(module, self._print_options())
 
     @contextmanager

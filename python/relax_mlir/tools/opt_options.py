@@ -58,6 +58,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag("opt-level", int, RUNNING, "skip passes of a higher level (default: 2)", "n"),
     Flag("disable-pass", list, RUNNING, "skip these passes", "names"),
+    Flag("print-script", bool, PRINTING, "print Relax functions as script, the readable form"),
     Flag("mlir-print-debuginfo", bool, PRINTING, "print locations"),
     Flag("mlir-print-op-generic", bool, PRINTING, "print the generic form of ops"),
     Flag("mlir-print-local-scope", bool, PRINTING, "print without aliases"),

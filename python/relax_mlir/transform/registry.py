@@ -35,6 +35,7 @@ PASSES: dict[str, str] = {
     "mangle-names": "relax_mlir.lowering.abi.names:MangleNames",
     "normalize": "relax_mlir.passes.normalize:Normalize",
     "place-deallocs": "relax_mlir.lowering.deallocate:PlaceDeallocs",
+    "place-results": "relax_mlir.lowering.place_results:PlaceResults",
     "plan-memory": "relax_mlir.lowering.memory_plan:PlanMemory",
     "protect-inputs": "relax_mlir.lowering.protect_inputs:ProtectInputs",
     "relax-optimize": "relax_mlir.lowering.named_pipelines:RelaxOptimize",

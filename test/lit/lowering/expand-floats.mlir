@@ -24,3 +24,34 @@ func.func @narrow(%x: vector<4xf64>) -> vector<4xf16> {
   %0 = arith.truncf %x : vector<4xf64> to vector<4xf16>
   return %0 : vector<4xf16>
 }
+
+// -----
+
+// float_expansion.py, half.py: f32 and f64 are left alone, and so are integers.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: f32, %[[Y:[a-z0-9]+]]: f64, %[[I:[a-z0-9]+]]: i32)
+// CHECK-NEXT: %[[A:[0-9]+]] = arith.extf %[[X]] : f32 to f64
+// CHECK-NEXT: %[[B:[0-9]+]] = arith.addf %[[A]], %[[Y]] : f64
+// CHECK-NEXT: %[[C:[0-9]+]] = arith.sitofp %[[I]] : i32 to f64
+// CHECK-NEXT: %[[D:[0-9]+]] = arith.mulf %[[B]], %[[C]] : f64
+// CHECK-NEXT: return %[[D]]
+func.func @left_alone(%x: f32, %y: f64, %i: i32) -> f64 {
+  %0 = arith.extf %x : f32 to f64
+  %1 = arith.addf %0, %y : f64
+  %2 = arith.sitofp %i : i32 to f64
+  %3 = arith.mulf %1, %2 : f64
+  return %3 : f64
+}
+
+// -----
+
+// Integers become f16 by way of f32, in two roundings, as in NumPy.
+// CHECK-LABEL: func.func @from_integer
+// CHECK-SAME: (%[[I:[a-z0-9]+]]: i32)
+// CHECK-NEXT: %[[WIDE:[0-9]+]] = arith.sitofp %[[I]] : i32 to f32
+// CHECK-NEXT: %[[R:[0-9]+]] = arith.truncf %[[WIDE]] fastmath<none> : f32 to f16
+// CHECK-NEXT: return %[[R]]
+func.func @from_integer(%i: i32) -> f16 {
+  %0 = arith.sitofp %i : i32 to f16
+  return %0 : f16
+}

@@ -61,3 +61,64 @@ func.func @fine(%n: index) {
   call @release(%c1) {relax.defer = "error"} : (index) -> ()
   return
 }
+
+// -----
+
+// status.py, checks.py: a status travels through every caller, also through those that have no check themselves.
+func.func private @relax.check.0(i1) attributes {relax.check = {kind = "ValueError", message = "no"}}
+func.func private @relax.propagate(i32)
+func.func private @foreign() -> i32
+
+// CHECK-LABEL: func.func private @lowest({{.*}}: i1) -> i32
+// CHECK-LABEL: func.func private @middle({{.*}}: i1) -> i32
+// CHECK: %[[S:[0-9]+]] = call @lowest(
+// CHECK: %[[FINE:[0-9]+]] = arith.cmpi eq, %[[S]],
+// CHECK-NEXT: cf.cond_br %[[FINE]]
+// CHECK-LABEL: func.func @top({{.*}}: i1) -> i32
+// CHECK: %[[S:[0-9]+]] = call @middle(
+// CHECK: %[[FINE:[0-9]+]] = arith.cmpi eq, %[[S]],
+// CHECK-NEXT: cf.cond_br %[[FINE]]
+func.func private @lowest(%ok: i1) {
+  call @relax.check.0(%ok) : (i1) -> ()
+  return
+}
+func.func private @middle(%ok: i1) {
+  call @lowest(%ok) : (i1) -> ()
+  return
+}
+func.func @top(%ok: i1) {
+  call @middle(%ok) : (i1) -> ()
+  return
+}
+
+// The status of a foreign function has set its error already: nothing is raised again.
+// CHECK-LABEL: func.func @foreign_call() -> i32
+// CHECK: %[[S:[0-9]+]] = call @foreign()
+// CHECK: %[[FINE:[0-9]+]] = arith.cmpi eq, %[[S]],
+// CHECK-NEXT: cf.cond_br %[[FINE]]
+// CHECK-NOT: raise
+// CHECK: return
+func.func @foreign_call() {
+  %0 = call @foreign() : () -> i32
+  call @relax.propagate(%0) : (i32) -> ()
+  return
+}
+
+// Who calls nothing that fails keeps his type.
+// CHECK-LABEL: func.func @safe({{.*}}: i32) -> i32 {
+// CHECK-NEXT: return
+func.func @safe(%x: i32) -> i32 { return %x : i32 }
+
+// -----
+
+// An assertion is a check that shows no values: braces in its text are text.
+// CHECK-LABEL: func.func @asserted(
+// CHECK: cf.cond_br
+// CHECK-NOT: cf.assert
+// CHECK: call @relax.rt.raise.0(
+// CHECK: llvm.mlir.global internal constant @{{.*}}("AssertionError\00")
+// CHECK: llvm.mlir.global internal constant @{{.*}}("set {0}\00")
+func.func @asserted(%c: i1) {
+  cf.assert %c, "set {0}"
+  return
+}

@@ -49,3 +49,50 @@ func.func @small(%n: index) {
   memref.store %n, %a[%c0] : memref<2xindex>
   return
 }
+
+// -----
+
+// Both live at once: two slots, the second behind the first, and a workspace for both.
+func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_func}
+
+// CHECK-LABEL: func.func @both_live
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?xf32>, %[[OUT:[a-z0-9]+]]: memref<?xf32>)
+// CHECK: %[[FIRST:[a-z0-9_]+]] = arith.constant 0 : index
+// CHECK: %[[SECOND:[0-9]+]] = arith.addi %[[FIRST]], %{{[0-9]+}} : index
+// CHECK: %[[TOTAL:[0-9]+]] = arith.addi %[[SECOND]], %{{[0-9]+}} : index
+// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%{{[0-9]+}}, %[[TOTAL]])
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[FIRST]]]
+// CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[SECOND]]]
+// CHECK: call @step(%[[X]], %[[A]])
+// CHECK: call @step(%[[X]], %[[B]])
+func.func @both_live(%x: memref<?xf32>, %out: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %a = memref.alloc(%n) : memref<?xf32>
+  %b = memref.alloc(%n) : memref<?xf32>
+  call @step(%x, %a) : (memref<?xf32>, memref<?xf32>) -> ()
+  call @step(%x, %b) : (memref<?xf32>, memref<?xf32>) -> ()
+  call @step(%a, %out) : (memref<?xf32>, memref<?xf32>) -> ()
+  call @step(%b, %out) : (memref<?xf32>, memref<?xf32>) -> ()
+  return
+}
+
+// -----
+
+// Sizes that differ share a slot as large as the larger one.
+func.func private @fill(memref<1024xf32>)
+func.func private @fill_half(memref<512xf32>)
+
+// CHECK-LABEL: func.func @static
+// CHECK: %[[OFFSET:[a-z0-9_]+]] = arith.constant 0 : index
+// CHECK-NEXT: %[[TOTAL:[a-z0-9_]+]] = arith.constant 4096 : index
+// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%{{[0-9]+}}, %[[TOTAL]])
+// CHECK: memref.view %[[SPACE]][%[[OFFSET]]][] : memref<?xi8> to memref<512xf32>
+// CHECK: memref.view %[[SPACE]][%[[OFFSET]]][] : memref<?xi8> to memref<1024xf32>
+func.func @static() {
+  %b = memref.alloc() : memref<512xf32>
+  call @fill_half(%b) : (memref<512xf32>) -> ()
+  %a = memref.alloc() : memref<1024xf32>
+  call @fill(%a) : (memref<1024xf32>) -> ()
+  return
+}

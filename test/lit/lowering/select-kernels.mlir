@@ -38,3 +38,47 @@ func.func private @other_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
   linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
   return
 }
+
+// -----
+
+// kernel_select.py, rows.py: RMS norm scales by a reciprocal root, with no mean to subtract.
+// CHECK-LABEL: func.func private @rms_norm
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x8xf32>, %[[W:[a-z0-9]+]]: memref<8xf32>, %[[OUT:[a-z0-9]+]]: memref<?x8xf32>)
+// CHECK-NOT: linalg
+// CHECK: %[[XB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[X]]
+// CHECK: %[[XV:[a-z0-9_]+]] = memref.reinterpret_cast %[[XB]]
+// CHECK: %[[OB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[OUT]]
+// CHECK: %[[OV:[a-z0-9_]+]] = memref.reinterpret_cast %[[OB]]
+// CHECK: %[[WB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[W]]
+// CHECK: %[[WV:[a-z0-9_]+]] = memref.reinterpret_cast %[[WB]]
+// CHECK-NOT: arith.subf
+// CHECK: %[[LINE:[0-9]+]] = vector.load %[[XV]]
+// CHECK-NEXT: math.fma %[[LINE]], %[[LINE]],
+// CHECK: vector.reduction <add>
+// CHECK: math.sqrt
+// CHECK: vector.load %[[WV]]
+// CHECK-NEXT: vector.load %[[XV]]
+// CHECK: vector.store %{{[0-9]+}}, %[[OV]]
+// CHECK-NOT: arith.subf
+// CHECK: return
+func.func private @rms_norm(%x: memref<?x8xf32>, %w: memref<8xf32>, %out: memref<?x8xf32>)
+    attributes {relax.prim_func, relax.kernel = "rms_norm",
+                relax.kernel_attrs = {axes = [1 : i64], epsilon = 1.0e-5 : f64}} {
+  linalg.copy ins(%x : memref<?x8xf32>) outs(%out : memref<?x8xf32>)
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @log_softmax
+// CHECK-NOT: linalg
+// CHECK: vector.reduction <maxnumf>
+// CHECK: math.exp %{{[0-9]+}} : vector<4xf64>
+// CHECK: vector.reduction <add>
+// CHECK: math.log %{{[a-z0-9]+}} : f64
+// CHECK: return
+func.func private @log_softmax(%x: memref<?x?xf64>, %out: memref<?x?xf64>)
+    attributes {relax.prim_func, relax.kernel = "log_softmax", relax.kernel_attrs = {axis = 1 : i64}} {
+  linalg.copy ins(%x : memref<?x?xf64>) outs(%out : memref<?x?xf64>)
+  return
+}

@@ -28,10 +28,10 @@ class DifferenceError(AssertionError):
 def register() -> None:
     """Register the packed functions that the programs call."""
 
-    def negate(x: Any, out: Any) -> None:  # noqa: ANN401 - FFI tensors
+    def negate(x: Any, out: Any) -> None:
         np.negative(to_numpy(x), out=to_numpy(out))
 
-    def both(x: Any, amount: int, first: Any, second: Any) -> None:  # noqa: ANN401 - FFI tensors
+    def both(x: Any, amount: int, first: Any, second: Any) -> None:
         source = to_numpy(x)
         to_numpy(first)[...] = source
         to_numpy(second)[...] = source + np.asarray(amount, source.dtype)
@@ -77,7 +77,7 @@ def _inputs(program: Program, sizes: dict[str, int], seed: int) -> list[Array]:
     ]
 
 
-def _check_call(function: Any, program: Program, inputs: Sequence[Array]) -> tuple[int, int]:  # noqa: ANN401
+def _check_call(function: Any, program: Program, inputs: Sequence[Array]) -> tuple[int, int]:
     where = f"{program.name}({', '.join(f'{a.dtype}{list(a.shape)}' for a in inputs)})"
     before = [array.copy() for array in (*inputs, *program.constants)]
     try:
@@ -101,7 +101,7 @@ def _check_call(function: Any, program: Program, inputs: Sequence[Array]) -> tup
     return sum(int(e.certain.sum()) for e in expected), sum(e.value.size for e in expected)
 
 
-def _expect_failure(function: Any, inputs: Sequence[Array], where: str, error: Exception) -> None:  # noqa: ANN401
+def _expect_failure(function: Any, inputs: Sequence[Array], where: str, error: Exception) -> None:
     try:
         function(*inputs)
     except (RelaxError, AssertionError):
@@ -111,7 +111,7 @@ def _expect_failure(function: Any, inputs: Sequence[Array], where: str, error: E
     raise DifferenceError(f"{where}: returned, but NumPy says: {error}")
 
 
-def _arrays(result: Any) -> list[Array]:  # noqa: ANN401 - an FFI value
+def _arrays(result: Any) -> list[Array]:
     if isinstance(result, tvm_ffi.Array | tuple | list):
         return [array for item in result for array in _arrays(item)]
     return [to_numpy(result)]
@@ -141,7 +141,7 @@ def _check_same(found: Sequence[Array], kept: Sequence[Array], where: str) -> No
             raise DifferenceError(f"{where}: number {index} has changed")
 
 
-def _check_destinations(function: Any, inputs: Sequence[Array], kept: Sequence[Array], where: str) -> None:  # noqa: ANN401
+def _check_destinations(function: Any, inputs: Sequence[Array], kept: Sequence[Array], where: str) -> None:
     """Results written into given arrays, with canaries before and behind them."""
     blocks, outs = [], []
     for array in kept:

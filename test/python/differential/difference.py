@@ -89,11 +89,11 @@ class Frame:
         self._symbols = _Symbols(self)
         self._memo = dict(zip(map(id, program.params), arguments, strict=True))
 
-    def dim(self, dim: Any) -> int:  # noqa: ANN401 - an int or an expression, read as Python
+    def dim(self, dim: Any) -> int:
         """The value of a symbolic dimension."""
-        return dim if isinstance(dim, int) else int(eval(str(dim), {"__builtins__": {}}, self._symbols))  # noqa: S307
+        return dim if isinstance(dim, int) else int(eval(str(dim), {"__builtins__": {}}, self._symbols))
 
-    def value(self, node: Node) -> Any:  # noqa: ANN401 - an array, or a tuple of arrays
+    def value(self, node: Node) -> Any:
         """What `node` is."""
         if id(node) not in self._memo:
             found = node.compute(self, *map(self.value, node.arguments))
@@ -104,7 +104,7 @@ class Frame:
         """The flattened results."""
         return [self.value(node) for node in flatten(self.program.results)]
 
-    def settle(self, found: Any, dtype: str) -> Array:  # noqa: ANN401 - an array or Inexact
+    def settle(self, found: Any, dtype: str) -> Array:
         """A result as its dtype holds it, with noise."""
         magnitude = None
         if isinstance(found, Inexact):
@@ -127,7 +127,7 @@ def rounded(values: Array, dtype: str) -> Array:
     return np.asarray(values.astype(numpy_dtype(dtype)).astype(np.float64))
 
 
-def flatten(nested: Any) -> list[Node]:  # noqa: ANN401 - nested tuples of nodes
+def flatten(nested: Any) -> list[Node]:
     """The leaves of nested tuples."""
     if isinstance(nested, Node):
         return [nested]

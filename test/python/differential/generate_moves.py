@@ -209,7 +209,7 @@ def call(g: Generator) -> Node | None:
     if len(arguments) < len(picked):
         return None
 
-    def compute(frame: Frame, *arrays: Array) -> Any:  # noqa: ANN401 - nested tuples of arrays
+    def compute(frame: Frame, *arrays: Array) -> Any:
         inner = Frame(callee, arrays, frame.noise)
         return _nested(inner, callee.results)
 
@@ -221,7 +221,7 @@ def call(g: Generator) -> Node | None:
     )
 
 
-def _nested(frame: Frame, results: Any) -> Any:  # noqa: ANN401 - nested tuples
+def _nested(frame: Frame, results: Any) -> Any:
     return frame.value(results) if isinstance(results, Node) else tuple(_nested(frame, r) for r in results)
 
 
@@ -243,7 +243,7 @@ def conditional(g: Generator) -> Node | None:
         return None
     chosen: list[Node] = []
 
-    def branch() -> Any:  # noqa: ANN401 - a Value
+    def branch() -> Any:
         with g.branch():
             outside = len(g.pool)
             for _ in range(g.random.randint(0, 3)):
@@ -261,7 +261,7 @@ def conditional(g: Generator) -> Node | None:
     )
 
 
-def _np(node: Node) -> Any:  # noqa: ANN401 - a NumPy dtype
+def _np(node: Node) -> Any:
     from difference import numpy_dtype
 
     return numpy_dtype(node.dtype or "")
@@ -297,6 +297,12 @@ MOVES = (
     concat,
     split,
     strided_slice,
-) + (strided_slice, take, constant, filled, match, call)
+    strided_slice,
+    take,
+    constant,
+    filled,
+    match,
+    call,
+)
 TOP_MOVES = (conditional, conditional, packed, packed)
 __all__ = ["MOVES", "TOP_MOVES", "flatten", "is_float"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 TARGETS = ("float32", "float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32", "int64", "bool")
 
 
-def builder(name: str) -> Any:  # noqa: ANN401 - an op's builder
+def builder(name: str) -> Any:
     """The builder of an op, also of ``nn.*``."""
     found: Any = R
     for part in name.split("."):

@@ -65,7 +65,7 @@ class Generator:
         return [self.random.choice(("n", "n", "m", *STATIC[1:])) for _ in range(rank)]
 
     def _param(self, index: int, variable: rx.Var) -> None:
-        def missing(_: Frame) -> Any:  # noqa: ANN401 - never called
+        def missing(_: Frame) -> Any:
             raise AssertionError("a parameter has its value from the start")
 
         node = Node(variable, variable.dtype, tuple(variable.shape), missing, text=f"x{index}")
@@ -162,7 +162,7 @@ class Generator:
 
     def keep(
         self, value: Any, compute: Callable[..., Any], arguments: tuple[Node, ...], text: str
-    ) -> Node | None:  # noqa: ANN401
+    ) -> Node | None:
         """A node for `value`: a tensor, or a tuple, whose fields become nodes too."""
         info = value.struct_info
         if isinstance(info, Tuple):
@@ -197,10 +197,10 @@ class Generator:
             lambda: self.bb.match_shape(x.value, pattern), lambda f, a: a, [x], f"match_shape {pattern}"
         )
 
-    def bound(self, dim: Any) -> int:  # noqa: ANN401 - an int or an expression
+    def bound(self, dim: Any) -> int:
         """An upper bound of `dim` (for the usual expressions)."""
         scope = {**self.largest, "min": min, "max": max}
-        return dim if isinstance(dim, int) else int(eval(str(dim), {"__builtins__": {}}, scope))  # noqa: S307
+        return dim if isinstance(dim, int) else int(eval(str(dim), {"__builtins__": {}}, scope))
 
     def elements(self, dims: Dims) -> int:
         """An upper bound of the number of elements."""
@@ -217,7 +217,7 @@ class Generator:
         return self.emit(lambda: R.const(array), lambda _: exact, [], f"const {shape}")
 
 
-def _values(nested: Any) -> Any:  # noqa: ANN401 - nested tuples
+def _values(nested: Any) -> Any:
     return nested.value if isinstance(nested, Node) else tuple(map(_values, nested))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,7 +80,7 @@ COMPARISONS: dict[str, Reference] = {
 
 
 def _sum_of(function: Reference) -> Reference:
-    def compute(x: Array, y: Array) -> Any:  # noqa: ANN401 - an array or Inexact
+    def compute(x: Array, y: Array) -> Any:
         value = function(x, y)
         return Inexact(value, np.abs(value)) if value.dtype == np.float64 else value
 
@@ -136,7 +137,7 @@ def convert(x: Array, dtype: str) -> Array:
     return saturated(x, dtype) if x.dtype == np.float64 else x.astype(numpy_dtype(dtype))
 
 
-def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:  # noqa: ANN401 - array or Inexact
+def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
     """A reduction over `axes`."""
     if name in ("max", "min"):
         return getattr(np, name)(x, axis=axes, keepdims=keepdims)
@@ -168,7 +169,7 @@ def softmax(x: Array, axis: int) -> Array:
     return np.asarray(powers / np.sum(powers, axis=axis, keepdims=True))
 
 
-def log_softmax(x: Array, axis: int) -> Any:  # noqa: ANN401 - array or Inexact
+def log_softmax(x: Array, axis: int) -> Any:
     """Logarithm of softmax."""
     if x.shape[axis] == 0:
         return x
@@ -194,7 +195,7 @@ def rms_norm(x: Array, weight: Array, epsilon: float) -> Array:
     return np.asarray(x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + epsilon) * weight)
 
 
-def matmul(x: Array, y: Array) -> Any:  # noqa: ANN401 - array or Inexact
+def matmul(x: Array, y: Array) -> Any:
     """Matrix product."""
     if not _floats(x):
         return np.matmul(x, y)
@@ -224,4 +225,4 @@ def split(x: Array, sections: int | Sequence[int], axis: int) -> tuple[Array, ..
         cuts = [min(length * i, size) for i in range(sections + 1)]
     else:
         cuts = [0, *(min(p, size) for p in sections), size]
-    return tuple(sliced(x, axis, a, b, 1) for a, b in zip(cuts, cuts[1:], strict=False))
+    return tuple(sliced(x, axis, a, b, 1) for a, b in itertools.pairwise(cuts))

@@ -35,7 +35,6 @@ def test_module(seed: int) -> None:
 
 def test_a_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     import references
-
     from checking import DifferenceError
 
     for table in (references.NUMBER_BINARY, references.NUMBER_UNARY):

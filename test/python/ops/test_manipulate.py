@@ -353,3 +353,22 @@ def test_refused(case: int) -> None:
     x = rx.Var("x", Tensor(("n", 4), "float32"))
     with pytest.raises(error, match=message), rx.BlockBuilder().function("main", [x]):
         emit(x)
+
+
+def test_dimensions_that_are_certainly_empty() -> None:
+    suite = Suite()
+    empty, x = Tensor(("n", 0), "float32"), Tensor(("n", 3), "float32")
+    suite.add(
+        "concat", lambda a, b: R.concat([a, b], 0), lambda a, b: np.concatenate([a, b], 0), [empty, empty]
+    )
+    suite.add("concat", lambda a, b: R.concat([a, b], 1), lambda a, b: np.concatenate([a, b], 1), [x, empty])
+    suite.add("split", lambda a: R.split(a, [3], 1), lambda a: np.split(a, [3], 1), [x])
+    suite.add("split", lambda a: R.split(a, [1], 0), lambda a: [a[:1], a[1:]], [empty])
+    suite.run()
+
+
+def test_large_unsigned_constants() -> None:
+    suite = Suite()
+    big = np.array([2**64 - 1, 2**63, 7], np.uint64)
+    suite.add("or", lambda a: R.bitwise_or(a, R.const(big)), lambda a: a | big, [Tensor(("n", 3), "uint64")])
+    suite.run()

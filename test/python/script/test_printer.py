@@ -18,16 +18,18 @@ class Module:
             total: R.Tensor(("n",), "float32") = R.sum(scaled, axis=[1], keepdims=False)
             gv: R.Tuple(R.Tensor(("n", 4), "float32"), R.Tensor(("n",), "float32")) = (scaled, total)
             R.output(gv)
-        lv: R.Tensor(("n",), "float32") = cls.callee((gv[1], R.shape(["n", 4])))
+        lv: R.Tensor(("n", 4), "float32") = gv[0]
+        lv1: R.Tensor(("n",), "float32") = cls.callee((gv[1], R.shape(["n", 4])))
+        lv2: R.Tensor((10, 10), "float32") = constants["weights"]
         if c:
-            lv1: R.Tensor((10, 10), "float32") = R.add(R.const(<weights: float32 10x10>), R.const(1.0, "float32"))
-            gv1 = lv1
+            lv3: R.Tensor((10, 10), "float32") = R.add(lv2, R.const(1.0, "float32"))
+            gv1 = lv3
         else:
-            gv1 = R.const(<weights: float32 10x10>)
-        lv2: R.Tensor((None, None), "float32") = R.match_shape(gv1, (None, None))
-        R.call_packed("log", lv2, 3, "text", True)
-        lv3: R.Object() = R.call_packed("make", lv, out=R.Object())
-        return lv3
+            gv1 = lv2
+        lv4: R.Tensor((None, None), "float32") = R.match_shape(gv1, (None, None))
+        R.call_packed("log", lv4, 3, "text", True)
+        lv5: R.Object() = R.call_packed("make", lv1, out=R.Object())
+        return lv5
 """
 
 
@@ -75,3 +77,8 @@ def test_show_prints_it(capsys) -> None:  # type: ignore[no-untyped-def]  # a py
     mod = module()
     mod.show()
     assert capsys.readouterr().out == mod.script() + "\n"
+
+
+def test_notebooks_show_it_in_colour() -> None:
+    html = module()._repr_html_()
+    assert html.startswith("<pre>") and "<span style=" in html and "match_shape" in html

@@ -10,7 +10,7 @@ import sys
 import traceback
 
 from relax_mlir.analysis import well_formed
-from relax_mlir.diagnostics import collect
+from relax_mlir.diagnostics import collect, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import PassError, RelaxError
 from relax_mlir.instrument import PassInstrument
@@ -42,7 +42,7 @@ def run(data: bytes) -> str:
     with collect(context, lambda diagnostic: None), PassContext(instruments=[Stages()]):
         try:
             say("stage parser")
-            module = ir.Module.parse(data, context)
+            module = parse_module(data, context)
             say("stage verifier and printer")
             module.operation.verify()
             module_text(module)

@@ -1,3 +1,4 @@
+// manipulate.py
 // RUN: not relax-opt %s --legalize-ops 2>&1 | filecheck %s
 
 // CHECK: take: 'x' is Tensor((?, 4), "float32"); native code needs its shape and dtype

@@ -1,0 +1,65 @@
+"""Pass ``place-results``: the results of a function are computed in their destinations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.mlir import ir, tensor
+from relax_mlir.transform import ModulePass, PassContext
+
+MATERIALIZE = "bufferization.materialize_in_destination"
+
+
+@dataclass(frozen=True)
+class PlaceResults(ModulePass):
+    """Give the call that makes a result the result's destination in place of an uninitialised tensor.
+
+    Upstream's ``eliminate-empty-tensors`` also follows the inputs of calls, and so lets two calls write into one
+    destination, which one-shot bufferisation then refuses. Calls in destination-passing style have as many
+    uninitialised operands as results, in the same order.
+    """
+
+    name: ClassVar[str] = "place-results"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == MATERIALIZE and isinstance(op.operands[1], ir.BlockArgument):
+                found.append(op)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        uninitialised: dict[ir.Value, list[int]] = {}
+        for op in found:
+            _place(op.operands[0], op.operands[1], uninitialised)
+
+
+def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value, list[int]]) -> None:
+    """`uninitialised`: by the first result of a call, the numbers of the operands that it fills."""
+    maker = _maker(value)
+    while maker is not None and maker.name == "tensor.cast":
+        value = maker.operands[0]
+        maker = _maker(value)
+    if maker is None or maker.name != "func.call" or maker.block != destination.owner:
+        return
+    if maker.results[0] not in uninitialised:
+        numbers = [number for number, operand in enumerate(maker.operands) if _is_empty(operand)]
+        uninitialised[maker.results[0]] = numbers
+    empties, index = uninitialised[maker.results[0]], list(maker.results).index(value)
+    if len(empties) != len(maker.results):
+        return
+    with ir.InsertionPoint(maker), maker.location:
+        same = destination.type == value.type
+        maker.operands[empties[index]] = destination if same else tensor.cast(value.type, destination)
+
+
+def _maker(value: ir.Value) -> ir.Operation | None:
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def _is_empty(value: ir.Value) -> bool:
+    maker = _maker(value)
+    return maker is not None and maker.name == "tensor.empty"

@@ -1,0 +1,150 @@
+"""Annotations of a script: ``R.Tensor[(n, 4), "f32"]`` and ``R.Tensor(("n", 4), "float32")`` to struct infos."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, as_dim
+from relax_mlir.error import RelaxError, UnknownNameError
+from relax_mlir.script.scope import Scope
+from relax_mlir.script.source import Problem
+from relax_mlir.symbolic import Dim
+
+KINDS = ("Tensor", "Shape", "Prim", "Tuple", "Object")
+
+
+def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
+    """The struct info that an annotation says; raises `Problem`."""
+    head, arguments, keywords = _parts(node)
+    path = scope.path(head)
+    if path is None or path[0] != "R":
+        raise Problem(node, "expected an annotation: R.Tensor, R.Shape, R.Prim, R.Tuple or R.Object")
+    kind = path[1]
+    if kind == "Callable":
+        raise Problem(node, "R.Callable: functions as values are not supported", "UnsupportedError")
+    if kind not in KINDS:
+        raise Problem.of(head, UnknownNameError("annotation", f"R.{kind}", [f"R.{k}" for k in KINDS]))
+    allowed = {"Tensor": {"shape", "dtype", "ndim"}, "Shape": {"values", "ndim"}, "Prim": {"dtype"}}
+    for keyword in keywords:
+        if keyword.arg not in allowed.get(kind, ()):
+            raise Problem(keyword, f"R.{kind} takes no argument '{keyword.arg}'")
+    named = {k.arg: k.value for k in keywords}
+    try:
+        return _read(kind, node, arguments, named, scope)
+    except RelaxError as error:
+        raise Problem.of(node, error) from None
+
+
+def _parts(node: ast.expr) -> tuple[ast.expr, list[ast.expr], list[ast.keyword]]:
+    """Head, arguments and keywords of an annotation in any of its spellings."""
+    if isinstance(node, ast.Call):
+        return node.func, list(node.args), node.keywords
+    if isinstance(node, ast.Subscript):
+        inside = node.slice
+        return node.value, _subscripts(inside), []
+    return node, [], []
+
+
+def _subscripts(inside: ast.expr) -> list[ast.expr]:
+    """``[(n, 4), "f32"]`` has two arguments; ``[(n, 4)]``, which is ``[n, 4]`` to Python, one."""
+    if not isinstance(inside, ast.Tuple):
+        return [inside]
+    is_shape = all(isinstance(e, ast.Name | ast.BinOp) or _is_integer(e) for e in inside.elts)
+    unknown_dtype = len(inside.elts) == 2 and _is_unknown(inside.elts[0])
+    return [inside] if is_shape and not unknown_dtype else list(inside.elts)
+
+
+def _is_integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def _is_unknown(node: ast.expr) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == "_"
+    return isinstance(node, ast.Constant) and node.value in (None, "?", "_")
+
+
+def _read(
+    kind: str, node: ast.expr, arguments: list[ast.expr], named: dict[str | None, ast.expr], scope: Scope
+) -> StructInfo:
+    limit = {"Tensor": 2, "Shape": 1, "Prim": 1, "Object": 0}.get(kind)
+    if limit is not None and len(arguments) > limit:
+        raise Problem(node, f"R.{kind} takes at most {limit} arguments, {len(arguments)} given")
+    if kind == "Tensor":
+        return _tensor(arguments, named, scope)
+    if kind == "Shape":
+        values = [*arguments, *([named["values"]] if "values" in named else [])]
+        return Shape(read_dims(values[0], scope) if values else None, ndim=_ndim(named))
+    if kind == "Prim":
+        return Prim(_dtype([*arguments, named.get("dtype")][0]) or "int64")
+    if kind == "Object":
+        return Object()
+    if len(arguments) == 1 and isinstance(arguments[0], ast.List | ast.Tuple):
+        arguments = list(arguments[0].elts)
+    return Tuple([read_annotation(a, scope) for a in arguments])
+
+
+def _tensor(arguments: list[ast.expr], named: dict[str | None, ast.expr], scope: Scope) -> Tensor:
+    if len(arguments) == 1 and isinstance(arguments[0], ast.Constant) and not _is_unknown(arguments[0]):
+        arguments, named = [], {**named, "dtype": arguments[0]}
+    first, second, *_ = [*arguments, None, None]
+    shape, dtype = first or named.get("shape"), second or named.get("dtype")
+    dims = None if shape is None or _is_unknown(shape) else read_dims(shape, scope)
+    return Tensor(dims, _dtype(dtype), ndim=_ndim(named))
+
+
+def _dtype(node: ast.expr | None) -> str | None:
+    if node is None or _is_unknown(node):
+        return None
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        raise Problem(node, 'expected a dtype such as "float32"', "DTypeError")
+    return node.value
+
+
+def _ndim(named: dict[str | None, ast.expr]) -> int | None:
+    node = named.get("ndim")
+    if node is None:
+        return None
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, int) or node.value < 0:
+        raise Problem(node, "ndim is not a natural number")
+    return node.value
+
+
+def read_dims(node: ast.expr, scope: Scope) -> list[Dim | None]:
+    """The dimensions of a written shape: a tuple or list of integers, symbols, expressions, and unknowns."""
+    if not isinstance(node, ast.Tuple | ast.List):
+        raise Problem(node, "expected a shape: a tuple such as (n, 4), or (n,) with one dimension")
+    return [read_dim(item, scope) for item in node.elts]
+
+
+def read_dim(node: ast.expr, scope: Scope) -> Dim | None:
+    """One dimension: ``n``, ``"n"``, ``n * 4``, 4, a captured int; ``_``, None and "?" are unknown."""
+    if _is_unknown(node):
+        return None
+    text = node.value if isinstance(node, ast.Constant) else ast.unparse(_Captured(scope).visit(node))
+    if isinstance(text, bool) or not isinstance(text, int | str):
+        raise Problem(node, f"{text!r} is not a dimension: an integer, a symbol or an expression of them")
+    try:
+        return as_dim(text)
+    except RelaxError as error:
+        raise Problem.of(node, error) from None
+
+
+class _Captured(ast.NodeTransformer):
+    """Replaces captured integers by their values; the other names are symbols."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        value = self.scope.values.get(node.id, self.scope.captured.get(node.id))
+        if isinstance(value, int) and not isinstance(value, bool):
+            return ast.copy_location(ast.Constant(value), node)
+        return node
+
+
+def symbols_of(dims: Sequence[Dim | None]) -> set[str]:
+    """The symbols that dimensions use."""
+    return {name for dim in dims if dim is not None for name in symbolic.symbols(dim)}

@@ -1,0 +1,417 @@
+"""Calls in a script: of ops, of functions of the module, of prim funcs and of packed functions."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from relax_mlir import op
+from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.base import RelaxOp
+from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed
+from relax_mlir.dialects.dialect import Relax
+from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
+from relax_mlir.dialects.value import Value, create, create_one
+from relax_mlir.error import UnknownNameError
+from relax_mlir.mlir import func, ir
+from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
+from relax_mlir.script.source import Problem
+
+if TYPE_CHECKING:
+    from relax_mlir.script.expressions import Expressions
+
+MODULE_NAMES = ("cls",)
+
+
+class Signatures(Protocol):
+    """What the functions of the module take and return, whether they have been read yet or not."""
+
+    def signature(self, name: str) -> func.FuncOp | None:
+        """The function, or a declaration of it; None while its result is not known. Raises `UnknownNameError`."""
+
+    def require(self, name: str) -> None:
+        """Raise `UnknownNameError` unless the module has a function `name`, Relax or prim."""
+
+
+@dataclass
+class Calls:
+    """Reads the calls of one module; `class_name` may be written in place of ``cls``."""
+
+    signatures: Signatures
+    class_name: str
+
+    @staticmethod
+    def op(path: str) -> Callable[..., Any]:
+        """The op builder called `path` ("add", "nn.softmax"); raises `UnknownNameError`."""
+        found: Any = op
+        for part in path.split("."):
+            found = getattr(found, part, None) if isinstance(found, ModuleType) else None
+        if not callable(found):
+            raise UnknownNameError("op", f"R.{path}", [f"R.{name}" for name in op_names()])
+        return found  # type: ignore[no-any-return]  # callable, as has been checked
+
+    def call(self, expressions: Expressions, node: ast.Call) -> Any:  # noqa: ANN401 - a value or a constant
+        """What a call gives."""
+        callee = self.callee(node.func)
+        if callee is not None:
+            return self.module_call(expressions, node, callee)
+        path = expressions.scope.path(node.func)
+        if path is None:
+            return self.python_call(expressions, node)
+        root, name = path
+        if root != "R":
+            return self.ir_call(expressions, node, root, name)
+        special = SPECIAL.get(name)
+        if special is not None:
+            return special(self, expressions, node)
+        if name in STATEMENTS:
+            raise Problem(node, STATEMENTS[name])
+        if name in KINDS:
+            raise Problem(node, f"R.{name}(...) is an annotation, not a value")
+        try:
+            builder = self.op(name)
+        except UnknownNameError as error:
+            raise Problem.of(node.func, error) from None
+        args, kwargs = arguments(expressions, node)
+        check_arguments(node, f"R.{name}", builder, args, kwargs)
+        return expressions.apply(node, builder, *args, **kwargs)
+
+    def callee(self, node: ast.expr) -> str | None:
+        """``f`` for ``cls.f`` and ``cls["f"]``."""
+        if not isinstance(node, ast.Attribute | ast.Subscript) or not isinstance(node.value, ast.Name):
+            return None
+        if node.value.id not in (*MODULE_NAMES, self.class_name):
+            return None
+        if isinstance(node, ast.Attribute):
+            return node.attr
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return node.slice.value
+        raise Problem(node, 'a function of the module is written cls.f or cls["f"]')
+
+    def python_call(self, expressions: Expressions, node: ast.Call) -> Any:  # noqa: ANN401
+        """``float("inf")``: the one Python function that constants need."""
+        if isinstance(node.func, ast.Name) and node.func.id == "float" and len(node.args) == 1:
+            return expressions.apply(node, float, expressions.evaluate(node.args[0]))
+        text = ast.unparse(node.func)
+        hint = "a script calls the ops R.…, and the functions of its module as cls.…"
+        if isinstance(node.func, ast.Name) and node.func.id not in expressions.scope.captured:
+            known = [*op_names()]
+            message = str(UnknownNameError("function", text, known, hint))
+            raise Problem(node.func, message, "UnknownNameError")
+        if isinstance(node.func, ast.Attribute):
+            expressions.evaluate(node.func)
+        raise Problem(node.func, f"'{text}' is a Python function, which is not run; {hint}")
+
+    @staticmethod
+    def ir_call(expressions: Expressions, node: ast.Call, root: str, name: str) -> ir.Attribute:
+        """``I.attribute("…")``."""
+        if root == "T":
+            message = f'T.{name} is not supported; write the prim func as MLIR text in I.mlir("""…""")'
+            raise Problem(node, message, "UnsupportedError")
+        if name != "attribute":
+            raise Problem(node, f"I.{name} is not an expression")
+        return expressions.apply(node, ir.Attribute.parse, literal(node, str, "attribute text"))
+
+    def module_call(self, expressions: Expressions, node: ast.Call, callee: str) -> Value:
+        """``cls.f(x, y)``."""
+        try:
+            target = self.signatures.signature(callee)
+        except UnknownNameError as error:
+            raise Problem.of(node.func, error) from None
+        if target is None:
+            raise Problem(
+                node,
+                f"the result of '{callee}' is not known here: annotate it (`-> R.Tensor(...)`), or define it first",
+            )
+        if "relax.prim_func" in target.attributes:
+            raise Problem(node, f"'{callee}' is a prim func: call it by R.call_tir(cls.{callee}, args, out)")
+        if node.keywords:
+            raise Problem(node.keywords[0], "functions of the module take their arguments by position")
+        operands = self.tuple_of(expressions, node, node.args)
+        info = operands.struct_info
+        assert isinstance(info, Tuple)
+
+        def build() -> Value:
+            result = infer_call(callee, target, info.fields)
+            attributes = {"callee": ir.FlatSymbolRefAttr.get(callee)}
+            return emit(CallOp, operands, attributes, result)
+
+        return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+
+    def tuple_of(self, expressions: Expressions, node: ast.AST, args: Sequence[ast.expr]) -> Value:
+        """Arguments as one tuple; ``*t`` alone is that tuple."""
+        if len(args) == 1 and isinstance(args[0], ast.Starred):
+            value = expressions.value(args[0].value)
+            if not isinstance(value.struct_info, Tuple):
+                raise Problem(args[0], f"* of {value.struct_info}: only a tuple has fields")
+            return value
+        fields = expressions.elements(list(args))
+        return expressions.relax_value(node, tuple(fields))
+
+    def call_tir(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``."""
+        parts = named_arguments(node, ("callee", "args", "out", "tir_vars"), 3)
+        callee = self.callee(parts["callee"])
+        if callee is None:
+            raise Problem(
+                parts["callee"],
+                "call_tir calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
+            )
+        try:
+            self.signatures.require(callee)
+        except UnknownNameError as error:
+            raise Problem.of(parts["callee"], error) from None
+        operands = expressions.value(parts["args"])
+        if not isinstance(operands.struct_info, Tuple):
+            raise Problem(parts["args"], "the arguments of call_tir are a tuple: write (x,) for one")
+        out = destinations(expressions, parts["out"])
+        extra = read_dims(parts["tir_vars"], expressions.scope) if "tir_vars" in parts else []
+
+        def build() -> Value:
+            attributes = {
+                "callee": ir.FlatSymbolRefAttr.get(callee),
+                "tir_vars": dims_attr([as_dim(v) for v in extra]),
+            }
+            return emit(CallTirOp, operands, attributes, out)
+
+        return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+
+    def call_dps_packed(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.call_dps_packed("name", [x, 3], R.Tensor(...))``."""
+        parts = named_arguments(node, ("func", "args", "out"), 3)
+        name = literal_text(parts["func"])
+        args = packed_arguments(expressions, parts["args"])
+        out = destinations(expressions, parts["out"])
+        given: Any = list(out.fields) if isinstance(out, Tuple) else out
+        return expressions.apply(node, call_dps_packed, name, args, given)  # type: ignore[no-any-return]  # it is a value
+
+    def call_packed(self, expressions: Expressions, node: ast.Call) -> Value | None:
+        """``R.call_packed("name", x, 3, out=R.Object())``; None when it is called for its effect."""
+        if not node.args:
+            raise Problem(node, "call_packed takes the name of a registered function, then its arguments")
+        name = literal_text(node.args[0])
+        out = None
+        for keyword in node.keywords:
+            if keyword.arg != "out":
+                raise Problem(
+                    keyword, f"call_packed takes no argument '{keyword.arg}'; `out` says what it returns"
+                )
+            out = read_annotation(keyword.value, expressions.scope)
+        args = expressions.elements(list(node.args[1:]))
+        args = [expressions.relax_value(node, a) if isinstance(a, np.ndarray) else a for a in args]
+        return expressions.apply(node, call_packed, name, *args, out=out)  # type: ignore[no-any-return]  # a value or None
+
+    def match_shape(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.match_shape(x, (n, 4))``; also ``R.match_cast(x, R.Tensor(("n", 4), "float32"))``."""
+        parts = named_arguments(node, ("value", "pattern", "dtype"), 2)
+        value = expressions.value(parts["value"])
+        dtype = expressions.evaluate(parts["dtype"]) if "dtype" in parts else None
+        pattern: Any
+        if isinstance(parts["pattern"], ast.Tuple | ast.List):
+            pattern = read_dims(parts["pattern"], expressions.scope)
+        else:
+            info = read_annotation(parts["pattern"], expressions.scope)
+            pattern = (
+                info.values if isinstance(info, Shape) else info.shape if isinstance(info, Tensor) else None
+            )
+            if isinstance(info, Tensor) and info.dtype is not None:
+                dtype = info.dtype.name
+        if pattern is None:
+            raise Problem(parts["pattern"], "the pattern is a shape of known rank, such as (n, 4)")
+        result = expressions.apply(node, match_shape, value, pattern, dtype)
+        expressions.scope.symbols |= symbols_of([as_dim(p) for p in pattern])
+        return result  # type: ignore[no-any-return]  # it is a value
+
+    def const(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.const([1.0, 2.0], "float32")``."""
+        parts = named_arguments(node, ("value", "dtype"), 1)
+        value = expressions.evaluate(parts["value"])
+        dtype = expressions.evaluate(parts["dtype"]) if "dtype" in parts else None
+        if isinstance(value, Value):
+            raise Problem(node, "R.const makes a constant of numbers; this is a value already")
+
+        def build() -> Value:
+            if isinstance(value, list | tuple):
+                return constant(np.array(value, dtype=None if dtype is None else dtypes.dtype(dtype).numpy))
+            return constant(value, dtype)
+
+        return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+
+    def shape(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.shape([n, 4])``."""
+        parts = named_arguments(node, ("values",), 1)
+        return expressions.apply(node, shape_expr, read_dims(parts["values"], expressions.scope))  # type: ignore[no-any-return]  # it is a value
+
+    def prim_value(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.prim_value(n * 2)``."""
+        parts = named_arguments(node, ("value",), 1)
+        return expressions.apply(node, prim_value, read_dim(parts["value"], expressions.scope))  # type: ignore[no-any-return]  # it is a value
+
+    def tuple(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.tuple(x, y)``."""
+        fields = expressions.elements(list(node.args))
+        return expressions.apply(node, make_tuple, *(expressions.relax_value(node, f) for f in fields))  # type: ignore[no-any-return]  # it is a value
+
+    def generic(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.op("relax.sum", x, attributes={"axis": I.attribute("[1]"), …})``: an op with its exact attributes."""
+        if not node.args:
+            raise Problem(node, "R.op takes the name of an op, then its operands")
+        name = literal_text(node.args[0])
+        operands = [expressions.value(a) for a in node.args[1:]]
+        attributes: dict[str, ir.Attribute] = {}
+        for keyword in node.keywords:
+            if keyword.arg != "attributes":
+                raise Problem(keyword, f"R.op takes no argument '{keyword.arg}'")
+            attributes = expressions.evaluate(keyword.value)
+        classes = {c.OPERATION_NAME: c for c in Relax.operations}
+        if name not in classes:
+            raise Problem.of(node.args[0], UnknownNameError("op", name, classes))
+
+        def build() -> Value:
+            return create_one(classes[name], operands, attributes)
+
+        return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+
+
+def emit(
+    cls: type[RelaxOp], operands: Value, attributes: dict[str, ir.Attribute], result: StructInfo
+) -> Value:
+    """An op on one tuple, with the result that its callee gives."""
+    return create(cls, [operands], attributes, [result])[0]
+
+
+def arguments(expressions: Expressions, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    """Evaluated arguments of a call, in the order in which they are written."""
+
+    def evaluated(item: ast.expr) -> Any:  # noqa: ANN401 - a value or a constant
+        found = expressions.evaluate(item)
+        return expressions.relax_value(item, found) if isinstance(found, np.ndarray) else found
+
+    args: list[Any] = []
+    for item in node.args:
+        args += expressions.starred(item) if isinstance(item, ast.Starred) else [evaluated(item)]
+    kwargs: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise Problem(keyword, "** is not supported here")
+        kwargs[keyword.arg] = evaluated(keyword.value)
+    return args, kwargs
+
+
+def check_arguments(
+    node: ast.Call, name: str, builder: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+) -> None:
+    """Raise `Problem` unless `builder` takes these arguments."""
+    signature = inspect.signature(builder)
+    for keyword in node.keywords:
+        if keyword.arg not in signature.parameters:
+            error = UnknownNameError(f"argument of {name}", str(keyword.arg), signature.parameters)
+            raise Problem(keyword, str(error), "ArgumentError")
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise Problem(node, f"{name}: {error}; it takes {_parameters(signature)}", "ArgumentError") from None
+
+
+def _parameters(signature: inspect.Signature) -> str:
+    parts = [
+        name if p.default is inspect.Parameter.empty else f"{name}={p.default!r}"
+        for name, p in signature.parameters.items()
+    ]
+    return f"({', '.join(parts)})"
+
+
+def named_arguments(node: ast.Call, names: Sequence[str], required: int) -> dict[str, ast.expr]:
+    """Arguments of a call by name; the first `required` must be there."""
+    what = ast.unparse(node.func)
+    if len(node.args) > len(names):
+        raise Problem(
+            node, f"{what} takes ({', '.join(names)}), {len(node.args)} arguments given", "ArgumentError"
+        )
+    found: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg is None or keyword.arg not in names:
+            error = UnknownNameError(f"argument of {what}", str(keyword.arg), names)
+            raise Problem(keyword, str(error), "ArgumentError")
+        found[keyword.arg] = keyword.value
+    for name in names[:required]:
+        if name not in found:
+            raise Problem(
+                node, f"{what}: argument '{name}' is missing; it takes ({', '.join(names)})", "ArgumentError"
+            )
+    return found
+
+
+def destinations(expressions: Expressions, node: ast.expr) -> StructInfo:
+    """``out`` of a destination-passing call: an annotation, or a list of them."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return Tuple([read_annotation(item, expressions.scope) for item in node.elts])
+    return read_annotation(node, expressions.scope)
+
+
+def packed_arguments(expressions: Expressions, node: ast.expr) -> list[Any]:
+    """Values and literals of a packed call."""
+    if isinstance(node, ast.List | ast.Tuple):
+        items = expressions.elements(node.elts)
+        return [expressions.relax_value(node, i) if isinstance(i, np.ndarray) else i for i in items]
+    raise Problem(node, "the arguments are a list: write [x] for one")
+
+
+def literal_text(node: ast.expr) -> str:
+    """A string written out."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    raise Problem(node, "expected a string")
+
+
+def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of type `kind`
+    """The one literal argument of a call."""
+    if (
+        len(node.args) == 1
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, kind)
+    ):
+        return node.args[0].value
+    raise Problem(node, f"{ast.unparse(node.func)} takes one string: {what}")
+
+
+def op_names() -> Iterator[str]:
+    """Names of all ops as they are written after ``R.``."""
+    yield from (name for name in op.__all__ if name != "nn")
+    yield from (f"nn.{name}" for name in op.nn.__all__)
+    yield from SPECIAL
+
+
+SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
+    "call_tir": Calls.call_tir,
+    "call_dps_packed": Calls.call_dps_packed,
+    "call_packed": Calls.call_packed,
+    "match_shape": Calls.match_shape,
+    "match_cast": Calls.match_shape,
+    "const": Calls.const,
+    "constant": Calls.const,
+    "shape": Calls.shape,
+    "shape_expr": Calls.shape,
+    "prim_value": Calls.prim_value,
+    "tuple": Calls.tuple,
+    "make_tuple": Calls.tuple,
+    "op": Calls.generic,
+}
+"""What takes annotations, shapes or functions, which are no values, among its arguments."""
+
+STATEMENTS = {
+    "dataflow": "R.dataflow() opens a block: write `with R.dataflow():`",
+    "output": "R.output(...) is the last statement of a dataflow block",
+    "outputs": "R.output(...) is the last statement of a dataflow block",
+    "func_attr": "R.func_attr({...}) is a statement of its own",
+    "function": "R.function is a decorator",
+    "if_then_else": "write `if c: … else: …`, or `a if c else b`",
+}

@@ -1,0 +1,68 @@
+"""``@I.ir_module`` and ``@R.function``: they read the source of what they decorate."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import FrameType
+from typing import Any, overload
+
+from relax_mlir.error import ArgumentError
+from relax_mlir.ir_module import IRModule
+from relax_mlir.script.parser import ModuleParser
+from relax_mlir.script.source import Source
+
+
+def ir_module(cls: type) -> IRModule:
+    """Class decorator: the module that the class says. The bodies of its functions are read, never run.
+
+    Raises:
+        ScriptError: with every mistake, each at its file, line and column.
+    """
+    if not isinstance(cls, type):
+        raise ArgumentError(f"ir_module decorates a class, not {cls!r}")
+    frame = sys._getframe(1)
+    captured = _captured(frame, vars(cls).values())
+    source = Source.of(cls, frame)
+    node = source.tree().body[0]
+    assert isinstance(node, ast.ClassDef)
+    return ModuleParser(source, captured).module(node)
+
+
+@overload
+def function(definition: Callable[..., Any]) -> Any: ...  # noqa: ANN401 - a module or a marked function
+@overload
+def function(*, private: bool = False) -> Callable[[Callable[..., Any]], Any]: ...
+def function(definition: Callable[..., Any] | None = None, *, private: bool = False) -> Any:
+    """Function decorator. In a class with `ir_module` it marks a Relax function; elsewhere it gives a module of it.
+
+    Args:
+        definition: the function, whose body is read, never run.
+        private: the function cannot be called from outside the module.
+    """
+    if definition is None:
+        frame = sys._getframe(1)
+        return lambda late: _function(late, frame)
+    return _function(definition, sys._getframe(1))
+
+
+def _function(definition: Callable[..., Any], frame: FrameType) -> Any:  # noqa: ANN401 - a module, or the function itself
+    owner = definition.__qualname__.rpartition(".")[0]
+    if owner and not owner.endswith("<locals>"):
+        return definition
+    source = Source.of(definition, frame)
+    node = source.tree().body[0]
+    assert isinstance(node, ast.FunctionDef)
+    return ModuleParser(source, _captured(frame, [definition])).functions([node], [], "Module")
+
+
+def _captured(frame: FrameType, members: Iterable[Any]) -> Mapping[str, Any]:
+    """The Python names around a script: globals, the variables of closures, then the caller's own."""
+    names = dict(frame.f_globals)
+    for member in members:
+        if inspect.isfunction(member):
+            names.update(inspect.getclosurevars(member).nonlocals)
+    names.update(frame.f_locals)
+    return names

@@ -1,0 +1,203 @@
+"""Expressions of a script: to Relax values, whose ops are emitted on the way, or to Python constants."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.dialects.control import if_then_else
+from relax_mlir.dialects.location import located_at
+from relax_mlir.dialects.structure import constant, make_tuple, prim_value
+from relax_mlir.dialects.value import Value, as_value
+from relax_mlir.error import RelaxError
+from relax_mlir.script.calls import Calls
+from relax_mlir.script.scope import Scope
+from relax_mlir.script.source import Problem, Source
+from relax_mlir.symbolic import Expr
+
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+EQUALITIES: dict[type[ast.cmpop], str] = {ast.Eq: "equal", ast.NotEq: "not_equal"}
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: lambda x: x,
+    ast.Invert: operator.invert,
+}
+INSTEAD = {
+    ast.BoolOp: "`and` and `or` have no meaning for tensors; write R.logical_and or R.logical_or",
+    ast.Lambda: "functions inside functions are not supported; write a function of the module and call cls.f(...)",
+    ast.JoinedStr: "strings with fields are not supported; write the string out",
+}
+
+
+@dataclass
+class Expressions:
+    """Evaluates the expressions of one function."""
+
+    source: Source
+    scope: Scope
+    calls: Calls
+
+    def inner(self) -> Expressions:
+        """The same for a block of its own."""
+        return Expressions(self.source, self.scope.inner(), self.calls)
+
+    def value(self, node: ast.expr) -> Value:
+        """The Relax value of an expression; raises `Problem`, `Poisoned`."""
+        return self.relax_value(node, self.evaluate(node))
+
+    def relax_value(self, node: ast.AST, result: Any) -> Value:  # noqa: ANN401 - what `evaluate` returned
+        """What an expression gave as a Relax value: tuples are made, arrays become constants."""
+        with self.at(node):
+            try:
+                if isinstance(result, tuple | list):
+                    return make_tuple(*(self.relax_value(node, field) for field in result))
+                if isinstance(result, Expr):
+                    return prim_value(result)
+                return as_value(result)
+            except RelaxError as error:
+                raise Problem.of(node, error) from None
+
+    def at(self, node: ast.AST) -> Any:  # noqa: ANN401 - a context manager
+        """Ops made inside have the location of `node`."""
+        line, begin, _ = self.source.span(node)
+        return located_at(self.source.filename, line, begin + 1)
+
+    def evaluate(self, node: ast.expr) -> Any:  # noqa: ANN401 - a Relax value or any Python constant
+        """A Relax value, a tuple or list of such, a symbolic expression or a Python constant."""
+        method = getattr(self, f"visit_{type(node).__name__}", None)
+        if method is None:
+            what = INSTEAD.get(
+                type(node), f"the expression `{ast.unparse(node)[:40]}` is not part of the script"
+            )
+            raise Problem(node, what, "UnsupportedError" if type(node) is ast.Lambda else "ScriptError")
+        return method(node)
+
+    def apply(self, node: ast.AST, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Call what may emit ops, on behalf of `node`; its errors become problems of it."""
+        with self.at(node):
+            try:
+                return function(*args, **kwargs)
+            except (RelaxError, TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
+                raise Problem.of(node, error) from None
+
+    def visit_Constant(self, node: ast.Constant) -> Any:  # noqa: ANN401
+        return node.value
+
+    def visit_Name(self, node: ast.Name) -> Any:  # noqa: ANN401
+        return self.scope.lookup(node)
+
+    def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
+        return tuple(self.elements(node.elts))
+
+    def visit_List(self, node: ast.List) -> list[Any]:
+        return self.elements(node.elts)
+
+    def elements(self, nodes: list[ast.expr]) -> list[Any]:
+        """Elements in order; a tuple of values among them is made where it stands."""
+        found: list[Any] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                found += self.starred(node)
+                continue
+            item = self.evaluate(node)
+            found.append(self.relax_value(node, item) if has_values(item) else item)
+        return found
+
+    def starred(self, node: ast.Starred) -> list[Any]:
+        """``*t`` of a tuple: its fields."""
+        item = self.evaluate(node.value)
+        return self.apply(node, list, item)  # type: ignore[no-any-return]  # it is a list
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: ANN401
+        if type(node.op) not in UNARY:
+            raise Problem(node, "`not` has no meaning for tensors; write R.logical_not")
+        return self.apply(node, UNARY[type(node.op)], self.evaluate(node.operand))
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:  # noqa: ANN401
+        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        if type(node.op) not in BINARY:
+            raise Problem(node, "shifts of tensors have no operator; write R.left_shift or R.right_shift")
+        return self.apply(node, BINARY[type(node.op)], left, right)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:  # noqa: ANN401
+        if len(node.ops) > 1:
+            raise Problem(node, "chains of comparisons have no meaning for tensors; write R.logical_and")
+        kind = type(node.ops[0])
+        left, right = self.evaluate(node.left), self.evaluate(node.comparators[0])
+        if kind in EQUALITIES:
+            return self.apply(node, self.calls.op(EQUALITIES[kind]), left, right)
+        if kind not in COMPARISONS:
+            raise Problem(node, "`in` and `is` have no meaning for tensors")
+        return self.apply(node, COMPARISONS[kind], left, right)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Value:
+        condition = self.value(node.test)
+
+        def branch(part: ast.expr) -> Callable[[], Value]:
+            return lambda: self.value(part)
+
+        return self.apply(node, if_then_else, condition, branch(node.body), branch(node.orelse))  # type: ignore[no-any-return]  # it is a value
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:  # noqa: ANN401
+        item = self.evaluate(node.value)
+        index = self.evaluate(node.slice)
+        if isinstance(item, Value) and (not isinstance(index, int) or isinstance(index, bool)):
+            raise Problem(node.slice, "the index of a tuple is an integer; slice tensors by R.strided_slice")
+        if isinstance(item, Mapping) and index not in item:
+            known = ", ".join(sorted(map(str, item))[:12]) or "none"
+            raise Problem(node, f"{ast.unparse(node.value)} has no entry {index!r}; it has {known}")
+        return self.apply(node, operator.getitem, item, index)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: ANN401
+        if self.scope.path(node) is not None:
+            raise Problem(node, f"`{ast.unparse(node)}` is not a value; call it")
+        item = self.evaluate(node.value)
+        if isinstance(item, Value):
+            instead = f"R.{node.attr}({ast.unparse(node.value)})"
+            raise Problem(
+                node, f"values have no attributes in a script; the ops are functions, as in {instead}"
+            )
+        return self.apply(node, getattr, item, node.attr)
+
+    def visit_Dict(self, node: ast.Dict) -> dict[Any, Any]:
+        if any(key is None for key in node.keys):
+            raise Problem(node, "** is not supported here")
+        return {self.evaluate(k): self.evaluate(v) for k, v in zip(node.keys, node.values, strict=True) if k}
+
+    def visit_Call(self, node: ast.Call) -> Any:  # noqa: ANN401
+        return self.calls.call(self, node)
+
+
+def has_values(item: Any) -> bool:  # noqa: ANN401 - what `evaluate` returned
+    """Whether a tuple or list holds Relax values, at any depth."""
+    if not isinstance(item, tuple | list):
+        return False
+    return any(isinstance(field, Value | np.ndarray) or has_values(field) for field in item)
+
+
+def bound(item: Any) -> Any:  # noqa: ANN401 - what `evaluate` returned
+    """What a name is bound to: an array becomes a constant once, where it is bound."""
+    return constant(np.asarray(item)) if isinstance(item, np.ndarray | np.generic) else item

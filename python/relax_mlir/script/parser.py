@@ -1,0 +1,335 @@
+"""Read a script into a module: the class, its functions, and the MLIR text among them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.builder import BlockBuilder
+from relax_mlir.diagnostics import of_error
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.location import located_at
+from relax_mlir.dialects.types import StructInfo
+from relax_mlir.dialects.value import Var
+from relax_mlir.error import Diagnostic, RelaxError, UnknownNameError, VerifyError
+from relax_mlir.ir_module import IRModule
+from relax_mlir.isolation import crash_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.script.annotations import read_annotation
+from relax_mlir.script.calls import Calls
+from relax_mlir.script.expressions import Expressions
+from relax_mlir.script.scope import Scope, is_path
+from relax_mlir.script.source import Poisoned, Problem, Source
+from relax_mlir.script.statements import Block, attribute
+
+_PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
+
+
+@dataclass
+class Signature:
+    """The head of a function: its parameters and the annotated result, if there is one."""
+
+    node: ast.FunctionDef
+    private: bool
+    params: dict[str, StructInfo]
+    result: StructInfo | None
+    symbols: set[str]
+
+
+@dataclass
+class Text:
+    """MLIR text in a script."""
+
+    node: ast.Constant
+    text: str
+
+
+@dataclass
+class ModuleParser:
+    """Reads one module from `source`; `captured` are the Python names around it."""
+
+    source: Source
+    captured: Mapping[str, Any]
+    builder: BlockBuilder = field(default_factory=BlockBuilder)
+    signatures: dict[str, Signature] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.context = self.builder._mod.context
+        with self.context, ir.Location.unknown():
+            self.declarations = ir.Module.create()
+        self.declared: dict[str, func.FuncOp] = {}
+
+    def module(self, node: ast.ClassDef) -> IRModule:
+        """The module that a class is."""
+        functions: list[ast.FunctionDef] = []
+        texts: list[Text] = []
+        for item in node.body:
+            try:
+                self.member(item, functions, texts)
+            except Problem as problem:
+                self.source.report(problem)
+        return self.functions(functions, texts, node.name)
+
+    def member(self, item: ast.stmt, functions: list[ast.FunctionDef], texts: list[Text]) -> None:
+        """Sort one statement of the class."""
+        if isinstance(item, ast.FunctionDef):
+            functions.append(item)
+        elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
+            return
+        elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
+            texts.append(self.text(item.value))
+        elif not isinstance(item, ast.Pass):
+            raise Problem(item, 'a module holds functions and I.mlir("""…""")')
+
+    def text(self, node: ast.Call) -> Text:
+        """The text of an ``I.mlir`` block."""
+        if not is_path(self.scope().path(node.func), "I", "mlir"):
+            raise Problem(node, 'a module holds functions and I.mlir("""…""")')
+        if (
+            len(node.args) == 1
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+        ):
+            return Text(node.args[0], node.args[0].value)
+        raise Problem(node, "I.mlir takes MLIR text")
+
+    def functions(self, nodes: list[ast.FunctionDef], texts: list[Text], class_name: str) -> IRModule:
+        """The module of these functions: heads first, then MLIR text, then bodies."""
+        calls = Calls(self, class_name)
+        with self.context:
+            for node in nodes:
+                try:
+                    self.head(node)
+                except Problem as problem:
+                    self.broken.add(node.name)
+                    self.source.report(problem)
+            self.mlir(texts)
+            for signature in self.signatures.values():
+                self.function(signature, calls)
+            self.source.check()
+            return self.verified()
+
+    def verified(self) -> IRModule:
+        """The module, verified; what the verifier says is shown at its place in the script."""
+        try:
+            return self.builder.get()
+        except VerifyError as error:
+            if not self.locate(error.diagnostics):
+                raise
+            raise self.source.error() from None
+
+    def locate(self, diagnostics: tuple[Diagnostic, ...]) -> bool:
+        """Note diagnostics that point into the script; False if none does."""
+        for item in diagnostics:
+            place = _PLACE.match(item.location)
+            if place is not None and place["file"] == self.source.filename and item.severity == "error":
+                line, begin = int(place["line"]), max(int(place["column"]) - 1, 0)
+                self.source.report_at(line, begin, len(self.source.line(line)), "VerifyError", item.message)
+        return bool(self.source.frames)
+
+    def scope(self) -> Scope:
+        return Scope(self.captured)
+
+    # -- what `Calls` asks
+
+    def require(self, name: str) -> None:
+        """Raise `UnknownNameError` unless the module has a function `name`."""
+        known = {*self.signatures, *self.broken, *self.builder._symbols()}
+        if name not in known:
+            raise UnknownNameError("function of the module", name, known)
+
+    def signature(self, name: str) -> func.FuncOp | None:
+        """The function `name`, or a declaration with its annotated types."""
+        self.require(name)
+        if name in self.broken:
+            raise Poisoned(name)
+        if name in self.declared:
+            return self.declared[name]
+        return self.builder.lookup(name) if name in self.builder._symbols() and name != self.current else None
+
+    current: str | None = None
+
+    # -- functions
+
+    def head(self, node: ast.FunctionDef) -> None:
+        """Read the decorator and the signature of a function."""
+        private = self.decorators(node)
+        if node.name in self.signatures:
+            raise Problem(node, f"function '{node.name}' is defined already")
+        given = node.args
+        if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
+            raise Problem(node, "a function takes parameters without defaults, * or **")
+        scope = self.scope()
+        params: dict[str, StructInfo] = {}
+        for parameter in given.args:
+            if parameter.annotation is None:
+                raise Problem(
+                    parameter,
+                    f'parameter \'{parameter.arg}\' needs an annotation, such as R.Tensor(("n", 4), "float32")',
+                )
+            params[parameter.arg] = read_annotation(parameter.annotation, scope)
+        result = None if node.returns is None else read_annotation(node.returns, scope)
+        symbols = {name for info in params.values() for name in info.symbols()}
+        self.signatures[node.name] = Signature(node, private, params, result, symbols)
+        if result is not None:
+            inputs = [info.to_type() for info in params.values()]
+            with ir.InsertionPoint(self.declarations.body), ir.Location.unknown():
+                kind = ir.FunctionType.get(inputs, [result.to_type()])
+                self.declared[node.name] = func.FuncOp(node.name, kind, visibility="private")
+
+    def decorators(self, node: ast.FunctionDef) -> bool:
+        """Whether the function is private; raises `Problem` unless it is an ``@R.function``."""
+        if len(node.decorator_list) != 1:
+            raise Problem(node, f"function '{node.name}' needs the decorator @R.function")
+        decorator = node.decorator_list[0]
+        head = decorator.func if isinstance(decorator, ast.Call) else decorator
+        path = self.scope().path(head)
+        if path is not None and path[0] == "T":
+            message = f'@T.{path[1]} is not supported; write the prim func as MLIR text in I.mlir("""…""")'
+            raise Problem(decorator, message, "UnsupportedError")
+        if not is_path(path, "R", "function"):
+            raise Problem(decorator, f"function '{node.name}' needs the decorator @R.function")
+        if not isinstance(decorator, ast.Call):
+            return False
+        for keyword in decorator.keywords:
+            if keyword.arg == "private" and isinstance(keyword.value, ast.Constant):
+                return bool(keyword.value.value)
+            raise Problem(keyword, "R.function takes private=True or private=False")
+        return False
+
+    def function(self, signature: Signature, calls: Calls) -> None:
+        """Build one function; after a mistake it is left out."""
+        node, count = signature.node, len(self.source.frames)
+        scope = Scope(self.captured, symbols=signature.symbols)
+        params = [Var(name, info) for name, info in signature.params.items()]
+        scope.values.update({p.name: p for p in params})
+        block = Block(self.builder, Expressions(self.source, scope, calls), frozenset(), is_body=True)
+        self.current = node.name
+        line, begin, _ = self.source.span(node)
+        try:
+            with (
+                located_at(self.source.filename, line, begin + 1),
+                self.builder.function(node.name, params, private=signature.private),
+            ):
+                block.run(node.body)
+                self.finish(signature, block, count)
+        except Problem as problem:
+            self.source.report(problem)
+        except RelaxError as error:
+            if isinstance(error, VerifyError):
+                raise
+            self.source.report(Problem.of(node, error))
+        except _Mistaken:
+            return
+        else:
+            op = self.builder.lookup(node.name)
+            for name, value in block.attributes.items():
+                op.attributes[name] = attribute(name, value)
+        finally:
+            self.current = None
+
+    def finish(self, signature: Signature, block: Block, count: int) -> None:
+        """Check the end of a function."""
+        if len(self.source.frames) > count:
+            raise _Mistaken
+        node = signature.node
+        if block.result is None:
+            raise Problem(node, f"function '{node.name}' has no `return`")
+        info = block.result.struct_info
+        if signature.result is not None and not implies(info, signature.result):
+            raise Problem(
+                node.returns or node,
+                f"'{node.name}' is annotated to return {signature.result}, but returns {info}; "
+                "R.match_shape asserts at run time what is not known here",
+                "ShapeError",
+            )
+
+    # -- MLIR text
+
+    def mlir(self, texts: list[Text]) -> None:
+        """Add the functions of the ``I.mlir`` blocks, which may call each other."""
+        if not texts:
+            return
+        whole = "\n".join(text.text for text in texts)
+        with ir.Location.unknown():
+            signal = crash_of(lambda: ir.Module.parse(whole))
+            if signal is not None:
+                self.source.report(
+                    Problem(texts[0].node, f"MLIR's parser crashes on this text ({signal})", "ParseError")
+                )
+                return
+            try:
+                parsed = ir.Module.parse(whole)
+            except ir.MLIRError as error:
+                for item in of_error(error):
+                    self.report_text(texts, item)
+                return
+        for op in list(parsed.body.operations):
+            op.operation.clone(ip=ir.InsertionPoint(self.builder._mod.mlir.body))
+
+    def report_text(self, texts: list[Text], item: Diagnostic) -> None:
+        """A diagnostic of MLIR's parser, at its place in the script."""
+        place = _PLACE.match(item.location)
+        number = int(place["line"]) if place is not None else 1
+        for text in texts:
+            lines = text.text.count("\n") + 1
+            if number <= lines:
+                line = text.node.lineno + number - 1
+                begin = int(place["column"]) - 1 if place is not None and number > 1 else text.node.col_offset
+                self.source.report_at(line, begin, begin + 1, "ParseError", item.message)
+                return
+            number -= lines
+        self.source.report(Problem(texts[0].node, item.message, "ParseError"))
+
+
+class _Mistaken(Exception):
+    """Ends a function in which mistakes have been noted."""
+
+
+def parse(text: str, constants: Mapping[str, Any] | None = None, name: str = "<script>") -> IRModule:
+    """The module that a script says: a class with ``@I.ir_module``, or functions with ``@R.function``.
+
+    Nothing is executed. `R`, `I` and `T` are the modules of `relax_mlir.script`; import statements are skipped.
+
+    Args:
+        text: the script, as `IRModule.script` prints it.
+        constants: arrays by name, for ``constants["name"]`` (see `script_constants`).
+        name: the file that the text comes from, for messages and locations.
+
+    Raises:
+        ScriptError: with every mistake and its place.
+        UnsupportedError: a construct that this version does not read.
+    """
+    from relax_mlir.script import ir as script_ir
+    from relax_mlir.script import relax, tir
+
+    source = Source(text, name)
+    captured: dict[str, Any] = {"R": relax, "I": script_ir, "T": tir, "constants": dict(constants or {})}
+    parser = ModuleParser(source, captured)
+    classes, functions = [], []
+    for node in source.tree().body:
+        if isinstance(node, ast.ClassDef):
+            classes.append(node)
+        elif isinstance(node, ast.FunctionDef):
+            functions.append(node)
+        elif not isinstance(node, ast.Import | ast.ImportFrom) and not _is_docstring(node):
+            source.report(
+                Problem(node, "a script is a class with @I.ir_module, or functions with @R.function")
+            )
+    for extra in classes[1:]:
+        source.report(Problem(extra, "a script holds one module"))
+    source.check()
+    if classes:
+        return parser.module(classes[0])
+    if not functions:
+        source.report_at(1, 0, 1, "ScriptError", "the script has neither a class nor a function")
+        source.check()
+    return parser.functions(functions, [], "Module")
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,0 +1,88 @@
+"""The names of a script below ``R``: annotations, statements, decorators and all ops.
+
+``from relax_mlir.script import relax as R``. In a script these names are read, not called.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from relax_mlir import op
+from relax_mlir.script.decorators import function
+
+
+class Annotation:
+    """An annotation in a signature: ``R.Tensor((\"n\", 4), \"float32\")`` or ``R.Tensor[(n, 4), \"f32\"]``."""
+
+    def __init__(self, *arguments: object, **named: object) -> None:
+        self.arguments = arguments
+
+    def __class_getitem__(cls, item: object) -> type[Annotation]:
+        return cls
+
+
+class Tensor(Annotation):
+    """A tensor: its shape and dtype, each of which may be left out."""
+
+
+class Shape(Annotation):
+    """A shape value."""
+
+
+class Prim(Annotation):
+    """A symbolic integer."""
+
+
+class Tuple(Annotation):
+    """A tuple of values."""
+
+
+class Object(Annotation):
+    """An opaque object."""
+
+
+@contextlib.contextmanager
+def dataflow() -> Iterator[None]:
+    """``with R.dataflow():``: a block of pure ops, ended by `output`."""
+    yield
+
+
+def output(*values: object) -> None:
+    """The values that leave a dataflow block."""
+
+
+outputs = output
+
+
+def func_attr(attributes: Mapping[str, Any]) -> None:
+    """Attributes of the function."""
+
+
+def shape(values: Any) -> Any:  # noqa: ANN401 - read, not called
+    """A shape value: ``R.shape([n, 4])``."""
+    return op.shape_expr(values)
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - an op builder
+    try:
+        return getattr(op, name)
+    except AttributeError:
+        raise AttributeError(f"relax_mlir.script.relax has no op '{name}'") from None
+
+
+__all__ = [
+    "Annotation",
+    "Object",
+    "Prim",
+    "Shape",
+    "Tensor",
+    "Tuple",
+    "dataflow",
+    "func_attr",
+    "function",
+    "output",
+    "outputs",
+    "shape",
+]

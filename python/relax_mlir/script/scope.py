@@ -1,0 +1,82 @@
+"""What the names in a script mean: values of the function, symbols, and what the surrounding Python has."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.error import UnknownNameError
+from relax_mlir.script.source import Poisoned, Problem
+
+POISON = object()
+"""Stands for the value of a definition that was a mistake."""
+
+
+@dataclass
+class Scope:
+    """Names of a function: `values` it defines, `symbols` in use, and the Python names `captured` around it."""
+
+    captured: Mapping[str, Any]
+    values: dict[str, Any] = field(default_factory=dict)
+    symbols: set[str] = field(default_factory=set)
+
+    def inner(self) -> Scope:
+        """A scope for a block: what it defines is not seen outside. Symbols belong to the whole function."""
+        return Scope(self.captured, dict(self.values), self.symbols)
+
+    def lookup(self, node: ast.Name) -> Any:  # noqa: ANN401 - a Relax value or any Python constant
+        """What a name means; raises `Poisoned` or `Problem`."""
+        name = node.id
+        if name in self.values:
+            if self.values[name] is POISON:
+                raise Poisoned(name)
+            return self.values[name]
+        if name in self.symbols:
+            return symbolic.symbol(name)
+        if name in self.captured:
+            return self.captured[name]
+        known = [*self.values, *self.symbols, *self._constants()]
+        raise Problem.of(node, UnknownNameError("name", name, known))
+
+    def _constants(self) -> list[str]:
+        """Captured names that may stand for a constant."""
+        return [
+            n for n, v in self.captured.items() if not n.startswith("_") and not isinstance(v, ModuleType)
+        ]
+
+    def path(self, node: ast.expr) -> tuple[str, str] | None:
+        """``("R", "nn.softmax")`` for what comes from `relax_mlir.script` or `relax_mlir.op`, else None."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self.values:
+            return None
+        root = self.captured.get(node.id)
+        if isinstance(root, ModuleType) and root.__name__ in ROOTS:
+            return ROOTS[root.__name__], ".".join(reversed(parts))
+        return _direct(root) if not parts else None
+
+
+ROOTS = {
+    "relax_mlir.script.relax": "R",
+    "relax_mlir.op": "R",
+    "relax_mlir.script.ir": "I",
+    "relax_mlir.script.tir": "T",
+}
+
+
+def _direct(root: Any) -> tuple[str, str] | None:  # noqa: ANN401 - a captured Python object
+    """``ir_module`` and ``function``, imported by themselves."""
+    if getattr(root, "__module__", "") != "relax_mlir.script.decorators":
+        return None
+    return ("R", "function") if root.__name__ == "function" else ("I", root.__name__)
+
+
+def is_path(found: tuple[str, str] | None, root: str, *names: str) -> bool:
+    """Whether `found` is one of `names` below `root`."""
+    return found is not None and found[0] == root and found[1] in names

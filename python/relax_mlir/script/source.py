@@ -1,0 +1,142 @@
+"""Source text of a script: positions, and errors that show the line with the mistake underlined."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from relax_mlir.error import Diagnostic, RelaxError, ScriptError, UnsupportedError
+
+
+class Problem(Exception):
+    """A mistake at a node of the script; `kind` is the name of the error that it stands for."""
+
+    def __init__(self, node: ast.AST, message: str, kind: str = "ScriptError") -> None:
+        super().__init__(message)
+        self.node, self.message, self.kind = node, message, kind
+
+    @classmethod
+    def of(cls, node: ast.AST, error: Exception) -> Problem:
+        """The problem that `error`, raised on behalf of `node`, is."""
+        kind = type(error).__name__ if isinstance(error, RelaxError) else "ArgumentError"
+        return cls(node, str(error), kind)
+
+
+class Poisoned(Exception):
+    """Raised by the use of a name whose definition was a mistake: that one has been reported already."""
+
+
+@dataclass
+class Source:
+    """A piece of Python text, and the mistakes found in it.
+
+    `first_line` is the line of `filename` at which `text` begins; an indented piece (a class inside a function)
+    is parsed as it stands, so that columns are those of the file.
+    """
+
+    text: str
+    filename: str
+    first_line: int = 1
+    frames: list[str] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, item: type | Callable[..., Any], frame: FrameType) -> Source:
+        """The source of a class or a function that is decorated in `frame`."""
+        filename = frame.f_code.co_filename
+        try:
+            lines, first = inspect.getsourcelines(item)
+            filename = inspect.getsourcefile(item) or filename
+        except (OSError, TypeError):  # a module that is not in sys.modules: the decorator's line is known
+            whole = linecache.getlines(filename, frame.f_globals)
+            first = frame.f_lineno
+            lines = inspect.getblock(whole[first - 1 :]) if whole else []
+        if not lines:
+            message = f"cannot read the source of '{item.__qualname__}': {filename} is no file"
+            raise ScriptError([message], [Diagnostic("error", filename, message)])
+        return cls("".join(lines), filename, max(first, 1))
+
+    def tree(self) -> ast.Module:
+        """The syntax tree, with the lines of the file."""
+        indented = self.text[:1] in (" ", "\t")
+        try:
+            tree = ast.parse("if True:\n" + self.text if indented else self.text)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            line = (getattr(error, "lineno", None) or 1) - indented
+            offset = getattr(error, "offset", None) or 1
+            message = getattr(error, "msg", None) or str(error)
+            self.report_at(self.first_line + line - 1, offset - 1, offset, "SyntaxError", message)
+            raise self.error() from None
+        if indented:
+            assert isinstance(tree.body[0], ast.If)
+            tree = ast.Module(body=tree.body[0].body, type_ignores=[])
+        ast.increment_lineno(tree, self.first_line - 1 - indented)
+        return tree
+
+    def line(self, number: int) -> str:
+        """Line `number` of the file, without its end."""
+        index = number - self.first_line
+        return self.lines[index] if 0 <= index < len(self.lines) else ""
+
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    def report(self, problem: Problem) -> None:
+        """Note a mistake; `error` raises all of them in the end."""
+        line, begin, end = self.span(problem.node)
+        if problem.kind == "UnsupportedError":
+            frame = self.frame(line, begin, end, problem.kind, problem.message)
+            raise UnsupportedError(frame) from None
+        self.report_at(line, begin, end, problem.kind, problem.message)
+
+    def report_at(self, line: int, begin: int, end: int, kind: str, message: str) -> None:
+        """Note a mistake at columns ``begin:end`` (counted from 0) of `line`."""
+        self.frames.append(self.frame(line, begin, end, kind, message))
+        self.diagnostics.append(
+            Diagnostic("error", f"{self.filename}:{line}:{begin + 1}", f"{kind}: {message}")
+        )
+
+    def span(self, node: ast.AST) -> tuple[int, int, int]:
+        """Line, first column and end column of a node; of one with several lines, its first."""
+        number = getattr(node, "lineno", self.first_line)
+        text = self.line(number)
+        begin = _characters(text, getattr(node, "col_offset", 0))
+        last = getattr(node, "end_lineno", number) == number
+        end = (
+            _characters(text, node.end_col_offset) if last and hasattr(node, "end_col_offset") else len(text)
+        )
+        return number, begin, end
+
+    def frame(self, line: int, begin: int, end: int, kind: str, message: str) -> str:
+        """The message with its place and the source line underlined."""
+        text = self.line(line)
+        margin = f"{line:5}"
+        end = min(max(end, begin + 1), max(len(text), begin + 1))
+        return "\n".join(
+            [
+                f"{self.filename}:{line}:{begin + 1}: {kind}: {message}",
+                f"{margin} | {text}",
+                f"{' ' * len(margin)} | {' ' * begin}{'^' * (end - begin)}",
+            ]
+        )
+
+    def error(self) -> ScriptError:
+        """All mistakes as one error, in the order of their lines."""
+        return ScriptError(self.frames, self.diagnostics)
+
+    def check(self) -> None:
+        """Raise if there are mistakes."""
+        if self.frames:
+            raise self.error()
+
+
+def _characters(text: str, offset: int) -> int:
+    """A column counted in bytes of UTF-8, as `ast` does, in characters."""
+    return len(text.encode()[:offset].decode(errors="ignore"))

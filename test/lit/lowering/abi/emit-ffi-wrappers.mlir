@@ -1,0 +1,43 @@
+// RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
+// wrapper.py (signature.py, unpack.py, support.py): the entry point checks, sizes, allocates and calls.
+
+func.func private @add.shapes(%n: index) -> index { return %n : index }
+
+// CHECK: @relax.check.ffi.add.0({{.*}} message = "add: takes 1 argument (x), or 2 with the results to write to; got {0}"
+// CHECK: @relax.check.ffi.add.1({{.*}} message = "add: parameter 'x' is of type {0:type}, expected x: Tensor((n,), \22float32\22)"
+// CHECK: @relax.check.ffi.add.2({{.*}} on {0:device}, expected cpu
+// CHECK: @relax.check.ffi.add.3({{.*}} has dtype {0:dtype}, expected float32
+// CHECK: @relax.check.ffi.add.4({{.*}} has rank {0}, expected rank 1
+// CHECK: @relax.check.ffi.add.9({{.*}} message = "add: the given result 0 has dimension 0 of {0}, but the call gives {1}"
+// CHECK: @relax.check.ffi.add.10({{.*}} is not contiguous, so it cannot be written to
+
+// CHECK: func.func @__tvm_ffi_add(%{{[a-z0-9]+}}: !llvm.ptr, %[[ARGS:[a-z0-9]+]]: !llvm.ptr, %[[N:[a-z0-9]+]]: i32, %[[RET:[a-z0-9]+]]: !llvm.ptr) attributes {relax.inputs = 1 : i64}
+// CHECK: %[[PLAIN:[0-9]+]] = arith.cmpi eq, %[[N]], %c1_i32 : i32
+// CHECK-NEXT: %[[GIVEN:[0-9]+]] = arith.cmpi eq, %[[N]], %c2_i32 : i32
+// CHECK-NEXT: %[[COUNT:[0-9]+]] = arith.ori %[[PLAIN]], %[[GIVEN]]
+// CHECK: call @relax.check.ffi.add.0(%[[COUNT]],
+// CHECK: call @relax.check.ffi.add.4(
+// CHECK: %[[SIZE:[0-9]+]] = call @add.shapes(%{{[0-9]+}}) : (index) -> index
+// Results that the caller gave are checked; others are allocated, and dropped if an error follows.
+// CHECK: %[[OUT:[0-9]+]]:2 = scf.if %[[GIVEN]]
+// CHECK: call @relax.check.ffi.add.9(%{{[0-9]+}}, %{{[0-9]+}}, %[[SIZE]])
+// CHECK: else
+// CHECK: call @relax.rt.tensor(
+// CHECK: call @relax.rt.drop(%[[OUT]]#1) {relax.defer = "error"}
+// An input with gaps is copied.
+// CHECK: scf.if
+// CHECK: else
+// CHECK-NEXT: call @relax.rt.compact(
+// CHECK: %[[X:[0-9]+]] = builtin.unrealized_conversion_cast {{.*}} to memref<?xf32>
+// CHECK: %[[Y:[0-9]+]] = builtin.unrealized_conversion_cast {{.*}} to memref<?xf32>
+// CHECK-NEXT: call @add(%[[X]], %[[Y]])
+// CHECK: llvm.store %{{[a-z0-9_]+}}, %[[RET]]
+func.func @add(%x: memref<?xf32>, %out: memref<?xf32>) attributes {relax.signature = {
+    name = "add", tuple = false,
+    params = [{name = "x", kind = "tensor", dtype = "float32", ndim = 1, type = "Tensor((n,), \"float32\")"}],
+    results = [{kind = "tensor", dtype = "float32", ndim = 1}]}} {
+  return
+}
+
+// CHECK-NOT: @__tvm_ffi_helper
+func.func private @helper(%x: memref<?xf32>) { return }

@@ -1,0 +1,22 @@
+// RUN: relax-opt --internalize %s | filecheck %s
+// linkage.py: private functions with a body become internal; those on buffers are not inlined, support is for size.
+
+// CHECK: llvm.func @printf(!llvm.ptr, ...) -> i32
+llvm.func @printf(!llvm.ptr, ...) -> i32
+
+// Entry points stay visible.
+// CHECK: llvm.func @main(%{{[a-z0-9]+}}: !llvm.ptr) {
+llvm.func @main(%a: !llvm.ptr) { llvm.return }
+
+// CHECK: llvm.func internal @scalar(%{{[a-z0-9]+}}: i32) attributes {sym_visibility = "private"} {
+llvm.func @scalar(%a: i32) attributes {sym_visibility = "private"} { llvm.return }
+
+// CHECK: llvm.func internal @kernel({{.*}}) attributes {passthrough = ["nounwind", "noinline"], sym_visibility = "private"}
+llvm.func @kernel(%a: !llvm.ptr) attributes {sym_visibility = "private", passthrough = ["nounwind"]} { llvm.return }
+
+// CHECK: llvm.func internal @relax.rt.drop({{.*}}) attributes {passthrough = ["minsize", "optsize", "noinline"],
+llvm.func @relax.rt.drop(%a: !llvm.ptr) attributes {sym_visibility = "private"} { llvm.return }
+
+// What has no body is somebody else's.
+// CHECK: llvm.func @declared(!llvm.ptr) attributes {sym_visibility = "private"}
+llvm.func @declared(!llvm.ptr) attributes {sym_visibility = "private"}

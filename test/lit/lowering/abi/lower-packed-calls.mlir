@@ -1,0 +1,76 @@
+// RUN: relax-opt --lower-packed-calls --split-input-file %s | filecheck %s
+// packed.py (frame.py, unpack.py, text.py, dtypes.py): hooks get bodies, and calls of them the caller's frame.
+
+func.func private @relax.packed.0(memref<?x4xf32>, index, index, index) -> memref<?x4xf32> attributes {
+    relax.packed = {name = "my.fn", style = "alloc",
+                    args = ["tensor", "shape:2", "int", "str:hello", "float:0.5", "bool:1"]}}
+func.func private @use(memref<?x4xf32>)
+
+// The frame is released on every way out; the result is a memref of the callee's tensor.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[N:[a-z0-9]+]]: index)
+// CHECK: %[[FRAME:[0-9]+]] = llvm.alloca {{.*}}relax.frame
+// CHECK: call @relax.rt.release(%[[FRAME]]) {relax.defer = "always"}
+// CHECK-NEXT: %[[R:[0-9]+]] = call @relax.packed.0(%[[FRAME]], %[[X]], %[[N]], %[[N]], %[[N]])
+// CHECK-NEXT: call @use(%[[R]])
+//
+// Errors of the callee's result name caller, callee, place and the expected type.
+// CHECK: message = "main: packed function 'my.fn' is not registered (called at {{.+:[0-9]+:8}}); tvm_ffi.register_global_func registers it"
+// CHECK: gave back a value that is of type {0:type}, expected result: Tensor((?, 4), \22float32\22)
+// CHECK: gave back a value that is on {0:device}, expected cpu
+// CHECK: gave back a value that has dtype {0:dtype}, expected float32
+// CHECK: gave back a value that has rank {0}, expected rank 2
+// CHECK: gave back a value that has dimension 1 of {0}, expected 4
+//
+// CHECK: func.func private @relax.packed.0(%[[FRAME:[a-z0-9]+]]: !llvm.ptr, %[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[I:[a-z0-9]+]]: index, %[[J:[a-z0-9]+]]: index, %[[K:[a-z0-9]+]]: index) -> memref<?x4xf32>
+// CHECK: %[[RESULT:[0-9]+]] = llvm.alloca %c16_i64 x i8
+// CHECK: %[[ARGS:[0-9]+]] = llvm.alloca %c96_i64 x i8
+// CHECK: %[[F:[0-9]+]] = call @relax.rt.global(
+// CHECK: %[[FOUND:[0-9]+]] = llvm.icmp "ne" %[[F]]
+// CHECK-NEXT: call @relax.check.relax.packed.0.0(%[[FOUND]])
+// CHECK: %[[VIEW:[0-9]+]] = call @relax.rt.view(
+// CHECK-NEXT: call @relax.rt.own(%[[FRAME]], %{{[a-z0-9_]+}}, %[[VIEW]])
+// CHECK: arith.index_cast %[[I]] : index to i64
+// CHECK: arith.index_cast %[[J]] : index to i64
+// CHECK: %[[SHAPE:[0-9]+]] = call @relax.rt.construct(
+// CHECK-NEXT: call @relax.rt.own(%[[FRAME]], %{{[a-z0-9_]+}}, %[[SHAPE]])
+// CHECK: %[[INT:[0-9]+]] = arith.index_cast %[[K]] : index to i64
+// CHECK-NEXT: %[[TEXT:[0-9]+]] = llvm.mlir.addressof @relax.packed.0.text
+// CHECK: llvm.store %[[VIEW]],
+// CHECK: llvm.store %[[SHAPE]],
+// CHECK: llvm.store %[[INT]],
+// CHECK: llvm.store %[[TEXT]],
+// CHECK: %[[STATUS:[0-9]+]] = llvm.call @TVMFFIFunctionCall(%[[F]], %[[ARGS]], %c6_i32, %[[RESULT]])
+// CHECK-NEXT: call @relax.propagate(%[[STATUS]])
+func.func @main(%x: memref<?x4xf32>, %n: index) {
+  %0 = call @relax.packed.0(%x, %n, %n, %n) : (memref<?x4xf32>, index, index, index) -> memref<?x4xf32>
+  call @use(%0) : (memref<?x4xf32>) -> ()
+  return
+}
+
+// -----
+
+// In destination-passing style the last memref stands for the result.
+// CHECK-LABEL: func.func @dps
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<4xf32>, %[[OUT:[a-z0-9]+]]: memref<4xf32>)
+// CHECK: call @relax.packed.1(%{{[0-9]+}}, %[[X]], %[[OUT]]) : (!llvm.ptr, memref<4xf32>, memref<4xf32>) -> ()
+// CHECK-NEXT: call @use(%[[OUT]])
+func.func private @relax.packed.1(memref<4xf32>, memref<4xf32>) -> memref<4xf32> attributes {
+    relax.packed = {name = "my.dps", style = "dps", args = ["tensor", "tensor"]}}
+func.func private @use(memref<4xf32>)
+func.func @dps(%x: memref<4xf32>, %out: memref<4xf32>) {
+  %0 = call @relax.packed.1(%x, %out) : (memref<4xf32>, memref<4xf32>) -> memref<4xf32>
+  call @use(%0) : (memref<4xf32>) -> ()
+  return
+}
+
+// -----
+
+// A hook that nobody calls goes away; a declaration that is none stays.
+// CHECK-LABEL: func.func @unused
+// CHECK-NOT: @relax.packed
+// CHECK: func.func private @elsewhere()
+// CHECK-NOT: @relax.packed
+func.func private @relax.packed.2() attributes {relax.packed = {name = "never.called", style = "dps"}}
+func.func @unused() { return }
+func.func private @elsewhere()

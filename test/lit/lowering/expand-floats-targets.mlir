@@ -1,0 +1,19 @@
+// float_expansion.py: conversions of f16 are instructions where the target has them, and integer arithmetic elsewhere.
+// RUN: relax-opt --expand-floats="target='cpu -mcpu=haswell'" %s | filecheck %s --check-prefixes=NATIVE
+// RUN: relax-opt --expand-floats="target='cpu -mcpu=neoverse-n1'" %s | filecheck %s --check-prefixes=NATIVE
+// RUN: relax-opt --expand-floats="target='cpu -mcpu=haswell -mattr=-f16c'" %s | filecheck %s --check-prefixes=EXPANDED
+
+// NATIVE-LABEL: func.func @widen
+// NATIVE-SAME: (%[[X:[a-z0-9]+]]: f16)
+// NATIVE-NEXT: %[[R:[0-9]+]] = arith.extf %[[X]] {{.*}}: f16 to f32
+// NATIVE-NEXT: return %[[R]]
+// EXPANDED-LABEL: func.func @widen
+// EXPANDED-SAME: (%[[X:[a-z0-9]+]]: f16)
+// EXPANDED-NOT: arith.extf
+// EXPANDED: arith.bitcast %[[X]] : f16 to i16
+// EXPANDED-NOT: arith.extf
+// EXPANDED: return %{{[0-9]+}} : f32
+func.func @widen(%x: f16) -> f32 {
+  %0 = arith.extf %x : f16 to f32
+  return %0 : f32
+}

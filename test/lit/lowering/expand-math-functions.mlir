@@ -1,0 +1,100 @@
+// RUN: relax-opt --expand-math --split-input-file %s | filecheck %s
+// math_expansion.py (lanes.py): one function per family: math_exp.py, math_log.py, math_trig.py, math_sigmoid.py.
+
+// math_exp: 2^n is put together from the bits of the exponent, in halves so that it cannot overflow early.
+// CHECK-LABEL: func.func @exp
+// CHECK-NOT: math.exp
+// CHECK: arith.shrsi %[[N:[0-9]+]],
+// CHECK: arith.shli
+// CHECK: arith.bitcast %{{[0-9]+}} : vector<8xi32> to vector<8xf32>
+// CHECK: arith.shli
+// CHECK: arith.bitcast %{{[0-9]+}} : vector<8xi32> to vector<8xf32>
+// CHECK-NEXT: %[[R:[0-9]+]] = arith.mulf
+// CHECK-NEXT: return %[[R]] : vector<8xf32>
+func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.exp %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
+// math_log: denormals are scaled up; log(0) is -inf, and of less than 0 (or NaN) NaN.
+// CHECK-LABEL: func.func @log
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<8xf32>)
+// CHECK-NOT: math.log
+// CHECK: %[[SMALL:[0-9]+]] = arith.cmpf olt, %[[X]],
+// CHECK: %[[SCALED:[0-9]+]] = arith.mulf %[[X]],
+// CHECK-NEXT: arith.select %[[SMALL]], %[[SCALED]], %[[X]]
+// CHECK: %[[IS_INF:[0-9]+]] = arith.cmpf oeq, %[[X]],
+// CHECK-NEXT: arith.select %[[IS_INF]],
+// CHECK-NEXT: %[[IS_ZERO:[0-9]+]] = arith.cmpf oeq, %[[X]],
+// CHECK-NEXT: %[[MINUS_INF:[a-z0-9_]+]] = arith.constant dense<0xFF800000>
+// CHECK-NEXT: %[[L:[0-9]+]] = arith.select %[[IS_ZERO]], %[[MINUS_INF]],
+// CHECK-NEXT: %[[NEGATIVE:[0-9]+]] = arith.cmpf ult, %[[X]],
+// CHECK-NEXT: %[[NAN:[a-z0-9_]+]] = arith.constant dense<0x7FC00000>
+// CHECK-NEXT: %[[R:[0-9]+]] = arith.select %[[NEGATIVE]], %[[NAN]], %[[L]]
+// CHECK-NEXT: return %[[R]]
+func.func @log(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.log %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
+// math_trig: the argument is reduced in f64 for all finite values; sin of an infinity is NaN.
+// CHECK-LABEL: func.func @sin
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<8xf32>)
+// CHECK-NOT: math.sin
+// CHECK: %[[ABS:[0-9]+]] = math.absf %[[X]]
+// CHECK: %[[FINITE:[0-9]+]] = arith.cmpf olt, %[[ABS]],
+// CHECK: arith.extf %{{[0-9]+}} : vector<8xf32> to vector<8xf64>
+// CHECK: arith.truncf %{{[0-9]+}} : vector<8xf64> to vector<8xf32>
+// CHECK: %[[NAN:[a-z0-9_]+]] = arith.constant dense<0x7FC00000>
+// CHECK-NEXT: %[[R:[0-9]+]] = arith.select %[[FINITE]], %{{[0-9]+}}, %[[NAN]]
+// CHECK-NEXT: return %[[R]]
+func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.sin %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
+// math_sigmoid: tanh is odd, so it takes the sign of its argument: tanh(-0.0) is -0.0.
+// CHECK-LABEL: func.func @tanh
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: f32)
+// CHECK-NOT: math.tanh
+// CHECK: math.absf %[[X]]
+// CHECK: %[[R:[0-9]+]] = math.copysign %{{[0-9]+}}, %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @tanh(%x: f32) -> f32 {
+  %0 = math.tanh %x : f32
+  return %0 : f32
+}
+
+// -----
+
+// math_log in f64: formed from libm's log; where 1 + x rounds to 1 it is x.
+// CHECK-LABEL: func.func @log1p
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: f64)
+// CHECK: %[[U:[0-9]+]] = arith.addf %[[ONE:[a-z0-9_]+]], %[[X]] : f64
+// CHECK-NEXT: math.log %[[U]] : f64
+// CHECK: %[[TINY:[0-9]+]] = arith.cmpf oeq, %[[U]], %[[ONE]]
+// CHECK-NEXT: %[[R:[0-9]+]] = arith.select %[[TINY]], %[[X]],
+// CHECK-NEXT: return %[[R]]
+func.func @log1p(%x: f64) -> f64 {
+  %0 = math.log1p %x : f64
+  return %0 : f64
+}
+
+// -----
+
+// Without an expansion: left to libm.
+// CHECK-LABEL: func.func @left
+// CHECK-NEXT: math.sin %{{[a-z0-9]+}} : f64
+// CHECK-NEXT: math.powf
+// CHECK-NEXT: return
+func.func @left(%x: f64, %y: f32) -> (f64, f32) {
+  %0 = math.sin %x : f64
+  %1 = math.powf %y, %y : f32
+  return %0, %1 : f64, f32
+}

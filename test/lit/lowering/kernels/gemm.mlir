@@ -1,0 +1,40 @@
+// gemm.py, gemm_micro.py, gemm_pack.py, gemm_tiling.py: the matrix product follows from the target.
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=NEON
+
+// The tile of two rows: two vectors of B times two rows of A are four accumulators of the target's width.
+// Sixteen registers leave tiles of at most 6 rows, thirty-two of 14.
+// AVX2-NOT: vector<{{4|16}}xf32>
+// AVX2: func.func private @relax.gemm.f32.pack_a(
+// AVX2: func.func private @relax.gemm.f32.pack_b(
+// AVX2: func.func private @relax.gemm.f32.tile_2(%[[A:[a-z0-9]+]]: memref<?xf32>, %{{[a-z0-9]+}}: index, %[[B:[a-z0-9]+]]: memref<?xf32>
+// AVX2: scf.for {{.*}} iter_args(%[[C0:[a-z0-9]+]] = %[[ZERO:[a-z0-9_]+]], %[[C1:[a-z0-9]+]] = %[[ZERO]], %[[C2:[a-z0-9]+]] = %[[ZERO]], %[[C3:[a-z0-9]+]] = %[[ZERO]])
+// AVX2: %[[B0:[0-9]+]] = vector.load %[[B]]
+// AVX2: %[[B1:[0-9]+]] = vector.load %[[B]]
+// AVX2: %[[X:[0-9]+]] = memref.load %[[A]]
+// AVX2-NEXT: %[[A0:[0-9]+]] = vector.broadcast %[[X]] : f32 to vector<8xf32>
+// AVX2-NEXT: %[[S0:[0-9]+]] = vector.fma %[[A0]], %[[B0]], %[[C0]] : vector<8xf32>
+// AVX2-NEXT: %[[S1:[0-9]+]] = vector.fma %[[A0]], %[[B1]], %[[C1]] : vector<8xf32>
+// AVX2: %[[A1:[0-9]+]] = vector.broadcast
+// AVX2-NEXT: %[[S2:[0-9]+]] = vector.fma %[[A1]], %[[B0]], %[[C2]] : vector<8xf32>
+// AVX2-NEXT: %[[S3:[0-9]+]] = vector.fma %[[A1]], %[[B1]], %[[C3]] : vector<8xf32>
+// AVX2-NEXT: scf.yield %[[S0]], %[[S1]], %[[S2]], %[[S3]]
+// AVX2: func.func private @relax.gemm.f32.tile_6(
+// AVX2-NOT: func.func private @relax.gemm.f32.tile_8(
+
+// AVX512-NOT: vector<{{4|8}}xf32>
+// AVX512: func.func private @relax.gemm.f32.tile_2(
+// AVX512: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
+// AVX512: func.func private @relax.gemm.f32.tile_14(
+// AVX512-NOT: func.func private @relax.gemm.f32.tile_16(
+
+// NEON-NOT: vector<{{8|16}}xf32>
+// NEON: func.func private @relax.gemm.f32.tile_2(
+// NEON: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<4xf32>
+// NEON: func.func private @relax.gemm.f32.tile_14(
+// NEON-NOT: func.func private @relax.gemm.f32.tile_16(
+func.func @matmul(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+  return
+}

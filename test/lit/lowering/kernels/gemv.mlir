@@ -1,0 +1,27 @@
+// gemv.py: products with at most four rows, or one column, stream their matrix as it lies in memory.
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
+
+// CHECK: func.func private @relax.gemm.f32(%[[A:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: {{.*}}, %[[C:[a-z0-9]+]]: {{.*}}, %[[ADD:[a-z0-9]+]]: i1)
+// CHECK: %[[MOST:[a-z0-9_]+]] = arith.constant 4 : index
+// CHECK-NEXT: %[[FEW:[0-9]+]] = arith.cmpi ule, %{{[a-z0-9_#]+}}, %[[MOST]] : index
+// CHECK-NEXT: scf.if %[[FEW]]
+// CHECK-NEXT: call @relax.gemm.f32.thin(%[[A]], %[[B]], %[[C]], %[[ADD]])
+// CHECK-NEXT: else
+// CHECK-NEXT: call @relax.gemm.f32.packed(%[[A]], %[[B]], %[[C]], %[[ADD]])
+//
+// B with unit stride along its rows: rows are added, scaled. Along its columns: scalar products.
+// CHECK: func.func private @relax.gemm.f32.thin(
+// CHECK: func.func private @relax.gemm.f32.dots(
+// CHECK: vector.reduction <add>, %{{[a-z0-9#]+}} {{.*}}: vector<8xf32> into f32
+// CHECK: func.func private @relax.gemm.f32.rows_1(
+// CHECK-NOT: vector.reduction
+// CHECK: func.func private @relax.gemm.f32.rows_2(
+// CHECK-NOT: vector.reduction
+//
+// AVX512: func.func private @relax.gemm.f32.dots(
+// AVX512: vector.reduction <add>, %{{[a-z0-9#]+}} {{.*}}: vector<16xf32> into f32
+func.func @matvec(%a: memref<?x?xf32>, %x: memref<?xf32>, %y: memref<?xf32>) {
+  linalg.matvec ins(%a, %x : memref<?x?xf32>, memref<?xf32>) outs(%y : memref<?xf32>)
+  return
+}

@@ -1,0 +1,38 @@
+// named_pipelines.py, pipeline.py: every named pipeline leaves the module at its level.
+// RUN: relax-opt %s --relax-optimize | filecheck %s --check-prefix=OPTIMIZE
+// RUN: relax-opt %s --relax-to-calls | filecheck %s --check-prefix=CALLS
+// RUN: relax-opt %s --relax-to-tensors | filecheck %s --check-prefix=TENSORS
+// RUN: relax-opt %s --relax-to-memrefs | filecheck %s --check-prefix=MEMREFS
+
+// OPTIMIZE-LABEL: func.func @main
+// OPTIMIZE: "relax.dataflow"
+// OPTIMIZE-NEXT: %[[EXP:[0-9]+]] = "relax.exp"
+// OPTIMIZE-NEXT: "relax.output"(%[[EXP]])
+
+// CALLS-LABEL: func.func @main
+// CALLS: "relax.call_tir"(%{{[0-9]+}}) {callee = @exp_f32,
+// CALLS-NOT: "relax.exp"
+// CALLS-LABEL: func.func private @exp_f32(
+// CALLS: linalg.generic
+
+// TENSORS-LABEL: func.func @main(
+// TENSORS-SAME: %[[X:[a-z0-9]+]]: tensor<?x4xf32>, %[[OUT:[a-z0-9]+]]: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relax.signature =
+// TENSORS-NOT: "relax.
+// TENSORS: %[[R:[0-9]+]] = call @exp_f32(%[[X]],
+// TENSORS-NEXT: %[[M:[0-9]+]] = bufferization.materialize_in_destination %[[R]] in %[[OUT]]
+// TENSORS-NEXT: return %[[M]]
+// TENSORS: func.func private @main.shapes(
+
+// The only call writes to the destination: no allocation, no copy.
+// MEMREFS-LABEL: func.func @main(
+// MEMREFS-SAME: %[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[OUT:[a-z0-9]+]]: memref<?x4xf32>) attributes
+// MEMREFS-NEXT: call @exp_f32(%[[X]], %[[OUT]])
+// MEMREFS-NEXT: return
+// MEMREFS-NOT: tensor<
+func.func @main(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
+  %0 = "relax.dataflow"() ({
+    %1 = "relax.exp"(%x) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
+    "relax.output"(%1) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> ()
+  }) : () -> tensor<?x4xf32, #relax.shape<["n", 4]>>
+  return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>
+}

@@ -1,0 +1,37 @@
+// RUN: relax-opt --protect-inputs --split-input-file --allow-unregistered-dialect %s | filecheck %s --check-prefix=MARK
+// RUN: relax-opt --protect-inputs --one-shot-bufferize="bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map" --split-input-file --allow-unregistered-dialect %s | filecheck %s --check-prefix=COPY
+// RUN: relax-opt --one-shot-bufferize="bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map" --split-input-file --allow-unregistered-dialect %s | filecheck %s --check-prefix=UNPROTECTED
+
+// Tensors that callers pass in are not writable; index arguments and destinations are left as they are.
+// MARK-LABEL: func.func @main
+// MARK-SAME: (%[[X:[a-z0-9]+]]: tensor<4xf32> {bufferization.writable = false}, %[[N:[a-z0-9]+]]: index, %[[Y:[a-z0-9]+]]: tensor<4xf32> {bufferization.writable = false, test.note}, %[[OUT:[a-z0-9]+]]: tensor<4xf32>) -> tensor<4xf32>
+//
+// A write to %x goes to a copy, which it would not without the mark.
+// COPY-LABEL: func.func @main
+// COPY: %[[ALLOC:[a-z0-9_]+]] = memref.alloc
+// COPY: memref.store %{{[a-z0-9_]+}}, %[[ALLOC]]
+// UNPROTECTED-LABEL: func.func @main
+// UNPROTECTED-SAME: (%[[X:[a-z0-9]+]]: memref<4xf32>
+// UNPROTECTED-NOT: memref.alloc
+// UNPROTECTED: memref.store %{{[a-z0-9_]+}}, %[[X]]
+func.func @main(%x: tensor<4xf32>, %n: index, %y: tensor<4xf32> {test.note}, %out: tensor<4xf32>) -> tensor<4xf32>
+    attributes {relax.signature = {name = "main", params = [], tuple = false,
+                                   results = [{kind = "tensor", dtype = "float32", ndim = 1}]}} {
+  %c = arith.constant 1.0 : f32
+  %0 = tensor.insert %c into %x[%n] : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Only entry points are called from outside.
+// MARK-LABEL: func.func private @helper
+// MARK-NOT: writable
+// COPY-LABEL: func.func private @helper
+// COPY-NOT: memref.alloc
+// UNPROTECTED-LABEL: func.func private @helper
+func.func private @helper(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %c = arith.constant 1.0 : f32
+  %0 = tensor.insert %c into %x[%n] : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

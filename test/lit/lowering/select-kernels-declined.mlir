@@ -1,0 +1,61 @@
+// RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" %s | filecheck %s
+// kernel_select.py: what a generator does not take keeps its body, the reference.
+
+// Only f32 and f64.
+// CHECK-LABEL: func.func private @softmax_half
+// CHECK-NEXT: linalg.copy
+// CHECK-NEXT: return
+func.func private @softmax_half(%x: memref<?x?xf16>, %out: memref<?x?xf16>)
+    attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64}} {
+  linalg.copy ins(%x : memref<?x?xf16>) outs(%out : memref<?x?xf16>)
+  return
+}
+
+// Only contiguous buffers.
+// CHECK-LABEL: func.func private @log_softmax_strided
+// CHECK-NEXT: linalg.copy
+// CHECK-NEXT: return
+func.func private @log_softmax_strided(%x: memref<?x4xf32, strided<[8, 1]>>, %out: memref<?x4xf32>)
+    attributes {relax.prim_func, relax.kernel = "log_softmax", relax.kernel_attrs = {axis = 1 : i64}} {
+  linalg.copy ins(%x : memref<?x4xf32, strided<[8, 1]>>) outs(%out : memref<?x4xf32>)
+  return
+}
+
+// Only the last axes.
+// CHECK-LABEL: func.func private @layer_norm_axis
+// CHECK-NEXT: linalg.copy
+// CHECK-NEXT: return
+func.func private @layer_norm_axis(%x: memref<8x8xf32>, %g: memref<8xf32>, %b: memref<8xf32>, %out: memref<8x8xf32>)
+    attributes {relax.prim_func, relax.kernel = "layer_norm",
+                relax.kernel_attrs = {axes = [0 : i64], epsilon = 1.0e-5 : f64}} {
+  linalg.copy ins(%x : memref<8x8xf32>) outs(%out : memref<8x8xf32>)
+  return
+}
+
+// Only weights of the dtype of x.
+// CHECK-LABEL: func.func private @rms_norm_mixed
+// CHECK-NEXT: linalg.copy
+// CHECK-NEXT: return
+func.func private @rms_norm_mixed(%x: memref<?x8xf32>, %w: memref<8xf64>, %out: memref<?x8xf32>)
+    attributes {relax.prim_func, relax.kernel = "rms_norm",
+                relax.kernel_attrs = {axes = [1 : i64], epsilon = 1.0e-5 : f64}} {
+  linalg.copy ins(%x : memref<?x8xf32>) outs(%out : memref<?x8xf32>)
+  return
+}
+
+// A kernel that nobody generates, and a function without the attribute.
+// CHECK-LABEL: func.func private @unknown
+// CHECK-NEXT: linalg.copy
+// CHECK-NEXT: return
+func.func private @unknown(%x: memref<?xf32>, %out: memref<?xf32>)
+    attributes {relax.prim_func, relax.kernel = "fft", relax.kernel_attrs = {axis = 0 : i64}} {
+  linalg.copy ins(%x : memref<?xf32>) outs(%out : memref<?xf32>)
+  return
+}
+// CHECK-LABEL: func.func private @ordinary
+// CHECK-NEXT: linalg.copy
+// CHECK-NEXT: return
+func.func private @ordinary(%x: memref<?xf32>, %out: memref<?xf32>) attributes {relax.prim_func} {
+  linalg.copy ins(%x : memref<?xf32>) outs(%out : memref<?xf32>)
+  return
+}

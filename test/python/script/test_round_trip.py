@@ -1,0 +1,164 @@
+"""What the printer prints reads back as the same module: over the lit corpus, the examples and random modules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from relax_mlir import op as R
+from relax_mlir.analysis.structural_equal import find_difference
+from relax_mlir.error import ParseError
+from relax_mlir.script import parse, script_constants
+from relax_mlir.transform import create_pass
+
+from examples import minilm
+
+ROOT = Path(__file__).resolve().parents[3]
+CORPUS = sorted((ROOT / "test" / "lit").rglob("*.mlir"))
+
+
+def chunks(path: Path) -> list[str]:
+    return path.read_text().split("// -----")
+
+
+def check_round_trip(module: rx.IRModule) -> str:
+    """Print, read, compare; returns the text."""
+    text = module.script()
+    again = parse(text, script_constants(module.mlir))
+    difference = find_difference(module, again)
+    assert difference is None, f"{difference}\n{text}\n{again.script()}"
+    return text
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda p: str(p.relative_to(ROOT / "test" / "lit")))
+def test_lit_files(path: Path) -> None:
+    for chunk in chunks(path):
+        try:
+            module = rx.IRModule.parse(chunk, path.name)
+            module.verify()
+        except (ParseError, rx.error.VerifyError):
+            continue  # a chunk that tests a message
+        check_round_trip(module)
+
+
+def test_large_constants_go_by_name() -> None:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n", 100), "float32"))
+    weights = np.arange(100, dtype="float32")
+    with bb.function("main", [x]):
+        bb.emit_func_output(x + weights)
+    module = bb.get()
+    constants = script_constants(module.mlir)
+    assert [array.tobytes() for array in constants.values()] == [weights.tobytes()]
+    assert f'constants["{next(iter(constants))}"]' in check_round_trip(module)
+
+
+def test_numbers_without_a_literal() -> None:
+    bb = rx.BlockBuilder()
+    values = np.array([np.inf, -np.inf, np.nan, -0.0], "float32")
+    with bb.function("main", []):
+        bb.emit_func_output((bb.const(values), bb.const(np.zeros((0, 3), "int8"))))
+    text = check_round_trip(bb.get())
+    assert 'R.const([float("inf"), float("-inf"), float("nan"), -0.0], "float32")' in text
+
+
+def test_shared_values_are_not_made_twice() -> None:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n",), "float32"))
+    with bb.function("main", [x]):
+        one = bb.const(1.0)
+        pair = R.make_tuple(x, one)
+        bb.emit_func_output((pair, pair, one))
+    assert check_round_trip(bb.get()).count("R.const(") == 1
+
+
+def test_function_attributes_and_odd_names() -> None:
+    text = """
+      func.func private @"f.1"(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
+      func.func @main(%class: tensor<4xf32> {relax.name = "class"}) -> tensor<4xf32>
+          attributes {relax.a = 3 : i64, relax.b = 4 : i32, relax.c = ["x", true], relax.d} {
+        %0 = builtin.unrealized_conversion_cast %class : tensor<4xf32> to tuple<tensor<4xf32>>
+        %1 = "relax.call"(%0) {callee = @"f.1"} : (tuple<tensor<4xf32>>) -> tensor<4xf32>
+        return %1 : tensor<4xf32>
+      }
+    """
+    printed = check_round_trip(rx.IRModule.parse(text))
+    assert 'cls["f.1"](v_class)' in printed
+    assert 'R.func_attr({"relax.a": 3, "relax.b": I.attribute("4 : i32")' in printed
+
+
+def test_the_encoder_of_the_examples() -> None:
+    weights = minilm.load_weights()
+    check_round_trip(minilm.build_encoder(weights, minilm.load_config()))
+
+
+def test_legalized_modules() -> None:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n", 4), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            out = bb.emit_output(R.nn.softmax(R.exp(x) + 1.0))
+        bb.emit_func_output(out)
+    module = bb.get()
+    create_pass("legalize-ops")(module.mlir)
+    text = check_round_trip(module)
+    assert "R.call_tir(cls." in text and 'I.mlir("""' in text
+
+
+UNARY = (R.exp, R.nn.relu, R.negative, R.nn.softmax, lambda v: R.sum(v, axis=0, keepdims=True))
+BINARY = (R.add, R.multiply, lambda a, b: R.where(R.greater(a, b), a, b))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_random_modules(data: st.DataObject) -> None:
+    """Ops on tensors of one shape, constants, tuples, dataflow blocks, conditionals and calls, nested at random."""
+    dtype = data.draw(st.sampled_from(["float32", "float64", "float16"]))
+    info = rx.Tensor(data.draw(st.sampled_from([("n", 4), (1, "m"), ("n", "n*2"), (3, 4)])), dtype)
+    bb = rx.BlockBuilder()
+    given_params = [rx.Var("x", info), rx.Var("y", info), rx.Var("c", rx.Tensor((), "bool"))]
+    inner = rx.Var("x", info)
+    with bb.function("helper", [inner], private=True):
+        bb.emit_func_output(R.tanh(inner))
+    with bb.function("main", given_params):
+        values: list[rx.Value] = [given_params[0], given_params[1]]
+        for _ in range(data.draw(st.integers(1, 5))):
+            values.append(statement(data, bb, values, given_params[2], depth=2))
+        bb.emit_func_output((values[-1], (values[0], data.draw(st.sampled_from(values)))))
+    check_round_trip(bb.get())
+
+
+def expression(data: st.DataObject, values: list[rx.Value]) -> rx.Value:
+    """One op, or one with a constant, on some of `values`."""
+    first, second = data.draw(st.sampled_from(values)), data.draw(st.sampled_from(values))
+    kind = data.draw(st.integers(0, 3))
+    if kind == 0:
+        done = data.draw(st.sampled_from(UNARY))(first)
+        return first + done
+    if kind == 1:
+        return data.draw(st.sampled_from(BINARY))(first, second)
+    if kind == 2:
+        return first * data.draw(st.floats(-4, 4, width=16))
+    return R.make_tuple(first, second)[data.draw(st.integers(0, 1))]
+
+
+def statement(
+    data: st.DataObject, bb: rx.BlockBuilder, values: list[rx.Value], condition: rx.Value, depth: int
+) -> rx.Value:
+    """An op, a dataflow block, a conditional or a call."""
+    kind = data.draw(st.integers(0, 3 if depth else 0))
+    if kind == 1:
+        with bb.dataflow():
+            inner = expression(data, values)
+            out = bb.emit_output(expression(data, [*values, inner]))
+        return out
+    if kind == 2:
+        return R.if_then_else(
+            condition,
+            lambda: statement(data, bb, values, condition, depth - 1),
+            lambda: expression(data, values),
+        )
+    if kind == 3:
+        return bb.call("helper", data.draw(st.sampled_from(values)))
+    return expression(data, values)
