@@ -139,6 +139,8 @@ def public_names(module: types.ModuleType) -> list[str]:
 
 
 def api_entry(name: str, value: Any) -> str:  # noqa: ANN401
+    if inspect.ismodule(value):
+        return f"### {name}\n\n{markdown(value.__doc__)}"
     if inspect.isclass(value):
         return class_entry(name, value)
     if inspect.isfunction(inspect.unwrap(value)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 
+from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import struct_info
@@ -13,8 +14,6 @@ from relax_mlir.script.inlining import inlined_ops
 
 SIGNATURE = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs"})
 """Attributes that the head of a function says."""
-PRIM_FUNC = "relax.prim_func"
-PARAM_NAME = "relax.name"
 PACKED = frozenset({"relax.call_packed", "relax.call_dps_packed"})
 
 
