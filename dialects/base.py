@@ -91,9 +91,6 @@ class OpArgs:
     def str_attr(self, name: str) -> str:
         return str(ir.StringAttr(self.attrs[name]).value)
 
-    def type_attr(self, name: str) -> StructInfo:
-        return struct_info(ir.TypeAttr(self.attrs[name]).value)
-
     def is_unit(self, name: str) -> bool:
         """True if attribute `name` is ``unit``, the dialect's "not given" (IRDL has no optional attributes)."""
         return isinstance(self.attrs[name], ir.UnitAttr)

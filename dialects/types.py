@@ -133,9 +133,6 @@ class Tensor(StructInfo):
             return None
         return tuple(d for d in self.shape if d is not None)
 
-    def with_shape(self, shape: Sequence[DimLike] | None) -> Tensor:
-        return Tensor(shape, self.dtype)
-
     def with_dtype(self, dtype: str | DType | None) -> Tensor:
         return Tensor(self.shape, dtype)
 

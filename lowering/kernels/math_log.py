@@ -27,11 +27,10 @@ LOG_P = (
     3.3333331174e-1,
 )
 LOG2_E = math.log2(math.e)
-LOG2_E_HIGH = 1.4375
-"""log2 e and log10 e are split: the high parts have so few bits that products with them lose little."""
 LOG10_E = math.log10(math.e)
 LOG10_2 = math.log10(2.0)
 LOG10_2_HIGH = 0.30102539062
+"""log10 2 is split: the high part has so few bits that products with it lose little."""
 
 
 def _split(lanes: Lanes, x: Value) -> tuple[Value, Value, Value]:

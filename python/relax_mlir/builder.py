@@ -161,6 +161,10 @@ class BlockBuilder:
         """Bind `value`, which its op has already emitted, to `name` (kept as its location's name)."""
         self._current("emit")
         expect("emit: 'name'", name, str | None, "a string or None")
+        if value is None:
+            raise ArgumentError(
+                "emit: there is no value; a call_packed without 'out' is written without emit"
+            )
         bound = as_value(value)
         owner = structure.maker_of(bound.ssa)
         if name is not None and owner is not None:

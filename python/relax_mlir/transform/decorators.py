@@ -14,8 +14,6 @@ from typing import Any
 from relax_mlir.error import ArgumentError
 from relax_mlir.transform.passes import DataflowBlockPass, FunctionPass, ModulePass
 
-Decorator = Callable[[Any], Any]
-
 
 def module_pass(
     target: Any = None,  # noqa: ANN401 - a function or a class

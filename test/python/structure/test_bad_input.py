@@ -39,6 +39,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "fn_params": lambda: rx.BlockBuilder().function("f", 3).__enter__(),
     "fn_empty": lambda: rx.BlockBuilder().function("").__enter__(),
     "emit_none": lambda: inside(lambda bb, x: bb.emit(None)),
+    "emit_no_value": lambda: inside(lambda bb, x: bb.emit(R.call_packed("f", x))),
     "emit_name": lambda: inside(lambda bb, x: bb.emit(x + x, 3)),
     "match_val": lambda: inside(lambda bb, x: bb.match_shape(3, ("n",))),
     "match_pat": lambda: inside(lambda bb, x: bb.match_shape(x, 3)),
