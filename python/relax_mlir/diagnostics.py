@@ -102,4 +102,6 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
     try:
         return ir.Module.parse(text, context)
     except (UnicodeError, RuntimeError) as error:
-        raise ParseError(f"not a valid module, and what MLIR says of it is no valid UTF-8 ({error})") from None
+        raise ParseError(
+            f"not a valid module, and what MLIR says of it is no valid UTF-8 ({error})"
+        ) from None
