@@ -66,7 +66,7 @@ def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
     tensor_type = ir.RankedTensorType(attribute.type)
     dtype = dtypes.from_element_type(tensor_type.element_type)
     if isinstance(attribute, ir.DenseElementsAttr):
-        return _from_dense(attribute, dtype, tuple(tensor_type.shape))
+        return dense_elements(attribute, dtype, tuple(tensor_type.shape))
     known = _arrays.get(attribute.context)
     array = None if known is None else known.get(resource_name(attribute))
     if array is not None:
@@ -82,7 +82,7 @@ def resource_name(attribute: ir.Attribute) -> str:
     return text.removeprefix("dense_resource<").split(">", 1)[0].strip('"')
 
 
-def _from_dense(
+def dense_elements(
     attribute: ir.DenseElementsAttr, dtype: dtypes.DType, shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
     if attribute.is_splat:

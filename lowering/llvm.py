@@ -10,6 +10,7 @@ from relax_mlir.lowering.abi.names import MangleNames
 from relax_mlir.lowering.abi.packed import LowerPackedCalls
 from relax_mlir.lowering.abi.status import LowerChecks
 from relax_mlir.lowering.abi.wrapper import EmitFFIWrappers
+from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.deallocate import PlaceDeallocs
 from relax_mlir.transform import MLIRPass
 from relax_mlir.transform.pass_base import Pass
@@ -55,6 +56,7 @@ def to_llvm_dialect() -> list[Pass]:
         MLIRPass("finalize-memref-to-llvm"),
         MLIRPass("convert-to-llvm"),
         MLIRPass("reconcile-unrealized-casts"),
+        BFloat16Bits(),
         MLIRPass("canonicalize"),
         MLIRPass("cse"),
         Internalize(),

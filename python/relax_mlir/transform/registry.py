@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from relax_mlir.transform.pass_base import Pass
 
 PASSES: dict[str, str] = {
+    "bfloat16-bits": "relax_mlir.lowering.bfloat16_bits:BFloat16Bits",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
     "emit-ffi-wrappers": "relax_mlir.lowering.abi.wrapper:EmitFFIWrappers",
