@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.constants import dense_elements
 from relax_mlir.mlir import ir
@@ -14,12 +13,19 @@ from relax_mlir.transform import ModulePass, PassContext
 
 NAME = "bf16"
 MOVES = frozenset(
-    f"llvm.{name}"
-    for name in (
-        "load store bitcast select mlir.constant mlir.undef mlir.poison mlir.zero br cond_br switch call return func "
-        "getelementptr alloca insertelement extractelement shufflevector mlir.global mlir.addressof "
-        "intr.masked.load intr.masked.store intr.lifetime.start intr.lifetime.end intr.memcpy"
-    ).split()
+    {
+        *("llvm.alloca", "llvm.bitcast", "llvm.br", "llvm.call", "llvm.cond_br", "llvm.extractelement"),
+        *("llvm.func", "llvm.getelementptr", "llvm.insertelement", "llvm.intr.masked.load"),
+        *(
+            "llvm.intr.masked.store",
+            "llvm.load",
+            "llvm.mlir.constant",
+            "llvm.mlir.global",
+            "llvm.mlir.poison",
+        ),
+        *("llvm.mlir.undef", "llvm.mlir.zero", "llvm.return", "llvm.select", "llvm.shufflevector"),
+        *("llvm.store", "llvm.switch"),
+    }
 )
 """Ops that move values without looking at what the bits mean."""
 
