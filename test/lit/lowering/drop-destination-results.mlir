@@ -1,0 +1,40 @@
+// RUN: relax-opt --drop-destination-results --split-input-file %s | filecheck %s
+// destinations.py: results that are arguments go; the call's users take the argument.
+
+// CHECK-LABEL: func.func private @fill
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<4xf32>, %[[N:[a-z0-9]+]]: index) -> index
+// CHECK-NEXT: return %[[N]] : index
+func.func private @fill(%x: memref<4xf32>, %n: index) -> (memref<4xf32>, index) {
+  return %x, %n : memref<4xf32>, index
+}
+func.func private @use(memref<4xf32>, index)
+
+// A copy of a buffer to itself goes, one to another buffer stays.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[A:[a-z0-9]+]]: memref<4xf32>, %[[B:[a-z0-9]+]]: memref<4xf32>, %[[N:[a-z0-9]+]]: index) {
+// CHECK-NEXT: %[[M:[0-9]+]] = call @fill(%[[A]], %[[N]]) : (memref<4xf32>, index) -> index
+// CHECK-NEXT: call @use(%[[A]], %[[M]])
+// CHECK-NEXT: memref.copy %[[A]], %[[B]]
+// CHECK-NEXT: return
+func.func @main(%a: memref<4xf32>, %b: memref<4xf32>, %n: index) -> memref<4xf32> {
+  %0:2 = call @fill(%a, %n) : (memref<4xf32>, index) -> (memref<4xf32>, index)
+  call @use(%0#0, %0#1) : (memref<4xf32>, index) -> ()
+  memref.copy %0#0, %a : memref<4xf32> to memref<4xf32>
+  memref.copy %0#0, %b : memref<4xf32> to memref<4xf32>
+  return %b : memref<4xf32>
+}
+
+// -----
+
+// Results that are no buffers stay; so do those of functions of others.
+// CHECK-LABEL: func.func @kept
+// CHECK-SAME: (%[[N:[a-z0-9]+]]: index) -> index
+// CHECK-NEXT: %[[BUFFER:[0-9]+]] = call @elsewhere() : () -> memref<4xf32>
+// CHECK: return %[[N]] : index
+func.func private @elsewhere() -> memref<4xf32>
+func.func private @use(memref<4xf32>)
+func.func @kept(%n: index) -> index {
+  %0 = call @elsewhere() : () -> memref<4xf32>
+  call @use(%0) : (memref<4xf32>) -> ()
+  return %n : index
+}
