@@ -22,7 +22,9 @@ ODD_SIZES = {"W1": (3, 5, 7), "W5": (9,)}
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
 @pytest.mark.parametrize("workload", SMALL, ids=lambda workload: workload.name)
 def test_peers_compute_the_workload(workload: Workload, peer: Peer) -> None:
-    assert peer.available() is not None, f"{peer.name} is not installed; the extra 'test' brings all peers"
+    if peer.available() is None:
+        assert peer.name == "onnxruntime", f"{peer.name} is not installed, which the extra 'test' brings"
+        pytest.skip("onnxruntime is installed by 'make bench' only")
     bind = peer.prepare(workload)
     for size in (workload.sizes[0], ODD_SIZES.get(workload.name, (5,))):
         inputs = workload.inputs(size)
