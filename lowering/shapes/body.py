@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.types import (
     Shape,
     StructInfo,
@@ -64,7 +65,8 @@ class BodyLowering:
         handler = _HANDLERS.get(op.name)
         if handler is None:
             raise UnsupportedError(
-                f"{op.location}: {op.name} is left over after legalisation; lower-symbolic-shapes cannot lower it"
+                f"{location_text(op.location)}: "
+                f"{op.name} is left over after legalisation; lower-symbolic-shapes cannot lower it"
             )
         results = handler(self, op)
         for old, new in zip(op.results, results, strict=True):

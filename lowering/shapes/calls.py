@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
@@ -23,7 +24,8 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     given = [*arguments, *outs, *extra]
     if len(given) != len(inputs):
         raise UnsupportedError(
-            f"{op.location}: call_tir of '{name}': {len(given)} arguments (outputs and tir_vars included), "
+            f"{location_text(op.location)}: "
+            f"call_tir of '{name}': {len(given)} arguments (outputs and tir_vars included), "
             f"the prim func takes {len(inputs)}"
         )
     if any(isinstance(t, ir.MemRefType) for t in inputs):
@@ -70,7 +72,9 @@ def call_result(op: ir.Operation, tensors: Sequence[ir.Value]) -> Sequence[Lower
 
 def _callee(body: BodyLowering, op: ir.Operation, name: str) -> func.FuncOp:
     if name not in body.callees:
-        raise UnsupportedError(f"{op.location}: {op.name}: the module has no function '{name}'")
+        raise UnsupportedError(
+            f"{location_text(op.location)}: {op.name}: the module has no function '{name}'"
+        )
     return body.callees[name]
 
 
@@ -95,6 +99,7 @@ def _result_tensors(op: ir.Operation, info: StructInfo) -> list[Tensor]:
         return [leaf for item in info.fields for leaf in _result_tensors(op, item)]
     if not isinstance(info, Tensor) or info.known_shape is None:
         raise UnsupportedError(
-            f"{op.location}: {op.name}: its result is {info}; native code returns tensors of known shape"
+            f"{location_text(op.location)}: "
+            f"{op.name}: its result is {info}; native code returns tensors of known shape"
         )
     return [info]

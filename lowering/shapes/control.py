@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, flatten, handles, unflatten
@@ -58,5 +59,5 @@ def _branch_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
     if isinstance(info, Prim):
         return [ir.IndexType.get()]
     raise UnsupportedError(
-        f"{op.location}: scf.if: its result is {info}; native code needs its rank and dtype"
+        f"{location_text(op.location)}: scf.if: its result is {info}; native code needs its rank and dtype"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import symbolic
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.types import Shape, Tensor, dims_from_attr, shape_text, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, ShapeValue, cast, handles, place
@@ -20,7 +21,8 @@ def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     if isinstance(info, Tensor):
         if info.shape is None or info.dtype is None:
             raise UnsupportedError(
-                f"{op.location}: match_shape: the tensor is {info}; native code needs its rank and dtype"
+                f"{location_text(op.location)}: "
+                f"match_shape: the tensor is {info}; native code needs its rank and dtype"
             )
         lowered = body.tensor(op.operands[0])
         sizes = [tensor.dim(lowered, index_constant(axis)) for axis in range(len(pattern))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dim_text, struct_info
 from relax_mlir.error import UnsupportedError
@@ -48,7 +49,7 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     infos = result.fields if isinstance(result, Tuple) else [result]
     if len(infos) > 1:
         raise UnsupportedError(
-            f"{op.location}: call_packed of '{name}': native code takes one value, not a tuple"
+            f"{location_text(op.location)}: call_packed of '{name}': native code takes one value, not a tuple"
         )
     types, result_kinds = [], []
     for info in infos:
@@ -82,7 +83,9 @@ def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
 def _updated(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     old = body.tensor(op.operands[0])
     if old not in body.updates:
-        raise UnsupportedError(f"{op.location}: {op.name}: no call_packed in front of it takes its operand")
+        raise UnsupportedError(
+            f"{location_text(op.location)}: {op.name}: no call_packed in front of it takes its operand"
+        )
     return [body.mark(owned_tensor(old.type, body.updates[old]), checked=False, source=old)]
 
 
@@ -130,7 +133,8 @@ def _packed_result(op: ir.Operation, info: StructInfo) -> tuple[str, list[ir.Typ
     if isinstance(info, Prim):
         return "int", [ir.IndexType.get()]
     raise UnsupportedError(
-        f"{op.location}: call_packed: its result is {info}; native code takes tensors of known rank and dtype, "
+        f"{location_text(op.location)}: "
+        f"call_packed: its result is {info}; native code takes tensors of known rank and dtype, "
         "shapes of known rank and integers"
     )
 
@@ -164,7 +168,7 @@ def _packed_arguments(
             operands += flatten(value)
         else:
             raise UnsupportedError(
-                f"{op.location}: {op.name}: argument {info} cannot be passed by native code"
+                f"{location_text(op.location)}: {op.name}: argument {info} cannot be passed by native code"
             )
     return kinds, operands, dtype_names
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import symbolic
+from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.types import Tensor, shape_text, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, handles, place
@@ -18,7 +19,8 @@ def _view(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     assert isinstance(source, Tensor) and isinstance(target, Tensor)
     if source.shape is None or target.known_shape is None:
         raise UnsupportedError(
-            f"{op.location}: {op.name}: from {source} to {target}; native code needs the shapes: match_shape first"
+            f"{location_text(op.location)}: "
+            f"{op.name}: from {source} to {target}; native code needs the shapes: match_shape first"
         )
     lowered = body.tensor(op.operands[0])
     if source.shape == target.shape:
