@@ -92,15 +92,24 @@ def report(diagnostic: Diagnostic) -> None:
 
 
 def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
-    """Parse and verify IR text into `context`.
+    """Parse and verify IR text into `context`; locations of its ops name the file ``-``.
 
     Raises:
         MLIRError: the text is no valid module; carries MLIR's diagnostics.
         ParseError: so it is, and the diagnostics quote bytes of it that are no UTF-8, which the bindings cannot
             pass on.
     """
+    return _decodable(lambda: ir.Module.parse(text, context))
+
+
+def parse_file(path: str, context: ir.Context) -> ir.Module:
+    """Like `parse_module` for a file, which the locations name."""
+    return _decodable(lambda: ir.Module.parseFile(path, context))
+
+
+def _decodable(parse: Callable[[], ir.Module]) -> ir.Module:
     try:
-        return ir.Module.parse(text, context)
+        return parse()
     except (UnicodeError, RuntimeError) as error:
         raise ParseError(
             f"not a valid module, and what MLIR says of it is no valid UTF-8 ({error})"

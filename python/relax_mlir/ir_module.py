@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.syntax import Syntax
 
 from relax_mlir.analysis import well_formed
-from relax_mlir.diagnostics import of_error, parse_module
+from relax_mlir.diagnostics import of_error, parse_file, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.error import Diagnostic, ParseError, UnknownNameError, VerifyError, expect
@@ -25,6 +25,12 @@ def _parse(text: str, name: str) -> ir.Module:
     context = dialect.context()
     with context, ir.Location.file(name, 0, 0):
         return parse_module(text, context)
+
+
+def _parse_file(path: str) -> ir.Module:
+    context = dialect.context()
+    with context:
+        return parse_file(path, context)
 
 
 def _named(diagnostic: Diagnostic, name: str) -> Diagnostic:
@@ -58,25 +64,33 @@ class IRModule:
             ParseError: the text is no valid module; carries the diagnostics.
         """
         expect("IRModule.parse: 'text'", text, str, "IR text")
-        if not trusted:
-            signal = crash_of(lambda: _parse(text, name))
-            if signal is not None:
-                raise ParseError(f"{name}: not a valid module: MLIR's parser crashes on it ({signal})")
-        try:
-            return cls(_parse(text, name))
-        except ir.MLIRError as error:
-            lines = [f"  {_named(diagnostic, name)}" for diagnostic in of_error(error)]
-            raise ParseError("\n".join([f"{name}: not a valid module", *lines])) from None
+        return cls._checked(lambda: _parse(text, name), name, trusted)
 
     @classmethod
     def read(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
-        """Parse a file; raises `ParseError` when it cannot be read or is no valid module."""
+        """Parse a file (`trusted` as for `parse`); locations of its ops name it.
+
+        Raises:
+            ParseError: it cannot be read or is no valid module.
+        """
         expect("IRModule.read: 'path'", path, str | Path, "a path")
         try:
-            text = Path(path).read_text()
+            Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise ParseError(f"cannot read {path}: {error}") from None
-        return cls.parse(text, str(path), trusted=trusted)
+        return cls._checked(lambda: _parse_file(str(path)), str(path), trusted)
+
+    @classmethod
+    def _checked(cls, parse: Callable[[], ir.Module], name: str, trusted: bool) -> IRModule:
+        if not trusted:
+            signal = crash_of(parse)
+            if signal is not None:
+                raise ParseError(f"{name}: not a valid module: MLIR's parser crashes on it ({signal})")
+        try:
+            return cls(parse())
+        except ir.MLIRError as error:
+            lines = [f"  {_named(diagnostic, name)}" for diagnostic in of_error(error)]
+            raise ParseError("\n".join([f"{name}: not a valid module", *lines])) from None
 
     @property
     def context(self) -> ir.Context:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import warnings
@@ -19,6 +20,7 @@ def crash_of(action: Callable[[], object]) -> str | None:
         warnings.simplefilter("ignore")  # threads of other libraries: the child only runs `action` and ends
         child = os.fork()
     if child == 0:
+        faulthandler.disable()  # the crash is an answer, no news
         try:
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)

@@ -49,7 +49,12 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(ParseError, match="cannot read"):
         rx.IRModule.read(path)
     path.write_text(TEXT)
-    assert_structural_equal(rx.IRModule.read(path, trusted=True), rx.IRModule.parse(TEXT))
+    read = rx.IRModule.read(path, trusted=True)
+    assert_structural_equal(read, rx.IRModule.parse(TEXT))
+    assert "model.mlir:2:1" in str(read["main"].location).replace('"', "")
+    path.write_text("func.func @main(")
+    with pytest.raises(ParseError, match=r"model\.mlir: not a valid module\n.*model\.mlir:1:\d+: error"):
+        rx.IRModule.read(path)
 
 
 def test_a_clone_is_equal_and_apart() -> None:
