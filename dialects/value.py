@@ -20,7 +20,8 @@ class Value:
     """A value of the program under construction: an SSA value and what is known of it.
 
     Operators (``x + y``, ``x @ y``, ``-x``, ``x > 0``, ``t[0]``) emit the ops of the same name; numbers become
-    constants of the other operand's dtype.
+    constants of the other operand's dtype. ``==`` and ``!=`` compare handles, as Python does by default: use
+    `op.equal` and `op.not_equal` for elements.
     """
 
     __array_ufunc__ = None  # NumPy arrays leave mixed operators to this class
