@@ -153,5 +153,5 @@ def test_16_bit_floats_are_rounded_after_each_op(dtype: str) -> None:
 
 
 def test_what_folds_to_an_input_is_not_fused() -> None:
-    found = module(lambda x: R.round(R.floor(x)), [Tensor(("n", 3), "int32")])
+    found = module(lambda x: R.bitwise_not(R.bitwise_not(x)), [Tensor(("n", 3), "int32")])
     assert len(callees(found)) == 2
