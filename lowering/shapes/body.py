@@ -139,12 +139,5 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 
 
 def place(op: ir.Operation) -> str:
-    """Source location of an op as messages print it: ``model.py:12`` where it is a file's line."""
-    return (
-        str(op.location)
-        .removeprefix("loc(")
-        .removesuffix(")")
-        .replace('"', "")
-        .replace("{", "(")
-        .replace("}", ")")
-    )
+    """``file:line:column`` of an op, as the text of a run-time message, in which braces stand for values."""
+    return where(op).replace("{", "(").replace("}", ")")

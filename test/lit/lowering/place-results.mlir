@@ -1,0 +1,68 @@
+// RUN: relax-opt %s --place-results | filecheck %s
+
+func.func private @double(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+
+// The call that makes the result writes into the destination; the one before keeps its own tensor.
+
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[OUT:.*]]: tensor<?xf32>)
+// CHECK: %[[OWN:.*]] = tensor.empty
+// CHECK: %[[FIRST:.*]] = call @double(%[[X]], %[[OWN]])
+// CHECK: %[[SECOND:.*]] = call @double(%[[FIRST]], %[[OUT]])
+// CHECK: bufferization.materialize_in_destination %[[SECOND]] in %[[OUT]]
+func.func @chain(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e0 = tensor.empty(%n) : tensor<?xf32>
+  %0 = func.call @double(%x, %e0) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %e1 = tensor.empty(%n) : tensor<?xf32>
+  %1 = func.call @double(%0, %e1) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %r = bufferization.materialize_in_destination %1 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// Through a cast, the destination is seen with the type that the call takes.
+
+// CHECK-LABEL: func.func @cast
+// CHECK-SAME: %[[OUT:[^:]*]]: tensor<4xf32>)
+// CHECK: %[[SEEN:.*]] = tensor.cast %[[OUT]] : tensor<4xf32> to tensor<?xf32>
+// CHECK: call @double(%{{.*}}, %[[SEEN]])
+func.func @cast(%x: tensor<?xf32>, %out: tensor<4xf32>) -> tensor<4xf32> {
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty(%c4) : tensor<?xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %1 = tensor.cast %0 : tensor<?xf32> to tensor<4xf32>
+  %r = bufferization.materialize_in_destination %1 in %out : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// A parameter that is returned is not the result of a call: it is copied later, and nothing changes here.
+
+// CHECK-LABEL: func.func @parameter
+// CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[OUT:.*]]: tensor<?xf32>)
+// CHECK-NEXT: %[[R:.*]] = bufferization.materialize_in_destination %[[X]] in %[[OUT]]
+// CHECK-NEXT: return %[[R]]
+func.func @parameter(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %r = bufferization.materialize_in_destination %x in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// A copy stands between a tensor whose size a check has yet to confirm and the destination: the call keeps its own.
+
+// CHECK-LABEL: func.func @checked
+// CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[OUT:.*]]: tensor<?xf32>)
+// CHECK: %[[OWN:.*]] = tensor.empty
+// CHECK: %[[MADE:.*]] = call @double(%[[X]], %[[OWN]])
+// CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[MADE]])
+// CHECK: bufferization.materialize_in_destination %[[COPY]] in %[[OUT]]
+func.func @checked(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %1 = bufferization.alloc_tensor() copy(%0) : tensor<?xf32>
+  %r = bufferization.materialize_in_destination %1 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
