@@ -117,7 +117,9 @@ class Frame:
             return rounded(exact, dtype)
         size = np.abs(exact) if magnitude is None else np.asarray(magnitude, np.float64)
         shift = self.noise.uniform(-1, 1, exact.shape) * ULPS * (EPSILON[dtype] * size + TINY[dtype])
-        noisy = np.where(np.isfinite(shift) & (rounded(exact, coarse) != exact), exact + shift, exact)
+        # A sum rounds on the way even where its total is representable.
+        rounds = (rounded(exact, coarse) != exact) | (magnitude is not None)
+        noisy = np.where(np.isfinite(shift) & rounds, exact + shift, exact)
         signs = self.noise.choice([-0.0, 0.0], exact.shape)
         return rounded(np.where(exact == 0, signs, noisy), dtype)
 
