@@ -110,5 +110,6 @@ def _bits(attribute: ir.Attribute, known: dict[ir.Type, ir.Type]) -> ir.Attribut
         bits = dense_elements(attribute, bfloat16, tuple(shaped.shape)).view(np.int16)
         i16 = ir.IntegerType.get_signless(16)
         items = [ir.IntegerAttr.get(i16, int(item)) for item in bits.reshape(-1)]
-        return ir.DenseElementsAttr.get(items, _integers(attribute.type, known))
+        type_ = _integers(attribute.type, known)
+        return ir.DenseElementsAttr.get(items, type_) if items else ir.Attribute.parse(f"dense<> : {type_}")
     return attribute

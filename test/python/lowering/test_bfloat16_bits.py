@@ -25,3 +25,11 @@ def test_scalars_that_live_across_loops() -> None:
         highest = b.max(axis=1, initial=-np.inf)
         np.testing.assert_array_equal(high, np.maximum(highest, np.full((100, 1), 0.5, ml_dtypes.bfloat16)))
         np.testing.assert_array_equal(chosen, np.where(b > b + b, b, -b))
+
+
+def test_constants_without_elements() -> None:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n", 0), "bfloat16"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(x + np.zeros((1, 0), ml_dtypes.bfloat16))
+    result = to_numpy(rx.build(bb.get())["main"](np.zeros((3, 0), ml_dtypes.bfloat16)))
+    assert result.shape == (3, 0) and result.dtype == ml_dtypes.bfloat16
