@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "bfloat16-bits": "relax_mlir.lowering.bfloat16_bits:BFloat16Bits",
+    "bind-params": "relax_mlir.passes.bind_params:BindParams",
+    "bind-symbolic-vars": "relax_mlir.passes.bind_symbolic_vars:BindSymbolicVars",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
     "emit-ffi-wrappers": "relax_mlir.lowering.abi.wrapper:EmitFFIWrappers",
     "emit-lifecycle": "relax_mlir.lowering.abi.lifecycle:EmitLifecycle",
     "expand-floats": "relax_mlir.lowering.float_expansion:ExpandFloats",
     "expand-math": "relax_mlir.lowering.math_expansion:ExpandMath",
+    "expand-tuple-arguments": "relax_mlir.passes.expand_tuple_arguments:ExpandTupleArguments",
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
     "explicit-effects": "relax_mlir.passes.explicit_effects:ExplicitEffects",
     "fuse-ops": "relax_mlir.passes.fuse_ops:FuseOps",
+    "inline-private-functions": "relax_mlir.passes.inline_private_functions:InlinePrivateFunctions",
     "internalize": "relax_mlir.lowering.abi.linkage:Internalize",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",
     "linalg-to-loops": "relax_mlir.lowering.elementwise:LinalgToLoops",
@@ -45,6 +49,8 @@ PASSES: dict[str, str] = {
     "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLLVM",
     "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",
     "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
+    "remove-unused-outputs": "relax_mlir.passes.remove_unused_outputs:RemoveUnusedOutputs",
+    "remove-unused-parameters": "relax_mlir.passes.remove_unused_parameters:RemoveUnusedParameters",
     "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
 }
