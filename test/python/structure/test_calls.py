@@ -10,7 +10,7 @@ import relax_mlir as rx
 import tvm_ffi
 from programs import Program, numpy, register
 from relax_mlir import op as R
-from relax_mlir.error import ArgumentError, PackedFunctionError, RelaxError, UnsupportedError
+from relax_mlir.error import PackedFunctionError, RelaxError
 
 N = rx.Tensor(("n",), "float32")
 X = np.arange(4, dtype="float32")
