@@ -71,6 +71,9 @@ class BodyLowering:
     stack: ir.Value | None = None
     """In a recursive function: the address from which the stack is measured, for the functions that it calls."""
 
+    entry_checks: set[str] = field(default_factory=set)
+    """Functions whose arguments a caller has to check at run time."""
+
     checked: set[ir.Value] = field(default_factory=set)
     """Tensors that must not be computed in a destination of the function: those whose size is right only if a
     run-time check passes, as the destination has the size that the check has yet to confirm; and those of

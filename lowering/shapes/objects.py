@@ -66,14 +66,12 @@ class _Reader:
             self.is_one_of(kind, *wanted), "ArgumentError", f"is of type {{0:type}}, expected {what}", [kind]
         )
 
-    def tensor(self, handle: Handle, info: Tensor) -> Lowered:
+    def require_tensor(self, handle: Handle) -> None:
         self.require_kind(handle, "a tensor", TENSOR)
         device = self.number("device", handle.payload)
         self.check(self.is_one_of(device, _CPU), "DeviceError", "is on {0:device}, expected cpu", [device])
-        return self.known_tensor(handle, Tensor(None, None), info)
 
-    def known_tensor(self, handle: Handle, known: Tensor, info: Tensor) -> Lowered:
-        """The tensor behind a handle, of which `known` holds, as `info` says; dimensions are the caller's to check."""
+    def refine(self, handle: Handle, known: Tensor, info: Tensor) -> None:
         if info.dtype is not None and known.dtype is None:
             dtype = self.number("dtype", handle.payload)
             wanted = dtype_named(str(info.dtype))
@@ -91,7 +89,6 @@ class _Reader:
                 f"has rank {{0}}, expected rank {len(info.shape)}",
                 [rank],
             )
-        return handle
 
     def shape(self, handle: Handle, info: Shape) -> Lowered:
         word = ir.IntegerType.get_signless(64)
@@ -117,11 +114,11 @@ class _Reader:
 
     def any(self, handle: Handle, info: StructInfo) -> Lowered:
         if isinstance(info, Tensor):
-            checked = self.tensor(handle, info)
-            assert isinstance(checked, Handle)
+            self.require_tensor(handle)
+            self.refine(handle, Tensor(None, None), info)
             if info.shape is not None:
-                self.dims(object_sizes(self.body.hooks, checked, len(info.shape)), info.shape)
-            return view(self.body, checked, info)
+                self.dims(object_sizes(self.body.hooks, handle, len(info.shape)), info.shape)
+            return view(self.body, handle, info)
         if isinstance(info, Shape):
             shape = self.shape(handle, info)
             if isinstance(shape, ShapeValue):
@@ -169,7 +166,12 @@ def unpack(body: BodyLowering, handle: Handle, info: StructInfo, origin: Origin)
 
 def refine(body: BodyLowering, handle: Handle, known: Tensor, info: Tensor, origin: Origin) -> None:
     """Check the rank and the dtype that `info` says of a tensor, and `known` does not."""
-    _Reader(body, origin).known_tensor(handle, known, info)
+    _Reader(body, origin).refine(handle, known, info)
+
+
+def require_tensor(body: BodyLowering, handle: Handle, origin: Origin) -> None:
+    """Check that a value is a tensor on the CPU."""
+    _Reader(body, origin).require_tensor(handle)
 
 
 def shape_entries(body: BodyLowering, handle: Handle, count: int, origin: Origin) -> list[ir.Value]:
