@@ -74,6 +74,6 @@ def _lower(
             old: unflatten(info, remaining)
             for old, (_, info) in zip(header.old.arguments, header.param_infos, strict=True)
         }
-        body = BodyLowering(hooks, symbols, dict(values), callees, headers, stack, entry_checks)
+        body = BodyLowering(hooks, symbols, dict(values), callees, headers, stack, entry_checks=entry_checks)
         (result,) = body.lower_block(header.old.entry_block)
         give_results(body, header, result, arguments)
