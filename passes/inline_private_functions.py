@@ -85,24 +85,24 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
     arguments = arguments_of(call)
     infos = [struct_info(value.type) for value in arguments]
     mapping = call_mapping(callee.name.value, callee, infos)
-    wanted = [substitute(struct_info(t), dict(mapping)) for t in callee.type.inputs]
-    if not all(map(_can_forget, infos, wanted)):
-        return
     taken = set(symbols_of(caller))
     for name in symbols_of(callee):
         if name not in mapping:
             mapping[name] = symbol(_fresh(name, taken))
             taken.add(_fresh(name, taken))
+    wanted = [substitute(struct_info(t), dict(mapping)) for t in callee.type.inputs]
+    if not all(map(_can_match, infos, wanted)):
+        return
     copy = callee.operation.clone(ip=False).opview
     assert isinstance(copy, func.FuncOp)
     substitute_symbols(copy.operation, mapping)
     block = copy.regions[0].blocks[0]
     result = block.operations[-1].operation.operands[0]
-    if not _can_forget(struct_info(result.type), struct_info(call.results[0].type)):
+    if not _can_match(struct_info(result.type), struct_info(call.results[0].type)):
         return
     with ir.InsertionPoint(call), call.location:
         for argument, value, info in zip(block.arguments, arguments, wanted, strict=True):
-            argument.replace_all_uses_with(_forget(value, info))
+            argument.replace_all_uses_with(_matched(value, info))
     result = block.operations[-1].operation.operands[0]
     body = [view.operation for view in block.operations][:-1]
     if call.parent.name == "relax.dataflow":
@@ -112,7 +112,7 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
         op.move_before(call)
         _mark_inlined(op, call.location)
     with ir.InsertionPoint(call), call.location:
-        call.results[0].replace_all_uses_with(_forget(result, struct_info(call.results[0].type)))
+        call.results[0].replace_all_uses_with(_matched(result, struct_info(call.results[0].type)))
     old = call.operands[0]
     call.erase()
     erase_if_unused(old)
@@ -135,12 +135,12 @@ def _mark_inlined(op: ir.Operation, caller: ir.Location) -> None:
         inner.location = ir.Location.callsite(inner.location, [caller])
 
 
-def _can_forget(have: StructInfo, want: StructInfo) -> bool:
-    """Whether `_forget` can give a value of `have` the type of `want`."""
+def _can_match(have: StructInfo, want: StructInfo) -> bool:
+    """Whether `_matched` can give a value of `have` the type of `want`."""
     if have == want:
         return True
     if isinstance(have, Tuple) and isinstance(want, Tuple):
-        return all(map(_can_forget, have.fields, want.fields))
+        return all(map(_can_match, have.fields, want.fields))
     return (
         isinstance(have, Tensor)
         and isinstance(want, Tensor)
@@ -149,14 +149,14 @@ def _can_forget(have: StructInfo, want: StructInfo) -> bool:
     )
 
 
-def _forget(value: ir.Value, want: StructInfo) -> ir.Value:
-    """`value` with the type of `want`, which says less."""
+def _matched(value: ir.Value, want: StructInfo) -> ir.Value:
+    """`value` with the type of `want`, which says less, or more: then it is checked at run time."""
     have = struct_info(value.type)
     if have == want:
         return value
     if isinstance(have, Tuple) and isinstance(want, Tuple):
         fields = unpack(value, [item.to_type() for item in have.fields])
-        items = [_forget(item, info) for item, info in zip(fields, want.fields, strict=True)]
+        items = [_matched(item, info) for item, info in zip(fields, want.fields, strict=True)]
         return pack(items, ir.Location.current)
     assert isinstance(want, Tensor) and want.shape is not None
     return ir.Operation.create(
