@@ -181,6 +181,15 @@ module {
       %3 = irdl.any
       irdl.results(result: %3)
     }
+    irdl.operation @call_pure_packed {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"func" = %1, "arg_spec" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @call_tir {
       %0 = irdl.any
       irdl.operands(args: %0)

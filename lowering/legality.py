@@ -27,6 +27,7 @@ STRUCTURE = frozenset(
         "call_tir",
         "call_dps_packed",
         "call_packed",
+        "call_pure_packed",
         "updated",
         "reshape",
         "flatten",

@@ -30,6 +30,7 @@ from relax_mlir.dialects.bitwise import (
 from relax_mlir.dialects.calls import (
     call_dps_packed,
     call_packed,
+    call_pure_packed,
     call_tir,
 )
 from relax_mlir.dialects.cast import (
@@ -163,6 +164,7 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_pure_packed",
     "call_tir",
     "ceil",
     "clip",
