@@ -31,6 +31,8 @@ STRUCTURE = frozenset(
         "updated",
         "reshape",
         "flatten",
+        "shape_to_tensor",
+        "tensor_to_shape",
         "expand_dims",
         "squeeze",
     ]

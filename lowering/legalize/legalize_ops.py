@@ -10,6 +10,7 @@ from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legality import STRUCTURE
+from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.mlir import ir
 from relax_mlir.transform import ModulePass, PassContext
@@ -44,6 +45,12 @@ class LegalizeOps(ModulePass):
 
 
 def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> None:
+    packed = PACKED_RULES.get(op.name)
+    if packed is not None:
+        with ir.InsertionPoint(op), op.location:
+            op.results[0].replace_all_uses_with(packed(op, cls.args_of(op)))
+        op.erase()
+        return
     rule = rule_for(op.name)
     if rule is None:
         raise UnsupportedError(

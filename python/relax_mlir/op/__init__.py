@@ -56,6 +56,10 @@ from relax_mlir.dialects.create import (
     zeros,
     zeros_like,
 )
+from relax_mlir.dialects.data_dependent import (
+    nonzero,
+    unique,
+)
 from relax_mlir.dialects.linear_algebra import (
     matmul,
 )
@@ -90,6 +94,10 @@ from relax_mlir.dialects.reduce import (
 from relax_mlir.dialects.select import (
     clip,
     where,
+)
+from relax_mlir.dialects.shape_values import (
+    shape_to_tensor,
+    tensor_to_shape,
 )
 from relax_mlir.dialects.structure import (
     constant,
@@ -214,6 +222,7 @@ __all__ = [
     "multiply",
     "negative",
     "nn",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",
@@ -227,6 +236,7 @@ __all__ = [
     "rsqrt",
     "shape_expr",
     "shape_of",
+    "shape_to_tensor",
     "sigmoid",
     "sign",
     "sin",
@@ -242,10 +252,12 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tensor_to_shape",
     "tril",
     "triu",
     "trunc",
     "tuple_get_item",
+    "unique",
     "variance",
     "where",
     "zeros",
