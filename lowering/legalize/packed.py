@@ -16,11 +16,17 @@ PackedRule = Callable[[ir.Operation, OpArgs], ir.Value]
 
 
 def call_runtime(
-    function: str, operands: Sequence[ir.Value], literals: Sequence[ir.Attribute], result: ir.Type
+    function: str,
+    operands: Sequence[ir.Value],
+    literals: Sequence[ir.Attribute],
+    result: ir.Type,
+    *,
+    literals_first: bool = False,
 ) -> ir.Value:
     """Call `function` of the runtime on `operands`, then `literals`, at the current insertion point and location."""
     location = ir.Location.current
-    spec = [ir.UnitAttr.get()] * len(operands) + list(literals)
+    units: list[ir.Attribute] = [ir.UnitAttr.get()] * len(operands)
+    spec = [*literals, *units] if literals_first else [*units, *literals]
     return ir.Operation.create(
         CallPurePackedOp.OPERATION_NAME,
         results=[result],
