@@ -17,7 +17,6 @@ from relax_mlir.lowering.legalize.packed import call_runtime
 from relax_mlir.mlir import ir
 
 RUN_OP = "relax.run.op"
-RUN_SHAPE_OF = "relax.run.shape_of"
 RUN_SHAPE_TO_TENSOR = "relax.run.shape_to_tensor"
 RUN_TENSOR_TO_SHAPE = "relax.run.tensor_to_shape"
 
@@ -35,7 +34,7 @@ def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
     result = struct_info(op.results[0].type)
     function = _OWN_FUNCTIONS.get(op.name)
     if function is not None:
-        known = _structure_known(op.name, infos[0])
+        known = _structure_known(infos[0])
         return None if known else call_runtime(function, list(op.operands), [], op.results[0].type)
     is_view = op.name in VIEWS
     known = _is_view(infos[0], result) if is_view else all(map(_is_known, [*infos, result]))
@@ -43,7 +42,6 @@ def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
 
 
 _OWN_FUNCTIONS = {
-    "relax.shape_of": RUN_SHAPE_OF,
     "relax.shape_to_tensor": RUN_SHAPE_TO_TENSOR,
     "relax.tensor_to_shape": RUN_TENSOR_TO_SHAPE,
 }
@@ -51,15 +49,16 @@ GENERAL_STRUCTURE = VIEWS | _OWN_FUNCTIONS.keys()
 """Ops that level R1 keeps where enough is known of their operands."""
 
 
-def _structure_known(name: str, info: StructInfo) -> bool:
-    """Whether native code has the rank (and size) that `shape_of`, `shape_to_tensor` or `tensor_to_shape` needs."""
+def _structure_known(info: StructInfo) -> bool:
+    """Whether native code has the length that `shape_to_tensor` or `tensor_to_shape` needs."""
     if isinstance(info, Shape):
         return info.values is not None
-    if not isinstance(info, Tensor):
-        return True
-    if name == "relax.shape_of":
-        return info.known_shape is not None or (info.shape is not None and info.dtype is not None)
-    return info.dtype is not None and info.shape is not None and isinstance(info.shape[0], int)
+    return (
+        isinstance(info, Tensor)
+        and info.dtype is not None
+        and bool(info.shape)
+        and isinstance(info.shape[0], int)
+    )
 
 
 def _is_view(source: StructInfo, target: StructInfo) -> bool:

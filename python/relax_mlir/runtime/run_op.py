@@ -14,7 +14,6 @@ from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
 from relax_mlir.lowering.legalize.unknown import (
     RUN_OP,
-    RUN_SHAPE_OF,
     RUN_SHAPE_TO_TENSOR,
     RUN_TENSOR_TO_SHAPE,
 )
@@ -89,12 +88,6 @@ def _info(name: str, operand: object) -> Tensor | Shape:
     if dtype not in DTYPES:
         raise DTypeError(f"{op}: an operand has dtype {dtype}, expected one of {', '.join(DTYPES)}")
     return Tensor([int(size) for size in operand.shape], dtype)
-
-
-@registered(RUN_SHAPE_OF)
-def shape_of(tensor: tvm_ffi.Tensor) -> tvm_ffi.Shape:
-    """The shape of a tensor of any rank and dtype."""
-    return tvm_ffi.Shape(tuple(tensor.shape))
 
 
 @registered(RUN_SHAPE_TO_TENSOR)

@@ -31,6 +31,7 @@ PASSES: dict[str, str] = {
     "lower-constants": "relax_mlir.lowering.abi.constants:LowerConstants",
     "lower-contractions": "relax_mlir.lowering.contractions:LowerContractions",
     "lower-copies": "relax_mlir.lowering.abi.copies:LowerCopies",
+    "lower-objects": "relax_mlir.lowering.abi.objects:LowerObjects",
     "lower-packed-calls": "relax_mlir.lowering.abi.packed:LowerPackedCalls",
     "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
     "mangle-names": "relax_mlir.lowering.abi.names:MangleNames",
