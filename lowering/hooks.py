@@ -70,8 +70,9 @@ class Hooks:
         """Call the packed function `name`.
 
         `arguments`: one entry per argument of the packed function: ``tensor``, ``shape:RANK``, ``int``, ``any`` take
-        operands; ``str:…``, ``int:…``, ``float:…``, ``bool:…`` are literals. `kinds`: the same per result. `dtype_names`: dtypes
-        of the tensor operands and then of the tensor results, in order (MLIR's types do not keep signedness).
+        operands; ``str:…``, ``int:…``, ``float:…``, ``bool:…`` are literals. `kinds`: the same per result.
+        `dtype_names`: dtypes of the tensor operands and then of the tensor results, in order (MLIR's types do not keep
+        signedness).
         """
         symbol = f"relax.packed.{self._packed}"
         self._packed += 1

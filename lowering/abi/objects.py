@@ -87,7 +87,7 @@ class _Object(FFICode):
         self.own(self.pointer(payload))
         self.code.do("}")
 
-    def dense(self, tensor: str) -> tuple[str, str]:
+    def row_major(self, tensor: str) -> tuple[str, str]:
         """Data of a DLTensor in row-major order, and its bytes; a copy lives as long as the frame."""
         code = self.code
         size = self.element_bytes(code.load(tensor, DL.DTYPE, "i32"))
@@ -108,7 +108,7 @@ class _Object(FFICode):
         code = self.code
         shape, rank = code.load(tensor, DL.SHAPE, "!llvm.ptr"), code.load(tensor, DL.NDIM, "i32")
         new = self.new_tensor(shape, rank, code.load(tensor, DL.DTYPE, "i32"))
-        data, size = self.dense(tensor)
+        data, size = self.row_major(tensor)
         to = code.load(new, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
         code.do(
             f'"llvm.intr.memcpy"({to}, {data}, {size}) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()'
@@ -161,7 +161,7 @@ def _size(c: _Object, count: int) -> None:
 
 
 def _bytes(c: _Object, count: int) -> None:
-    data, size = c.dense(c.dltensor("%a0"))
+    data, size = c.row_major(c.dltensor("%a0"))
     c.give(c.call("relax.rt.bytes", [data, size], ["!llvm.ptr", "i64"], "memref<?xi8>"), types="memref<?xi8>")
 
 

@@ -256,7 +256,8 @@ class _Wrapper(FFICode):
             if leaf.kind == "int" or (leaf.kind == "shape" and not leaf.is_handle):
                 position += 1 if leaf.kind == "int" else leaf.ndim or 0
             else:
-                self.drop_handle(*words[position : position + 2], ' {relax.defer = "error"}')
+                kind, payload = words[position : position + 2]
+                self.drop_handle(kind, payload, ' {relax.defer = "error"}')
                 position += 2
 
     def drop_on_error(self, handle: str) -> None:

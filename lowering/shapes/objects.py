@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, dim_text
 from relax_mlir.lowering.abi.dtypes import dtype_named
@@ -26,18 +26,19 @@ _CPU = 1
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value comes from, for messages: ``main: match_shape at f.py:1:2: the value``, ``expected: …``.
+    """Where a value comes from, for messages: ``main: match_shape at f.py:1:2: the value``, ``expected …``.
 
-    `kind` replaces the kinds of errors where it is set.
+    `kind` replaces the kinds of errors where it is set; `joint` stands between the value and what is said of it.
     """
 
     text: str
     expected: str
     kind: str = ""
+    joint: str = ""
 
     def part(self, number: int) -> Origin:
         """Field `number` of the value, which is a tuple."""
-        return Origin(f"{self.text}[{number}]", self.expected, self.kind)
+        return replace(self, text=f"{self.text}[{number}]")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class _Reader:
     origin: Origin
 
     def check(self, ok: ir.Value, kind: str, message: str, values: Sequence[ir.Value]) -> None:
-        text = f"{self.origin.text} {message} ({self.origin.expected})"
+        text = f"{self.origin.text}{self.origin.joint} {message} ({self.origin.expected})"
         self.body.hooks.check(ok, self.origin.kind or kind, text, values)
 
     def is_one_of(self, value: ir.Value, *wanted: int) -> ir.Value:

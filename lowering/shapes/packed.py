@@ -153,8 +153,8 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         return [_received(body, op, result, results, shares="tensor" in given.kinds)]
     if not results:
         return [()]
-    text = f"{body.symbols.function}: packed function '{name}' (called at {place(op)}) gave back a value that"
-    origin = Origin(text, f"result: {result}", kind="PackedFunctionError")
+    text = f"{body.symbols.function}: packed function '{name}' (called at {place(op)}) gave back a value"
+    origin = Origin(text, f"result: {result}", kind="PackedFunctionError", joint=" that")
     return [
         _own_tensors(unpack(body, Handle(*results), result, origin), result, shares="tensor" in given.kinds)
     ]

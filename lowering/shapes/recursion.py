@@ -21,7 +21,7 @@ def check_stack(hooks: Hooks, name: str, base: ir.Value) -> ir.Value:
     start = arith.select(outermost, here, base)
     used = arith.index_cast(ir.IndexType.get(), arith.subi(start, here))
     limit = index_constant(STACK_BYTES)
-    message = f"{name}: the function calls itself too deep: its calls take {{0}} bytes of the stack, {{1}} are the limit"
+    message = f"{name}: the function calls itself too deep: its calls take {{0}} bytes of the stack, the limit is {{1}}"
     fits = arith.cmpi(arith.CmpIPredicate.sle, used, limit)
     hooks.check(fits, "RecursionError", message, [used, limit])
     return start

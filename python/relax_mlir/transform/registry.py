@@ -35,6 +35,7 @@ PASSES: dict[str, str] = {
     "lower-packed-calls": "relax_mlir.lowering.abi.packed:LowerPackedCalls",
     "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
     "mangle-names": "relax_mlir.lowering.abi.names:MangleNames",
+    "name-unknown-dims": "relax_mlir.passes.name_unknown_dims:NameUnknownDims",
     "normalize": "relax_mlir.passes.normalize:Normalize",
     "place-deallocs": "relax_mlir.lowering.deallocate:PlaceDeallocs",
     "place-results": "relax_mlir.lowering.place_results:PlaceResults",

@@ -1,7 +1,7 @@
 // RUN: not relax-opt %s --lower-symbolic-shapes --split-input-file 2>&1 | filecheck %s
 
 // calls.py
-// CHECK: error: {{[^ ]+}}:5:8: call_tir of 'two': 2 arguments (outputs and tir_vars included), the prim func takes 3
+// CHECK: error: {{[^ ]+}}:7:8: call_tir of 'two': 2 arguments (outputs and tir_vars included), the prim func takes 3
 func.func @call(%x: tensor<4xf32> {relax.name = "x"}) -> tensor<4xf32> {
   %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tuple<tensor<4xf32>>
   %1 = "relax.call_tir"(%0) {callee = @two, tir_vars = []} : (tuple<tensor<4xf32>>) -> tensor<4xf32>
