@@ -8,6 +8,7 @@ from relax_mlir.dialects.attributes import PARAMS, PRIM_FUNC
 from relax_mlir.mlir import arith, func, ir, memref
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Source
+from relax_mlir.tir.blocks import linalg_form
 from relax_mlir.tir.expressions import Expressions
 from relax_mlir.tir.signature import Head, read_head
 from relax_mlir.tir.statements import Body, Located
@@ -22,7 +23,7 @@ def parse_prim(source: Source, scope: Scope, node: ast.FunctionDef, block: ir.Bl
     head = read_head(node, scope)
     line, begin, _ = source.span(node)
     with Located(source.filename, line, begin + 1):
-        return _loops(source, scope, head, block)
+        return linalg_form(scope, head, block) or _loops(source, scope, head, block)
 
 
 def _loops(source: Source, scope: Scope, head: Head, block: ir.Block) -> func.FuncOp | None:

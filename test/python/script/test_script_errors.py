@@ -273,12 +273,12 @@ MISTAKES = {
         ],
     ),
     "prim": (
-        'return R.call_tir("exp", (x,), R.Tensor(("n", 4), "float32"))',
+        'return R.call_tir(x, (x,), R.Tensor(("n", 4), "float32"))',
         [
             "1 mistake in the script",
             "<script>:5:27: ScriptError: call_tir calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
-            '    5 |         return R.call_tir("exp", (x,), R.Tensor(("n", 4), "float32"))',
-            "      |                           ^^^^^",
+            '    5 |         return R.call_tir(x, (x,), R.Tensor(("n", 4), "float32"))',
+            "      |                           ^",
         ],
     ),
     "slice": (
