@@ -49,9 +49,13 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
         Phase(
             "legalize",
             "calls",
-            (LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce")),
+            (create_pass("check-prim-calls"), LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce")),
         ),
-        Phase("shapes", "tensors", (create_pass("to-non-dataflow"), LowerSymbolicShapes(), cleanup)),
+        Phase(
+            "shapes",
+            "tensors",
+            (create_pass("to-non-dataflow"), LowerSymbolicShapes(), create_pass("check-bounds"), cleanup),
+        ),
         Phase("bufferize", "memrefs", tuple(bufferize())),
         Phase(
             "kernels",

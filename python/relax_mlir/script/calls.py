@@ -158,8 +158,6 @@ class Calls:
     def call_tir(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``."""
         parts = named_arguments(node, ("callee", "args", "out", "tir_vars"), 3)
-        if isinstance(parts["callee"], ast.Constant) and isinstance(parts["callee"].value, str):
-            return self.call_tir_extern(expressions, node, parts)
         callee = self.callee(parts["callee"])
         if callee is None:
             raise Problem(
@@ -184,16 +182,6 @@ class Calls:
             return emit(CallTirOp, operands, attributes, out)
 
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
-
-    def call_tir_extern(self, expressions: Expressions, node: ast.Call, parts: dict[str, ast.expr]) -> Value:
-        """``R.call_tir("name", (x,), out)``: a registered function, as in `call_dps_packed`."""
-        if "tir_vars" in parts:
-            raise Problem(parts["tir_vars"], "a registered function takes its integers among the arguments")
-        name = literal_text(parts["callee"])
-        out = destinations(expressions, parts["out"])
-        given: Any = list(out.fields) if isinstance(out, Tuple) else out
-        args = packed_arguments(expressions, parts["args"])
-        return expressions.apply(node, call_dps_packed, name, args, given)  # type: ignore[no-any-return]  # it is a value
 
     def call_dps_packed(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_dps_packed("name", [x, 3], R.Tensor(...))``."""

@@ -8,7 +8,7 @@ have a ``T.init`` and combine the element with a value by ``+``, ``*``, min or m
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from relax_mlir.script.source import Poisoned, Problem
 from relax_mlir.symbolic import Dim
 from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.signature import Head, read_buffer_type
-from relax_mlir.tir.statements import AXES, BLOCKS, remapped
+from relax_mlir.tir.statements import AXES, BLOCKS, keep_sign, remapped
 from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_scalar
 
 COMBINERS = ("add", "multiply", "max", "min")
@@ -187,9 +187,8 @@ class Reader:
     def loads(self, value: ast.expr, axes: Sequence[Axis]) -> list[Access]:
         """What an expression reads, each access once."""
         found: dict[Access, None] = {}
-        for part in ast.walk(value):
-            if isinstance(part, ast.Subscript):
-                found[self.access(part, axes)] = None
+        for part in _elements(value):
+            found[self.access(part, axes)] = None
         return list(found)
 
     def initial(self, node: ast.With, written: Access, axes: Sequence[Axis]) -> ast.expr:
@@ -235,6 +234,15 @@ def _require_combiner(reader: Reader, nest: Nest) -> None:
     others = [s for s in sides if s not in alone]
     if len(alone) != 1 or any(nest.target in reader.loads(s, nest.axes) for s in others):
         raise NotBlocks
+
+
+def _elements(node: ast.AST) -> Iterator[ast.Subscript]:
+    """The elements that an expression reads, in the order in which they are written."""
+    if isinstance(node, ast.Subscript):
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _elements(child)
 
 
 def _only(statements: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
@@ -350,6 +358,7 @@ class _Emitter:
         shape, dtype = read_buffer_type(call, list(call.args[:2]), keywords, self.scope)
         sizes = [d if isinstance(d, int) else self.size(d) for d in shape]
         memory = tensor.empty(sizes, dtype.storage_type())
+        keep_sign(memory, dtype)
         buffer = Buffer(target.id, memory, shape, dtype, len(shape))
         self.tensors[target.id] = memory
         self.reader.buffers[target.id] = self.scope.values[target.id] = buffer

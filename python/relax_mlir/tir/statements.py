@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.location import located_at
 from relax_mlir.mlir import arith, cf, ir, memref, scf
 from relax_mlir.script.scope import POISON
@@ -17,6 +18,8 @@ from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_index, as_scal
 
 LOOP_KIND = "relax.loop"
 """On an ``scf.for``: the kind of loop that was written, where it is not a serial one."""
+DTYPE = "relax.dtype"
+"""On an allocation: its dtype, where the type does not say it."""
 KINDS = ("serial", "parallel", "vectorized", "unroll")
 ACCEPTED = ("reads", "writes", "block_attr", "func_attr", "sblock_attr")
 BLOCKS = ("block", "sblock")
@@ -206,6 +209,7 @@ class Body:
         if target.id in self.values and self.values[target.id] is not POISON:
             raise Problem(target, f"'{target.id}' has a meaning already")
         memory = memref.alloc(type_, sizes, [])
+        keep_sign(memory, dtype)
         self.values[target.id] = Buffer(target.id, memory, shape, dtype, len(shape))
 
     def expression(self, node: ast.Expr) -> None:
@@ -247,8 +251,7 @@ class Body:
         """``assert c, "message"``: an error of the call, not of the process."""
         condition = self.expressions.condition(node.test)
         message = node.msg.value if isinstance(node.msg, ast.Constant) else ast.unparse(node.test)
-        line, begin, _ = self.source.span(node)
-        cf.assert_(condition.ssa, f"{message} ({self.source.filename}:{line}:{begin + 1})")
+        cf.assert_(condition.ssa, str(message))
 
     # -- control
 
@@ -329,15 +332,15 @@ class Body:
         if not node.args or (name != "grid" and len(node.args) > 3):
             raise Problem(node, "a loop takes its end, or begin and end", "ArgumentError")
         terms = [self.expressions.index(a, "the bound of a loop") for a in node.args]
-        zero, one = as_scalar(node, 0, INDEX).ssa, as_scalar(node, 1, INDEX).ssa
-        if name == "grid":
-            return "serial", [(zero, end, one) for end in terms]
-        if len(terms) == 3:
+        if len(terms) == 3 and name != "grid":
             step = node.args[2].value if isinstance(node.args[2], ast.Constant) else 0
             if not isinstance(step, int) or step < 1:
                 raise Problem(node.args[2], "the step of a loop is a positive integer, written out")
-            one = terms[2]
-        return name, [(zero, terms[0], one) if len(terms) == 1 else (terms[0], terms[1], one)]
+            return str(name), [(terms[0], terms[1], terms[2])]
+        if len(terms) == 2 and name != "grid":
+            return str(name), [(terms[0], terms[1], as_scalar(node, 1, INDEX).ssa)]
+        zero, one = as_scalar(node, 0, INDEX).ssa, as_scalar(node, 1, INDEX).ssa
+        return "serial" if name == "grid" else str(name), [(zero, end, one) for end in terms]
 
     # -- blocks
 
@@ -441,6 +444,12 @@ class Body:
         with ir.InsertionPoint(op.then_block):
             self.inner().run(node.body)
             scf.YieldOp([])
+
+
+def keep_sign(memory: ir.Value, dtype: DType) -> None:
+    """Note that an allocation holds unsigned integers."""
+    if dtype.kind == "uint":
+        memory.owner.attributes[DTYPE] = ir.StringAttr.get(dtype.name)
 
 
 AXES = {"spatial": False, "S": False, "reduce": True, "R": True, "opaque": False, "scan": False}

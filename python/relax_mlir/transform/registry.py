@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "bfloat16-bits": "relax_mlir.lowering.bfloat16_bits:BFloat16Bits",
+    "check-bounds": "relax_mlir.lowering.check_bounds:CheckBounds",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
+    "check-prim-calls": "relax_mlir.passes.check_prim_calls:CheckPrimCalls",
     "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
     "emit-ffi-wrappers": "relax_mlir.lowering.abi.wrapper:EmitFFIWrappers",
     "emit-lifecycle": "relax_mlir.lowering.abi.lifecycle:EmitLifecycle",
