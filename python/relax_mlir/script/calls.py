@@ -114,8 +114,7 @@ class Calls:
     def ir_call(expressions: Expressions, node: ast.Call, root: str, name: str) -> ir.Attribute:
         """``I.attribute("…")``."""
         if root == "T":
-            message = f'T.{name} is not supported; write the prim func as MLIR text in I.mlir("""…""")'
-            raise Problem(node, message, "UnsupportedError")
+            raise Problem(node, f"T.{name} stands in the body of a function with @T.prim_func")
         if name != "attribute":
             raise Problem(node, f"I.{name} is not an expression")
         return expressions.apply(node, ir.Attribute.parse, literal(node, str, "attribute text"))
