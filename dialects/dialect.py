@@ -30,6 +30,8 @@ FAMILIES = (
     "linear_algebra",
     "manipulate",
     "nn",
+    "memory",
+    "vm",
 )
 """Modules that define the types and ops, in the order in which they are printed."""
 

@@ -75,6 +75,9 @@ from relax_mlir.dialects.manipulate import (
     strided_slice,
     take,
 )
+from relax_mlir.dialects.memory import (
+    call_prim,
+)
 from relax_mlir.dialects.reduce import (
     argmax,
     argmin,
@@ -136,7 +139,9 @@ from relax_mlir.dialects.unary import (
     trunc,
 )
 from relax_mlir.op import (
+    memory,
     nn,
+    vm,
 )
 
 const = constant
@@ -163,6 +168,7 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_prim",
     "call_tir",
     "ceil",
     "clip",
@@ -206,6 +212,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "memory",
     "min",
     "minimum",
     "mod",
@@ -245,6 +252,7 @@ __all__ = [
     "trunc",
     "tuple_get_item",
     "variance",
+    "vm",
     "where",
     "zeros",
     "zeros_like",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "bfloat16-bits": "relax_mlir.lowering.bfloat16_bits:BFloat16Bits",
+    "call-tir-rewrite": "relax_mlir.passes.call_tir_rewrite:CallTirRewrite",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
     "emit-ffi-wrappers": "relax_mlir.lowering.abi.wrapper:EmitFFIWrappers",
@@ -41,11 +42,13 @@ PASSES: dict[str, str] = {
     "protect-inputs": "relax_mlir.lowering.protect_inputs:ProtectInputs",
     "relax-optimize": "relax_mlir.lowering.named_pipelines:RelaxOptimize",
     "relax-to-calls": "relax_mlir.lowering.named_pipelines:RelaxToCalls",
+    "relax-to-explicit-memory": "relax_mlir.lowering.named_pipelines:RelaxToExplicitMemory",
     "relax-to-kernels": "relax_mlir.lowering.named_pipelines:RelaxToKernels",
     "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLLVM",
     "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",
     "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
     "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
+    "static-plan-block-memory": "relax_mlir.passes.static_plan_block_memory:StaticPlanBlockMemory",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
 }
 
