@@ -55,6 +55,12 @@ class RelaxToExplicitMemory(NamedPipeline):
     name: ClassVar[str] = "relax-to-explicit-memory"
 
 
+class RelaxToVm(NamedPipeline):
+    """Down to builtins of the virtual machine and a shape heap (level R1, shape heap)."""
+
+    name: ClassVar[str] = "relax-to-vm"
+
+
 class RelaxToTensors(NamedPipeline):
     """Down to linalg on tensors (level T)."""
 

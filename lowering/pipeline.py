@@ -70,13 +70,14 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
 
 
 def memory_phases() -> tuple[Phase, ...]:
-    """The branch that leaves the lowering at level R1, to explicit memory, for the virtual machine."""
+    """The branch that leaves the lowering at level R1: explicit memory, then the virtual machine's shape heap."""
     return (
         Phase(
             "memory",
             "memory",
             tuple(map(create_pass, ("to-non-dataflow", "call-tir-rewrite", "static-plan-block-memory"))),
         ),
+        Phase("vm", "vm", tuple(map(create_pass, ("vm-memory-lower", "vm-shape-lower")))),
     )
 
 
@@ -84,6 +85,7 @@ PIPELINES: dict[str, tuple[str, str]] = {
     "relax-optimize": ("optimize", "Relax-to-Relax passes (level R0)"),
     "relax-to-calls": ("legalize", "down to calls of prim funcs (level R1)"),
     "relax-to-explicit-memory": ("memory", "down to tensors in planned storages (level R1, explicit memory)"),
+    "relax-to-vm": ("vm", "down to builtins of the virtual machine and a shape heap (level R1, shape heap)"),
     "relax-to-tensors": ("shapes", "down to linalg on tensors (level T)"),
     "relax-to-memrefs": ("bufferize", "down to linalg on memrefs (level M)"),
     "relax-to-kernels": ("kernels", "down to loops and vectors (level V)"),

@@ -29,7 +29,7 @@ SYMBOL_BOUNDS = "relax.symbol_bounds"
 
 @dataclass(frozen=True)
 class StaticPlanBlockMemory(FunctionPass):
-    """Let tensors use the storages of others that have ended, where one of the two sizes is provably at least the other.
+    """Let tensors use the storages of others that have ended, where one size is provably at least the other.
 
     The proofs are symbolic, with the function's bounds of symbols. A storage may grow to the larger of two sizes if the
     symbols of that are known where it is allocated. Branches of a conditional use the same storages; a loop uses

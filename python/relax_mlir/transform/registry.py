@@ -47,9 +47,12 @@ PASSES: dict[str, str] = {
     "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLLVM",
     "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",
     "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
+    "relax-to-vm": "relax_mlir.lowering.named_pipelines:RelaxToVm",
     "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
     "static-plan-block-memory": "relax_mlir.passes.static_plan_block_memory:StaticPlanBlockMemory",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
+    "vm-memory-lower": "relax_mlir.passes.vm_memory_lower:VmMemoryLower",
+    "vm-shape-lower": "relax_mlir.passes.vm_shape_lower:VmShapeLower",
 }
 
 
