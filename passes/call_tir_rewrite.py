@@ -214,7 +214,9 @@ class _Rewriter:
             return False
         for use in value.uses:
             user = use.owner.operation
-            if user.name != "relax.updated" and user != maker and user != self.fillers.get(value):
+            filler = self.fillers.get(value)
+            fills = filler is not None and user == filler
+            if user.name != "relax.updated" and user != maker and not fills:
                 return False
         return [use.owner.operation for use in maker.results[0].uses] == [call]
 

@@ -94,7 +94,7 @@ class _FunctionLowering:
         infos: list[StructInfo] = [struct_info(a.type) for a in self.block.arguments if _is_relax(a.type)]
         dims = [dim for info in infos for dim in _dims(info)]
         for op in walk(self.block):
-            dims += [dim for dim in _dims_used(op)]
+            dims += _dims_used(op)
         for dim in dims:
             for name in symbolic.symbols(dim):
                 self.slots.setdefault(name, len(self.slots))
