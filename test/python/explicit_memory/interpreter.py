@@ -1,7 +1,7 @@
 """Runs the explicit-memory and shape-heap forms on NumPy arrays, and watches over memory.
 
-Dead memory is overwritten with ones (NaN for floats); a read of a tensor whose storage holds no live tensor, a tensor in a
-storage that is too small or in use, and a call whose output overlaps an input are errors.
+Dead memory is overwritten with ones (NaN for floats). Errors: a read where no tensor lives, a tensor in a storage that
+is too small or where another lives, a call whose output overlaps an input.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def test_forms_agree(name: str) -> None:
 
 
 def test_storages_are_shared() -> None:
-    used = {step: form for step, form in forms(module(chain, [NM]))}
+    used = dict(forms(module(chain, [NM])))
     for form in used.values():
         form.call("main", X)
     assert used["call-tir-rewrite"].allocated == 4 * X.nbytes
