@@ -27,6 +27,8 @@ from relax_mlir.runtime.arrays import to_ffi
 from relax_mlir.transform import relax_functions
 
 POISON = 0xFF
+UNWRITTEN = -(2**62)
+"""What slots of the shape heap hold before they are written; symbolic arguments may be negative."""
 Symbols = dict[str, int]
 
 
@@ -46,9 +48,8 @@ class Storage:
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         first, end = offset, offset + size
         if self.dead or end > self.memory.nbytes:
-            raise MemoryMisuseError(
-                f"{size} bytes at {offset} of a storage of {self.memory.nbytes} (dead: {self.dead})"
-            )
+            state = "dead" if self.dead else "live"
+            raise MemoryMisuseError(f"{size} bytes at {offset} of a {state} storage of {self.memory.nbytes}")
         if any(first < other_end and other < end for other, other_end in self.live.values()):
             raise MemoryMisuseError("a tensor is made where another lives")
         self.memory[first:end] = POISON
@@ -320,7 +321,7 @@ class _Frame:
     # -- the shape heap
 
     def on_vm_alloc_shape_heap(self, op: ir.Operation) -> Array:
-        return np.full(_int(op, "size"), -1, np.int64)
+        return np.full(_int(op, "size"), UNWRITTEN, np.int64)
 
     def on_vm_store_shape(self, op: ir.Operation, shape: tuple[int, ...], heap: Array) -> None:
         indices = _ints(op, "indices")
@@ -353,7 +354,7 @@ class _Frame:
 
     @staticmethod
     def _slot(heap: Array, index: int) -> int:
-        if heap[index] < 0:
+        if heap[index] == UNWRITTEN:
             raise MemoryMisuseError(f"slot {index} of the shape heap is read before it is written")
         return int(heap[index])
 

@@ -9,8 +9,10 @@ import pytest
 import relax_mlir as rx
 import tvm_ffi
 from forms import assert_same, forms
+from interpreter import Interpreter
 from relax_mlir import op as R
 from relax_mlir.runtime import to_numpy
+from relax_mlir.transform import MLIRPass
 
 X = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
 NM = rx.Tensor(("n", "m"), "float32")
@@ -142,3 +144,15 @@ def test_storages_are_shared() -> None:
     assert used["call-tir-rewrite"].allocated == 4 * X.nbytes
     assert used["static-plan-block-memory"].allocated == 3 * X.nbytes
     assert used["vm-shape-lower"].allocated == 3 * X.nbytes
+
+
+@pytest.mark.parametrize("name", ["effects", "branches", "sizes"])
+def test_upstream_cleanup_keeps_the_forms(name: str) -> None:
+    build, params, cases = PROGRAMS[name]
+    mod = module(build, params)
+    native = rx.build(mod)["main"]
+    for step, form in forms(mod):
+        MLIRPass("canonicalize,cse")(form.mod.mlir)
+        cleaned = Interpreter(form.mod, form.kernels)
+        for case in cases:
+            assert_same(f"{name} after {step}", cleaned.call("main", *case), native(*case))
