@@ -32,6 +32,7 @@ from relax_mlir.dialects.calls import (
     call_packed,
     call_pure_packed,
     call_tir,
+    call_tir_dyn,
 )
 from relax_mlir.dialects.cast import (
     astype,
@@ -56,6 +57,8 @@ from relax_mlir.dialects.create import (
     zeros,
     zeros_like,
 )
+from relax_mlir.dialects.effects import assert_op, print
+from relax_mlir.dialects.inplace import call_tir_inplace
 from relax_mlir.dialects.linear_algebra import (
     matmul,
 )
@@ -153,6 +156,7 @@ __all__ = [
     "argmin",
     "asin",
     "asinh",
+    "assert_op",
     "astype",
     "atan",
     "atan2",
@@ -166,6 +170,8 @@ __all__ = [
     "call_packed",
     "call_pure_packed",
     "call_tir",
+    "call_tir_dyn",
+    "call_tir_inplace",
     "ceil",
     "clip",
     "concat",
@@ -220,6 +226,7 @@ __all__ = [
     "permute_dims",
     "power",
     "prim_value",
+    "print",
     "prod",
     "reshape",
     "right_shift",

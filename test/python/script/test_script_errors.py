@@ -192,7 +192,7 @@ MISTAKES = {
         "return print(x)",
         [
             "1 mistake in the script",
-            "<script>:5:16: UnknownNameError: unknown function 'print'; did you mean 'split' or 'argmin' or 'sin'? (a script calls the ops R.…, and the functions of its module as cls.…)",
+            "<script>:5:16: UnknownNameError: unknown function 'print'; the op is R.print (a script calls the ops R.…, and the functions of its module as cls.…)",
             "    5 |         return print(x)",
             "      |                ^^^^^",
         ],
