@@ -1,7 +1,7 @@
 """Calls: of Relax functions, of prim funcs by destination passing, and of packed functions."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import tvm_ffi
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
@@ -152,7 +152,7 @@ def destinations(result: StructInfo) -> Sequence[StructInfo]:
     return result.fields if isinstance(result, Tuple) else [result]
 
 
-Callee = str | func.FuncOp
+Callee: TypeAlias = str | func.FuncOp
 """A function of the module: its name, or the function itself."""
 
 

@@ -63,7 +63,8 @@ def _identity(value: ir.Value) -> Hashable:
     maker = maker_of(value)
     if maker is not None and maker.name == TUPLE:
         return tuple(map(_identity, maker.operands))
-    return value
+    identity: Hashable = value
+    return identity
 
 
 def _drop(block: ir.Block, pure: set[str]) -> None:

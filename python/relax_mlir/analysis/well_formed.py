@@ -283,7 +283,7 @@ class _FunctionCheck:
             return
         arguments, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
         assert isinstance(arguments, Tuple)
-        outs = result.fields if isinstance(result, Tuple) else (result,)
+        outs = list(result.fields) if isinstance(result, Tuple) else [result]
         if op.name == "relax.call_tir_inplace":
             indices = ir.ArrayAttr(op.attributes["inplace_indices"])
             outs = [
