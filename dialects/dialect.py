@@ -18,6 +18,7 @@ FAMILIES = (
     "calls",
     "inplace",
     "effects",
+    "closures",
     "binary",
     "bitwise",
     "cast",

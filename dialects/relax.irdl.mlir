@@ -10,6 +10,16 @@ module {
       %2 = irdl.any_of(%0, %1) 
       irdl.parameters(dims: %2)
     }
+    irdl.type @callable {
+      %0 = irdl.base "#builtin.array" 
+      %1 = irdl.base "#builtin.unit" 
+      %2 = irdl.any_of(%0, %1) 
+      %3 = irdl.base "#builtin.type" 
+      %4 = irdl.base "#builtin.unit" 
+      %5 = irdl.any_of(%3, %4) 
+      %6 = irdl.base "#builtin.integer" 
+      irdl.parameters(inputs: %2, result: %5, pure: %6)
+    }
     irdl.type @object {
       irdl.parameters()
     }
@@ -376,6 +386,20 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @invoke_closure {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(closure: %0, args: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @invoke_pure_closure {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(closure: %0, args: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @isfinite {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -393,6 +417,18 @@ module {
       irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
+    }
+    irdl.operation @lambda {
+      %0 = irdl.base "#builtin.array" 
+      irdl.attributes {"names" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+      %2 = irdl.region
+      irdl.regions(body: %2)
+    }
+    irdl.operation @lambda_return {
+      %0 = irdl.any
+      irdl.operands(value: %0)
     }
     irdl.operation @left_shift {
       %0 = irdl.any
@@ -452,6 +488,14 @@ module {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @make_closure {
+      %0 = irdl.any
+      irdl.operands(captured: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      irdl.attributes {"callee" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
     }

@@ -210,6 +210,7 @@ IMPURE_OPS = frozenset(
         "relax.assert_op",
         "relax.call_packed",
         "relax.dataflow",
+        "relax.invoke_closure",
         "relax.output",
         "relax.print",
         "relax.updated",

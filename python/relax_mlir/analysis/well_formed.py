@@ -21,6 +21,8 @@ The invariants; errors and tests cite their numbers:
  9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
 10. Relax ops stand inside Relax functions.
 11. What a dataflow block computes is used in that block; `relax.output` lets a value leave it.
+12. The callee of `relax.make_closure` is a Relax function of the module; its last parameters take the captured values,
+    and the closure's type follows from the others. A function value whose type is pure has no effects.
 """
 
 from __future__ import annotations
@@ -30,13 +32,23 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.analysis.purity import acts, impure_functions
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CHECK, CONSTANT, PACKED, PARAM_NAME, PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.closures import closure_info
 from relax_mlir.dialects.inplace import FRESH
 from relax_mlir.dialects.structure import TUPLE, is_pure
-from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.dialects.types import (
+    Callable,
+    Prim,
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    dims_from_attr,
+    struct_info,
+)
 from relax_mlir.error import Diagnostic, RelaxError, VerifyError
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
@@ -199,6 +211,7 @@ class _FunctionCheck:
             for region in op.regions:
                 inner = defined if op.name == "relax.dataflow" else set(defined)
                 for nested in region.blocks:
+                    inner |= {s for a in nested.arguments for s in _defined_by(a.type)}
                     self._check_block(nested, inner)
 
     def _check_op(self, op: ir.Operation, defined: set[str]) -> None:
@@ -212,6 +225,10 @@ class _FunctionCheck:
             self._check_tuple(op)
         elif op.name == "relax.call":
             self._check_call(op)
+        elif op.name == "relax.make_closure":
+            self._check_closure(op)
+        elif op.name == "relax.lambda":
+            self._check_lambda(op)
         elif op.name in ("relax.call_tir", "relax.call_tir_inplace"):
             self._check_call_tir(op)
         for name in ("values", "tir_vars"):
@@ -276,6 +293,34 @@ class _FunctionCheck:
         found = struct_info(op.results[0].type)
         if not implies(expected, found):
             self._report(op, 6, f"call of '{callee.name.value}': its result is {expected}, not {found}")
+
+    def _check_closure(self, op: ir.Operation) -> None:
+        callee = self._callee(op, 12, prim=False)
+        if callee is None:
+            return
+        name = callee.name.value
+        captured, found = struct_info(op.operands[0].type), struct_info(op.results[0].type)
+        assert isinstance(captured, Tuple)
+        if len(callee.type.results) != 1:
+            return  # invariant 1
+        params = [struct_info(type_) for type_ in callee.type.inputs]
+        result = struct_info(callee.type.results[0])
+        try:
+            expected = closure_info(params, result, captured.fields, name not in self.impure)
+        except RelaxError as error:
+            self._report(op, 12, str(error))
+            return
+        if not implies(expected, found):
+            self._report(op, 12, f"make_closure of '{name}': it is {expected}, not {found}")
+
+    def _check_lambda(self, op: ir.Operation) -> None:
+        names = [ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["names"])]
+        for name in sorted({n for n in names if names.count(n) > 1}):
+            self._report(op, 2, f"lambda: two parameters are called '{name}'")
+        info = struct_info(op.results[0].type)
+        found = acts(op, self.impure)
+        if isinstance(info, Callable) and info.pure and found is not None:
+            self._report(found, 12, f"{found.name} has effects, but stands in a function whose type is pure")
 
     def _check_call_tir(self, op: ir.Operation) -> None:
         callee = self._callee(op, 7, prim=True)
@@ -342,6 +387,15 @@ def _bare(dims: Sequence[Dim | None]) -> Iterator[str]:
         name = None if dim is None else symbolic.linear_definition(dim)
         if name is not None:
             yield name
+
+
+def _defined_by(type_: ir.Type) -> Iterator[str]:
+    """The symbols that an argument of a block defines; none if it is no Relax value."""
+    try:
+        info = struct_info(type_)
+    except RelaxError:
+        return
+    yield from defining_symbols(info)
 
 
 def defining_symbols(info: StructInfo) -> Iterator[str]:

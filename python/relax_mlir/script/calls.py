@@ -16,6 +16,7 @@ from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import RelaxOp
 from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed, call_pure_packed
+from relax_mlir.dialects.closures import InvokeClosureOp, InvokePureClosureOp
 from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
@@ -23,6 +24,7 @@ from relax_mlir.dialects.value import Value, create, create_one
 from relax_mlir.error import UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
+from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
 from relax_mlir.script.effects import assertion, inplace, printing
 from relax_mlir.script.source import Problem
 
@@ -40,6 +42,9 @@ class Signatures(Protocol):
 
     def require(self, name: str) -> None:
         """Raise `UnknownNameError` unless the module has a function `name`, Relax or prim."""
+
+    def is_pure(self, name: str) -> bool:
+        """Whether the function `name` is known to have no effects."""
 
 
 @dataclass
@@ -66,6 +71,9 @@ class Calls:
             return self.module_call(expressions, node, callee)
         path = expressions.scope.path(node.func)
         if path is None:
+            closure = function_value(expressions, node.func)
+            if closure is not None:
+                return invoke(self, expressions, node, closure)
             return self.python_call(expressions, node)
         root, name = path
         if root != "R":
@@ -435,6 +443,9 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "constant": Calls.const,
     "shape": Calls.shape,
     "shape_expr": Calls.shape,
+    "invoke_closure": invocation(InvokeClosureOp),
+    "invoke_pure_closure": invocation(InvokePureClosureOp),
+    "make_closure": closure_of,
     "prim_value": Calls.prim_value,
     "print": printing,
     "tuple": Calls.tuple,

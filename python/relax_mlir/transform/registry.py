@@ -26,6 +26,7 @@ PASSES: dict[str, str] = {
     "explicit-effects": "relax_mlir.passes.explicit_effects:ExplicitEffects",
     "fuse-ops": "relax_mlir.passes.fuse_ops:FuseOps",
     "internalize": "relax_mlir.lowering.abi.linkage:Internalize",
+    "lambda-lift": "relax_mlir.passes.lambda_lift:LambdaLift",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",
     "linalg-to-loops": "relax_mlir.lowering.elementwise:LinalgToLoops",
     "lower-checks": "relax_mlir.lowering.abi.status:LowerChecks",
@@ -47,6 +48,7 @@ PASSES: dict[str, str] = {
     "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",
     "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
     "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
+    "specialize-closures": "relax_mlir.passes.specialize_closures:SpecializeClosures",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
 }
 
