@@ -300,8 +300,8 @@ def _split(op: ir.Operation, choice: Choice, again: Callable[[ir.Value], ir.Oper
             )
     if has_callables(op.results[0].type):
         raise UnsupportedError(
-            f"{where(op)}: {op.name}: the conditional at {where(choice.op)} chooses a function that returns a function; "
-            "native code knows all functions before it runs: call either function inside the branches"
+            f"{where(op)}: {op.name}: the conditional at {where(choice.op)} chooses a function that returns a "
+            "function; native code knows all functions before it runs: call either function inside the branches"
         )
     with op.location, ir.InsertionPoint(op):
         new = ir.Operation.create("scf.if", results=[op.results[0].type], operands=[choice.flag], regions=2)
@@ -321,7 +321,8 @@ def _split_argument(op: ir.Operation, path: Path, choice: Choice) -> bool:
     maker = maker_of(op.operands[0])
     if len(path) != 1 or maker is None or maker.name != TUPLE:
         raise UnsupportedError(
-            f"{where(op)}: {op.name}: a conditional chooses a function that is in a tuple; pass it as an argument of its own"
+            f"{where(op)}: {op.name}: a conditional chooses a function that is in a tuple; pass it as an "
+            "argument of its own"
         )
 
     def again(closure: ir.Value) -> ir.Operation:

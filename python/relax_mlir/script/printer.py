@@ -188,7 +188,9 @@ class _Printer:
         name = self.bind(op, "f")
         body = op.regions[0].blocks[0]
         params, around = [], self.names.taken
-        self.names.taken = RESERVED | {self.names.names[v] for v in _captured(op) if v in self.names.names}
+        self.names.taken = set(RESERVED) | {
+            self.names.names[v] for v in _captured(op) if v in self.names.names
+        }
         for given, argument in zip(ir.ArrayAttr(op.attributes["names"]), body.arguments, strict=True):
             params.append(
                 f"{self.names.bind(argument, ir.StringAttr(given).value)}: {self.annotate(argument)}"
