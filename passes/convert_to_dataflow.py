@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.analysis.well_formed import has_effects
+from relax_mlir.analysis.effects import has_effects
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, pack
 from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import func, ir
@@ -29,10 +29,7 @@ class ConvertToDataflow(FunctionPass):
             raise ArgumentError(f"{self.name}: min_size is {self.min_size}, expected at least 1")
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         for run in list(_runs(function.regions[0].blocks[0], functions)):
-            behind = _without_outer_tuples(run)
-            if sum(op.name != TUPLE for op in run) - len(behind) >= self.min_size or (
-                sum(op.name != TUPLE for op in run) >= self.min_size
-            ):
+            if sum(op.name != TUPLE for op in run) >= self.min_size:
                 _group(run)
 
 
@@ -56,3 +53,13 @@ def _may_join(op: ir.Operation, functions: dict[str, func.FuncOp]) -> bool:
     if op.name == "relax.call":
         return not has_effects(ir.FlatSymbolRefAttr(op.attributes["callee"]).value, functions)
     return op.name == TUPLE or (op.name.startswith("relax.") and is_pure(op))
+
+
+def _group(run: Sequence[ir.Operation]) -> None:
+    """Move the ops of `run`, which follow each other, into a dataflow block in their place."""
+    inside = [op for op in run if op.name != TUPLE or _used_in(op, run)]
+    first, last = run[0], run[-1]
+    outputs = [op.results[0] for op in inside if op.name != TUPLE and not _used_only_in(op, inside)]
+    holder = func.FuncOp("dataflow", ir.FunctionType.get([], []), visibility="private", ip=False)
+    block = holder.add_entry_block()
+    whole_type = outputs[0].type if len(outputs) == 1 else ir.TupleType.get_tuple([v.type for v in outputs])
