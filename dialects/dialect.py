@@ -16,6 +16,8 @@ FAMILIES = (
     "ir_types",
     "structure",
     "calls",
+    "inplace",
+    "effects",
     "binary",
     "bitwise",
     "cast",

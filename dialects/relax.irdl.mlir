@@ -94,6 +94,16 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @assert_op {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"relation" = %3, "values" = %4, "message" = %5}
+    }
     irdl.operation @astype {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -181,6 +191,15 @@ module {
       %3 = irdl.any
       irdl.results(result: %3)
     }
+    irdl.operation @call_pure_packed {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"func" = %1, "arg_spec" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @call_tir {
       %0 = irdl.any
       irdl.operands(args: %0)
@@ -189,6 +208,16 @@ module {
       irdl.attributes {"callee" = %1, "tir_vars" = %2}
       %3 = irdl.any
       irdl.results(result: %3)
+    }
+    irdl.operation @call_tir_inplace {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      irdl.attributes {"callee" = %1, "inplace_indices" = %2, "tir_vars" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @ceil {
       %0 = irdl.any
@@ -662,6 +691,13 @@ module {
       irdl.attributes {"value" = %2}
       %3 = irdl.any
       irdl.results(result: %3)
+    }
+    irdl.operation @print {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"format" = %1, "arg_spec" = %2}
     }
     irdl.operation @prod {
       %0 = irdl.any

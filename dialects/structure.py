@@ -200,11 +200,21 @@ def _check_dataflow(op: ir.Operation) -> None:
         name = inner.operation.name
         if not is_pure(inner.operation):
             raise ArgumentError(
-                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow"
+                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow "
+                "[invariant 4]"
             )
 
 
-IMPURE_OPS = frozenset({"relax.call_packed", "relax.updated", "relax.output", "relax.dataflow"})
+IMPURE_OPS = frozenset(
+    {
+        "relax.assert_op",
+        "relax.call_packed",
+        "relax.dataflow",
+        "relax.output",
+        "relax.print",
+        "relax.updated",
+    }
+)
 
 
 def is_pure(op: ir.Operation) -> bool:

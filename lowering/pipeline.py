@@ -42,6 +42,7 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
             (
                 create_pass("normalize"),
                 create_pass("explicit-effects"),
+                create_pass("canonicalize-calls"),
                 create_pass("fold-constant"),
                 cleanup,
             ),

@@ -10,6 +10,7 @@ from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legality import STRUCTURE
+from relax_mlir.lowering.legalize.printing import legalize_print
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.mlir import ir
 from relax_mlir.transform import ModulePass, PassContext
@@ -38,6 +39,9 @@ class LegalizeOps(ModulePass):
         """Raises `UnsupportedError` for an op without a rule, or of unknown shape or dtype."""
         legalizer = Legalizer(module)
         for op in relax_ops(module):
+            if op.name == "relax.print":
+                legalize_print(op)
+                continue
             cls = op_class(op)
             if op.name not in STRUCTURE and cls is not None:
                 _legalize(legalizer, op, cls)

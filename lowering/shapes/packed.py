@@ -43,14 +43,25 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
             touched[value] = bufferization.to_buffer(memref_type(value.type), own)
         return touched[value]
 
-    kinds, operands, dtype_names = _packed_arguments(body, op, buffer)
+    received = _allocating_call(body, op, buffer)
+    body.updates.update(touched)
+    return received
+
+
+@handles("relax.call_pure_packed")
+def _call_pure_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    return _allocating_call(body, op, read_buffer)
+
+
+def _allocating_call(
+    body: BodyLowering, op: ir.Operation, as_buffer: Callable[[ir.Value], ir.Value]
+) -> Sequence[Lowered]:
+    """Call a packed function that allocates its results; `as_buffer`: the memory that it gets of a tensor."""
+    kinds, operands, dtype_names = _packed_arguments(body, op, as_buffer)
+    may_return_argument = any(kind == "tensor" for kind in kinds)
     name = ir.StringAttr(op.attributes["func"]).value
     result = struct_info(op.results[0].type)
     infos = result.fields if isinstance(result, Tuple) else [result]
-    if len(infos) > 1:
-        raise UnsupportedError(
-            f"{where(op)}: call_packed of '{name}': native code takes one value, not a tuple"
-        )
     types, result_kinds = [], []
     for info in infos:
         kind, result_types = _packed_result(op, info)
@@ -59,8 +70,7 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         if isinstance(info, Tensor):
             dtype_names.append(str(info.dtype))
     results = body.hooks.packed(name, "alloc", kinds, operands, types, result_kinds, dtype_names)
-    body.updates.update(touched)
-    received = [_received(body, op, info, results) for info in infos]
+    received = [_received(body, op, info, results, may_return_argument) for info in infos]
     return [tuple(received)] if isinstance(result, Tuple) else received
 
 
@@ -87,8 +97,13 @@ def _updated(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     return [body.mark(owned_tensor(old.type, body.updates[old]), checked=False, source=old)]
 
 
-def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: list[ir.Value]) -> Lowered:
-    """What a packed function returned, once its dimensions have been checked against `info`."""
+def _received(
+    body: BodyLowering, op: ir.Operation, info: StructInfo, results: list[ir.Value], shared: bool
+) -> Lowered:
+    """What a packed function returned, once its dimensions have been checked against `info`.
+
+    `shared`: a tensor may be the memory of an argument, which ends with the argument's last use.
+    """
     if isinstance(info, Prim):
         return results.pop(0)
     dims: Sequence[Dim | None]
@@ -104,15 +119,15 @@ def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: l
             ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type
         )
         given = owned_tensor(raw, buffer)
-        if body.updates:  # it may be the memory of an argument, which ends with the argument's last use
+        if shared:
             given = bufferization.alloc_tensor(raw, [], copy=given)
         value = cast(given, info.storage_type())
-    name = ir.StringAttr(op.attributes["func"]).value
+    call = f"{op.name.removeprefix('relax.')} of '{ir.StringAttr(op.attributes['func']).value}'"
     for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
         if dim is None:
             continue
         message = (
-            f"{body.symbols.function}: call_packed of '{name}' at {place(op)} returned dimension {axis} of {{0}}, "
+            f"{body.symbols.function}: {call} at {place(op)} returned dimension {axis} of {{0}}, "
             f"but {dim_text(dim)} = {{1}} (expected {info!s})"
         )
         expected = body.symbols.value(dim)
@@ -131,8 +146,8 @@ def _packed_result(op: ir.Operation, info: StructInfo) -> tuple[str, list[ir.Typ
     if isinstance(info, Prim):
         return "int", [ir.IndexType.get()]
     raise UnsupportedError(
-        f"{where(op)}: call_packed: its result is {info}; native code takes tensors of known rank and dtype, "
-        "shapes of known rank and integers"
+        f"{where(op)}: {op.name.removeprefix('relax.')}: its result is {info}; native code takes tensors of known "
+        "rank and dtype, shapes of known rank and integers"
     )
 
 

@@ -8,16 +8,19 @@ The invariants; errors and tests cite their numbers:
     symbol alone, or by such an entry of the pattern of an earlier `match_shape`. What a branch of a conditional
     defines is visible in that branch only.
  4. `relax.dataflow` holds pure ops without control flow and ends in `relax.output`; a function that is called in it
-    calls no packed function, nor does one that it calls.
+    has no effects: it contains no `call_packed`, `assert_op`, `print` or `invoke_closure`, nor does one that it
+    calls (see `relax_mlir.analysis.purity`).
  5. A tuple is made of its fields: types of the operands and of the tuple's fields agree.
  6. The callee of `relax.call` is a Relax function of the module; the arguments fit its parameters, and the
     result is its result with the callee's symbols substituted.
  7. The callee of `relax.call_tir` is a prim func of the module; it takes the arguments, one tensor per result,
-    and an index per tir_var, and their dtypes, ranks and static sizes agree with the call's.
+    and an index per tir_var, and their dtypes, ranks and static sizes agree with the call's. The callee of
+    `relax.call_tir_inplace` takes no tensor for a result that lies in an argument's memory.
  8. A prim func is private, contains no Relax op, and has no symbolic shapes in its types; on tensors it returns
     one tensor per destination.
  9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
 10. Relax ops stand inside Relax functions.
+11. What a dataflow block computes is used in that block; `relax.output` lets a value leave it.
 """
 
 from __future__ import annotations
@@ -27,9 +30,11 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CHECK, CONSTANT, PACKED, PARAM_NAME, PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.inplace import FRESH
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import Diagnostic, RelaxError, VerifyError
@@ -51,6 +56,7 @@ def check(module: ir.Module) -> list[Diagnostic]:
 
 def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
     functions = {op.name.value: op for op in tops if isinstance(op, func.FuncOp)}
+    impure = impure_functions(functions)
     found: list[Diagnostic] = []
     for top in tops:
         if not isinstance(top, func.FuncOp):
@@ -58,8 +64,39 @@ def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
         elif PRIM_FUNC in top.attributes:
             found += _check_prim(top)
         elif not top.is_external:
-            found += _FunctionCheck(functions).run(top)
+            found += _FunctionCheck(functions, impure).run(top)
     return found
+
+
+def escapes(module: ir.Module) -> list[Diagnostic]:
+    """Uses of values of a dataflow block outside of it (invariant 11); `module` need not be valid otherwise."""
+    found: list[Diagnostic] = []
+    for op in _walk(module.operation):
+        if op.name != "relax.dataflow" or len(op.regions) != 1:
+            continue
+        for inner in _walk(op):
+            if inner == op:
+                continue
+            found += [
+                _violation(
+                    use.owner,
+                    11,
+                    f"{use.owner.operation.name} uses a value of the dataflow block at {location_text(op.location)}, "
+                    f"made by {inner.name} at {location_text(inner.location)}, outside of it: output it",
+                )
+                for result in inner.results
+                for use in result.uses
+                if not _is_inside(use.owner.operation, op)
+            ]
+    return found
+
+
+def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
+    current: ir.Operation | None = op
+    while current is not None and current != ancestor:
+        parent = current.parent
+        current = None if parent is None else parent.operation
+    return current is not None
 
 
 def verify(module: ir.Module) -> None:
@@ -109,6 +146,7 @@ def _check_prim(prim: func.FuncOp) -> Iterator[Diagnostic]:
 @dataclass
 class _FunctionCheck:
     functions: dict[str, func.FuncOp]
+    impure: set[str]
     found: list[Diagnostic] = field(default_factory=list)
 
     def run(self, op: func.FuncOp) -> list[Diagnostic]:
@@ -174,7 +212,7 @@ class _FunctionCheck:
             self._check_tuple(op)
         elif op.name == "relax.call":
             self._check_call(op)
-        elif op.name == "relax.call_tir":
+        elif op.name in ("relax.call_tir", "relax.call_tir_inplace"):
             self._check_call_tir(op)
         for name in ("values", "tir_vars"):
             if op.name.startswith("relax.") and name in op.attributes:
@@ -200,22 +238,9 @@ class _FunctionCheck:
             inner = view.operation
             if inner.name != "relax.output" and not is_pure(inner):
                 self._report(inner, 4, f"{inner.name} is not pure, but stands in a dataflow block")
-            elif inner.name == "relax.call" and self._has_effects(_callee_name(inner)):
+            elif inner.name == "relax.call" and _callee_name(inner) in self.impure:
                 name = _callee_name(inner)
                 self._report(inner, 4, f"'{name}' has effects, but is called in a dataflow block")
-
-    def _has_effects(self, name: str) -> bool:
-        """Whether the function called `name` calls a packed function, itself or through others."""
-        waiting, seen = [name], {name}
-        while waiting:
-            callee = self.functions.get(waiting.pop())
-            ops = [] if callee is None or PRIM_FUNC in callee.attributes else _walk(callee.operation)
-            if any(op.name == "relax.call_packed" for op in ops):
-                return True
-            called = {_callee_name(op) for op in ops if op.name == "relax.call"}
-            waiting += called - seen
-            seen |= called
-        return False
 
     def _check_tuple(self, op: ir.Operation) -> None:
         if len(op.results) != 1 or not isinstance(op.results[0].type, ir.TupleType):
@@ -258,7 +283,12 @@ class _FunctionCheck:
             return
         arguments, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
         assert isinstance(arguments, Tuple)
-        outs = result.fields if isinstance(result, Tuple) else (result,)
+        outs = list(result.fields) if isinstance(result, Tuple) else [result]
+        if op.name == "relax.call_tir_inplace":
+            indices = ir.ArrayAttr(op.attributes["inplace_indices"])
+            outs = [
+                out for out, index in zip(outs, indices, strict=True) if ir.IntegerAttr(index).value == FRESH
+            ]
         given: list[StructInfo] = [*_flat(arguments), *outs]
         given += [Prim()] * len(dims_from_attr(op.attributes["tir_vars"]))
         name, inputs = callee.name.value, list(callee.type.inputs)
@@ -266,15 +296,19 @@ class _FunctionCheck:
             self._report(
                 op,
                 7,
-                f"call_tir of '{name}': {len(given)} arguments (destinations and tir_vars included), "
+                f"{_short(op)} of '{name}': {len(given)} arguments (destinations and tir_vars included), "
                 f"but it takes {len(inputs)}",
             )
             return
         for index, (info, wanted) in enumerate(zip(given, inputs, strict=True)):
             if not _fits(info, wanted):
                 self._report(
-                    op, 7, f"call_tir of '{name}': argument {index} is {info}, but it takes {wanted}"
+                    op, 7, f"{_short(op)} of '{name}': argument {index} is {info}, but it takes {wanted}"
                 )
+
+
+def _short(op: ir.Operation) -> str:
+    return str(op.name.removeprefix("relax."))
 
 
 def _flat(info: StructInfo) -> Iterator[StructInfo]:

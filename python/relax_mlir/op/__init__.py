@@ -30,7 +30,9 @@ from relax_mlir.dialects.bitwise import (
 from relax_mlir.dialects.calls import (
     call_dps_packed,
     call_packed,
+    call_pure_packed,
     call_tir,
+    call_tir_dyn,
 )
 from relax_mlir.dialects.cast import (
     astype,
@@ -55,6 +57,8 @@ from relax_mlir.dialects.create import (
     zeros,
     zeros_like,
 )
+from relax_mlir.dialects.effects import assert_op, print
+from relax_mlir.dialects.inplace import call_tir_inplace
 from relax_mlir.dialects.linear_algebra import (
     matmul,
 )
@@ -152,6 +156,7 @@ __all__ = [
     "argmin",
     "asin",
     "asinh",
+    "assert_op",
     "astype",
     "atan",
     "atan2",
@@ -163,7 +168,10 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_pure_packed",
     "call_tir",
+    "call_tir_dyn",
+    "call_tir_inplace",
     "ceil",
     "clip",
     "concat",
@@ -218,6 +226,7 @@ __all__ = [
     "permute_dims",
     "power",
     "prim_value",
+    "print",
     "prod",
     "reshape",
     "right_shift",

@@ -151,7 +151,7 @@ class _Printer:
             yield from self.conditional(op)
         else:
             right = self.expression(op)
-            if op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]):
+            if len(op.results) == 0 or _is_for_effect(op):
                 yield right
             else:
                 yield f"{self.bind(op)}: {self.annotate(op.results[0])} = {right}"
@@ -240,6 +240,23 @@ class _Printer:
         tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
         return f"R.call_tir({_callee(op)}, {self.text(op.operands[0])}, {self.outs(op)}{tir_vars})"
 
+    def on_call_tir_inplace(self, op: ir.Operation) -> str:
+        indices = python_text(python_value(op.attributes["inplace_indices"]))
+        extra = dims_from_attr(op.attributes["tir_vars"])
+        tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
+        arguments = f"{_callee(op)}, {self.text(op.operands[0])}, {indices}, {self.outs(op)}"
+        return f"R.call_tir_inplace({arguments}{tir_vars})"
+
+    def on_assert_op(self, op: ir.Operation) -> str:
+        arguments = self.fields(op.operands[0])
+        if isinstance(op.attributes["relation"], ir.StringAttr):
+            left, right = dims_from_attr(op.attributes["values"])
+            arguments.insert(0, quoted(f"{left} {ir.StringAttr(op.attributes['relation']).value} {right}"))
+        return f"R.assert_op({', '.join(arguments + _format(op, 'message'))})"
+
+    def on_print(self, op: ir.Operation) -> str:
+        return f"R.print({', '.join(self.packed_arguments(op) + _format(op, 'format'))})"
+
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
         return f"[{', '.join(map(annotation, info.fields))}]" if isinstance(info, Tuple) else annotation(info)
@@ -253,7 +270,9 @@ class _Printer:
         info = struct_info(op.results[0].type)
         if info != Tuple():
             arguments.append(f"out={annotation(info)}")
-        return f"R.call_packed({', '.join(arguments)})"
+        return f"R.{op.name.removeprefix('relax.')}({', '.join(arguments)})"
+
+    on_call_pure_packed = on_call_packed
 
     def packed_arguments(self, op: ir.Operation) -> list[str]:
         """Operands and literals in their order; the operands of a tuple made elsewhere are its fields."""
@@ -262,9 +281,18 @@ class _Printer:
         return [operands.pop(0) if isinstance(item, ir.UnitAttr) else _attribute(item) for item in spec]
 
 
+def _is_for_effect(op: ir.Operation) -> bool:
+    return bool(op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]))
+
+
 def _callee(op: ir.Operation) -> str:
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
     return f"cls.{name}" if name.isidentifier() and not keyword.iskeyword(name) else f"cls[{quoted(name)}]"
+
+
+def _format(op: ir.Operation, attribute: str) -> list[str]:
+    text = ir.StringAttr(op.attributes[attribute]).value
+    return [f"format={quoted(text)}"] if text else []
 
 
 def _annotation_of(type_: ir.Type) -> str:

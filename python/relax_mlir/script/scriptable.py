@@ -14,7 +14,10 @@ from relax_mlir.script.inlining import inlined_ops
 
 SIGNATURE = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs"})
 """Attributes that the head of a function says."""
-PACKED = frozenset({"relax.call_packed", "relax.call_dps_packed"})
+ACTIONS = frozenset({"relax.assert_op", "relax.print"})
+"""Ops without a result."""
+PACKED = ACTIONS | {"relax.call_packed", "relax.call_pure_packed", "relax.call_dps_packed"}
+"""Ops whose arguments are written one by one."""
 
 
 def is_scriptable(op: ir.OpView) -> bool:
@@ -79,6 +82,6 @@ def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
         return str(op.results[0].type) == str(ir.TupleType.get_tuple([v.type for v in op.operands]))
     if op.name == "relax.dataflow":
         return _block(op.regions[0].blocks[0])
-    if op_class(op) is None or len(op.results) != 1:
+    if op_class(op) is None or len(op.results) != (0 if op.name in ACTIONS else 1):
         return False
     return op.name not in PACKED or maker_of(op.operands[0]) in inside

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "bfloat16-bits": "relax_mlir.lowering.bfloat16_bits:BFloat16Bits",
+    "canonicalize-calls": "relax_mlir.passes.canonicalize_calls:CanonicalizeCalls",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
     "emit-ffi-wrappers": "relax_mlir.lowering.abi.wrapper:EmitFFIWrappers",
