@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
-from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, pack
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, maker_of, pack
 from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext
@@ -52,6 +52,10 @@ def _runs(block: ir.Block, impure: set[str]) -> Iterator[list[ir.Operation]]:
 def _may_join(op: ir.Operation, impure: set[str]) -> bool:
     if op.name == "relax.call":
         return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in impure
+    if op.name == TupleGetItemOp.OPERATION_NAME:
+        maker = maker_of(op.operands[0])
+        if maker is not None and maker.name == "relax.dataflow":
+            return False  # an output of the block in front
     return bool(op.name == TUPLE or (op.name.startswith("relax.") and is_pure(op)))
 
 
