@@ -40,7 +40,8 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert blocks
     source = tmp_path / "example.py"
     source.write_text("\n".join(blocks), encoding="utf-8")
-    exec(compile(source.read_text(encoding="utf-8"), str(source), "exec"), {"__name__": "example"})
+    code = compile(source.read_text(encoding="utf-8"), str(source), "exec", dont_inherit=True)
+    exec(code, {"__name__": "example"})
 
 
 def test_lit_test_of_the_page_on_passes(tmp_path: Path) -> None:
