@@ -50,6 +50,8 @@ def _runs(block: ir.Block, impure: set[str]) -> Iterator[list[ir.Operation]]:
 
 
 def _may_join(op: ir.Operation, impure: set[str]) -> bool:
+    if len(op.regions):
+        return False
     if op.name == "relax.call":
         return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in impure
     if op.name == TupleGetItemOp.OPERATION_NAME:

@@ -33,7 +33,7 @@ def impure_functions(functions: Mapping[str, func.FuncOp]) -> set[str]:
     for name, function in functions.items():
         if _is_vouched_for(function):
             continue
-        for op in _ops(function):
+        for op in _ops(function.operation):
             if op.name in EFFECTS:
                 waiting.append(name)
             elif op.name == "relax.call":
@@ -51,7 +51,17 @@ def _is_vouched_for(function: func.FuncOp) -> bool:
     return PRIM_FUNC in function.attributes or FORCE_PURE in function.attributes
 
 
-def _ops(function: func.FuncOp) -> Iterator[ir.Operation]:
+def acts(root: ir.Operation, impure: set[str]) -> ir.Operation | None:
+    """The first op in `root` that has effects, `impure` being the functions that have; None if there is none."""
+    for op in _ops(root):
+        if op.name in EFFECTS:
+            return op
+        if op.name == "relax.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in impure:
+            return op
+    return None
+
+
+def _ops(root: ir.Operation) -> Iterator[ir.Operation]:
     """The ops of a function, those of functions inside included: they act where they are called."""
     found: list[ir.Operation] = []
 
@@ -59,5 +69,5 @@ def _ops(function: func.FuncOp) -> Iterator[ir.Operation]:
         found.append(op)
         return ir.WalkResult.ADVANCE
 
-    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
     yield from found

@@ -37,6 +37,7 @@ from relax_mlir.dialects.calls import (
 from relax_mlir.dialects.cast import (
     astype,
 )
+from relax_mlir.dialects.closures import invoke_closure, invoke_pure_closure
 from relax_mlir.dialects.comparison import (
     equal,
     greater,
@@ -56,6 +57,10 @@ from relax_mlir.dialects.create import (
     ones_like,
     zeros,
     zeros_like,
+)
+from relax_mlir.dialects.data_dependent import (
+    nonzero,
+    unique,
 )
 from relax_mlir.dialects.effects import assert_op, print
 from relax_mlir.dialects.inplace import call_tir_inplace
@@ -79,6 +84,9 @@ from relax_mlir.dialects.manipulate import (
     strided_slice,
     take,
 )
+from relax_mlir.dialects.memory import (
+    call_prim,
+)
 from relax_mlir.dialects.reduce import (
     argmax,
     argmin,
@@ -93,6 +101,10 @@ from relax_mlir.dialects.reduce import (
 from relax_mlir.dialects.select import (
     clip,
     where,
+)
+from relax_mlir.dialects.shape_values import (
+    shape_to_tensor,
+    tensor_to_shape,
 )
 from relax_mlir.dialects.structure import (
     constant,
@@ -140,7 +152,9 @@ from relax_mlir.dialects.unary import (
     trunc,
 )
 from relax_mlir.op import (
+    memory,
     nn,
+    vm,
 )
 
 const = constant
@@ -168,6 +182,7 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_prim",
     "call_pure_packed",
     "call_tir",
     "call_tir_dyn",
@@ -195,6 +210,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "if_then_else",
+    "invoke_closure",
+    "invoke_pure_closure",
     "isfinite",
     "isinf",
     "isnan",
@@ -214,12 +231,14 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "memory",
     "min",
     "minimum",
     "mod",
     "multiply",
     "negative",
     "nn",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",
@@ -234,6 +253,7 @@ __all__ = [
     "rsqrt",
     "shape_expr",
     "shape_of",
+    "shape_to_tensor",
     "sigmoid",
     "sign",
     "sin",
@@ -249,11 +269,14 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tensor_to_shape",
     "tril",
     "triu",
     "trunc",
     "tuple_get_item",
+    "unique",
     "variance",
+    "vm",
     "where",
     "zeros",
     "zeros_like",

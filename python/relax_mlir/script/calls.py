@@ -13,16 +13,19 @@ import numpy as np
 
 from relax_mlir import op
 from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.dialects import dtypes
+from relax_mlir.dialects import dtypes, vm
 from relax_mlir.dialects.base import RelaxOp
 from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed, call_pure_packed
+from relax_mlir.dialects.closures import InvokeClosureOp, InvokePureClosureOp
 from relax_mlir.dialects.dialect import Relax
+from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
 from relax_mlir.dialects.value import Value, create, create_one
 from relax_mlir.error import UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
+from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
 from relax_mlir.script.effects import assertion, inplace, printing
 from relax_mlir.script.source import Problem
 
@@ -40,6 +43,9 @@ class Signatures(Protocol):
 
     def require(self, name: str) -> None:
         """Raise `UnknownNameError` unless the module has a function `name`, Relax or prim."""
+
+    def is_pure(self, name: str) -> bool:
+        """Whether the function `name` is known to have no effects."""
 
 
 @dataclass
@@ -66,6 +72,9 @@ class Calls:
             return self.module_call(expressions, node, callee)
         path = expressions.scope.path(node.func)
         if path is None:
+            closure = function_value(expressions, node.func)
+            if closure is not None:
+                return invoke(self, expressions, node, closure)
             return self.python_call(expressions, node)
         root, name = path
         if root != "R":
@@ -117,8 +126,7 @@ class Calls:
     def ir_call(expressions: Expressions, node: ast.Call, root: str, name: str) -> ir.Attribute:
         """``I.attribute("…")``."""
         if root == "T":
-            message = f'T.{name} is not supported; write the prim func as MLIR text in I.mlir("""…""")'
-            raise Problem(node, message, "UnsupportedError")
+            raise Problem(node, f"T.{name} stands in the body of a function with @T.prim_func")
         if name != "attribute":
             raise Problem(node, f"I.{name} is not an expression")
         return expressions.apply(node, ir.Attribute.parse, literal(node, str, "attribute text"))
@@ -179,6 +187,28 @@ class Calls:
             return emit(CallTirOp, operands, attributes, out)
 
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+
+    def call_prim(self, expressions: Expressions, node: ast.Call) -> None:
+        """``R.call_prim(cls.prim, (x, out), outputs=1)``: called for its effect."""
+        parts = named_arguments(node, ("callee", "args", "outputs"), 2)
+        self._call_on_memory(expressions, node, parts, call_prim)
+
+    def call_tir_dyn(self, expressions: Expressions, node: ast.Call) -> None:
+        """``R.vm.call_tir_dyn(cls.prim, (x, out), R.shape([n]))``: called for its effect."""
+        parts = named_arguments(node, ("callee", "args", "tir_vars", "outputs"), 3)
+        self._call_on_memory(expressions, node, parts, vm.call_tir_dyn)
+
+    def _call_on_memory(
+        self,
+        expressions: Expressions,
+        node: ast.Call,
+        parts: dict[str, ast.expr],
+        build: Callable[..., None],
+    ) -> None:
+        callee = self.prim_func(ast.unparse(node.func).removeprefix("R."), parts["callee"])
+        operands = [expressions.value(parts[name]) for name in ("args", "tir_vars") if name in parts]
+        outputs = expressions.evaluate(parts["outputs"]) if "outputs" in parts else 1
+        expressions.apply(node, build, callee, *operands, outputs=outputs)
 
     def prim_func(self, what: str, node: ast.expr) -> str:
         """The name of the prim func ``cls.f`` that the op `what` calls."""
@@ -416,14 +446,20 @@ def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of 
 
 def op_names() -> Iterator[str]:
     """Names of all ops as they are written after ``R.``."""
-    yield from (name for name in op.__all__ if name != "nn")
-    yield from (f"nn.{name}" for name in op.nn.__all__)
+    for name in op.__all__:
+        family = getattr(op, name)
+        if isinstance(family, ModuleType):
+            yield from (f"{name}.{inner}" for inner in family.__all__)
+        else:
+            yield name
     yield from SPECIAL
 
 
 SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "assert_op": assertion,
     "call_tir": Calls.call_tir,
+    "call_prim": Calls.call_prim,
+    "vm.call_tir_dyn": Calls.call_tir_dyn,
     "call_tir_dyn": Calls.call_tir,
     "call_tir_inplace": inplace,
     "call_dps_packed": Calls.call_dps_packed,
@@ -435,6 +471,9 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "constant": Calls.const,
     "shape": Calls.shape,
     "shape_expr": Calls.shape,
+    "invoke_closure": invocation(InvokeClosureOp),
+    "invoke_pure_closure": invocation(InvokePureClosureOp),
+    "make_closure": closure_of,
     "prim_value": Calls.prim_value,
     "print": printing,
     "tuple": Calls.tuple,

@@ -401,3 +401,28 @@ def test_a_value_that_does_not_dominate_is_refused() -> None:
     )
     with pytest.raises(RelaxError, match="not valid"):
         Wrong().visit(module)
+
+
+def test_ops_without_result() -> None:
+    class Quiet(ExprMutator):
+        def visit_print(self, binding: Binding) -> tuple[()]:
+            return ()
+
+    def body(a: rx.Value) -> rx.Value:
+        b = R.exp(a)
+        R.print(b)
+        return R.negative(a)
+
+    module = build(body, X, dataflow=False)
+    assert Quiet().visit(module) == 1
+    assert ops(module) == ["negative"]
+
+    class Wrong(ExprMutator):
+        def visit_print(self, binding: Binding) -> float:
+            return 1.0
+
+        def visit_default(self, binding: Binding) -> None:
+            return None
+
+    with pytest.raises(ArgumentError, match=r"for print, which has no result; \(\) removes it"):
+        Wrong().visit(build(body, X, dataflow=False))
