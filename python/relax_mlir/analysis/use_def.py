@@ -12,7 +12,6 @@ from relax_mlir.dialects.types import Prim, Shape, Tensor, struct_info
 from relax_mlir.error import RelaxError, UnknownNameError, expect
 from relax_mlir.mlir import func, ir
 
-
 ENDS = ("func.return", "relax.lambda_return", "relax.output", "scf.yield", "scf.condition")
 """The ops that end a block."""
 

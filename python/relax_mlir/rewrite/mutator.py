@@ -31,7 +31,8 @@ class ExprMutator(Walker):
     - None: the binding stays;
     - a value: whatever used the binding's result uses that value instead;
     - a number: the same with that number, in the shape and dtype of the result; an array: with that constant;
-    - a list or tuple of these: the same with a tuple; ``()`` also removes a `call_packed`, `print` or `assert_op` without result.
+    - a list or tuple of these: the same with a tuple; ``()`` also removes a `print`, an `assert_op`, or a
+      `call_packed` without result.
 
     Ops that the method emits by builders (`R.add`, ``x * 2``) stand in front of the binding and carry its location,
     the last one its name. They may use the binding's own result, which then stays. Bindings that a replacement

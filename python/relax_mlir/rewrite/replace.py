@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.calls import CallPackedOp, UpdatedOp
-from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, is_pure, maker_of
 from relax_mlir.dialects.closures import LambdaOp
+from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, is_pure, maker_of
 from relax_mlir.dialects.types import Callable, StructInfo, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
@@ -173,6 +173,7 @@ class Replacer:
         """What a function inside the function returns stays of the type that its callers were told."""
         declared, end = struct_info(op.results[0].type), op.regions[0].blocks[0].operations[-1].operation
         assert isinstance(declared, Callable)
+        assert declared.result is not None
         if not implies(struct_info(end.operands[0].type), declared.result):
             end.operands[0] = self._fitted(
                 end.operands[0], declared.result.to_type(), end, "the result of the function inside"
