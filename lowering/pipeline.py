@@ -49,7 +49,13 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
         Phase(
             "legalize",
             "calls",
-            (create_pass("check-prim-calls"), LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce")),
+            (
+                create_pass("check-prim-calls"),
+                LegalizeOps(),
+                MLIRPass("cse"),
+                create_pass("fuse-ops"),
+                MLIRPass("symbol-dce"),
+            ),
         ),
         Phase(
             "shapes",
