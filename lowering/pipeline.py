@@ -50,6 +50,7 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
             "legalize",
             "calls",
             (
+                create_pass("name-unknown-dims"),
                 create_pass("check-prim-calls"),
                 LegalizeOps(),
                 MLIRPass("cse"),

@@ -33,6 +33,7 @@ from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CHECK, CONSTANT, PACKED, PARAM_NAME, PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.structure import TUPLE, is_pure
+from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import Diagnostic, RelaxError, VerifyError
 from relax_mlir.mlir import func, ir
@@ -178,10 +179,9 @@ class _FunctionCheck:
             self._check_call(op)
         elif op.name == "relax.call_tir":
             self._check_call_tir(op)
-        for name in ("values", "tir_vars"):
-            if op.name.startswith("relax.") and name in op.attributes:
-                dims = [d for d in dims_from_attr(op.attributes[name]) if d is not None]
-                self._check_symbols(op, f"attribute '{name}'", dims, defined)
+        for name, dims in dim_attributes(op):
+            if op.name != "relax.match_shape":
+                self._check_symbols(op, f"attribute '{name}'", [d for d in dims if d is not None], defined)
         for index, result in enumerate(op.results):
             if op.name == "relax.dataflow":
                 continue  # its body, checked next, may define the symbols
