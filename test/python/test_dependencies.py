@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {"passes", "builder", "ir_module", "analysis", "transform", "instrument", "module_text", "script"}
     ),
-    frozenset({"lowering"}),
+    frozenset({"lowering", "tir"}),
     frozenset({"runtime"}),
     frozenset({"tools", "frontend"}),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.analysis.prim_calls import prim_params
 from relax_mlir.dialects.calls import CallTirOp, call_dps_packed
+from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Shape, Tensor, Tuple, as_dim, dims_attr
 from relax_mlir.dialects.value import Value, create
 from relax_mlir.error import UnknownNameError
@@ -55,9 +56,11 @@ def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value
         if not isinstance(arguments, ast.List | ast.Tuple):
             raise Problem(arguments, "the arguments are a list: write [x] for one")
         values: list[Any] = expressions.elements(arguments.elts)
-        dtype = next((v.struct_info.dtype for v in values if isinstance(v, Value) and _is_tensor(v)), None)
+        dtype = next(filter(None, map(_dtype, values)), None)
         if dtype is None:
-            raise Problem(node, "the dtype of the result is not known: write call_tir(f, args, R.Tensor(...))")
+            raise Problem(
+                node, "the dtype of the result is not known: write call_tir(f, args, R.Tensor(...))"
+            )
         return expressions.apply(node, call_dps_packed, callee.value, values, Tensor(dims, dtype))  # type: ignore[no-any-return]  # it is a value
     name = _named(calls, expressions, callee)
     assert name is not None
@@ -67,7 +70,9 @@ def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value
     extra = read_dims(_tir_vars(node), expressions.scope)
     info = operands.struct_info
     if params is None or not isinstance(info, Tuple):
-        raise Problem(node, f"'{name}' is no prim func written in script: write call_tir(f, args, R.Tensor(...))")
+        raise Problem(
+            node, f"'{name}' is no prim func written in script: write call_tir(f, args, R.Tensor(...))"
+        )
     outs = [p for p in params if p.shape is not None]
     if not outs:
         raise Problem(node, f"prim func '{name}' has no buffer")
@@ -82,8 +87,10 @@ def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value
     return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
 
 
-def _is_tensor(value: Value) -> bool:
-    return isinstance(value.struct_info, Tensor)
+def _dtype(item: Any) -> DType | None:  # noqa: ANN401 - a value or a literal
+    """The dtype of a tensor."""
+    info = item.struct_info if isinstance(item, Value) else None
+    return info.dtype if isinstance(info, Tensor) else None
 
 
 def _dims(expressions: Expressions, node: ast.expr) -> list[Dim | None]:
@@ -92,7 +99,9 @@ def _dims(expressions: Expressions, node: ast.expr) -> list[Dim | None]:
         return read_dims(node, expressions.scope)
     info = expressions.value(node).struct_info
     if not isinstance(info, Shape) or info.values is None:
-        raise Problem(node, f"the shape of the result is {info}; match_shape it to a known one first", "ShapeError")
+        raise Problem(
+            node, f"the shape of the result is {info}; match_shape it to a known one first", "ShapeError"
+        )
     return list(info.values)
 
 

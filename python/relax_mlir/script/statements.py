@@ -149,7 +149,9 @@ class Block:
         if isinstance(info, Shape) and isinstance(node.value, ast.Tuple | ast.List):
             dims = read_dims(node.value, self.expressions.scope)
             value = self.expressions.apply(node.value, shape_expr, dims)
-            info = value.struct_info if info.values is None else info  # R.Shape alone says what kind of value it is
+            info = (
+                value.struct_info if info.values is None else info
+            )  # R.Shape alone says what kind of value it is
         else:
             value = self.expressions.value(node.value)
         if problem is not None or info is None:

@@ -12,7 +12,7 @@ from relax_mlir.analysis.structural_equal import assert_structural_equal
 from relax_mlir.error import ShapeError
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.runtime import to_numpy
-from relax_mlir.script import ir as I  # noqa: E741, N812 - as scripts are written
+from relax_mlir.script import ir as I
 from relax_mlir.script import parse
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
@@ -31,11 +31,11 @@ class Module:
                 B[vi] = T.exp(A[vi])
 
     @R.function
-    def relax_func(x: R.Tensor[(n, k), "f32"], w: R.Tensor[_, "f32"]):  # noqa: F821
+    def relax_func(x: R.Tensor[(n, k), f32], w: R.Tensor[_, f32]):  # noqa: F821
         with R.dataflow():
             lv0 = R.match_shape(w, (k, m))  # noqa: F821
-            lv1: R.Tensor[(n, m), "f32"] = R.dot(x, lv0)  # noqa: F821
-            lv2: R.Tensor[(n * m,), "f32"] = R.flatten(lv1)  # noqa: F821
+            lv1: R.Tensor[(n, m), f32] = R.dot(x, lv0)  # noqa: F821
+            lv2: R.Tensor[(n * m,), f32] = R.flatten(lv1)  # noqa: F821
             lv3: R.Shape = (n * m,)  # noqa: F821
             gv0 = R.call_tir(lv3, tir_exp_func, [lv2])  # noqa: F821
             R.outputs(gv0)

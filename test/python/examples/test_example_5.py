@@ -11,7 +11,7 @@ import tvm_ffi
 from relax_mlir.analysis.structural_equal import assert_structural_equal
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.runtime import to_numpy
-from relax_mlir.script import ir as I  # noqa: E741, N812 - as scripts are written
+from relax_mlir.script import ir as I
 from relax_mlir.script import parse
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
@@ -31,7 +31,7 @@ class Module:
                 Y[vi, vj] = T.exp(X[vi, vj])
 
     @R.function
-    def myfunc(x: R.Tensor[(n, m), "f32"]):  # noqa: F821
+    def myfunc(x: R.Tensor[(n, m), f32]):  # noqa: F821
         with R.dataflow():
             lv0 = R.call_tir((n, m), tirexp, [x])  # noqa: F821
             gv0 = R.call_tir((m * n,), "flatten", [lv0])  # noqa: F821

@@ -10,7 +10,10 @@ HEAD = """@T.prim_func
 def k(A: T.Buffer(("n", 4), "float32"), B: T.Buffer(("n",), "int32"), s: T.int64):
 """
 MISTAKES = {
-    "rank": ("B[0] = 1\nA[0] = 1.0", "<script>:4:5: ShapeError: 'A' has 2 dimensions, 1 indices given: write A[i, j]"),
+    "rank": (
+        "B[0] = 1\nA[0] = 1.0",
+        "<script>:4:5: ShapeError: 'A' has 2 dimensions, 1 indices given: write A[i, j]",
+    ),
     "name": ("A[0, 0] = x", "<script>:3:15: UnknownNameError: unknown name 'x'"),
     "buffer": ("C[0] = 1", "<script>:3:5: UnknownNameError: unknown name 'C'"),
     "dtype": ("B[0] = A[0, 0]", "DTypeError: the value is float32, but 'B' holds int32; convert it"),
@@ -21,8 +24,14 @@ MISTAKES = {
     "integer parameter": ("s[0] = 1", "<script>:3:5: ScriptError: `s` is no buffer"),
     "reassigned parameter": ("s = 1", "'s' has a value already"),
     "buffer as a value": ("A[0, 0] = A", "'A' is a buffer; read an element, as in A[i, j]"),
-    "float index": ("A[0, A[0, 0]] = 1.0", "<script>:3:10: DTypeError: the index is float32, expected an integer"),
-    "condition": ("if s:\n    B[0] = 1", "<script>:3:8: DTypeError: the condition is int64 (an index), expected bool"),
+    "float index": (
+        "A[0, A[0, 0]] = 1.0",
+        "<script>:3:10: DTypeError: the index is float32, expected an integer",
+    ),
+    "condition": (
+        "if s:\n    B[0] = 1",
+        "<script>:3:8: DTypeError: the condition is int64 (an index), expected bool",
+    ),
     "division": ("B[0] = B[0] / 2", "truediv has no meaning for int32; integers divide by //"),
     "function of integers": ("B[0] = T.exp(B[0])", "exp has no meaning for int32; convert to a float first"),
     "function": ("A[0, 0] = T.ex(1.0)", "unknown function 'T.ex'; did you mean 'T.exp'"),
