@@ -16,6 +16,9 @@ FAMILIES = (
     "ir_types",
     "structure",
     "calls",
+    "inplace",
+    "effects",
+    "closures",
     "binary",
     "bitwise",
     "cast",
@@ -32,6 +35,8 @@ FAMILIES = (
     "linear_algebra",
     "manipulate",
     "nn",
+    "memory",
+    "vm",
 )
 """Modules that define the types and ops, in the order in which they are printed."""
 

@@ -32,10 +32,12 @@ from relax_mlir.dialects.calls import (
     call_packed,
     call_pure_packed,
     call_tir,
+    call_tir_dyn,
 )
 from relax_mlir.dialects.cast import (
     astype,
 )
+from relax_mlir.dialects.closures import invoke_closure, invoke_pure_closure
 from relax_mlir.dialects.comparison import (
     equal,
     greater,
@@ -60,6 +62,8 @@ from relax_mlir.dialects.data_dependent import (
     nonzero,
     unique,
 )
+from relax_mlir.dialects.effects import assert_op, print
+from relax_mlir.dialects.inplace import call_tir_inplace
 from relax_mlir.dialects.linear_algebra import (
     matmul,
 )
@@ -79,6 +83,9 @@ from relax_mlir.dialects.manipulate import (
     squeeze,
     strided_slice,
     take,
+)
+from relax_mlir.dialects.memory import (
+    call_prim,
 )
 from relax_mlir.dialects.reduce import (
     argmax,
@@ -145,7 +152,9 @@ from relax_mlir.dialects.unary import (
     trunc,
 )
 from relax_mlir.op import (
+    memory,
     nn,
+    vm,
 )
 
 const = constant
@@ -161,6 +170,7 @@ __all__ = [
     "argmin",
     "asin",
     "asinh",
+    "assert_op",
     "astype",
     "atan",
     "atan2",
@@ -172,8 +182,11 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_prim",
     "call_pure_packed",
     "call_tir",
+    "call_tir_dyn",
+    "call_tir_inplace",
     "ceil",
     "clip",
     "concat",
@@ -197,6 +210,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "if_then_else",
+    "invoke_closure",
+    "invoke_pure_closure",
     "isfinite",
     "isinf",
     "isnan",
@@ -216,6 +231,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "memory",
     "min",
     "minimum",
     "mod",
@@ -229,6 +245,7 @@ __all__ = [
     "permute_dims",
     "power",
     "prim_value",
+    "print",
     "prod",
     "reshape",
     "right_shift",
@@ -259,6 +276,7 @@ __all__ = [
     "tuple_get_item",
     "unique",
     "variance",
+    "vm",
     "where",
     "zeros",
     "zeros_like",

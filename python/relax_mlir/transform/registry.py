@@ -14,10 +14,18 @@ if TYPE_CHECKING:
     from relax_mlir.transform.pass_base import Pass
 
 PASSES: dict[str, str] = {
+    "canonicalize-bindings": "relax_mlir.passes.canonicalize_bindings:CanonicalizeBindings",
+    "convert-to-dataflow": "relax_mlir.passes.convert_to_dataflow:ConvertToDataflow",
+    "dead-code-elimination": "relax_mlir.passes.dead_code:DeadCodeElimination",
+    "decompose-ops": "relax_mlir.passes.decompose_ops:DecomposeOps",
+    "remove-redundant-reshape": "relax_mlir.passes.remove_redundant_reshape:RemoveRedundantReshape",
+    "topological-sort": "relax_mlir.passes.topological_sort:TopologicalSort",
     "bfloat16-bits": "relax_mlir.lowering.bfloat16_bits:BFloat16Bits",
     "bind-params": "relax_mlir.passes.bind_params:BindParams",
     "bind-symbolic-vars": "relax_mlir.passes.bind_symbolic_vars:BindSymbolicVars",
     "check-bounds": "relax_mlir.lowering.check_bounds:CheckBounds",
+    "call-tir-rewrite": "relax_mlir.passes.call_tir_rewrite:CallTirRewrite",
+    "canonicalize-calls": "relax_mlir.passes.canonicalize_calls:CanonicalizeCalls",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "check-prim-calls": "relax_mlir.passes.check_prim_calls:CheckPrimCalls",
     "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
@@ -31,6 +39,7 @@ PASSES: dict[str, str] = {
     "fuse-ops": "relax_mlir.passes.fuse_ops:FuseOps",
     "inline-private-functions": "relax_mlir.passes.inline_private_functions:InlinePrivateFunctions",
     "internalize": "relax_mlir.lowering.abi.linkage:Internalize",
+    "lambda-lift": "relax_mlir.passes.lambda_lift:LambdaLift",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",
     "linalg-to-loops": "relax_mlir.lowering.elementwise:LinalgToLoops",
     "lower-checks": "relax_mlir.lowering.abi.status:LowerChecks",
@@ -49,14 +58,20 @@ PASSES: dict[str, str] = {
     "protect-inputs": "relax_mlir.lowering.protect_inputs:ProtectInputs",
     "relax-optimize": "relax_mlir.lowering.named_pipelines:RelaxOptimize",
     "relax-to-calls": "relax_mlir.lowering.named_pipelines:RelaxToCalls",
+    "relax-to-explicit-memory": "relax_mlir.lowering.named_pipelines:RelaxToExplicitMemory",
     "relax-to-kernels": "relax_mlir.lowering.named_pipelines:RelaxToKernels",
     "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLLVM",
     "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",
     "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
     "remove-unused-outputs": "relax_mlir.passes.remove_unused_outputs:RemoveUnusedOutputs",
     "remove-unused-parameters": "relax_mlir.passes.remove_unused_parameters:RemoveUnusedParameters",
+    "relax-to-vm": "relax_mlir.lowering.named_pipelines:RelaxToVm",
     "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
+    "static-plan-block-memory": "relax_mlir.passes.static_plan_block_memory:StaticPlanBlockMemory",
+    "specialize-closures": "relax_mlir.passes.specialize_closures:SpecializeClosures",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
+    "vm-memory-lower": "relax_mlir.passes.vm_memory_lower:VmMemoryLower",
+    "vm-shape-lower": "relax_mlir.passes.vm_shape_lower:VmShapeLower",
 }
 
 
