@@ -90,6 +90,27 @@ class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # un
         check_arg_spec(args)
 
 
+class CallPurePackedOp(RelaxOp, name="call_pure_packed", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Call of a registered packed function without effects; it allocates what it returns.
+
+    The function must neither change what it is given nor depend on anything else: calls may be dropped, merged and
+    moved, and stand in dataflow blocks. `arg_spec` is that of `call_dps_packed`.
+    """
+
+    args: ext.Operand[Any]
+    func: ir.StringAttr
+    arg_spec: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        check_arg_spec(args)
+        if results[0] == Tuple():
+            raise ArgumentError(
+                f"{args.op}: a call without effects gives a value, but its result is an empty tuple"
+            )
+
+
 class UpdatedOp(RelaxOp, name="updated"):  # type: ignore[call-arg]  # untyped DSL
     """`input` as a `call_packed` in front of this op has left it; made by the pass ``explicit-effects``."""
 
@@ -166,6 +187,14 @@ def call_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = No
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     result = create(CallPackedOp, [make_tuple(*operands)], attributes, [Tuple() if out is None else out])[0]
     return None if out is None else result
+
+
+def call_pure_packed(func: str, *args: Value | StaticArg, out: StructInfo) -> Value:
+    """Call the packed function registered as `func`, which has no effects and allocates its result, `out`."""
+    expect("call_pure_packed: 'func'", func, str, "the name of a packed function")
+    operands, spec = _arg_spec("call_pure_packed", args)
+    attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
+    return create(CallPurePackedOp, [make_tuple(*operands)], attributes, [out])[0]
 
 
 def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:

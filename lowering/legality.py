@@ -27,9 +27,12 @@ STRUCTURE = frozenset(
         "call_tir",
         "call_dps_packed",
         "call_packed",
+        "call_pure_packed",
         "updated",
         "reshape",
         "flatten",
+        "shape_to_tensor",
+        "tensor_to_shape",
         "expand_dims",
         "squeeze",
     ]

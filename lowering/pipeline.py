@@ -50,6 +50,7 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
             "legalize",
             "calls",
             (
+                create_pass("check-prim-calls"),
                 create_pass("name-unknown-dims"),
                 LegalizeOps(),
                 MLIRPass("cse"),
@@ -57,7 +58,6 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
                 MLIRPass("symbol-dce"),
             ),
         ),
-        Phase("shapes", "tensors", (create_pass("to-non-dataflow"), LowerSymbolicShapes(), cleanup)),
         Phase("bufferize", "memrefs", tuple(bufferize())),
         Phase(
             "kernels",

@@ -231,12 +231,12 @@ def _received(
         if shares:
             given = bufferization.alloc_tensor(raw, [], copy=given)
         value = cast(given, info.storage_type())
-    name = ir.StringAttr(op.attributes["func"]).value
+    call = f"{op.name.removeprefix('relax.')} of '{ir.StringAttr(op.attributes['func']).value}'"
     for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
         if dim is None:
             continue
         message = (
-            f"{body.symbols.function}: call_packed of '{name}' at {place(op)} returned dimension {axis} of {{0}}, "
+            f"{body.symbols.function}: {call} at {place(op)} returned dimension {axis} of {{0}}, "
             f"but {dim_text(dim)} = {{1}} (expected {info!s})"
         )
         expected = body.symbols.value(dim)

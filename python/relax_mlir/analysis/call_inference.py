@@ -19,12 +19,7 @@ def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> 
 
     Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature.
     """
-    params = [struct_info(t) for t in target.type.inputs]
-    if len(params) != len(args):
-        raise ArgumentError(f"call of '{callee}': {len(args)} arguments given, {len(params)} expected")
-    mapping: dict[str, Dim] = {}
-    for index, (param, arg) in enumerate(zip(params, args, strict=True)):
-        _bind(f"call of '{callee}': argument {index}", param, arg, mapping)
+    mapping = call_mapping(callee, target, args)
     return substitute(_forget(struct_info(target.type.results[0]), set(mapping)), mapping)
 
 
@@ -58,6 +53,20 @@ def _forget(info: StructInfo, known: set[str]) -> StructInfo:
     if isinstance(info, Tuple):
         return Tuple([_forget(f, known) for f in info.fields])
     return info
+
+
+def call_mapping(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> dict[str, Dim]:
+    """The dimensions that the symbols of the parameters of `target` stand for in a call with `args`.
+
+    Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature.
+    """
+    params = [struct_info(t) for t in target.type.inputs]
+    if len(params) != len(args):
+        raise ArgumentError(f"call of '{callee}': {len(args)} arguments given, {len(params)} expected")
+    mapping: dict[str, Dim] = {}
+    for index, (param, arg) in enumerate(zip(params, args, strict=True)):
+        _bind(f"call of '{callee}': argument {index}", param, arg, mapping)
+    return mapping
 
 
 def _bind(what: str, param: StructInfo, arg: StructInfo, mapping: dict[str, Dim]) -> None:

@@ -30,6 +30,7 @@ from relax_mlir.dialects.bitwise import (
 from relax_mlir.dialects.calls import (
     call_dps_packed,
     call_packed,
+    call_pure_packed,
     call_tir,
 )
 from relax_mlir.dialects.cast import (
@@ -54,6 +55,10 @@ from relax_mlir.dialects.create import (
     ones_like,
     zeros,
     zeros_like,
+)
+from relax_mlir.dialects.data_dependent import (
+    nonzero,
+    unique,
 )
 from relax_mlir.dialects.linear_algebra import (
     matmul,
@@ -89,6 +94,10 @@ from relax_mlir.dialects.reduce import (
 from relax_mlir.dialects.select import (
     clip,
     where,
+)
+from relax_mlir.dialects.shape_values import (
+    shape_to_tensor,
+    tensor_to_shape,
 )
 from relax_mlir.dialects.structure import (
     constant,
@@ -163,6 +172,7 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_pure_packed",
     "call_tir",
     "ceil",
     "clip",
@@ -212,6 +222,7 @@ __all__ = [
     "multiply",
     "negative",
     "nn",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",
@@ -225,6 +236,7 @@ __all__ = [
     "rsqrt",
     "shape_expr",
     "shape_of",
+    "shape_to_tensor",
     "sigmoid",
     "sign",
     "sin",
@@ -240,10 +252,12 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tensor_to_shape",
     "tril",
     "triu",
     "trunc",
     "tuple_get_item",
+    "unique",
     "variance",
     "where",
     "zeros",

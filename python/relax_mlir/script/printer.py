@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import keyword
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.attributes import PARAMS
 from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import (
@@ -27,6 +29,8 @@ from relax_mlir.script.scriptable import SIGNATURE, is_scriptable
 from relax_mlir.symbolic import Dim
 
 INDENT = "    "
+PRIM_PRINTER = "relax_mlir.tir.printer"
+"""Prints prim funcs; found by name, as it belongs to the lowering, which imports this package."""
 
 
 def script(module: ir.Module) -> str:
@@ -34,7 +38,7 @@ def script(module: ir.Module) -> str:
     with module.context:
         names = constant_names(module)
         parts = [
-            _Printer(op, names).lines() if is_scriptable(op) else _foreign(op)
+            _Printer(op, names).lines() if is_scriptable(op) else _prim(op) or _foreign(op)
             for op in module.body.operations
         ]
     body = "\n\n".join("\n".join(INDENT + line if line else "" for line in part) for part in parts)
@@ -66,6 +70,14 @@ def dims(shape: Sequence[Dim | None]) -> str:
 
 def _items(shape: Sequence[Dim | None]) -> str:
     return ", ".join("None" if d is None else str(d) if isinstance(d, int) else f'"{d}"' for d in shape)
+
+
+def _prim(op: ir.OpView) -> list[str] | None:
+    """A prim func as ``@T.prim_func``; None if it has no such form."""
+    if not isinstance(op, func.FuncOp) or PARAMS not in op.attributes:
+        return None
+    lines: list[str] | None = importlib.import_module(PRIM_PRINTER).print_prim(op)
+    return lines
 
 
 def _foreign(op: ir.OpView) -> list[str]:
@@ -253,7 +265,9 @@ class _Printer:
         info = struct_info(op.results[0].type)
         if info != Tuple():
             arguments.append(f"out={annotation(info)}")
-        return f"R.call_packed({', '.join(arguments)})"
+        return f"R.{op.name.removeprefix('relax.')}({', '.join(arguments)})"
+
+    on_call_pure_packed = on_call_packed
 
     def packed_arguments(self, op: ir.Operation) -> list[str]:
         """Operands and literals in their order; the operands of a tuple made elsewhere are its fields."""
