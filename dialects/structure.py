@@ -206,14 +206,17 @@ def _check_dataflow(op: ir.Operation) -> None:
             )
 
 
-IMPURE_OPS = frozenset({"relax.call_packed", "relax.updated", "relax.output", "relax.dataflow"})
+IMPURE_OPS = frozenset(
+    {"relax.call_packed", "relax.call_prim", "relax.updated", "relax.output", "relax.dataflow"}
+)
+IMPURE_FAMILIES = ("relax.memory_", "relax.vm_")
 
 
 def is_pure(op: ir.Operation) -> bool:
     """True for ops that a dataflow block may hold: Relax's pure ops, and constants of arith and index."""
     name = op.name
     if name.startswith("relax."):
-        return name not in IMPURE_OPS
+        return name not in IMPURE_OPS and not name.startswith(IMPURE_FAMILIES)
     return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
 
 

@@ -64,7 +64,14 @@ def _check_function(function: func.FuncOp, hooks: Hooks, *, everywhere: bool) ->
         for axis, index in enumerate(list(op.operands)[number + 1 :]):
             if not ranges.within(index, buffer, axis):
                 with ir.InsertionPoint(op), op.location:
-                    _check(hooks, op, f"{function.name.value}: {names.get(buffer, 'a local buffer')}", buffer, axis, index)
+                    _check(
+                        hooks,
+                        op,
+                        f"{function.name.value}: {names.get(buffer, 'a local buffer')}",
+                        buffer,
+                        axis,
+                        index,
+                    )
 
 
 def _names(function: func.FuncOp) -> dict[ir.Value, str]:

@@ -123,7 +123,11 @@ class Ranges:
             return Linear({}, int(ir.IntegerAttr(maker.attributes["value"]).value))
         if maker.name in ("memref.dim", "tensor.dim"):
             axis = self.linear(maker.operands[1])
-            size = self.size(maker.operands[0], axis.rest) if axis is not None and isinstance(axis.rest, int) else None
+            size = (
+                self.size(maker.operands[0], axis.rest)
+                if axis is not None and isinstance(axis.rest, int)
+                else None
+            )
             return None if size is None else Linear({}, size)
         return self.arithmetic(maker)
 

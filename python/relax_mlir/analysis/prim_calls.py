@@ -100,15 +100,21 @@ class PrimCall:
         self.symbols.setdefault(name, value)
         self.origins.setdefault(name, origin)
 
-    def _compare(self, number: int, axis: int, param: PrimParam, dim: Dim, size: Dim | None) -> Unproved | None:
+    def _compare(
+        self, number: int, axis: int, param: PrimParam, dim: Dim, size: Dim | None
+    ) -> Unproved | None:
         names = symbolic.symbols(dim)
         if not all(name in self.symbols for name in names):
-            return Unproved(number, axis, size, None, f"'{param.name}' dimension {axis} is not known to be {dim}")
+            return Unproved(
+                number, axis, size, None, f"'{param.name}' dimension {axis} is not known to be {dim}"
+            )
         expected = symbolic.substitute(dim, self.symbols)
         if size is not None and symbolic.prove_equal(size, expected):
             return None
         where = ", ".join(f"{name} = {self.symbols[name]} by {self.origins[name]}" for name in names)
-        message = f"'{param.name}' dimension {axis} is {size}, but it is declared {dim}" + (f" ({where})" if where else "")
+        message = f"'{param.name}' dimension {axis} is {size}, but it is declared {dim}" + (
+            f" ({where})" if where else ""
+        )
         return Unproved(number, axis, size, expected, message)
 
 

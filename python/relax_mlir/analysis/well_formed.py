@@ -19,6 +19,8 @@ The invariants; errors and tests cite their numbers:
     one tensor per destination.
  9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
 10. Relax ops stand inside Relax functions.
+11. The callee of `relax.call_prim` and `relax.vm_call_tir_dyn` is a prim func of the module that takes the arguments
+    (those to fill included), and an index per entry of the shape `tir_vars`, as in invariant 7.
 """
 
 from __future__ import annotations
@@ -179,6 +181,9 @@ class _FunctionCheck:
             self._check_call(op)
         elif op.name == "relax.call_tir":
             self._check_call_tir(op)
+        elif op.name in ("relax.call_prim", "relax.vm_call_tir_dyn"):
+            given = [info for operand in op.operands for info in _flat(struct_info(operand.type))]
+            self._check_prim_arguments(op, 11, given)
         for name, dims in dim_attributes(op):
             if op.name != "relax.match_shape":
                 self._check_symbols(op, f"attribute '{name}'", [d for d in dims if d is not None], defined)
@@ -255,35 +260,42 @@ class _FunctionCheck:
             self._report(op, 6, f"call of '{callee.name.value}': its result is {expected}, not {found}")
 
     def _check_call_tir(self, op: ir.Operation) -> None:
-        callee = self._callee(op, 7, prim=True)
-        if callee is None:
-            return
         arguments, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
         assert isinstance(arguments, Tuple)
         outs = result.fields if isinstance(result, Tuple) else (result,)
         given: list[StructInfo] = [*_flat(arguments), *outs]
         given += [Prim()] * len(dims_from_attr(op.attributes["tir_vars"]))
-        name, inputs = callee.name.value, list(callee.type.inputs)
-        if len(given) != len(inputs):
-            self._report(
-                op,
-                7,
-                f"call_tir of '{name}': {len(given)} arguments (destinations and tir_vars included), "
-                f"but it takes {len(inputs)}",
-            )
+        callee = self._check_prim_arguments(op, 7, given)
+        if callee is None:
             return
-        for index, (info, wanted) in enumerate(zip(given, inputs, strict=True)):
-            if not _fits(info, wanted):
-                self._report(
-                    op, 7, f"call_tir of '{name}': argument {index} is {info}, but it takes {wanted}"
-                )
-        count = len(callee.type.results)
+        name, count = callee.name.value, len(callee.type.results)
         if count and count != len(outs):
             self._report(op, 7, f"call_tir of '{name}': {len(outs)} destinations, but it writes {count}")
         declared = PrimCall.of(op, callee)
         sizes = [] if declared is None else [item.message for item in declared.unproved() if item.is_wrong]
         for message in (*sizes, *wrong_dtypes(callee, given)):
             self._report(op, 7, f"call_tir of '{name}': {message}")
+
+    def _check_prim_arguments(
+        self, op: ir.Operation, number: int, given: Sequence[StructInfo]
+    ) -> func.FuncOp | None:
+        """Check number and types of what a prim func is given; None where that cannot go on."""
+        callee = self._callee(op, number, prim=True)
+        if callee is None:
+            return None
+        name, inputs = callee.name.value, list(callee.type.inputs)
+        what = f"{op.name.removeprefix('relax.')} of '{name}'"
+        if len(given) != len(inputs):
+            self._report(
+                op,
+                number,
+                f"{what}: {len(given)} arguments (destinations and tir_vars included), but it takes {len(inputs)}",
+            )
+            return None
+        for index, (info, wanted) in enumerate(zip(given, inputs, strict=True)):
+            if not _fits(info, wanted):
+                self._report(op, number, f"{what}: argument {index} is {info}, but it takes {wanted}")
+        return callee
 
 
 def _flat(info: StructInfo) -> Iterator[StructInfo]:

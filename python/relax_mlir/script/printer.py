@@ -163,7 +163,8 @@ class _Printer:
             yield from self.conditional(op)
         else:
             right = self.expression(op)
-            if op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]):
+            effect = op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([])
+            if effect or not len(op.results):
                 yield right
             else:
                 yield f"{self.bind(op)}: {self.annotate(op.results[0])} = {right}"
@@ -252,6 +253,13 @@ class _Printer:
         tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
         return f"R.call_tir({_callee(op)}, {self.text(op.operands[0])}, {self.outs(op)}{tir_vars})"
 
+    def on_call_prim(self, op: ir.Operation) -> str:
+        return f"R.call_prim({_callee(op)}, {self.text(op.operands[0])}{_outputs(op)})"
+
+    def on_vm_call_tir_dyn(self, op: ir.Operation) -> str:
+        args, tir_vars = map(self.text, op.operands)
+        return f"R.vm.call_tir_dyn({_callee(op)}, {args}, {tir_vars}{_outputs(op)})"
+
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
         return f"[{', '.join(map(annotation, info.fields))}]" if isinstance(info, Tuple) else annotation(info)
@@ -274,6 +282,11 @@ class _Printer:
         operands = self.fields(op.operands[0])
         spec = ir.ArrayAttr(op.attributes["arg_spec"])
         return [operands.pop(0) if isinstance(item, ir.UnitAttr) else _attribute(item) for item in spec]
+
+
+def _outputs(op: ir.Operation) -> str:
+    outputs = ir.IntegerAttr(op.attributes["outputs"]).value
+    return "" if outputs == 1 else f", outputs={outputs}"
 
 
 def _callee(op: ir.Operation) -> str:

@@ -126,7 +126,11 @@ class Reader:
                 if initial is not None or stores:
                     raise NotBlocks
                 initial = statement
-            elif isinstance(statement, ast.Assign) and isinstance(call, ast.Call) and (name or "").startswith("axis."):
+            elif (
+                isinstance(statement, ast.Assign)
+                and isinstance(call, ast.Call)
+                and (name or "").startswith("axis.")
+            ):
                 axes += self.axes(statement, call, str(name).removeprefix("axis."), left)
             elif name not in SKIPPED:
                 stores.append(statement)
@@ -286,7 +290,9 @@ def linalg_form(scope: Scope, head: Head, block: ir.Block) -> func.FuncOp | None
     types = []
     for parameter in head.parameters:
         storage = None if parameter.dtype is None else parameter.dtype.storage_type()
-        types.append(ir.IndexType.get() if storage is None else ir.RankedTensorType.get(parameter.sizes(), storage))
+        types.append(
+            ir.IndexType.get() if storage is None else ir.RankedTensorType.get(parameter.sizes(), storage)
+        )
     scratch = ir.Module.create(ir.Location.current)
     with ir.InsertionPoint(scratch.body):
         function = func.FuncOp(head.name, ir.FunctionType.get(types, []), visibility="private")
@@ -332,7 +338,10 @@ class _Emitter:
         patterns = []
         for statement in self.head.body:
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant | ast.Call):
-                if isinstance(statement.value, ast.Call) and self.reader.path(statement.value.func) not in SKIPPED:
+                if (
+                    isinstance(statement.value, ast.Call)
+                    and self.reader.path(statement.value.func) not in SKIPPED
+                ):
                     raise NotBlocks
                 continue
             if self.allocates(statement):
@@ -423,7 +432,8 @@ def _pattern(nest: Nest, inputs: Sequence[Access]) -> str:
     if all(access.axes == nest.target.axes for access in inputs):
         return "elementwise"
     ordered = all(
-        [nest.target.axes.index(n) for n in access.axes] == sorted(nest.target.axes.index(n) for n in access.axes)
+        [nest.target.axes.index(n) for n in access.axes]
+        == sorted(nest.target.axes.index(n) for n in access.axes)
         for access in inputs
     )
     return "broadcast" if ordered else "injective"

@@ -57,7 +57,12 @@ class BlockPrinter(ExpressionPrinter):
         units = self.cutter.cut(waiting)
         name = self.buffers[op.operands[1]]
         dtype = self.dtypes[name]
-        if len(units) != 1 or units[0].kind != "constant" or units[0].result != op.operands[0] or dtype is None:
+        if (
+            len(units) != 1
+            or units[0].kind != "constant"
+            or units[0].result != op.operands[0]
+            or dtype is None
+        ):
             raise NoForm
         bare = self.literal(units[0], dtype)
         self.initial[op.results[0]] = bare if bare is not None else self.constant(units[0], index=False)
@@ -78,7 +83,10 @@ class BlockPrinter(ExpressionPrinter):
                 extents.setdefault(number, self.shapes[name][axis])
         if len(extents) != len(kinds):
             raise NoForm
-        elements = [f"{name}[{', '.join(axes[n] for n in p) or '()'}]" for name, p in zip(operands, places, strict=True)]
+        elements = [
+            f"{name}[{', '.join(axes[n] for n in p) or '()'}]"
+            for name, p in zip(operands, places, strict=True)
+        ]
         block = op.regions[0].blocks[0]
         for argument, name, text in zip(block.arguments, operands, elements, strict=True):
             self.names[argument] = text
@@ -87,7 +95,9 @@ class BlockPrinter(ExpressionPrinter):
             self.cutter.types[argument] = known
         lines = [f"for {', '.join(loops)} in T.grid({', '.join(extents[n] for n in range(len(kinds)))}):"]
         lines.append(f'{INDENT}with T.block("{self.fresh("block")}"):')
-        lines.append(f"{2 * INDENT}{', '.join(axes)} = T.axis.remap(\"{''.join(kinds)}\", [{', '.join(loops)}])")
+        lines.append(
+            f'{2 * INDENT}{", ".join(axes)} = T.axis.remap("{"".join(kinds)}", [{", ".join(loops)}])'
+        )
         if "R" in kinds:
             initial = self.initial.get(op.operands[len(operands) - 1])
             if initial is None:

@@ -51,7 +51,12 @@ class ExpressionPrinter:
             if operand in self.inline:
                 continue
             maker = units[first - 1] if first else None
-            if maker is None or not maker.is_expression or maker.result != operand or not self.used_once(operand):
+            if (
+                maker is None
+                or not maker.is_expression
+                or maker.result != operand
+                or not self.used_once(operand)
+            ):
                 continue
             within.add(first - 1)
             first = self.claim(units, first - 1, within)

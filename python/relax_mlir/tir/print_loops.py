@@ -13,7 +13,17 @@ from relax_mlir.tir.units import NoForm, Unit
 from relax_mlir.tir.values import INDEX
 
 INDENT = "    "
-UPDATES = ("add", "subtract", "multiply", "truediv", "floordiv", "floormod", "bitwise_and", "bitwise_or", "bitwise_xor")
+UPDATES = (
+    "add",
+    "subtract",
+    "multiply",
+    "truediv",
+    "floordiv",
+    "floormod",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+)
 
 
 class LoopPrinter(ExpressionPrinter):
@@ -73,7 +83,12 @@ class LoopPrinter(ExpressionPrinter):
         first = self.claim_literals(units, position - 1, within)
         added = value.operands[1]
         maker = units[first - 1]
-        if added not in self.inline and maker.is_expression and maker.result == added and self.used_once(added):
+        if (
+            added not in self.inline
+            and maker.is_expression
+            and maker.result == added
+            and self.used_once(added)
+        ):
             within.add(first - 1)
             first = self.claim(units, first - 1, within)
             self.put(added, maker, index=False)
@@ -109,12 +124,19 @@ class LoopPrinter(ExpressionPrinter):
             else:
                 shape.append(str(type_.get_dim_size(axis)))
         listed = ", ".join(shape) + ("," if len(shape) == 1 else "")
-        return [f'{self.text(unit.result)} = T.alloc_buffer(({listed}), "{self.cutter.buffers[unit.result]}")']
+        return [
+            f'{self.text(unit.result)} = T.alloc_buffer(({listed}), "{self.cutter.buffers[unit.result]}")'
+        ]
 
     def size(self, value: ir.Value) -> str:
         """A size, which is held at 0 or more."""
         maker = self.cutter.units.get(value)
-        if maker is None or maker.template is None or maker.template.name != "max" or value not in self.inline:
+        if (
+            maker is None
+            or maker.template is None
+            or maker.template.name != "max"
+            or value not in self.inline
+        ):
             raise NoForm
         if self.text(maker.operands[1]) != "0":
             raise NoForm

@@ -31,7 +31,13 @@ def print_prim(function: func.FuncOp) -> list[str] | None:
     params = prim_params(function)
     names = {named.name for named in map(function.attributes.__getitem__, range(len(function.attributes)))}
     name = function.name.value
-    if params is None or names - KNOWN or KERNEL in names or not name.isidentifier() or keyword.iskeyword(name):
+    if (
+        params is None
+        or names - KNOWN
+        or KERNEL in names
+        or not name.isidentifier()
+        or keyword.iskeyword(name)
+    ):
         return None
     try:
         lines = _lines(function, params)
@@ -67,7 +73,9 @@ def _lines(function: func.FuncOp, params: Sequence[PrimParam]) -> list[str]:
             kinds[argument] = INDEX
         else:
             buffers[argument] = param.dtype
-    known = templates(tuple(sorted({"index", "bool", "int64", *map(str, buffers.values()), *_types_used(function)})))
+    known = templates(
+        tuple(sorted({"index", "bool", "int64", *map(str, buffers.values()), *_types_used(function)}))
+    )
     cutter = Cutter(known, kinds, buffers)
     kind = BlockPrinter if len(function.type.results) else LoopPrinter
     printer = kind(function, params, cutter, names)

@@ -126,7 +126,9 @@ class Cutter:
             if found.attributes != step.attributes and step.attributes != LITERAL:
                 return None
             for operand, (kind, number) in zip(op.operands, step.operands, strict=True):
-                wanted = arguments.setdefault(number, operand) if kind == "arg" else covered[number].results[0]
+                wanted = (
+                    arguments.setdefault(number, operand) if kind == "arg" else covered[number].results[0]
+                )
                 if operand != wanted:
                     return None
         inside = set(covered)
@@ -150,7 +152,9 @@ class Cutter:
                     return False
             elif known != wanted:
                 return False
-        return constants < len(values) or all(self.types.get(v) == w for v, w in zip(values, template.arguments, strict=True))
+        return constants < len(values) or all(
+            self.types.get(v) == w for v, w in zip(values, template.arguments, strict=True)
+        )
 
 
 def _constant_dtype(op: ir.Operation) -> DType:

@@ -18,6 +18,7 @@ PASSES: dict[str, str] = {
     "bind-params": "relax_mlir.passes.bind_params:BindParams",
     "bind-symbolic-vars": "relax_mlir.passes.bind_symbolic_vars:BindSymbolicVars",
     "check-bounds": "relax_mlir.lowering.check_bounds:CheckBounds",
+    "call-tir-rewrite": "relax_mlir.passes.call_tir_rewrite:CallTirRewrite",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "check-prim-calls": "relax_mlir.passes.check_prim_calls:CheckPrimCalls",
     "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
@@ -49,14 +50,19 @@ PASSES: dict[str, str] = {
     "protect-inputs": "relax_mlir.lowering.protect_inputs:ProtectInputs",
     "relax-optimize": "relax_mlir.lowering.named_pipelines:RelaxOptimize",
     "relax-to-calls": "relax_mlir.lowering.named_pipelines:RelaxToCalls",
+    "relax-to-explicit-memory": "relax_mlir.lowering.named_pipelines:RelaxToExplicitMemory",
     "relax-to-kernels": "relax_mlir.lowering.named_pipelines:RelaxToKernels",
     "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLLVM",
     "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",
     "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
     "remove-unused-outputs": "relax_mlir.passes.remove_unused_outputs:RemoveUnusedOutputs",
     "remove-unused-parameters": "relax_mlir.passes.remove_unused_parameters:RemoveUnusedParameters",
+    "relax-to-vm": "relax_mlir.lowering.named_pipelines:RelaxToVm",
     "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
+    "static-plan-block-memory": "relax_mlir.passes.static_plan_block_memory:StaticPlanBlockMemory",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
+    "vm-memory-lower": "relax_mlir.passes.vm_memory_lower:VmMemoryLower",
+    "vm-shape-lower": "relax_mlir.passes.vm_shape_lower:VmShapeLower",
 }
 
 

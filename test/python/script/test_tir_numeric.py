@@ -61,7 +61,7 @@ def k(a: T.handle, b: T.handle):
     np.testing.assert_array_equal(run(prim, CALL, x), x * 2)
 
 
-MATMUL = '''
+MATMUL = """
 @T.prim_func
 def k(A: T.Buffer(("n", "l"), "float32"), B: T.Buffer(("l", "m"), "float32"), C: T.Buffer(("n", "m"), "float32")):
     for i, j, k in T.grid(n, m, l):
@@ -72,7 +72,7 @@ def k(A: T.Buffer(("n", "l"), "float32"), B: T.Buffer(("l", "m"), "float32"), C:
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-'''
+"""
 
 
 @pytest.mark.parametrize("sizes", [(0, 3, 2), (1, 1, 1), (3, 0, 2), (5, 7, 3), (17, 33, 65)])
@@ -80,10 +80,10 @@ def test_matmul(sizes: tuple[int, int, int]) -> None:
     n, k, m = sizes
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((n, k)).astype("float32"), rng.standard_normal((k, m)).astype("float32")
-    main = '''
+    main = """
 @R.function
 def main(x: R.Tensor(("n", "k"), "float32"), y: R.Tensor(("k", "m"), "float32")) -> R.Tensor(("n", "m"), "float32"):
     return R.call_tir(cls.k, (x, y), R.Tensor(("n", "m"), "float32"))
-'''
+"""
     np.testing.assert_allclose(run(MATMUL, main, a, b), a @ b, rtol=1e-4, atol=1e-5)
     assert "linalg.generic" in str(module(MATMUL, main))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from tir_reference import check, native, native_module, numpy_dtype
 
 DTYPES = (
@@ -29,7 +28,7 @@ def out(dtype: str, *shape: int) -> Any:
     return np.zeros(shape, numpy_dtype(dtype))
 
 
-SCAN = '''
+SCAN = """
 @T.prim_func
 def k(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
     for i in range(n):
@@ -37,7 +36,7 @@ def k(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
             B[i] = A[i]
         else:
             B[i] = B[i - 1] + A[i]
-'''
+"""
 
 
 @pytest.mark.parametrize("n", [0, 1, 7])
@@ -45,14 +44,14 @@ def test_scan(n: int) -> None:
     check(SCAN, [values("float32", (n,))], [out("float32", n)])
 
 
-HISTOGRAM = '''
+HISTOGRAM = """
 @T.prim_func
 def k(A: T.Buffer(("n",), "int64"), H: T.Buffer((10,), "int32")):
     for i in range(10):
         H[i] = 0
     for i in range(n):
         H[A[i]] += 1
-'''
+"""
 
 
 def test_histogram() -> None:
@@ -61,7 +60,7 @@ def test_histogram() -> None:
         check(HISTOGRAM, [a], [out("int32", 10)])
 
 
-TRIANGLE = '''
+TRIANGLE = """
 @T.prim_func
 def k(A: T.Buffer(("n", "n"), "float64"), B: T.Buffer(("n", "n"), "float64"), S: T.Buffer(("n",), "float64")):
     for i in T.serial(n):
@@ -71,7 +70,7 @@ def k(A: T.Buffer(("n", "n"), "float64"), B: T.Buffer(("n", "n"), "float64"), S:
         for j in T.serial(i, n):
             B[i, j] = A[i, j]
             S[i] = S[i] + A[j, i]
-'''
+"""
 
 
 def test_triangle_with_two_outputs() -> None:
@@ -79,7 +78,7 @@ def test_triangle_with_two_outputs() -> None:
         check(TRIANGLE, [values("float64", (n, n))], [out("float64", n, n), out("float64", n)])
 
 
-CONV = '''
+CONV = """
 @T.prim_func
 def k(X: T.Buffer(("n", "m"), "float32"), W: T.Buffer((3, 3), "float32"), Y: T.Buffer(("n", "m"), "float32")):
     P = T.alloc_buffer((n + 2, m + 2), "float32")
@@ -96,7 +95,7 @@ def k(X: T.Buffer(("n", "m"), "float32"), W: T.Buffer((3, 3), "float32"), Y: T.B
             with T.init():
                 Y[vi, vj] = 0.0
             Y[vi, vj] += P[vi + vdi, vj + vdj] * W[vdi, vdj]
-'''
+"""
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (1, 1), (5, 7)])
@@ -104,7 +103,7 @@ def test_convolution_with_padding(shape: tuple[int, int]) -> None:
     check(CONV, [values("float32", shape), values("float32", (3, 3), 1)], [out("float32", *shape)], rtol=1e-5)
 
 
-SOFTMAX = '''
+SOFTMAX = """
 @T.prim_func
 def k(A: T.Buffer(("n", "m"), "float32"), B: T.Buffer(("n", "m"), "float32")):
     M = T.alloc_buffer(("n",), "float32")
@@ -130,7 +129,7 @@ def k(A: T.Buffer(("n", "m"), "float32"), B: T.Buffer(("n", "m"), "float32")):
         with T.block("divide"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = E[vi, vj] / S[vi]
-'''
+"""
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (1, 1), (5, 7), (3, 33)])
@@ -141,7 +140,7 @@ def test_softmax_of_four_blocks(shape: tuple[int, int]) -> None:
     assert str(module).count("linalg.generic") == 4
 
 
-WHILE = '''
+WHILE = """
 @T.prim_func
 def k(A: T.Buffer(("n",), "int64"), B: T.Buffer(("n",), "int64")):
     x = T.alloc_buffer((1,), "int64")
@@ -154,21 +153,21 @@ def k(A: T.Buffer(("n",), "int64"), B: T.Buffer(("n",), "int64")):
             else:
                 x[0] = 3 * x[0] + 1
             B[i] += 1
-'''
+"""
 
 
 def test_while() -> None:
     check(WHILE, [values("int64", (9,))], [out("int64", 9)])
 
 
-LAZY = '''
+LAZY = """
 @T.prim_func
 def k(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "bool"), C: T.Buffer(("n",), "float32")):
     for i in range(n):
         B[i] = i > 0 and A[i - 1] > 0.0 or not (i < n - 1 and A[i + 1] <= 0.0)
         left = A[i - 1] if i > 0 else A[i]
         C[i] = left * 2.0
-'''
+"""
 
 
 def test_conditions_guard_what_they_stand_before() -> None:
@@ -176,19 +175,19 @@ def test_conditions_guard_what_they_stand_before() -> None:
         check(LAZY, [values("float32", (n,))], [out("bool", n), out("float32", n)])
 
 
-INTEGER_PARAMETER = '''
+INTEGER_PARAMETER = """
 @T.prim_func
 def k(A: T.Buffer(("n",), "float32"), B: T.Buffer(("m * 2",), "float32"), m: T.int64, s: T.int32):
     for i in range(m * 2):
         B[i] = T.if_then_else(i + s < n, A[i + s], -1.0)
-'''
+"""
 
 
 def test_integer_parameters() -> None:
     check(INTEGER_PARAMETER, [values("float32", (5,))], [out("float32", 6)], [3, 2])
 
 
-ARITHMETIC = '''
+ARITHMETIC = """
 @T.prim_func
 def k(A: T.Buffer(("n",), "{0}"), B: T.Buffer(("n",), "{0}"), C: T.Buffer((8, "n"), "{0}"), D: T.Buffer((4, "n"), "bool")):
     for i in range(n):
@@ -204,7 +203,7 @@ def k(A: T.Buffer(("n",), "{0}"), B: T.Buffer(("n",), "{0}"), C: T.Buffer((8, "n
         D[1, i] = A[i] >= B[i]
         D[2, i] = A[i] == B[i]
         D[3, i] = 1 < A[i] <= 3
-'''
+"""
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -217,12 +216,12 @@ def test_arithmetic_of_every_dtype(dtype: str) -> None:
 
 
 def test_division_by_zero_gives_zero() -> None:
-    source = '''
+    source = """
 @T.prim_func
 def k(A: T.Buffer(("n",), "int32"), B: T.Buffer(("n",), "int32"), C: T.Buffer(("n",), "int32")):
     for i in range(n):
         C[i] = A[i] // B[i] + A[i] % B[i] + T.truncdiv(A[i], B[i])
-'''
+"""
     a = np.array([5, -(2**31), 7], "int32")
     b = np.array([0, -1, 2], "int32")
     (found,) = native(native_module(source, [a, b], [a]), [a, b])
@@ -230,7 +229,7 @@ def k(A: T.Buffer(("n",), "int32"), B: T.Buffer(("n",), "int32"), C: T.Buffer(("
     assert found[2] == 7 // 2 + 7 % 2 + 3
 
 
-MATH = '''
+MATH = """
 @T.prim_func
 def k(A: T.Buffer(("n",), "{0}"), C: T.Buffer((16, "n"), "{0}")):
     for i in range(n):
@@ -250,7 +249,7 @@ def k(A: T.Buffer(("n",), "{0}"), C: T.Buffer((16, "n"), "{0}")):
         C[13, i] = -A[i]
         C[14, i] = T.rsqrt(T.abs(A[i]) + 1.0)
         C[15, i] = T.tan(A[i])
-'''
+"""
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -260,7 +259,9 @@ def test_functions_of_floats(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("source_dtype", [*DTYPES, "bool"])
-@pytest.mark.parametrize("target", ["int8", "uint8", "int64", "uint64", "float16", "bfloat16", "float64", "bool"])
+@pytest.mark.parametrize(
+    "target", ["int8", "uint8", "int64", "uint64", "float16", "bfloat16", "float64", "bool"]
+)
 def test_casts(source_dtype: str, target: str) -> None:
     source = f'''
 @T.prim_func
@@ -276,7 +277,7 @@ def k(A: T.Buffer(("n",), "{source_dtype}"), B: T.Buffer(("n",), "{target}")):
     check(source, [a], [out(target, 9)])
 
 
-REDUCTION = '''
+REDUCTION = """
 @T.prim_func
 def k(A: T.Buffer(("n", "m"), "{0}"), B: T.Buffer(("n",), "{0}")):
     for i, k in T.grid(n, m):
@@ -285,7 +286,7 @@ def k(A: T.Buffer(("n", "m"), "{0}"), B: T.Buffer(("n",), "{0}")):
             with T.init():
                 B[vi] = {1}
             B[vi] = {2}
-'''
+"""
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "uint64", "float64"])
@@ -298,7 +299,9 @@ def test_reductions(dtype: str, kind: str) -> None:
     }[kind]
     for n, m in ((0, 3), (1, 1), (3, 11)):
         a = values(dtype, (n, m))
-        initial_text = str(initial) if kind != "max" else ("-1e300" if dtype == "float64" else str(np.iinfo(dtype).min))
+        initial_text = (
+            str(initial) if kind != "max" else ("-1e300" if dtype == "float64" else str(np.iinfo(dtype).min))
+        )
         check(REDUCTION.format(dtype, initial_text, update), [a], [out(dtype, n)], rtol=1e-9)
 
 
@@ -309,20 +312,20 @@ def test_a_reduction_over_nothing_gives_its_initial_value() -> None:
     np.testing.assert_array_equal(found, [5.0, 5.0])
 
 
-FACTORIAL_LETS = '''
+FACTORIAL_LETS = """
 @T.prim_func
 def k(A: T.Buffer((), "int64"), B: T.Buffer((), "int64")):
     x = A[()]
     y: T.int64 = x * x
     B[()] = y + x
-'''
+"""
 
 
 def test_rank_zero_and_local_scalars() -> None:
     check(FACTORIAL_LETS, [np.array(7, "int64")], [out("int64")])
 
 
-BITS = '''
+BITS = """
 @T.prim_func
 def k(A: T.Buffer(("n",), "{0}"), B: T.Buffer((5, "n"), "{0}")):
     for i in range(n):
@@ -331,7 +334,7 @@ def k(A: T.Buffer(("n",), "{0}"), B: T.Buffer((5, "n"), "{0}")):
         B[2, i] = A[i] ^ 5
         B[3, i] = ~A[i]
         B[4, i] = (A[i] << 2) + (A[i] >> 1)
-'''
+"""
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:8])

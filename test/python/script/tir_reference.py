@@ -148,7 +148,11 @@ def interpret(source: str, arrays: Sequence[Any]) -> None:
         annotation = parameter.annotation
         if isinstance(annotation, ast.Call) and isinstance(annotation.args[0], ast.Tuple):
             for item, size in zip(annotation.args[0].elts, np.shape(value), strict=True):
-                if isinstance(item, ast.Constant) and isinstance(item.value, str) and item.value.isidentifier():
+                if (
+                    isinstance(item, ast.Constant)
+                    and isinstance(item.value, str)
+                    and item.value.isidentifier()
+                ):
                     names.setdefault(item.value, size)
         parameter.annotation = None
     node.decorator_list = []
