@@ -32,6 +32,8 @@ FAMILIES = (
     "linear_algebra",
     "manipulate",
     "nn",
+    "memory",
+    "vm",
 )
 """Modules that define the types and ops, in the order in which they are printed."""
 

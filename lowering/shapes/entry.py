@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.lowering.hooks import SHAPES_SUFFIX, Hooks
+from relax_mlir.lowering.shapes.body import Handle, is_handle, object_sizes
 from relax_mlir.lowering.shapes.leaves import Leaf
-from relax_mlir.lowering.shapes.symbols import SymbolTable
-from relax_mlir.mlir import arith, func, ir
+from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
+from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.symbolic import Dim
 
 
@@ -27,6 +28,22 @@ def describe(leaf: Leaf, axis: int) -> str:
     """How messages call entry `axis` of a leaf."""
     what = "dimension" if isinstance(leaf.info, Tensor) else "value"
     return f"parameter '{leaf.name}' {what} {axis}"
+
+
+def leaf_sizes(hooks: Hooks, params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[list[ir.Value]]:
+    """The ``index`` values that describe each parameter, read off the values that pass them."""
+    remaining = list(given)
+    dims = []
+    for leaf in params:
+        if is_handle(leaf.info):
+            handle = Handle(remaining.pop(0), remaining.pop(0))
+            dims.append(object_sizes(hooks, handle, leaf.rank))
+        elif isinstance(leaf.info, Tensor):
+            value = remaining.pop(0)
+            dims.append([tensor.dim(value, index_constant(axis)) for axis in range(len(leaf_dims(leaf)))])
+        else:
+            dims.append([remaining.pop(0) for _ in range(leaf.rank)])
+    return dims
 
 
 def define_symbols(table: SymbolTable, params: Sequence[Leaf], dims: Sequence[Sequence[ir.Value]]) -> None:

@@ -80,6 +80,9 @@ from relax_mlir.dialects.manipulate import (
     strided_slice,
     take,
 )
+from relax_mlir.dialects.memory import (
+    call_prim,
+)
 from relax_mlir.dialects.reduce import (
     argmax,
     argmin,
@@ -145,7 +148,9 @@ from relax_mlir.dialects.unary import (
     trunc,
 )
 from relax_mlir.op import (
+    memory,
     nn,
+    vm,
 )
 
 const = constant
@@ -172,6 +177,7 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_prim",
     "call_pure_packed",
     "call_tir",
     "ceil",
@@ -216,6 +222,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "memory",
     "min",
     "minimum",
     "mod",
@@ -259,6 +266,7 @@ __all__ = [
     "tuple_get_item",
     "unique",
     "variance",
+    "vm",
     "where",
     "zeros",
     "zeros_like",
