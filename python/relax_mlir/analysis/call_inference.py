@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info, substitute
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import func
 from relax_mlir.symbolic import Dim
@@ -80,6 +81,8 @@ def _bind(what: str, param: StructInfo, arg: StructInfo, mapping: dict[str, Dim]
         if param.dtype is not None and arg.dtype is not None and param.dtype != arg.dtype:
             raise ArgumentError(f"{what} is {arg}, expected {param}: the dtypes differ")
         _bind_dims(what, param, param.shape, arg, arg.shape, mapping)
+    elif isinstance(param, Callable) and not implies(arg, param):
+        raise ArgumentError(f"{what} is {arg}, expected {param}")
     elif isinstance(param, Shape) and isinstance(arg, Shape):
         _bind_dims(what, param, param.values, arg, arg.values, mapping)
 
