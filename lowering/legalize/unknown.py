@@ -55,7 +55,7 @@ def _structure_known(info: StructInfo) -> bool:
     if isinstance(info, Shape):
         return info.values is not None
     shape = info.shape if isinstance(info, Tensor) and info.dtype is not None else None
-    return bool(shape) and isinstance(shape[0], int)
+    return shape is not None and len(shape) > 0 and isinstance(shape[0], int)
 
 
 def _is_view(source: StructInfo, target: StructInfo) -> bool:
