@@ -14,6 +14,7 @@ from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.runtime import to_ffi, to_numpy
+from relax_mlir.script import parse
 
 Array = np.ndarray[Any, Any]
 SHAPES = ((0,), (1,), (7,), (3, 5), (2, 0, 3), (4, 1, 2), ())
@@ -140,6 +141,17 @@ def test_the_result_goes_on_after_match_shape() -> None:
     array = np.array([1, 2, 1, 0, 2], np.float32)
     found = to_numpy(rx.build(bb.get())["main"](array))
     np.testing.assert_allclose(found, np.exp(np.unique(array)).sum(), rtol=1e-6)
+
+
+def test_script() -> None:
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 4), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit_output((R.unique(x, False, True, axis=-1), R.unique(x), R.nonzero(x)))
+        bb.emit_func_output(y)
+    text = bb.get().script()
+    assert parse(text, {}).script() == text
 
 
 def test_bad_arguments() -> None:
