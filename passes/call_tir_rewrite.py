@@ -71,7 +71,8 @@ class CallTirRewrite(FunctionPass):
     shares its memory, on every branch for itself. What is returned, yielded or given to a packed function is not
     killed. A tensor that a packed function may change is copied first, unless nothing else reads it.
 
-    Needs level R1 without dataflow blocks (``legalize-ops``, ``to-non-dataflow``).
+    Needs level R1 without dataflow blocks (``legalize-ops``, ``to-non-dataflow``). A function in explicit memory
+    stays as it is.
     """
 
     name: ClassVar[str] = "call-tir-rewrite"
@@ -79,6 +80,9 @@ class CallTirRewrite(FunctionPass):
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function that is not at that level."""
         _require_form(function)
+        names = {op.name for op in _walk(function.regions[0].blocks[0])}
+        if not names & REWRITTEN and any(name.startswith(FAMILIES) for name in names):
+            return
         ExplicitEffects().run_on_function(function, module, ctx)
         rewriter = _Rewriter()
         for op in list(_walk(function.regions[0].blocks[0])):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from relax_mlir.dialects.ir_types import ObjectType
 from relax_mlir.mlir import func, ir
 
 CAPTURING = frozenset({"relax.call_packed", "relax.call_pure_packed", "func.return"})
@@ -149,7 +150,7 @@ def _aliases(op: ir.Operation, operand: int) -> list[ir.Value]:
         return [parent.results[operand]] if parent.name == "scf.if" else _loop_values(parent)
     if op.name in LOOPS:
         return _loop_values(op)
-    return [r for r in op.results if isinstance(r.type, ir.ShapedType | ir.TupleType)]
+    return [r for r in op.results if isinstance(r.type, ir.ShapedType | ir.TupleType | ObjectType)]
 
 
 def _loop_values(loop: ir.Operation) -> list[ir.Value]:

@@ -10,6 +10,7 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects import structure, vm
+from relax_mlir.dialects.ir_types import ShapeValueType
 from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import tuple_get_item
 from relax_mlir.dialects.types import (
@@ -322,7 +323,7 @@ def _divides_by_symbols(dim: Dim) -> bool:
 
 
 def _is_relax(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.RankedTensorType | ir.TupleType) or "shape_value" in str(type_)
+    return isinstance(type_, ir.RankedTensorType | ir.TupleType | ShapeValueType)
 
 
 def _leaf_dims(info: StructInfo) -> tuple[Dim | None, ...] | None:
