@@ -41,7 +41,10 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
             "relax",
             (
                 create_pass("normalize"),
+                create_pass("lambda-lift"),
+                create_pass("specialize-closures"),
                 create_pass("explicit-effects"),
+                create_pass("canonicalize-calls"),
                 create_pass("fold-constant"),
                 cleanup,
             ),
@@ -49,9 +52,20 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
         Phase(
             "legalize",
             "calls",
-            (LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce")),
+            (
+                create_pass("check-prim-calls"),
+                create_pass("name-unknown-dims"),
+                LegalizeOps(),
+                MLIRPass("cse"),
+                create_pass("fuse-ops"),
+                MLIRPass("symbol-dce"),
+            ),
         ),
-        Phase("shapes", "tensors", (create_pass("to-non-dataflow"), LowerSymbolicShapes(), cleanup)),
+        Phase(
+            "shapes",
+            "tensors",
+            (create_pass("to-non-dataflow"), LowerSymbolicShapes(), create_pass("check-bounds"), cleanup),
+        ),
         Phase("bufferize", "memrefs", tuple(bufferize())),
         Phase(
             "kernels",

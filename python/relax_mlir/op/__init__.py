@@ -30,11 +30,14 @@ from relax_mlir.dialects.bitwise import (
 from relax_mlir.dialects.calls import (
     call_dps_packed,
     call_packed,
+    call_pure_packed,
     call_tir,
+    call_tir_dyn,
 )
 from relax_mlir.dialects.cast import (
     astype,
 )
+from relax_mlir.dialects.closures import invoke_closure, invoke_pure_closure
 from relax_mlir.dialects.comparison import (
     equal,
     greater,
@@ -55,6 +58,12 @@ from relax_mlir.dialects.create import (
     zeros,
     zeros_like,
 )
+from relax_mlir.dialects.data_dependent import (
+    nonzero,
+    unique,
+)
+from relax_mlir.dialects.effects import assert_op, print
+from relax_mlir.dialects.inplace import call_tir_inplace
 from relax_mlir.dialects.linear_algebra import (
     matmul,
 )
@@ -92,6 +101,10 @@ from relax_mlir.dialects.reduce import (
 from relax_mlir.dialects.select import (
     clip,
     where,
+)
+from relax_mlir.dialects.shape_values import (
+    shape_to_tensor,
+    tensor_to_shape,
 )
 from relax_mlir.dialects.structure import (
     constant,
@@ -157,6 +170,7 @@ __all__ = [
     "argmin",
     "asin",
     "asinh",
+    "assert_op",
     "astype",
     "atan",
     "atan2",
@@ -169,7 +183,10 @@ __all__ = [
     "call_dps_packed",
     "call_packed",
     "call_prim",
+    "call_pure_packed",
     "call_tir",
+    "call_tir_dyn",
+    "call_tir_inplace",
     "ceil",
     "clip",
     "concat",
@@ -193,6 +210,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "if_then_else",
+    "invoke_closure",
+    "invoke_pure_closure",
     "isfinite",
     "isinf",
     "isnan",
@@ -219,12 +238,14 @@ __all__ = [
     "multiply",
     "negative",
     "nn",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",
     "permute_dims",
     "power",
     "prim_value",
+    "print",
     "prod",
     "reshape",
     "right_shift",
@@ -232,6 +253,7 @@ __all__ = [
     "rsqrt",
     "shape_expr",
     "shape_of",
+    "shape_to_tensor",
     "sigmoid",
     "sign",
     "sin",
@@ -247,10 +269,12 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tensor_to_shape",
     "tril",
     "triu",
     "trunc",
     "tuple_get_item",
+    "unique",
     "variance",
     "vm",
     "where",
