@@ -43,6 +43,7 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.closures import closure_info
 from relax_mlir.dialects.inplace import FRESH
 from relax_mlir.dialects.structure import TUPLE, is_pure
+from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import (
     Callable,
     Prim,
