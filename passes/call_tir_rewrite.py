@@ -55,21 +55,25 @@ KEPT = frozenset(
         "flatten",
         "expand_dims",
         "squeeze",
+        "assert_op",
+        "shape_to_tensor",
+        "tensor_to_shape",
         "call_prim",
     ]
 )
 """Ops that the explicit-memory form has in common with level R1, and those it adds."""
-REWRITTEN = frozenset({"relax.call_tir", "relax.call_dps_packed"})
+REWRITTEN = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed"})
 FAMILIES = ("relax.memory_", "relax.vm_")
 
 
 @dataclass(frozen=True)
 class CallTirRewrite(FunctionPass):
-    """Allocate the results of `call_tir` and `call_dps_packed`, and pass them as arguments.
+    """Allocate the results of `call_tir`, `call_tir_inplace` and `call_dps_packed`, and pass them as arguments.
 
     Every result gets a storage and a tensor in it; both are killed behind the last use of the tensor and of what
     shares its memory, on every branch for itself. What is returned, yielded or given to a packed function is not
-    killed. A tensor that a packed function may change is copied first, unless nothing else reads it.
+    killed. A tensor that a packed function may change, or whose memory a result takes, is copied first, unless nothing
+    else reads it.
 
     Needs level R1 without dataflow blocks (``legalize-ops``, ``to-non-dataflow``). A function in explicit memory
     stays as it is.
@@ -129,24 +133,50 @@ class _Rewriter:
     def rewrite(self, op: ir.Operation) -> None:
         if op.name == "relax.call_tir":
             self._call_tir(op)
+        elif op.name == "relax.call_tir_inplace":
+            self._call_tir_inplace(op)
         elif op.name == "relax.call_dps_packed":
             self._call_dps_packed(op)
         elif op.name == "relax.call_packed":
             self._call_packed(op)
 
     def _call_tir(self, op: ir.Operation) -> None:
-        tir_vars = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
         with ir.InsertionPoint(op):
             arguments, outs = self._arguments(op)
-            given = self._pack(arguments, outs, op)
-            attributes = call_attributes(callee, len(outs))
-            if tir_vars:
-                operands, name = [given, shape_value(tir_vars)], VmCallTirDynOp.OPERATION_NAME
-            else:
-                operands, name = [given], CallPrimOp.OPERATION_NAME
-            ir.Operation.create(name, operands=operands, attributes=attributes)
+            self._call_prim(op, arguments, outs)
         _replace(op, outs)
+
+    def _call_prim(
+        self, op: ir.Operation, arguments: Sequence[ir.Value], outs: Sequence[ir.Value]
+    ) -> None:
+        tir_vars = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
+        operands, name = [self._pack(arguments, outs, op)], CallPrimOp.OPERATION_NAME
+        if tir_vars:
+            operands, name = [*operands, shape_value(tir_vars)], VmCallTirDynOp.OPERATION_NAME
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        ir.Operation.create(name, operands=operands, attributes=call_attributes(callee, len(outs)))
+
+    def _call_tir_inplace(self, op: ir.Operation) -> None:
+        """Results take the memory of arguments, or of copies where the old elements are needed."""
+        maker = maker_of(op.operands[0])
+        results: list[ir.Value] = []
+        fresh: list[ir.Value] = []
+        infos = destinations(struct_info(op.results[0].type))
+        with ir.InsertionPoint(op):
+            given = list(self._fields(op))
+            for index, info in zip(ir.ArrayAttr(op.attributes["inplace_indices"]), infos, strict=True):
+                position = int(ir.IntegerAttr(index).value)
+                if position < 0:
+                    fresh.append(self._allocate(info, op.location))
+                    results.append(fresh[-1])
+                    continue
+                value = given[position]
+                owned = maker is not None and maker.name == TUPLE and self._is_owned(value, op, maker)
+                if not owned or given.count(value) > 1:
+                    given[position] = self._copy(value, op)
+                results.append(given[position])
+            self._call_prim(op, given, fresh)
+        _replace(op, results)
 
     def _call_dps_packed(self, op: ir.Operation) -> None:
         with ir.InsertionPoint(op):
@@ -168,10 +198,13 @@ class _Rewriter:
 
     def _arguments(self, op: ir.Operation) -> tuple[list[ir.Value], list[ir.Value]]:
         """The arguments of a destination-passing call, and new tensors for its results."""
-        given = ir.TupleType(op.operands[0].type)
-        arguments = unpack(op.operands[0], [given.get_type(i) for i in range(given.num_types)])
         outs = [self._allocate(info, op.location) for info in destinations(struct_info(op.results[0].type))]
-        return arguments, outs
+        return self._fields(op), outs
+
+    @staticmethod
+    def _fields(op: ir.Operation) -> list[ir.Value]:
+        given = ir.TupleType(op.operands[0].type)
+        return unpack(op.operands[0], [given.get_type(i) for i in range(given.num_types)])
 
     def _allocate(self, info: StructInfo, location: ir.Location) -> ir.Value:
         assert isinstance(info, Tensor) and info.known_shape is not None and info.dtype is not None
@@ -229,7 +262,7 @@ class _Rewriter:
         assert isinstance(info, Tensor)
         if info.known_shape is None or info.dtype is None:
             raise UnsupportedError(
-                f"{where(call)}: call_packed may change its argument {info}, which needs a copy of unknown size: "
+                f"{where(call)}: {call.name.removeprefix('relax.')} may change its argument {info}, which needs a copy of unknown size: "
                 "match_shape it to a known shape and dtype first"
             )
         with ir.InsertionPoint(call):

@@ -16,7 +16,10 @@ CAPTURING = frozenset({"relax.call_packed", "relax.call_pure_packed", "func.retu
 """Ops that may hold their operands beyond the call."""
 READING = frozenset(
     {
+        "relax.assert_op",
         "relax.shape_of",
+        "relax.tensor_to_shape",
+        "relax.vm_assert_relation",
         "relax.call_prim",
         "relax.vm_call_tir_dyn",
         "relax.memory_copy",
