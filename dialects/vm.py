@@ -244,7 +244,9 @@ class VmAssertRelationOp(RelaxOp, name="vm_assert_relation"):  # type: ignore[ca
                 f"{args.op}: relation '{args.str_attr('relation')}' is none of {', '.join(RELATIONS)}"
             )
         if len(codes) != 2:
-            raise ArgumentError(f"{args.op}: {len(codes)} integers are given, expected the two of the relation")
+            raise ArgumentError(
+                f"{args.op}: {len(codes)} integers are given, expected the two of the relation"
+            )
         message_pieces(args.op, args.str_attr("message"), len(args.tuple(1).fields))
         return []
 

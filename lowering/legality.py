@@ -44,7 +44,8 @@ STRUCTURE = frozenset(
 
 
 EXPLICIT = (
-    STRUCTURE - {f"relax.{name}" for name in ("dataflow", "output", "call_tir", "call_tir_inplace", "call_dps_packed")}
+    STRUCTURE
+    - {f"relax.{name}" for name in ("dataflow", "output", "call_tir", "call_tir_inplace", "call_dps_packed")}
 ) | {
     f"relax.{name}"
     for name in [

@@ -127,8 +127,8 @@ class _Rewriter:
     borrowing: set[ir.Value] = field(default_factory=set)
     owned: set[ir.Value] = field(default_factory=set)
     """Tensors in memory of their own, which a packed function may change if nothing else reads them."""
-    fillers: dict[ir.Value, ir.Operation] = field(default_factory=dict)
-    """Tensors, each with the tuple (of a call) or copy by which it gets its first elements."""
+    fillers: dict[ir.Value, list[ir.Operation]] = field(default_factory=dict)
+    """Tensors, each with the tuples (of calls) and copies by which it gets its elements."""
 
     def rewrite(self, op: ir.Operation) -> None:
         if op.name == "relax.call_tir":
@@ -147,10 +147,14 @@ class _Rewriter:
         _replace(op, outs)
 
     def _call_prim(
-        self, op: ir.Operation, arguments: Sequence[ir.Value], outs: Sequence[ir.Value]
+        self,
+        op: ir.Operation,
+        arguments: Sequence[ir.Value],
+        outs: Sequence[ir.Value],
+        taken: Sequence[ir.Value] = (),
     ) -> None:
         tir_vars = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
-        operands, name = [self._pack(arguments, outs, op)], CallPrimOp.OPERATION_NAME
+        operands, name = [self._pack(arguments, outs, op, taken)], CallPrimOp.OPERATION_NAME
         if tir_vars:
             operands, name = [*operands, shape_value(tir_vars)], VmCallTirDynOp.OPERATION_NAME
         callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
@@ -175,7 +179,7 @@ class _Rewriter:
                 if not owned or given.count(value) > 1:
                     given[position] = self._copy(value, op)
                 results.append(given[position])
-            self._call_prim(op, given, fresh)
+            self._call_prim(op, given, fresh, [value for value in results if value not in fresh])
         _replace(op, results)
 
     def _call_dps_packed(self, op: ir.Operation) -> None:
@@ -191,9 +195,16 @@ class _Rewriter:
         self.borrowing.add(call.results[0])
         _replace(op, outs)
 
-    def _pack(self, arguments: Sequence[ir.Value], outs: Sequence[ir.Value], op: ir.Operation) -> ir.Value:
+    def _pack(
+        self,
+        arguments: Sequence[ir.Value],
+        outs: Sequence[ir.Value],
+        op: ir.Operation,
+        taken: Sequence[ir.Value] = (),
+    ) -> ir.Value:
         given = pack([*arguments, *outs], op.location)
-        self.fillers.update(dict.fromkeys(outs, given.owner.operation))
+        for value in {*outs, *taken}:
+            self.fillers.setdefault(value, []).append(given.owner.operation)
         return given
 
     def _arguments(self, op: ir.Operation) -> tuple[list[ir.Value], list[ir.Value]]:
@@ -251,8 +262,7 @@ class _Rewriter:
             return False
         for use in value.uses:
             user = use.owner.operation
-            filler = self.fillers.get(value)
-            fills = filler is not None and user == filler
+            fills = any(user == filler for filler in self.fillers.get(value, ()))
             if user.name != "relax.updated" and user != maker and not fills:
                 return False
         return [use.owner.operation for use in maker.results[0].uses] == [call]
@@ -261,13 +271,15 @@ class _Rewriter:
         info = struct_info(value.type)
         assert isinstance(info, Tensor)
         if info.known_shape is None or info.dtype is None:
+            op = call.name.removeprefix("relax.")
             raise UnsupportedError(
-                f"{where(call)}: {call.name.removeprefix('relax.')} may change its argument {info}, which needs a copy of unknown size: "
+                f"{where(call)}: {op} may change its argument {info}, which needs a copy of unknown size: "
                 "match_shape it to a known shape and dtype first"
             )
         with ir.InsertionPoint(call):
             copy = self._allocate(info, call.location)
-            self.fillers[copy] = ir.Operation.create(MemoryCopyOp.OPERATION_NAME, operands=[value, copy])
+            filler = ir.Operation.create(MemoryCopyOp.OPERATION_NAME, operands=[value, copy])
+            self.fillers[copy] = [filler]
         return copy
 
 

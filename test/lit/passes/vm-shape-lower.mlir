@@ -108,3 +108,14 @@ func.func @caller(%x: tensor<4xf32>) -> tensor<8xf32> {
   %1 = "relax.call"(%0) {callee = @twice} : (tuple<tensor<4xf32>>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// -----
+
+// An assertion about symbols compares slots and numbers.
+// CHECK-LABEL: func.func @asserts(
+// CHECK: "relax.vm_assert_relation"(%[[HEAP:[0-9]+]], %{{[0-9]+}}) {codes = [1, 0], message = "odd", relation = "==", values = [1, 0]}
+func.func @asserts(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
+  %0 = builtin.unrealized_conversion_cast to tuple<>
+  "relax.assert_op"(%0) {relation = "==", values = ["n % 2", 0], message = "odd"} : (tuple<>) -> ()
+  return %x : tensor<?xf32, #relax.shape<["n"]>>
+}

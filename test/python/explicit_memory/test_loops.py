@@ -137,7 +137,11 @@ def test_nested_conditionals() -> None:
 
 def test_a_value_of_unknown_shape_is_matched() -> None:
     """The safety net: what a packed function returns becomes known, or an error."""
-    results: dict[str, Any] = {"good": np.array(X[:3]), "rank": X.reshape(5, 1), "dtype": X.astype(np.float64)}
+    results: dict[str, Any] = {
+        "good": np.array(X[:3]),
+        "rank": X.reshape(5, 1),
+        "dtype": X.astype(np.float64),
+    }
     tvm_ffi.register_global_func(
         "test.memory.any", lambda name: tvm_ffi.from_dlpack(results[str(name)]), override=True
     )
@@ -145,13 +149,13 @@ def test_a_value_of_unknown_shape_is_matched() -> None:
         body = f"""
         func.func @main(%x: {N}) -> K {{
           %0 = builtin.unrealized_conversion_cast to tuple<>
-          %1 = "relax.call_packed"(%0) {{func = "test.memory.any", arg_spec = ["{kind}"]}} : (tuple<>) -> tensor<*x!relax.any>
-          %2 = "relax.match_shape"(%1) {{pattern = ["k"], result_dtype = f32}} : (tensor<*x!relax.any>) -> K
+          %1 = "relax.call_packed"(%0) {{func = "test.memory.any", arg_spec = ["{kind}"]}} : (tuple<>) -> ANY
+          %2 = "relax.match_shape"(%1) {{pattern = ["k"], result_dtype = f32}} : (ANY) -> K
           %3 = builtin.unrealized_conversion_cast %2 : K to tuple<K>
           %4 = "relax.call_tir"(%3) {{callee = @double, tir_vars = []}} : (tuple<K>) -> K
           return %4 : K
         }}"""
-        body = body.replace("K", 'tensor<?xf32, #relax.shape<["k"]>>')
+        body = body.replace("ANY", "tensor<*x!relax.any>").replace("K", 'tensor<?xf32, #relax.shape<["k"]>>')
         for step, form in programs(body):
             if kind == "good":
                 np.testing.assert_array_equal(form.call("main", X), 2 * X[:3], err_msg=step)
