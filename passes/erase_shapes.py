@@ -89,8 +89,14 @@ def _stated(value: Value, claim: StructInfo) -> Value:
     assert isinstance(claim, Tensor | Shape)
     dims = claim.shape if isinstance(claim, Tensor) else claim.values
     assert dims is not None
-    dtype = claim.dtype if isinstance(claim, Tensor) else None
-    return match_shape(value, dims, None if dtype is None else dtype.name)
+    return match_shape(value, dims, new_dtype(value, claim))
+
+
+def new_dtype(value: Value, claim: StructInfo) -> str | None:
+    """The dtype that `claim` says of a tensor of which none is known."""
+    info = value.struct_info
+    known = isinstance(info, Tensor) and info.dtype is not None
+    return None if known or not isinstance(claim, Tensor) or claim.dtype is None else claim.dtype.name
 
 
 def _given(op: ir.Operation, claims: list[ir.Type], functions: Mapping[str, func.FuncOp]) -> list[ir.Type]:

@@ -26,7 +26,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.vm import MakeCode, MatchCode
 from relax_mlir.error import ShapeError
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.erase_shapes import erase_signature, erase_types, erased
+from relax_mlir.passes.erase_shapes import erase_signature, erase_types, erased, new_dtype
 from relax_mlir.passes.shape_functions import ShapeFunctions
 from relax_mlir.passes.static_plan_block_memory import SYMBOL_BOUNDS, symbol_bounds
 from relax_mlir.passes.vm_memory_lower import EARLIER, RENAMED, VIEWS, refuse, walk
@@ -212,8 +212,7 @@ class _FunctionLowering:
             static = [dim if isinstance(dim, int) else None for dim in pattern]
             claimed = struct_info(op.results[0].type)
             if erased(info) != erased(claimed):
-                dtype = claimed.dtype if isinstance(claimed, Tensor) else None
-                value = structure.match_shape(value, static, None if dtype is None else dtype.name)
+                value = structure.match_shape(value, static, new_dtype(value, claimed))
             shape = _shape(value, claimed)
             late = self._define(shape, pattern, scope, context, known)
             self._compute(scope)
