@@ -88,8 +88,9 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[ca
 class MatchShapeOp(RelaxOp, name="match_shape", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
-    `input` is a tensor or a shape value; the result is the same value, now known to have that shape. At run
-    time a rank or dimension that does not fit raises `ShapeError`. `result_dtype` gives a tensor of unknown
+    `input` is a tensor, a shape value, or an integer, whose pattern has one entry; the result is the same value,
+    now known to have that shape. At run time a rank or dimension that does not fit raises `ShapeError`, and so
+    does a negative integer for a symbol. `result_dtype` gives a tensor of unknown
     dtype one (checked at run time); ``unit`` leaves it.
     """
 
@@ -105,6 +106,8 @@ class MatchShapeOp(RelaxOp, name="match_shape", traits=[ext.Pure]):  # type: ign
         if isinstance(info, Shape):
             _check_match(args.op, info.values, pattern)
             return Shape(pattern)
+        if isinstance(info, Prim):
+            return _matched_integer(args, pattern)
         tensor = args.tensor(0)
         _check_match(args.op, tensor.shape, pattern)
         dtype = tensor.dtype
@@ -114,6 +117,14 @@ class MatchShapeOp(RelaxOp, name="match_shape", traits=[ext.Pure]):  # type: ign
                 raise DTypeError(f"{args.op}: the tensor has dtype {dtype}, not {wanted}")
             dtype = wanted
         return Tensor(pattern, dtype)
+
+
+def _matched_integer(args: OpArgs, pattern: tuple[symbolic.Dim | None, ...]) -> Prim:
+    if len(pattern) != 1 or pattern[0] is None:
+        raise ShapeError(f"{args.op}: the pattern of an integer is one symbol or expression: (n,)")
+    if not args.is_unit("result_dtype"):
+        raise DTypeError(f"{args.op}: an integer has no dtype to match")
+    return Prim("int64")
 
 
 def _check_match(
@@ -204,6 +215,9 @@ def _check_dataflow(op: ir.Operation) -> None:
             )
 
 
+INTEGER_OPS = frozenset({"arith.addi", "arith.subi", "arith.muli", "arith.floordivsi", "arith.cmpi"})
+"""Arithmetic of integers as values, which is upstream's."""
+
 IMPURE_OPS = frozenset({"relax.call_packed", "relax.updated", "relax.output", "relax.dataflow"})
 
 
@@ -212,6 +226,8 @@ def is_pure(op: ir.Operation) -> bool:
     name = op.name
     if name.startswith("relax."):
         return name not in IMPURE_OPS
+    if name in INTEGER_OPS:
+        return True
     return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
 
 
@@ -260,7 +276,7 @@ def shape_of(x: Value) -> Value:
 
 
 def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
-    """`value` (tensor or shape), known from here on to have the shape `pattern`; see `MatchShapeOp`."""
+    """`value` (tensor, shape or integer), known from here on to have the shape `pattern`; see `MatchShapeOp`."""
     require_insertion_point("match_shape")
     expect("match_shape: 'pattern'", pattern, list | tuple, "a list or tuple of dimensions")
     result_dtype = ir.UnitAttr.get() if dtype is None else ir.TypeAttr.get(dtypes.dtype(dtype).element_type())

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects.types import Shape, Tensor, dims_from_attr, shape_text, struct_info
+from relax_mlir.dialects.types import Prim, Shape, Tensor, dims_from_attr, shape_text, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, ShapeValue, cast, handles, place
+from relax_mlir.lowering.shapes.integers import match_integer
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, ir, tensor
 from relax_mlir.symbolic import Dim
@@ -17,6 +18,8 @@ from relax_mlir.symbolic import Dim
 @handles("relax.match_shape")
 def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     info = struct_info(op.operands[0].type)
+    if isinstance(info, Prim):
+        return match_integer(body, op)
     pattern = dims_from_attr(op.attributes["pattern"])
     if isinstance(info, Tensor):
         if info.shape is None or info.dtype is None:

@@ -62,7 +62,6 @@ def _tuple_get_item(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     "arith.ori",
     "arith.xori",
     "tensor.extract",
-    "tensor.from_elements",
 )
 def _copy(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     clone = op.clone()

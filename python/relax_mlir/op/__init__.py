@@ -63,6 +63,10 @@ from relax_mlir.dialects.logical import (
     logical_or,
     logical_xor,
 )
+from relax_mlir.dialects.loops import (
+    for_loop,
+    while_loop,
+)
 from relax_mlir.dialects.manipulate import (
     broadcast_to,
     concat,
@@ -182,6 +186,7 @@ __all__ = [
     "floor",
     "floor_divide",
     "floor_mod",
+    "for_loop",
     "full",
     "full_like",
     "greater",
@@ -246,6 +251,7 @@ __all__ = [
     "tuple_get_item",
     "variance",
     "where",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]
