@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.structure import prim_value
-from relax_mlir.dialects.types import Prim
+from relax_mlir.dialects.types import Prim, Tensor
 from relax_mlir.dialects.value import Value, require_insertion_point
 from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import arith, ir, tensor
@@ -80,10 +80,23 @@ def comparison(name: str, left: object, right: object) -> ir.Value:
     return found
 
 
-def as_tensor(flag: ir.Value) -> Value:
-    """An ``i1`` as a bool tensor of rank 0."""
+def as_elements(item: object, other: object) -> object:
+    """An integer beside a tensor becomes a tensor of rank 0 and of its dtype; else `item` as it is."""
+    if not isinstance(other, Value) or not isinstance(other.struct_info, Tensor):
+        return item
+    if not is_integer(item) and not isinstance(item, Expr):
+        return item
+    from relax_mlir.dialects.cast import astype  # its operators are made of this module
+
+    number = as_tensor(as_integer("integer", item).ssa)
+    dtype = other.struct_info.dtype
+    return number if dtype is None or dtype.name == "int64" else astype(number, dtype.name)
+
+
+def as_tensor(scalar: ir.Value) -> Value:
+    """An ``i1`` or ``i64`` as a tensor of rank 0, of dtype bool or int64."""
     with user_location():
-        return Value(tensor.from_elements(ir.RankedTensorType.get([], flag.type), [flag]))
+        return Value(tensor.from_elements(ir.RankedTensorType.get([], scalar.type), [scalar]))
 
 
 def compare(name: str, left: object, right: object) -> Value:

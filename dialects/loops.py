@@ -7,13 +7,14 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.control import flag_of
 from relax_mlir.dialects.integers import as_integer
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.structure import match_shape
+from relax_mlir.dialects.structure import maker_of, match_shape
 from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
-from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError, expect
-from relax_mlir.mlir import ir, tensor
+from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim, Expr
 
 Carried = Sequence[Value]
@@ -73,7 +74,7 @@ def while_loop(
 
 
 def build_for(
-    bounds: tuple[Bound, Bound, int],
+    bounds: tuple[Bound, Bound, Bound],
     init: Carried,
     body: Callable[[Expr, list[Value]], Carried],
     names: Sequence[str],
@@ -81,9 +82,9 @@ def build_for(
 ) -> list[Value]:
     """`for_loop` on values; `names` are those of the carried values, for messages."""
     lower, upper, step = bounds
-    expect("for_loop: 'step'", step, int, "an int")
-    if isinstance(step, bool) or step <= 0:
-        raise ArgumentError(f"for_loop: the step is {step}; loops count upwards, by a positive step")
+    counted = step if isinstance(step, int) else _known(step)
+    if not isinstance(counted, int) or counted <= 0:
+        raise ArgumentError(f"for_loop: the step is {counted}; loops count upwards, by a positive int")
     if isinstance(lower, int) and lower < 0:
         raise ArgumentError(
             f"for_loop: the loop begins at {lower}; it counts from 0 or more, so subtract in the body"
@@ -127,17 +128,6 @@ def build_while(
     return [Value(result) for result in loop.results]
 
 
-def flag_of(what: str, condition: Value) -> ir.Value:
-    """The ``i1`` of a bool tensor of rank 0; raises `ArgumentError` for another value."""
-    expect(f"{what}: the condition", condition, Value, "a Relax value")
-    info = condition.struct_info
-    if not isinstance(info, Tensor) or info.shape != () or info.dtype is None or info.dtype.kind != "bool":
-        raise ArgumentError(f"{what}: the condition is {info}, expected a bool tensor of rank 0")
-    with user_location():
-        found: ir.Value = tensor.extract(condition.ssa, [])
-    return found
-
-
 def _yield(values: Carried, init: Carried, names: Sequence[str], location: ir.Location) -> None:
     given = [
         agreed(name, value, first.struct_info).ssa
@@ -155,9 +145,10 @@ def agreed(name: str, value: Value, wanted: StructInfo) -> Value:
     info = value.struct_info
     if value.ssa.type == wanted.to_type():
         return value
-    if implies(info, wanted) and isinstance(wanted, Tensor) and wanted.shape is not None:
-        if isinstance(info, Tensor) and info.dtype == wanted.dtype:
-            return match_shape(value, wanted.shape)
+    if implies(info, wanted) and isinstance(info, Tensor) and isinstance(wanted, Tensor):
+        pattern = wanted.shape if info.dtype == wanted.dtype else None
+        if pattern is not None:
+            return match_shape(value, pattern)
     message = f"the loop changes '{name}' from {wanted} to {info}"
     if not isinstance(info, Tensor) or not isinstance(wanted, Tensor):
         raise ArgumentError(f"{message}; a carried value keeps its type")
@@ -165,7 +156,7 @@ def agreed(name: str, value: Value, wanted: StructInfo) -> Value:
         raise DTypeError(f"{message}; a carried value keeps its dtype: astype it")
     raise ShapeError(
         f"{message}; a carried value keeps its type: match_shape it, or let it begin with unknown dimensions, "
-        f"as in match_shape({name}, (None,))"
+        f"as in match_shape({name}, {(None,) * (info.ndim or 1)})"
     )
 
 
@@ -228,9 +219,13 @@ def lower_bound(value: ir.Value) -> Dim | None:
     """What is known of the first value of the loop variable `value`; None if it is none."""
     if not isinstance(value, ir.BlockArgument) or value.owner.owner.operation.name != "scf.for":
         return None
-    lower = value.owner.owner.operation.operands[0]
-    maker = None if isinstance(lower.owner, ir.Block) else lower.owner.operation
-    if value.arg_number != 0 or maker is None or maker.name != "relax.prim_value":
+    return None if value.arg_number != 0 else _known(Value(value.owner.owner.operation.operands[0]))
+
+
+def _known(value: object) -> Dim | None:
+    """What a `relax.prim_value` says; None for other values."""
+    maker = maker_of(value.ssa) if isinstance(value, Value) else None
+    if maker is None or maker.name != "relax.prim_value":
         return None
     return dims_from_attr(ir.ArrayAttr.get([maker.attributes["value"]]))[0]
 

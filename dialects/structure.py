@@ -85,13 +85,13 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[ca
         return Shape(args.tensor(0).shape)
 
 
-class MatchShapeOp(RelaxOp, name="match_shape", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # untyped DSL
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
     `input` is a tensor, a shape value, or an integer, whose pattern has one entry; the result is the same value,
-    now known to have that shape. At run time a rank or dimension that does not fit raises `ShapeError`, and so
-    does a negative integer for a symbol. `result_dtype` gives a tensor of unknown
-    dtype one (checked at run time); ``unit`` leaves it.
+    now known to have that shape. It stays where nothing uses the result: its symbols may be used, and it asserts.
+    At run time a rank or dimension that does not fit raises `ShapeError`, and so does a negative integer for a
+    symbol. `result_dtype` gives a tensor of unknown dtype one (checked at run time); ``unit`` leaves it.
     """
 
     input: ext.Operand[Any]

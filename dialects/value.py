@@ -199,6 +199,7 @@ def _binary(name: str, left: Any, right: Any) -> Value:  # noqa: ANN401 - values
     """An operator, on tensors or on integers."""
     from relax_mlir.dialects import integers  # it is made of values
 
+    left, right = integers.as_elements(left, right), integers.as_elements(right, left)
     if not integers.is_integer(left) and not integers.is_integer(right):
         return _builder(name)(left, right)
     if name in integers.COMPARISONS:

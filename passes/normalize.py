@@ -14,7 +14,6 @@ from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext
 
-
 LOOPS = frozenset({"scf.for", "scf.while"})
 
 

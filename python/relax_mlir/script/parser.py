@@ -207,7 +207,10 @@ class ModuleParser:
         scope = Scope(self.captured, symbols=signature.symbols)
         params = [Var(name, info) for name, info in signature.params.items()]
         scope.values.update({p.name: p for p in params})
-        block = Block(self.builder, Expressions(self.source, scope, calls), frozenset(), is_body=True)
+        expressions = Expressions(self.source, scope, calls)
+        block = Block(
+            self.builder, expressions, frozenset(), is_body=True, returning=True, annotated=signature.result
+        )
         self.current = node.name
         line, begin, _ = self.source.span(node)
         try:
