@@ -80,6 +80,16 @@ def comparison(name: str, left: object, right: object) -> ir.Value:
     return found
 
 
+def prim_to_tensor(value: Integer) -> Value:
+    """An integer as an int64 tensor of rank 0.
+
+    Raises:
+        ArgumentError: `value` is no integer.
+    """
+    require_insertion_point("prim_to_tensor")
+    return as_tensor(as_integer("prim_to_tensor", value).ssa)
+
+
 def as_elements(item: object, other: object) -> object:
     """An integer beside a tensor becomes a tensor of rank 0 and of its dtype; else `item` as it is."""
     if not isinstance(other, Value) or not isinstance(other.struct_info, Tensor):
@@ -88,7 +98,7 @@ def as_elements(item: object, other: object) -> object:
         return item
     from relax_mlir.dialects.cast import astype  # its operators are made of this module
 
-    number = as_tensor(as_integer("integer", item).ssa)
+    number = prim_to_tensor(item)  # type: ignore[arg-type]  # as has been checked
     dtype = other.struct_info.dtype
     return number if dtype is None or dtype.name == "int64" else astype(number, dtype.name)
 

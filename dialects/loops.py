@@ -82,7 +82,7 @@ def build_for(
 ) -> list[Value]:
     """`for_loop` on values; `names` are those of the carried values, for messages."""
     lower, upper, step = bounds
-    counted = step if isinstance(step, int) else _known(step)
+    counted = step if isinstance(step, int) else known_integer(step)
     if not isinstance(counted, int) or counted <= 0:
         raise ArgumentError(f"for_loop: the step is {counted}; loops count upwards, by a positive int")
     if isinstance(lower, int) and lower < 0:
@@ -160,16 +160,18 @@ def agreed(name: str, value: Value, wanted: StructInfo) -> Value:
     )
 
 
-def symbols_in_scope(block: ir.Block) -> set[str]:
-    """The symbols that ops at the end of `block` may use."""
+def symbols_in_scope(block: ir.Block, before: ir.Operation | None = None) -> set[str]:
+    """The symbols that an op in `block`, in front of `before` or at its end, may use."""
     found: set[str] = set()
     while True:
         for view in block.operations:
+            if before is not None and view.operation == before:
+                break
             found.update(_matched(view.operation))
-        owner = block.owner.operation
-        if owner.name == "func.func" or owner.parent is None:
+        before = block.owner.operation
+        if before.name == "func.func" or before.parent is None:
             break
-        block = owner.block
+        block = before.block
     for argument in block.arguments:
         found.update(_of_type(argument.type))
     return found
@@ -212,17 +214,17 @@ def loop_symbol(loop: ir.Operation) -> str | None:
     (dim,) = dims_from_attr(first.attributes["pattern"])
     name = None if dim is None else symbolic.linear_definition(dim)
     is_used = len(list(first.results[0].uses)) > 0
-    return None if is_used or name in symbols_in_scope(loop.block) else name
+    return None if is_used or name in symbols_in_scope(loop.block, loop) else name
 
 
 def lower_bound(value: ir.Value) -> Dim | None:
     """What is known of the first value of the loop variable `value`; None if it is none."""
     if not isinstance(value, ir.BlockArgument) or value.owner.owner.operation.name != "scf.for":
         return None
-    return None if value.arg_number != 0 else _known(Value(value.owner.owner.operation.operands[0]))
+    return None if value.arg_number != 0 else known_integer(Value(value.owner.owner.operation.operands[0]))
 
 
-def _known(value: object) -> Dim | None:
+def known_integer(value: object) -> Dim | None:
     """What a `relax.prim_value` says; None for other values."""
     maker = maker_of(value.ssa) if isinstance(value, Value) else None
     if maker is None or maker.name != "relax.prim_value":

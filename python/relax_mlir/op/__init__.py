@@ -55,6 +55,9 @@ from relax_mlir.dialects.create import (
     zeros,
     zeros_like,
 )
+from relax_mlir.dialects.integers import (
+    prim_to_tensor,
+)
 from relax_mlir.dialects.linear_algebra import (
     matmul,
 )
@@ -222,6 +225,7 @@ __all__ = [
     "ones_like",
     "permute_dims",
     "power",
+    "prim_to_tensor",
     "prim_value",
     "prod",
     "reshape",
