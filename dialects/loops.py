@@ -10,7 +10,7 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.control import flag_of
 from relax_mlir.dialects.integers import as_integer
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.structure import maker_of, match_shape
+from relax_mlir.dialects.structure import integer_of, maker_of, match_shape
 from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
@@ -229,7 +229,7 @@ def known_integer(value: object) -> Dim | None:
     maker = maker_of(value.ssa) if isinstance(value, Value) else None
     if maker is None or maker.name != "relax.prim_value":
         return None
-    return dims_from_attr(ir.ArrayAttr.get([maker.attributes["value"]]))[0]
+    return integer_of(maker.attributes["value"])
 
 
 def _initial(what: str, init: ValueLike | Sequence[ValueLike]) -> tuple[bool, list[Value]]:

@@ -70,8 +70,18 @@ class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure]):  # type: ignor
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
-        dims_from_attr(ir.ArrayAttr.get([args.attrs["value"]], context=args.attrs["value"].context))
+        integer_of(args.attrs["value"])
         return Prim("int64")
+
+
+def integer_of(value: ir.Attribute) -> symbolic.Dim:
+    """What the attribute of a `relax.prim_value` says; as a value, unlike a dimension, an integer may be negative."""
+    if isinstance(value, ir.IntegerAttr):
+        return int(value.value)
+    dim = dims_from_attr(ir.ArrayAttr.get([value], context=value.context))[0]
+    if dim is None:
+        raise ParseError("prim_value: an unknown integer has no value")
+    return dim
 
 
 class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
@@ -264,6 +274,9 @@ def shape_expr(values: Sequence[DimLike]) -> Value:
 def prim_value(value: DimLike) -> Value:
     """Emit a symbolic integer as a value."""
     require_insertion_point("prim_value")
+    if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+        i64 = ir.IntegerType.get_signless(64)
+        return create_one(PrimValueOp, [], {"value": ir.IntegerAttr.get(i64, value)})
     dim = as_dim(value)
     if dim is None:
         raise ParseError("prim_value: an unknown integer has no value")

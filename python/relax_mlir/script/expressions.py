@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.dialects import integers
+from relax_mlir.dialects import dtypes, integers
 from relax_mlir.dialects.control import choose
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.structure import constant, make_tuple, prim_value
@@ -87,8 +88,6 @@ class Expressions:
                     return make_tuple(*(self.relax_value(node, field) for field in result))
                 if isinstance(result, Expr):
                     return prim_value(result)
-                if _is_torch(result):
-                    return constant(result.detach().cpu().numpy())
                 return as_value(result)
             except RelaxError as error:
                 raise Problem.of(node, error) from None
@@ -106,7 +105,8 @@ class Expressions:
                 type(node), f"the expression `{ast.unparse(node)[:40]}` is not part of the script"
             )
             raise Problem(node, what, "UnsupportedError" if type(node) is ast.Lambda else "ScriptError")
-        return method(node)
+        found = method(node)
+        return from_torch(found) if is_torch(found) else found
 
     def apply(self, node: ast.AST, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Call what may emit ops, on behalf of `node`; its errors become problems of it."""
@@ -160,6 +160,10 @@ class Expressions:
         """``left + right`` and its like."""
         if type(kind) not in BINARY:
             raise Problem(node, "shifts of tensors have no operator; write R.left_shift or R.right_shift")
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, float) and (isinstance(other, Expr) or integers.is_integer(other)):
+                message = f"an integer and the float {one}: make a tensor of the integer, R.prim_to_tensor(…)"
+                raise Problem(node, message, "DTypeError")
         return self.apply(node, BINARY[type(kind)], left, right)
 
     def visit_Compare(self, node: ast.Compare) -> Any:  # noqa: ANN401
@@ -217,13 +221,20 @@ def has_values(item: Any) -> bool:  # noqa: ANN401 - what `evaluate` returned
     return any(isinstance(field, Value | np.ndarray) or has_values(field) for field in item)
 
 
-def _is_torch(item: Any) -> bool:  # noqa: ANN401 - any Python object
+def is_torch(item: Any) -> bool:  # noqa: ANN401 - any Python object
     """Whether `item` is a tensor of PyTorch, which need not be installed."""
     return type(item).__module__.partition(".")[0] == "torch" and hasattr(item, "detach")
 
 
+def from_torch(item: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - a tensor of PyTorch
+    """A tensor of PyTorch as an array."""
+    host = item.detach().cpu().contiguous()
+    if str(host.dtype) != "torch.bfloat16":
+        return np.asarray(host.numpy())
+    bits = host.view(sys.modules["torch"].int16).numpy()
+    return np.asarray(bits.view(dtypes.dtype("bfloat16").numpy))
+
+
 def bound(item: Any) -> Any:  # noqa: ANN401 - what `evaluate` returned
     """What a name is bound to: an array becomes a constant once, where it is bound."""
-    if _is_torch(item):
-        item = item.detach().cpu().numpy()
     return constant(np.asarray(item)) if isinstance(item, np.ndarray | np.generic) else item

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.loops import known_integer, loop_symbol
-from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.structure import TUPLE, integer_of, maker_of
 from relax_mlir.dialects.types import (
     Object,
     Prim,
@@ -273,7 +273,7 @@ class _Printer:
         return f"R.shape([{_items(dims_from_attr(op.attributes['values']))}])"
 
     def on_prim_value(self, op: ir.Operation) -> str:
-        return f"R.prim_value({_items(dims_from_attr(ir.ArrayAttr.get([op.attributes['value']])))})"
+        return f"R.prim_value({_items([integer_of(op.attributes['value'])])})"
 
     def on_constant(self, op: ir.Operation) -> str:
         return literal(op.attributes["value"]) or f"constants[{quoted(self.constants[op])}]"
