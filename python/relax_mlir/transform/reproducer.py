@@ -26,7 +26,9 @@ from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
 from relax_mlir.transform.upstream_names import PASSES, PIPELINES
 
-_SECTION = re.compile(r"\{-#\s*external_resources:\s*\{\s*mlir_reproducer:\s*\{(?P<body>.*?)\}\s*\}\s*#-\}", re.DOTALL)
+_SECTION = re.compile(
+    r"\{-#\s*external_resources:\s*\{\s*mlir_reproducer:\s*\{(?P<body>.*?)\}\s*\}\s*#-\}", re.DOTALL
+)
 _ENTRY = re.compile(r'(?P<key>[\w.$-]+):\s*(?:(?P<word>true|false)|"(?P<text>(?:[^"\\]|\\.)*)")')
 _COMMAND = "relax-opt --run-reproducer"
 
@@ -76,7 +78,7 @@ def read_recipe(text: str, source: str) -> tuple[Recipe, str]:
     if found is None or "pipeline" not in entries:
         raise ParseError(
             f"'{source}' is no reproducer: it does not end in "
-            "{-# external_resources: { mlir_reproducer: { pipeline: \"...\" } } #-}"
+            '{-# external_resources: { mlir_reproducer: { pipeline: "..." } } #-}'
         )
 
     def value(key: str, default: str) -> str:

@@ -67,7 +67,7 @@ class Strides:
     def main(x: R.Tensor[(n, 4), "f32"], s: R.Shape[(a, b)]) -> R.Tensor[(n, 4), "f32"]:
         for i in R.range(a, b * 2, 3):
             for j in range(i):
-                x = x + R.full((), 0.5, 'float32') * j
+                x = x + R.full((), 0.5, "float32") * j
             x = x - i
         for _ in range(ROUNDS):
             x = x * SCALE
@@ -112,7 +112,7 @@ def test_while_with_a_swap_and_a_counter(limit: float) -> None:
     for i in range(count - 1):
         y = y + (i + 1)
     expected = y if count % 2 == 1 else x if count // 2 >= 2 else y * 2
-    result = run(While, first, np.float32(limit))
+    result = run(While, first, np.array(limit, "float32"))
     np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
@@ -124,9 +124,6 @@ def _increment(x: object) -> None:
 @tvm_ffi.register_global_func("test.loops.note", override=True)
 def _note(i: int) -> None:
     NOTED.append(i)
-
-
-
 
 
 @I.ir_module
@@ -237,6 +234,11 @@ class Integers:
         R.match_shape(k, (m,))
         return x + R.sum(R.ones((m, 2), "float32"))
 
+    @R.function
+    def number(x: R.Tensor[(n,), "f32"], k: R.Prim("int64")) -> R.Tensor[(n,), "f32"]:
+        R.match_shape(k, (m,))
+        return x + m
+
 
 @pytest.mark.parametrize(("a", "b"), [(7, 2), (-7, 2), (0, 3), (2**40, 3)])
 def test_integers(a: int, b: int) -> None:
@@ -248,7 +250,7 @@ def test_errors_of_integers_at_run_time() -> None:
         run(Integers, 1, 0)
     np.testing.assert_array_equal(run(Integers, np.ones(2, "float32"), 3, name="shape"), [7, 7])
     with pytest.raises(ShapeError, match="the integer m is -1; a symbol stands for zero or more"):
-        run(Integers, np.ones(2, "float32"), -1, name="shape")
+        run(Integers, np.ones(2, "float32"), -1, name="number")
 
 
 @I.ir_module
@@ -287,4 +289,4 @@ def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")) -> R.Tensor(("
     with pytest.raises(ScriptError) as caught:
         parse(text)
     places = [d.location for d in caught.value.diagnostics]
-    assert places == ["<script>:5:13", "<script>:8:13", "<script>:10:16"]
+    assert places == ["<script>:5:13", "<script>:8:13", "<script>:10:12"]

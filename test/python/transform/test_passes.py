@@ -230,7 +230,10 @@ def test_dump_and_reproducer(tmp_path: Path) -> None:
         MLIRPass("cse,one-shot-bufferize{bufferize-function-boundaries=true}")(module)
     dump = caught.value.dump
     assert dump is not None and "test.op" in dump.read_text()
-    assert 'pipeline: "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true})"' in dump.read_text()
+    assert (
+        'pipeline: "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true})"'
+        in dump.read_text()
+    )
     assert caught.value.reproducer == f"relax-opt --run-reproducer {dump}"
     assert str(dump) in str(caught.value)
 
@@ -297,7 +300,10 @@ def test_the_place_of_a_failure_is_underlined(tmp_path: Path) -> None:
 
     with pytest.raises(UnsupportedError) as caught:
         located(parse())
-    assert str(caught.value).split("\n")[1:3] == ["    2 | y = add(f(x), 2) + 3", "      |     ^^^^^^^^^^^^^^^^"]
+    assert str(caught.value).split("\n")[1:3] == [
+        "    2 | y = add(f(x), 2) + 3",
+        "      |     ^^^^^^^^^^^^^^^^",
+    ]
 
 
 def test_warnings_are_logged_not_printed(
