@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from relax_mlir import symbolic
 from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import (
     Shape,
     StructInfo,
@@ -184,7 +185,21 @@ def implies(known: StructInfo, claim: StructInfo) -> bool:
         return _dims_imply(known.values, claim.values)
     if isinstance(known, Tuple) and isinstance(claim, Tuple):
         return len(known.fields) == len(claim.fields) and all(map(implies, known.fields, claim.fields))
+    if isinstance(known, CallableInfo) and isinstance(claim, CallableInfo):
+        return _callable_implies(known.canonical(), claim.canonical())
     return type(known) is type(claim)
+
+
+def _callable_implies(known: CallableInfo, claim: CallableInfo) -> bool:
+    """Both in canonical form."""
+    if claim.pure and not known.pure:
+        return False
+    if claim.params is None or claim.result is None:
+        return True
+    if known.params is None or known.result is None or len(known.params) != len(claim.params):
+        return False
+    accepts = all(implies(c, k) for k, c in zip(known.params, claim.params, strict=True))
+    return accepts and implies(known.result, claim.result)
 
 
 def _dims_imply(
@@ -206,7 +221,8 @@ def broadcast(
 
     Two symbolic dimensions broadcast if they are provably equal or one of them is the constant 1. Where that
     cannot be told (``n`` with ``m``) a `ShapeError` asks for a `match_shape`; where they differ for sure
-    (2 with 3) it says so. An unknown dimension gives an unknown one.
+    (2 with 3) it says so. An unknown dimension gives an unknown one, unless it meets an
+    integer other than 1, which it must fit.
     """
     if any(shape is None for shape in shapes):
         return None
@@ -239,7 +255,7 @@ def _broadcast_dim(
             f"{where}: cannot tell whether {dim_text(first)} equals {dim_text(second)}; "
             "match_shape one of the tensors first"
         )
-    if None in others:
+    if None in others and not (known and isinstance(known[0], int)):
         return None
     return known[0]
 

@@ -10,6 +10,16 @@ module {
       %2 = irdl.any_of(%0, %1) 
       irdl.parameters(dims: %2)
     }
+    irdl.type @callable {
+      %0 = irdl.base "#builtin.array" 
+      %1 = irdl.base "#builtin.unit" 
+      %2 = irdl.any_of(%0, %1) 
+      %3 = irdl.base "#builtin.type" 
+      %4 = irdl.base "#builtin.unit" 
+      %5 = irdl.any_of(%3, %4) 
+      %6 = irdl.base "#builtin.integer" 
+      irdl.parameters(inputs: %2, result: %5, pure: %6)
+    }
     irdl.type @object {
       irdl.parameters()
     }
@@ -93,6 +103,16 @@ module {
       irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
+    }
+    irdl.operation @assert_op {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"relation" = %3, "values" = %4, "message" = %5}
     }
     irdl.operation @astype {
       %0 = irdl.any
@@ -181,6 +201,22 @@ module {
       %3 = irdl.any
       irdl.results(result: %3)
     }
+    irdl.operation @call_prim {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"callee" = %1, "outputs" = %2}
+    }
+    irdl.operation @call_pure_packed {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"func" = %1, "arg_spec" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @call_tir {
       %0 = irdl.any
       irdl.operands(args: %0)
@@ -189,6 +225,16 @@ module {
       irdl.attributes {"callee" = %1, "tir_vars" = %2}
       %3 = irdl.any
       irdl.results(result: %3)
+    }
+    irdl.operation @call_tir_inplace {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      irdl.attributes {"callee" = %1, "inplace_indices" = %2, "tir_vars" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @ceil {
       %0 = irdl.any
@@ -347,6 +393,20 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @invoke_closure {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(closure: %0, args: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @invoke_pure_closure {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(closure: %0, args: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @isfinite {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -364,6 +424,18 @@ module {
       irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
+    }
+    irdl.operation @lambda {
+      %0 = irdl.base "#builtin.array" 
+      irdl.attributes {"names" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+      %2 = irdl.region
+      irdl.regions(body: %2)
+    }
+    irdl.operation @lambda_return {
+      %0 = irdl.any
+      irdl.operands(value: %0)
     }
     irdl.operation @left_shift {
       %0 = irdl.any
@@ -426,6 +498,14 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @make_closure {
+      %0 = irdl.any
+      irdl.operands(captured: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      irdl.attributes {"callee" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @match_shape {
       %0 = irdl.any
       irdl.operands(input: %0)
@@ -476,6 +556,39 @@ module {
       irdl.attributes {"axis" = %3, "keepdims" = %4}
       %5 = irdl.any
       irdl.results(result: %5)
+    }
+    irdl.operation @memory_alloc_storage {
+      %0 = irdl.any
+      irdl.operands(size: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"device" = %1, "storage_scope" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @memory_alloc_tensor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(storage: %0, shape: %1)
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"offset" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @memory_copy {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(source: %0, destination: %1)
+    }
+    irdl.operation @memory_kill_storage {
+      %0 = irdl.any
+      irdl.operands(storage: %0)
+    }
+    irdl.operation @memory_kill_tensor {
+      %0 = irdl.any
+      irdl.operands(tensor: %0)
     }
     irdl.operation @min {
       %0 = irdl.any
@@ -609,6 +722,12 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @nonzero {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @not_equal {
       %0 = irdl.any
       %1 = irdl.any
@@ -663,6 +782,13 @@ module {
       %3 = irdl.any
       irdl.results(result: %3)
     }
+    irdl.operation @print {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"format" = %1, "arg_spec" = %2}
+    }
     irdl.operation @prod {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -709,6 +835,12 @@ module {
     irdl.operation @shape_of {
       %0 = irdl.any
       irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @shape_to_tensor {
+      %0 = irdl.any
+      irdl.operands(shape: %0)
       %1 = irdl.any
       irdl.results(result: %1)
     }
@@ -836,6 +968,12 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @tensor_to_shape {
+      %0 = irdl.any
+      irdl.operands(tensor: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @tril {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -866,6 +1004,20 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @unique {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.integer" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.unit" 
+      %7 = irdl.any_of(%5, %6) 
+      irdl.attributes {"sorted" = %1, "return_index" = %2, "return_inverse" = %3, "return_counts" = %4, "axis" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
+    }
     irdl.operation @updated {
       %0 = irdl.any
       irdl.operands(input: %0)
@@ -882,6 +1034,97 @@ module {
       irdl.attributes {"axis" = %3, "keepdims" = %4}
       %5 = irdl.any
       irdl.results(result: %5)
+    }
+    irdl.operation @vm_alloc_shape_heap {
+      %0 = irdl.base "#builtin.integer" 
+      irdl.attributes {"size" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @vm_alloc_storage {
+      %0 = irdl.any
+      irdl.operands(size: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"device" = %1, "storage_scope" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @vm_alloc_tensor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(storage: %0, shape: %1)
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"offset" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @vm_call_tir_dyn {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(args: %0, tir_vars: %1)
+      %2 = irdl.base "#builtin.symbol_ref" 
+      %3 = irdl.base "#builtin.integer" 
+      irdl.attributes {"callee" = %2, "outputs" = %3}
+    }
+    irdl.operation @vm_copy {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(source: %0, destination: %1)
+    }
+    irdl.operation @vm_kill_object {
+      %0 = irdl.any
+      irdl.operands(value: %0)
+    }
+    irdl.operation @vm_load_prim {
+      %0 = irdl.any
+      irdl.operands(heap: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"index" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @vm_load_shape {
+      %0 = irdl.any
+      irdl.operands(heap: %0)
+      %1 = irdl.base "#builtin.array" 
+      irdl.attributes {"indices" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @vm_make_shape {
+      %0 = irdl.any
+      irdl.operands(heap: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"codes" = %1, "values" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @vm_match_shape {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(shape: %0, heap: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.string" 
+      irdl.attributes {"codes" = %2, "values" = %3, "context" = %4}
+    }
+    irdl.operation @vm_reshape {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @vm_store_shape {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(shape: %0, heap: %1)
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"indices" = %2}
     }
     irdl.operation @where {
       %0 = irdl.any

@@ -10,6 +10,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import (
     DimLike,
+    Object,
     Prim,
     Shape,
     StructInfo,
@@ -98,10 +99,11 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[ca
 class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # untyped DSL
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
-    `input` is a tensor, a shape value, or an integer, whose pattern has one entry; the result is the same value,
-    now known to have that shape. It stays where nothing uses the result: its symbols may be used, and it asserts.
-    At run time a rank or dimension that does not fit raises `ShapeError`, and so does a negative integer for a
-    symbol. `result_dtype` gives a tensor of unknown dtype one (checked at run time); ``unit`` leaves it.
+    `input` is a tensor, a shape value, an integer, whose pattern has one entry, or an object, which must be a tensor
+    then; the result is the same value, now known to have that shape. At run time a rank or dimension that does not
+    fit raises `ShapeError`, and so does a negative integer for a symbol. `result_dtype` gives a tensor of unknown
+    dtype one (checked at run time); ``unit`` leaves it. The op may stand in a dataflow block, but stays where nothing
+    uses its result: it asserts, and others use its symbols.
     """
 
     input: ext.Operand[Any]
@@ -118,7 +120,7 @@ class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # un
             return Shape(pattern)
         if isinstance(info, Prim):
             return _matched_integer(args, pattern)
-        tensor = args.tensor(0)
+        tensor = Tensor(None, None) if isinstance(info, Object) else args.tensor(0)
         _check_match(args.op, tensor.shape, pattern)
         dtype = tensor.dtype
         if not args.is_unit("result_dtype"):
@@ -221,21 +223,34 @@ def _check_dataflow(op: ir.Operation) -> None:
         name = inner.operation.name
         if not is_pure(inner.operation):
             raise ArgumentError(
-                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow"
+                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow "
+                "[invariant 4]"
             )
 
 
 INTEGER_OPS = frozenset({"arith.addi", "arith.subi", "arith.muli", "arith.floordivsi", "arith.cmpi"})
 """Arithmetic of integers as values, which is upstream's."""
 
-IMPURE_OPS = frozenset({"relax.call_packed", "relax.updated", "relax.output", "relax.dataflow"})
+IMPURE_OPS = frozenset(
+    {
+        "relax.assert_op",
+        "relax.call_packed",
+        "relax.call_prim",
+        "relax.dataflow",
+        "relax.invoke_closure",
+        "relax.output",
+        "relax.print",
+        "relax.updated",
+    }
+)
+IMPURE_FAMILIES = ("relax.memory_", "relax.vm_")
 
 
 def is_pure(op: ir.Operation) -> bool:
     """True for ops that a dataflow block may hold: Relax's pure ops, and constants of arith and index."""
     name = op.name
     if name.startswith("relax."):
-        return name not in IMPURE_OPS
+        return name not in IMPURE_OPS and not name.startswith(IMPURE_FAMILIES)
     if name in INTEGER_OPS:
         return True
     return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")

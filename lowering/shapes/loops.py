@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
-from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, flatten, handles, unflatten
+from relax_mlir.lowering.shapes.body import (
+    BodyLowering,
+    Lowered,
+    cast,
+    flatten,
+    handles,
+    is_handle,
+    unflatten,
+)
 from relax_mlir.lowering.shapes.control import leaf_types
 from relax_mlir.lowering.shapes.integers import as_index
+from relax_mlir.lowering.shapes.leaves import handle_types
 from relax_mlir.mlir import bufferization, ir
 
 VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
@@ -64,9 +73,7 @@ def _while(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 def _inner(body: BodyLowering, old: ir.Block, arguments: Sequence[ir.Value]) -> BodyLowering:
     """Lowers the ops of a region, whose arguments are flattened."""
-    inner = BodyLowering(
-        body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked, body.updates
-    )
+    inner = body.nested()
     remaining = list(arguments)
     inner.values.update({a: unflatten(struct_info(a.type), remaining) for a in old.arguments})
     return inner
@@ -88,6 +95,8 @@ def _sizes_stay(info: StructInfo) -> list[bool]:
     fields = getattr(info, "fields", None)
     if fields is not None:
         return [known for field in fields for known in _sizes_stay(field)]
+    if is_handle(info):
+        return [False] * len(handle_types())
     if isinstance(info, Tensor):
         return [info.known_shape is not None]
     return [False] * len(getattr(info, "values", None) or (0,))

@@ -10,12 +10,14 @@ from typing import Union
 import numpy as np
 
 from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.dialects import calls, dialect, structure
+from relax_mlir.analysis.purity import acts, impure_functions
+from relax_mlir.dialects import calls, closures, dialect, structure
 from relax_mlir.dialects.attributes import PARAM_NAME
+from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.types import DimLike
+from relax_mlir.dialects.types import Callable, DimLike, StructInfo
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
-from relax_mlir.error import ArgumentError, expect
+from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
 
@@ -28,6 +30,7 @@ class _Function:
     op: func.FuncOp
     body: ir.Block
     private: bool
+    declared: StructInfo | None = None
     result: Value | None = None
     dataflow: ir.Operation | None = None
     outputs: list[Value] = field(default_factory=list)
@@ -55,16 +58,25 @@ class BlockBuilder:
                 mod = IRModule(ir.Module.create())
         self._mod = mod
         self._function: _Function | None = None
+        self._lambdas = 0
         self._abandoned: list[func.FuncOp] = []
         """Functions whose building raised: kept, since values of them may still be held and printed."""
 
     # -- functions
 
     @contextlib.contextmanager
-    def function(self, name: str, params: Sequence[Var] = (), *, private: bool = False) -> Iterator[None]:
+    def function(
+        self,
+        name: str,
+        params: Sequence[Var] = (),
+        *,
+        private: bool = False,
+        result: StructInfo | None = None,
+    ) -> Iterator[None]:
         """Build the function `name`; inside, `params` are its values, and `emit_func_output` ends it.
 
-        `private` functions are not callable from outside the module. When the body raises, the function is
+        `private` functions are not callable from outside the module. `result` says what it returns, which lets the
+        function call itself; what `emit_func_output` gets must fit it. When the body raises, the function is
         removed again.
         """
         if self._function is not None:
@@ -72,12 +84,15 @@ class BlockBuilder:
         expect("function: 'name'", name, str, "a string")
         if not name:
             raise ArgumentError("function: 'name' is empty")
+        expect("function: 'result'", result, StructInfo | None, "a struct info or None")
         self._check_free(name)
         _check_params(name, params)
         with self._mod.context, user_location():
             op = func.FuncOp(
                 name,
-                ir.FunctionType.get([p.struct_info.to_type() for p in params], []),
+                ir.FunctionType.get(
+                    [p.struct_info.to_type() for p in params], [] if result is None else [result.to_type()]
+                ),
                 visibility="private" if private else None,
                 ip=ir.InsertionPoint(self._mod.mlir.body),
             )
@@ -87,7 +102,7 @@ class BlockBuilder:
             body = op.add_entry_block([ir.Location.name(p.name, user_location()) for p in params])
             for param, argument in zip(params, body.arguments, strict=True):
                 param.bind(argument)
-            self._function = _Function(name, op, body, private)
+            self._function = _Function(name, op, body, private, result)
             try:
                 with ir.InsertionPoint(body):
                     yield
@@ -102,6 +117,9 @@ class BlockBuilder:
     def _end_function(self, current: _Function) -> None:
         if current.result is None:
             raise ArgumentError(f"function '{current.name}' has no result; call bb.emit_func_output")
+        given, declared = current.result.struct_info, current.declared
+        if declared is not None and not implies(given, declared):
+            raise ShapeError(f"function '{current.name}': its result is {given}, declared is {declared}")
         inputs = [argument.type for argument in current.body.arguments]
         current.op.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(inputs, [current.result.ssa.type])
@@ -116,7 +134,10 @@ class BlockBuilder:
             raise ArgumentError(f"emit_func_output: function '{current.name}' has its result already")
         current.result = _tuple_of(output)
         with user_location():
-            func.ReturnOp([current.result.ssa])
+            if self._lambdas:
+                ir.Operation.create(closures.LambdaReturnOp.OPERATION_NAME, operands=[current.result.ssa])
+            else:
+                func.ReturnOp([current.result.ssa])
 
     @contextlib.contextmanager
     def dataflow(self) -> Iterator[None]:
@@ -154,6 +175,82 @@ class BlockBuilder:
         value = values[0] if len(values) == 1 else structure.pack(values, location)
         ir.Operation.create("relax.output", operands=[value], loc=location)
         return value
+
+    # -- functions as values
+
+    @contextlib.contextmanager
+    def lambda_function(
+        self, name: str, params: Sequence[Var] = (), *, pure: bool | None = None
+    ) -> Iterator[Value]:
+        """Build a function inside the function; it sees the values around it. Gives the function as a value.
+
+        Inside, `emit_func_output` ends it; afterwards the value can be called (`op.invoke_closure`), passed and
+        returned. `pure`: whether it has no effects; None: as its body says.
+        """
+        current = self._current("lambda_function")
+        expect("lambda_function: 'name'", name, str, "a string")
+        _check_params(name, params)
+        location = user_location()
+        handle = Var(name, Callable())
+        scratch = func.FuncOp("lambda", ir.FunctionType.get([], []), visibility="private", loc=location)
+        block = ir.Block.create_at_start(scratch.regions[0], [p.struct_info.to_type() for p in params])
+        for param, argument in zip(params, block.arguments, strict=True):
+            param.bind(argument)
+        saved = current.result, current.dataflow, current.outputs
+        current.result, current.dataflow, current.outputs = None, None, []
+        self._lambdas += 1
+        try:
+            with ir.InsertionPoint(block):
+                yield handle
+                result = current.result
+                if result is None:
+                    raise ArgumentError(f"function '{name}' has no result; call bb.emit_func_output")
+        except BaseException:
+            self._abandoned.append(scratch)
+            raise
+        finally:
+            self._lambdas -= 1
+            current.result, current.dataflow, current.outputs = saved
+        pure = self._is_pure(scratch.operation) if pure is None else pure
+        info = Callable([p.struct_info for p in params], result.struct_info, pure)
+        with location:
+            op = ir.Operation.create(
+                closures.LambdaOp.OPERATION_NAME,
+                results=[info.to_type()],
+                attributes={"names": ir.ArrayAttr.get([ir.StringAttr.get(p.name) for p in params])},
+                regions=1,
+                loc=ir.Location.name(name, location),
+                ip=ir.InsertionPoint.current,
+            )
+        block.append_to(op.regions[0])
+        scratch.operation.erase()
+        handle.bind(op.results[0])
+        handle._info = info
+
+    def _is_pure(self, function: ir.Operation) -> bool:
+        """Whether the ops of a function under construction only compute."""
+        functions = {
+            op.name.value: op for op in self._mod.mlir.body.operations if isinstance(op, func.FuncOp)
+        }
+        return acts(function, impure_functions(functions)) is None
+
+    def make_closure(self, callee: str, *captured: Value) -> Value:
+        """The function `callee` of this module as a value, its last parameters bound to `captured`."""
+        current = self._current("make_closure")
+        if callee == current.name:
+            raise ArgumentError(
+                f"make_closure: '{callee}' is still being built; its result type is not known yet"
+            )
+        target = self.lookup(callee)
+        for index, value in enumerate(captured):
+            expect(f"make_closure of '{callee}': captured value {index}", value, Value, "a Relax value")
+        return closures.make_closure(callee, target, structure.make_tuple(*captured), self._purity(callee))
+
+    def _purity(self, callee: str) -> bool:
+        functions = {
+            op.name.value: op for op in self._mod.mlir.body.operations if isinstance(op, func.FuncOp)
+        }
+        return callee not in impure_functions(functions)
 
     # -- emitting
 
@@ -196,8 +293,10 @@ class BlockBuilder:
     def call(self, callee: str, *args: Value) -> Value:
         """Call the Relax function `callee` of this module; the result's shape follows from its signature."""
         current = self._current("call")
-        if callee == current.name:
-            raise ArgumentError(f"call: '{callee}' is still being built; its result type is not known yet")
+        if callee == current.name and current.declared is None:
+            raise ArgumentError(
+                f"call: '{callee}' is still being built; bb.function(…, result=…) says what it returns"
+            )
         target = self.lookup(callee)
         for index, arg in enumerate(args):
             expect(f"call of '{callee}': argument {index}", arg, Value, "a Relax value")

@@ -30,11 +30,14 @@ from relax_mlir.dialects.bitwise import (
 from relax_mlir.dialects.calls import (
     call_dps_packed,
     call_packed,
+    call_pure_packed,
     call_tir,
+    call_tir_dyn,
 )
 from relax_mlir.dialects.cast import (
     astype,
 )
+from relax_mlir.dialects.closures import invoke_closure, invoke_pure_closure
 from relax_mlir.dialects.comparison import (
     equal,
     greater,
@@ -55,6 +58,12 @@ from relax_mlir.dialects.create import (
     zeros,
     zeros_like,
 )
+from relax_mlir.dialects.data_dependent import (
+    nonzero,
+    unique,
+)
+from relax_mlir.dialects.effects import assert_op, print
+from relax_mlir.dialects.inplace import call_tir_inplace
 from relax_mlir.dialects.integers import (
     prim_to_tensor,
 )
@@ -82,6 +91,9 @@ from relax_mlir.dialects.manipulate import (
     strided_slice,
     take,
 )
+from relax_mlir.dialects.memory import (
+    call_prim,
+)
 from relax_mlir.dialects.reduce import (
     argmax,
     argmin,
@@ -96,6 +108,10 @@ from relax_mlir.dialects.reduce import (
 from relax_mlir.dialects.select import (
     clip,
     where,
+)
+from relax_mlir.dialects.shape_values import (
+    shape_to_tensor,
+    tensor_to_shape,
 )
 from relax_mlir.dialects.structure import (
     constant,
@@ -143,7 +159,9 @@ from relax_mlir.dialects.unary import (
     trunc,
 )
 from relax_mlir.op import (
+    memory,
     nn,
+    vm,
 )
 
 const = constant
@@ -159,6 +177,7 @@ __all__ = [
     "argmin",
     "asin",
     "asinh",
+    "assert_op",
     "astype",
     "atan",
     "atan2",
@@ -170,7 +189,11 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_prim",
+    "call_pure_packed",
     "call_tir",
+    "call_tir_dyn",
+    "call_tir_inplace",
     "ceil",
     "clip",
     "concat",
@@ -195,6 +218,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "if_then_else",
+    "invoke_closure",
+    "invoke_pure_closure",
     "isfinite",
     "isinf",
     "isnan",
@@ -214,12 +239,14 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "memory",
     "min",
     "minimum",
     "mod",
     "multiply",
     "negative",
     "nn",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",
@@ -227,6 +254,7 @@ __all__ = [
     "power",
     "prim_to_tensor",
     "prim_value",
+    "print",
     "prod",
     "reshape",
     "right_shift",
@@ -234,6 +262,7 @@ __all__ = [
     "rsqrt",
     "shape_expr",
     "shape_of",
+    "shape_to_tensor",
     "sigmoid",
     "sign",
     "sin",
@@ -249,11 +278,14 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tensor_to_shape",
     "tril",
     "triu",
     "trunc",
     "tuple_get_item",
+    "unique",
     "variance",
+    "vm",
     "where",
     "while_loop",
     "zeros",

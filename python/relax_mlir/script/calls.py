@@ -13,16 +13,20 @@ import numpy as np
 
 from relax_mlir import op
 from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.dialects import dtypes
+from relax_mlir.dialects import dtypes, vm
 from relax_mlir.dialects.base import RelaxOp
-from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed
+from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed, call_pure_packed
+from relax_mlir.dialects.closures import InvokeClosureOp, InvokePureClosureOp
 from relax_mlir.dialects.dialect import Relax
+from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
 from relax_mlir.dialects.value import Value, create, create_one
 from relax_mlir.error import UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
+from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
+from relax_mlir.script.effects import assertion, inplace, printing
 from relax_mlir.script.source import Problem
 
 if TYPE_CHECKING:
@@ -39,6 +43,9 @@ class Signatures(Protocol):
 
     def require(self, name: str) -> None:
         """Raise `UnknownNameError` unless the module has a function `name`, Relax or prim."""
+
+    def is_pure(self, name: str) -> bool:
+        """Whether the function `name` is known to have no effects."""
 
 
 @dataclass
@@ -65,6 +72,9 @@ class Calls:
             return self.module_call(expressions, node, callee)
         path = expressions.scope.path(node.func)
         if path is None:
+            closure = function_value(expressions, node.func)
+            if closure is not None:
+                return invoke(self, expressions, node, closure)
             return self.python_call(expressions, node)
         root, name = path
         if root != "R":
@@ -103,8 +113,10 @@ class Calls:
         text = ast.unparse(node.func)
         hint = "a script calls the ops R.…, and the functions of its module as cls.…"
         if isinstance(node.func, ast.Name) and node.func.id not in expressions.scope.captured:
-            known = [*op_names()]
+            known = {*op_names()}
             message = str(UnknownNameError("function", text, known, hint))
+            if text in known:
+                message = f"unknown function '{text}'; the op is R.{text} ({hint})"
             raise Problem(node.func, message, "UnknownNameError")
         if isinstance(node.func, ast.Attribute):
             expressions.evaluate(node.func)
@@ -114,8 +126,7 @@ class Calls:
     def ir_call(expressions: Expressions, node: ast.Call, root: str, name: str) -> ir.Attribute:
         """``I.attribute("…")``."""
         if root == "T":
-            message = f'T.{name} is not supported; write the prim func as MLIR text in I.mlir("""…""")'
-            raise Problem(node, message, "UnsupportedError")
+            raise Problem(node, f"T.{name} stands in the body of a function with @T.prim_func")
         if name != "attribute":
             raise Problem(node, f"I.{name} is not an expression")
         return expressions.apply(node, ir.Attribute.parse, literal(node, str, "attribute text"))
@@ -157,18 +168,11 @@ class Calls:
         return expressions.relax_value(node, tuple(fields))
 
     def call_tir(self, expressions: Expressions, node: ast.Call) -> Value:
-        """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``."""
+        """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``; of a string: `call_dps_packed`."""
         parts = named_arguments(node, ("callee", "args", "out", "tir_vars"), 3)
-        callee = self.callee(parts["callee"])
-        if callee is None:
-            raise Problem(
-                parts["callee"],
-                "call_tir calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
-            )
-        try:
-            self.signatures.require(callee)
-        except UnknownNameError as error:
-            raise Problem.of(parts["callee"], error) from None
+        if isinstance(parts["callee"], ast.Constant) and "tir_vars" not in parts:
+            return self.dps_packed(expressions, node, parts["callee"], parts["args"], parts["out"])
+        callee = self.prim_func("call_tir", parts["callee"])
         operands = expressions.value(parts["args"])
         if not isinstance(operands.struct_info, Tuple):
             raise Problem(parts["args"], "the arguments of call_tir are a tuple: write (x,) for one")
@@ -184,30 +188,87 @@ class Calls:
 
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
 
+    def call_prim(self, expressions: Expressions, node: ast.Call) -> None:
+        """``R.call_prim(cls.prim, (x, out), outputs=1)``: called for its effect."""
+        parts = named_arguments(node, ("callee", "args", "outputs"), 2)
+        self._call_on_memory(expressions, node, parts, call_prim)
+
+    def call_tir_dyn(self, expressions: Expressions, node: ast.Call) -> None:
+        """``R.vm.call_tir_dyn(cls.prim, (x, out), R.shape([n]))``: called for its effect."""
+        parts = named_arguments(node, ("callee", "args", "tir_vars", "outputs"), 3)
+        self._call_on_memory(expressions, node, parts, vm.call_tir_dyn)
+
+    def _call_on_memory(
+        self,
+        expressions: Expressions,
+        node: ast.Call,
+        parts: dict[str, ast.expr],
+        build: Callable[..., None],
+    ) -> None:
+        callee = self.prim_func(ast.unparse(node.func).removeprefix("R."), parts["callee"])
+        operands = [expressions.value(parts[name]) for name in ("args", "tir_vars") if name in parts]
+        outputs = expressions.evaluate(parts["outputs"]) if "outputs" in parts else 1
+        expressions.apply(node, build, callee, *operands, outputs=outputs)
+
+    def prim_func(self, what: str, node: ast.expr) -> str:
+        """The name of the prim func ``cls.f`` that the op `what` calls."""
+        callee = self.callee(node)
+        if callee is None:
+            raise Problem(
+                node,
+                f"{what} calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
+            )
+        try:
+            self.signatures.require(callee)
+        except UnknownNameError as error:
+            raise Problem.of(node, error) from None
+        return callee
+
     def call_dps_packed(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_dps_packed("name", [x, 3], R.Tensor(...))``."""
         parts = named_arguments(node, ("func", "args", "out"), 3)
-        name = literal_text(parts["func"])
-        args = packed_arguments(expressions, parts["args"])
-        out = destinations(expressions, parts["out"])
-        given: Any = list(out.fields) if isinstance(out, Tuple) else out
-        return expressions.apply(node, call_dps_packed, name, args, given)  # type: ignore[no-any-return]  # it is a value
+        return self.dps_packed(expressions, node, parts["func"], parts["args"], parts["out"])
+
+    @staticmethod
+    def dps_packed(
+        expressions: Expressions, node: ast.Call, func: ast.expr, given: ast.expr, results: ast.expr
+    ) -> Value:
+        """A call of the registered function `func` with its destinations."""
+        name = literal_text(func)
+        args = packed_arguments(expressions, given)
+        out = destinations(expressions, results)
+        infos: Any = list(out.fields) if isinstance(out, Tuple) else out
+        return expressions.apply(node, call_dps_packed, name, args, infos)  # type: ignore[no-any-return]  # it is a value
 
     def call_packed(self, expressions: Expressions, node: ast.Call) -> Value | None:
         """``R.call_packed("name", x, 3, out=R.Object())``; None when it is called for its effect."""
+        name, args, out = self.packed_call(expressions, node, "call_packed")
+        return expressions.apply(node, call_packed, name, *args, out=out)  # type: ignore[no-any-return]  # a value or None
+
+    def call_pure_packed(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.call_pure_packed("name", x, 3, out=R.Tensor(None, "float32"))``."""
+        name, args, out = self.packed_call(expressions, node, "call_pure_packed")
+        if out is None:
+            raise Problem(node, "call_pure_packed needs the argument 'out', which says what it returns")
+        return expressions.apply(node, call_pure_packed, name, *args, out=out)  # type: ignore[no-any-return]  # it is a value
+
+    @staticmethod
+    def packed_call(
+        expressions: Expressions, node: ast.Call, what: str
+    ) -> tuple[str, list[Any], StructInfo | None]:
+        """The function's name, the arguments and the result's info of a call of a packed function."""
         if not node.args:
-            raise Problem(node, "call_packed takes the name of a registered function, then its arguments")
+            raise Problem(node, f"{what} takes the name of a registered function, then its arguments")
         name = literal_text(node.args[0])
         out = None
         for keyword in node.keywords:
             if keyword.arg != "out":
                 raise Problem(
-                    keyword, f"call_packed takes no argument '{keyword.arg}'; `out` says what it returns"
+                    keyword, f"{what} takes no argument '{keyword.arg}'; `out` says what it returns"
                 )
             out = read_annotation(keyword.value, expressions.scope)
         args = expressions.elements(list(node.args[1:]))
-        args = [expressions.relax_value(node, a) if isinstance(a, np.ndarray) else a for a in args]
-        return expressions.apply(node, call_packed, name, *args, out=out)  # type: ignore[no-any-return]  # a value or None
+        return name, [expressions.relax_value(node, a) if isinstance(a, np.ndarray) else a for a in args], out
 
     def match_shape(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.match_shape(x, (n, 4))``; also ``R.match_cast(x, R.Tensor(("n", 4), "float32"))``."""
@@ -388,22 +449,36 @@ def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of 
 
 def op_names() -> Iterator[str]:
     """Names of all ops as they are written after ``R.``."""
-    yield from (name for name in op.__all__ if name != "nn")
-    yield from (f"nn.{name}" for name in op.nn.__all__)
+    for name in op.__all__:
+        family = getattr(op, name)
+        if isinstance(family, ModuleType):
+            yield from (f"{name}.{inner}" for inner in family.__all__)
+        else:
+            yield name
     yield from SPECIAL
 
 
 SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
+    "assert_op": assertion,
     "call_tir": Calls.call_tir,
+    "call_prim": Calls.call_prim,
+    "vm.call_tir_dyn": Calls.call_tir_dyn,
+    "call_tir_dyn": Calls.call_tir,
+    "call_tir_inplace": inplace,
     "call_dps_packed": Calls.call_dps_packed,
     "call_packed": Calls.call_packed,
+    "call_pure_packed": Calls.call_pure_packed,
     "match_shape": Calls.match_shape,
     "match_cast": Calls.match_shape,
     "const": Calls.const,
     "constant": Calls.const,
     "shape": Calls.shape,
     "shape_expr": Calls.shape,
+    "invoke_closure": invocation(InvokeClosureOp),
+    "invoke_pure_closure": invocation(InvokePureClosureOp),
+    "make_closure": closure_of,
     "prim_value": Calls.prim_value,
+    "print": printing,
     "tuple": Calls.tuple,
     "make_tuple": Calls.tuple,
     "op": Calls.generic,

@@ -20,6 +20,7 @@ from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import RelaxError
 from relax_mlir.script import conditions, indexing
 from relax_mlir.script.calls import Calls
+from relax_mlir.script.closures import module_function
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem, Source
 from relax_mlir.symbolic import Expr
@@ -44,7 +45,7 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 }
 COMPREHENSION = "comprehensions are not unrolled: write the elements out, or a loop that carries a value"
 INSTEAD: dict[type[ast.expr], str] = {
-    ast.Lambda: "functions inside functions are not supported; write a function of the module and call cls.f(...)",
+    ast.Lambda: "a function has a name: write `def f(x: R.Tensor(...)): …` inside the function",
     ast.JoinedStr: "strings with fields are not supported; write the string out",
     ast.ListComp: COMPREHENSION,
     ast.GeneratorExp: COMPREHENSION,
@@ -183,6 +184,9 @@ class Expressions:
         return self.apply(node, choose, flag, branch(node.body), branch(node.orelse))
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:  # noqa: ANN401
+        callee = self.calls.callee(node)
+        if callee is not None:
+            return module_function(self.calls, self, node, callee)
         item = self.evaluate(node.value)
         if isinstance(item, Value) and isinstance(item.struct_info, Tensor):
             return indexing.elements(self, node, item)
@@ -195,6 +199,9 @@ class Expressions:
         return self.apply(node, operator.getitem, item, index)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: ANN401
+        callee = self.calls.callee(node)
+        if callee is not None:
+            return module_function(self.calls, self, node, callee)
         if self.scope.path(node) is not None:
             raise Problem(node, f"`{ast.unparse(node)}` is not a value; call it")
         item = self.evaluate(node.value)

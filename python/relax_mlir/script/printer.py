@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import keyword
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.attributes import PARAMS
 from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.loops import known_integer, loop_symbol
 from relax_mlir.dialects.structure import TUPLE, integer_of, maker_of
 from relax_mlir.dialects.types import (
+    Callable,
     Object,
     Prim,
     Shape,
@@ -29,6 +32,8 @@ from relax_mlir.script.scriptable import OPERATORS, PREDICATES, RESERVED, SIGNAT
 from relax_mlir.symbolic import Dim
 
 INDENT = "    "
+PRIM_PRINTER = "relax_mlir.tir.printer"
+"""Prints prim funcs; found by name, as it belongs to the lowering, which imports this package."""
 
 
 def script(module: ir.Module) -> str:
@@ -36,7 +41,7 @@ def script(module: ir.Module) -> str:
     with module.context:
         names = constant_names(module)
         parts = [
-            _Printer(op, names).lines() if is_scriptable(op) else _foreign(op)
+            _Printer(op, names).lines() if is_scriptable(op) else _prim(op) or _foreign(op)
             for op in module.body.operations
         ]
     body = "\n\n".join("\n".join(INDENT + line if line else "" for line in part) for part in parts)
@@ -56,6 +61,12 @@ def annotation(info: StructInfo) -> str:
         return f'R.Prim("{info.dtype}")'
     if isinstance(info, Tuple):
         return f"R.Tuple({', '.join(map(annotation, info.fields))})"
+    if isinstance(info, Callable):
+        pure = ["pure=True"] if info.pure else []
+        if info.params is None or info.result is None:
+            return f"R.Callable({', '.join(pure)})"
+        inner = ", ".join(map(annotation, info.params)) + ("," if len(info.params) == 1 else "")
+        return f"R.Callable({', '.join([f'({inner})', annotation(info.result), *pure])})"
     assert isinstance(info, Object)
     return "R.Object()"
 
@@ -68,6 +79,14 @@ def dims(shape: Sequence[Dim | None]) -> str:
 
 def _items(shape: Sequence[Dim | None]) -> str:
     return ", ".join("None" if d is None else str(d) if isinstance(d, int) else f'"{d}"' for d in shape)
+
+
+def _prim(op: ir.OpView) -> list[str] | None:
+    """A prim func as ``@T.prim_func``; None if it has no such form."""
+    if not isinstance(op, func.FuncOp) or PARAMS not in op.attributes:
+        return None
+    lines: list[str] | None = importlib.import_module(PRIM_PRINTER).print_prim(op)
+    return lines
 
 
 def _foreign(op: ir.OpView) -> list[str]:
@@ -157,9 +176,11 @@ class _Printer:
             yield from self.for_loop(op)
         elif op.name == "scf.while":
             yield from self.while_loop(op)
+        elif op.name == "relax.lambda":
+            yield from self.function_inside(op)
         else:
             right = self.expression(op)
-            if op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]):
+            if len(op.results) == 0 or _is_for_effect(op):
                 yield right
             else:
                 right = right[1:-1] if op.name in OPERATORS else right
@@ -179,6 +200,34 @@ class _Printer:
         yield from (INDENT + line for line in inner)
         yield f"{INDENT}{name}: {self.annotate(op.results[0])} = {last}"
         yield f"{INDENT}R.output({name})"
+
+    def function_inside(self, op: ir.Operation) -> Iterator[str]:
+        info = struct_info(op.results[0].type)
+        assert isinstance(info, Callable) and info.result is not None
+        name = self.bind(op, "f")
+        body = op.regions[0].blocks[0]
+        params, around = [], self.names.taken
+        self.names.taken = set(RESERVED) | {
+            self.names.names[v] for v in _captured(op) if v in self.names.names
+        }
+        for given, argument in zip(ir.ArrayAttr(op.attributes["names"]), body.arguments, strict=True):
+            params.append(
+                f"{self.names.bind(argument, ir.StringAttr(given).value)}: {self.annotate(argument)}"
+            )
+        if not info.pure:
+            yield "@R.function(pure=False)"
+        yield f"def {name}({', '.join(params)}) -> {annotation(info.result)}:"
+        yield from (INDENT + line for line in self.block(body, "return {}"))
+        self.names.taken = around
+
+    def on_make_closure(self, op: ir.Operation) -> str:
+        return f"R.make_closure({_callee(op)}, {self.text(op.operands[0])}, {self.annotate(op.results[0])})"
+
+    def on_invoke_closure(self, op: ir.Operation) -> str:
+        operands = ", ".join(map(self.text, op.operands))
+        return f"R.{op.name.removeprefix('relax.')}({operands}, {self.annotate(op.results[0])})"
+
+    on_invoke_pure_closure = on_invoke_closure
 
     def conditional(self, op: ir.Operation) -> Iterator[str]:
         names = [self.names.bind(result, "gv") for result in op.results]
@@ -299,6 +348,30 @@ class _Printer:
         tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
         return f"R.call_tir({_callee(op)}, {self.text(op.operands[0])}, {self.outs(op)}{tir_vars})"
 
+    def on_call_prim(self, op: ir.Operation) -> str:
+        return f"R.call_prim({_callee(op)}, {self.text(op.operands[0])}{_outputs(op)})"
+
+    def on_vm_call_tir_dyn(self, op: ir.Operation) -> str:
+        args, tir_vars = map(self.text, op.operands)
+        return f"R.vm.call_tir_dyn({_callee(op)}, {args}, {tir_vars}{_outputs(op)})"
+
+    def on_call_tir_inplace(self, op: ir.Operation) -> str:
+        indices = python_text(python_value(op.attributes["inplace_indices"]))
+        extra = dims_from_attr(op.attributes["tir_vars"])
+        tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
+        arguments = f"{_callee(op)}, {self.text(op.operands[0])}, {indices}, {self.outs(op)}"
+        return f"R.call_tir_inplace({arguments}{tir_vars})"
+
+    def on_assert_op(self, op: ir.Operation) -> str:
+        arguments = self.fields(op.operands[0])
+        if isinstance(op.attributes["relation"], ir.StringAttr):
+            left, right = dims_from_attr(op.attributes["values"])
+            arguments.insert(0, quoted(f"{left} {ir.StringAttr(op.attributes['relation']).value} {right}"))
+        return f"R.assert_op({', '.join(arguments + _format(op, 'message'))})"
+
+    def on_print(self, op: ir.Operation) -> str:
+        return f"R.print({', '.join(self.packed_arguments(op) + _format(op, 'format'))})"
+
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
         return f"[{', '.join(map(annotation, info.fields))}]" if isinstance(info, Tuple) else annotation(info)
@@ -312,7 +385,9 @@ class _Printer:
         info = struct_info(op.results[0].type)
         if info != Tuple():
             arguments.append(f"out={annotation(info)}")
-        return f"R.call_packed({', '.join(arguments)})"
+        return f"R.{op.name.removeprefix('relax.')}({', '.join(arguments)})"
+
+    on_call_pure_packed = on_call_packed
 
     def packed_arguments(self, op: ir.Operation) -> list[str]:
         """Operands and literals in their order; the operands of a tuple made elsewhere are its fields."""
@@ -334,9 +409,35 @@ def _loop_variables(function: func.FuncOp) -> set[str]:
     return found
 
 
+def _outputs(op: ir.Operation) -> str:
+    outputs = ir.IntegerAttr(op.attributes["outputs"]).value
+    return "" if outputs == 1 else f", outputs={outputs}"
+
+
+def _captured(op: ir.Operation) -> list[ir.Value]:
+    """All operands of the ops inside `op`."""
+    found: list[ir.Value] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        found.extend(inner.operands)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
+def _is_for_effect(op: ir.Operation) -> bool:
+    return bool(op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]))
+
+
 def _callee(op: ir.Operation) -> str:
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
     return f"cls.{name}" if name.isidentifier() and not keyword.iskeyword(name) else f"cls[{quoted(name)}]"
+
+
+def _format(op: ir.Operation, attribute: str) -> list[str]:
+    text = ir.StringAttr(op.attributes[attribute]).value
+    return [f"format={quoted(text)}"] if text else []
 
 
 def _annotation_of(type_: ir.Type) -> str:

@@ -9,6 +9,7 @@ from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.loops import known_integer, loop_symbol
 from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
@@ -23,7 +24,10 @@ PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
 """Comparisons of integers, in the order of `arith`'s predicates."""
 RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range"})
 """Names that mean something else in a script."""
-PACKED = frozenset({"relax.call_packed", "relax.call_dps_packed"})
+ACTIONS = frozenset({"relax.assert_op", "relax.print"})
+"""Ops without a result."""
+PACKED = ACTIONS | {"relax.call_packed", "relax.call_pure_packed", "relax.call_dps_packed"}
+"""Ops whose arguments are written one by one."""
 
 
 def is_scriptable(op: ir.OpView) -> bool:
@@ -72,7 +76,7 @@ def _block(block: ir.Block, skip: int = 0) -> bool:
 
 
 def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
-    if op.name in ("func.return", "relax.output"):
+    if op.name in ("func.return", "relax.output", "relax.lambda_return"):
         return len(op.operands) == 1
     if op.name == "scf.yield":
         return True
@@ -87,7 +91,7 @@ def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
     special = _SPECIAL.get(op.name)
     if special is not None:
         return special(op, inside)
-    if op_class(op) is None or len(op.results) != 1:
+    if op_class(op) is None or len(op.results) != (0 if op.name in ACTIONS else 1):
         return False
     return op.name not in PACKED or maker_of(op.operands[0]) in inside
 
@@ -154,12 +158,25 @@ def _from_elements(op: ir.Operation, inside: set[ir.Operation]) -> bool:
     return is_comparison or _are_values(op.operands)
 
 
+def _is_lambda(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    """Whether a function inside a function has the type that reading it gives, up to its purity, which is written."""
+    body = op.regions[0].blocks[0]
+    ends = body.operations[-1].operation
+    declared = struct_info(op.results[0].type)
+    params = [struct_info(argument.type) for argument in body.arguments]
+    pure = isinstance(declared, CallableInfo) and declared.pure
+    if declared != CallableInfo(params, struct_info(ends.operands[0].type), pure):
+        return False
+    return all(map(_is_value_type, (argument.type for argument in body.arguments))) and _block(body)
+
+
 _SPECIAL: dict[str, Callable[[ir.Operation, set[ir.Operation]], bool]] = {
     "scf.if": _conditional,
     "scf.for": _for,
     "scf.while": _while,
     "relax.dataflow": _dataflow,
     "tensor.from_elements": _from_elements,
+    "relax.lambda": _is_lambda,
     TUPLE: _tuple,
     **dict.fromkeys(OPERATORS, _arithmetic),
 }

@@ -16,14 +16,14 @@ from relax_mlir.error import RelaxError
 from relax_mlir.mlir import ir
 from relax_mlir.script import conditionals, loops
 from relax_mlir.script.annotations import read_annotation
+from relax_mlir.script.closures import define_function
 from relax_mlir.script.expressions import Expressions, bound
 from relax_mlir.script.flow import UNNAMED, assigned, reads, returns
 from relax_mlir.script.scope import POISON, is_path
 from relax_mlir.script.source import Poisoned, Problem
 
 INSTEAD: dict[type[ast.stmt], str] = {
-    ast.FunctionDef: "functions inside functions are not supported; write a function of the module, cls.f",
-    ast.AsyncFunctionDef: "functions inside functions are not supported; write a function of the module, cls.f",
+    ast.AsyncFunctionDef: "a script has no coroutines: write `def`",
     ast.ClassDef: "classes have no meaning in a function of a script; write another module",
     ast.Try: "exceptions have no meaning in a script; R.match_shape checks shapes at run time",
     ast.Raise: "exceptions have no meaning in a script; R.match_shape checks shapes at run time",
@@ -134,6 +134,8 @@ class Block:
             loops.while_statement(self, node, later)
         elif isinstance(node, ast.Return):
             self.end(node)
+        elif isinstance(node, ast.FunctionDef):
+            define_function(self, node)
         elif isinstance(node, ast.AugAssign):
             self.augmented(node)
         elif not isinstance(node, ast.Pass):

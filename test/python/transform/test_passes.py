@@ -286,7 +286,7 @@ def test_no_reproducers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_text_that_is_no_reproducer() -> None:
-    with pytest.raises(ParseError, match="'a.mlir' is no reproducer"):
+    with pytest.raises(ParseError, match=r"'a\.mlir' is no reproducer"):
         read_recipe("module {}", "a.mlir")
 
 
