@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from relax_mlir.transform.pass_base import Pass
 
 PASSES: dict[str, str] = {
+    "canonicalize-bindings": "relax_mlir.passes.canonicalize_bindings:CanonicalizeBindings",
+    "convert-to-dataflow": "relax_mlir.passes.convert_to_dataflow:ConvertToDataflow",
+    "dead-code-elimination": "relax_mlir.passes.dead_code:DeadCodeElimination",
+    "decompose-ops": "relax_mlir.passes.decompose_ops:DecomposeOps",
+    "remove-redundant-reshape": "relax_mlir.passes.remove_redundant_reshape:RemoveRedundantReshape",
+    "topological-sort": "relax_mlir.passes.topological_sort:TopologicalSort",
     "bfloat16-bits": "relax_mlir.lowering.bfloat16_bits:BFloat16Bits",
     "bind-params": "relax_mlir.passes.bind_params:BindParams",
     "bind-symbolic-vars": "relax_mlir.passes.bind_symbolic_vars:BindSymbolicVars",
