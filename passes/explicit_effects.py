@@ -97,7 +97,7 @@ def _after_conditional(op: ir.Operation) -> Updates:
 
 def _after_loop(op: ir.Operation) -> Updates:
     """Let the loop carry the values that a round may change."""
-    rounds = [_make_explicit(region.blocks[0]) for region in op.regions]
+    rounds = [make_explicit(region.blocks[0]) for region in op.regions]
     changed = list(dict.fromkeys(value for updates in rounds for value in updates))
     if not changed:
         return {}
