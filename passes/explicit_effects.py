@@ -75,8 +75,12 @@ def _after_conditional(op: ir.Operation) -> Updates:
     """Let the conditional yield the values that a branch may change, as more results."""
     branches = [make_explicit(region.blocks[0]) for region in op.regions if len(region.blocks)]
     changed = list(dict.fromkeys(value for branch in branches for value in branch))
-    if not changed or len(branches) != len(op.regions):
+    if not changed:
         return {}
+    if len(branches) < len(op.regions):
+        with op.location, ir.InsertionPoint(op.regions[1].blocks.append()):
+            ir.Operation.create("scf.yield")
+        branches.append({})
     results = [*(result.type for result in op.results), *(value.type for value in changed)]
     with op.location, ir.InsertionPoint(op):
         new = ir.Operation.create("scf.if", results=results, operands=list(op.operands), regions=2)

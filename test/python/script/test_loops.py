@@ -135,7 +135,8 @@ class Effects:
         for i in R.range(k):
             R.call_packed("test.loops.note", i * 2)
             R.call_packed("test.loops.increment", y)
-            while R.sum(y) < 20.0:
+            limit = R.prim_to_tensor(20 + i * 10)
+            while R.sum(y) < R.astype(limit, "float32"):
                 R.call_packed("test.loops.increment", y)
                 if i > 0:
                     R.call_packed("test.loops.increment", z)
@@ -148,7 +149,7 @@ def test_effects_stay_in_order(k: int) -> None:
     y, z = x * 2, x * 2
     for i in range(k):
         y = y + 1
-        while y.sum() < 20:
+        while y.sum() < 20 + i * 10:
             y = y + 1
             z = z + (i > 0)
     NOTED.clear()
