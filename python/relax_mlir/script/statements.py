@@ -17,6 +17,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.script import conditionals, loops
 from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.closures import define_function
+from relax_mlir.script.effects import assert_statement
 from relax_mlir.script.expressions import Expressions, bound
 from relax_mlir.script.flow import UNNAMED, assigned, reads, returns
 from relax_mlir.script.scope import POISON, is_path
@@ -37,7 +38,6 @@ INSTEAD: dict[type[ast.stmt], str] = {
     ast.Match: "write `if`, `elif` and `else`",
     ast.AsyncFor: "write `for i in R.range(...)`",
     ast.AsyncWith: "the only `with` of a script is `with R.dataflow():`",
-    ast.Assert: "an assert has no meaning in a script; R.match_shape checks shapes at run time",
 }
 """Python's statements that a script does not have, and what to write."""
 
@@ -138,6 +138,8 @@ class Block:
             define_function(self, node)
         elif isinstance(node, ast.AugAssign):
             self.augmented(node)
+        elif isinstance(node, ast.Assert):
+            assert_statement(self.expressions.calls, self.expressions, node)
         elif not isinstance(node, ast.Pass):
             raise Problem(node, INSTEAD.get(type(node), f"{type(node).__name__} is no statement of a script"))
 

@@ -8,6 +8,7 @@ import pytest
 import relax_mlir as rx
 import torch
 import tvm_ffi
+from relax_mlir import op
 from relax_mlir.error import ScriptError, ShapeError
 from relax_mlir.script import ir as I
 from relax_mlir.script import parse
@@ -273,6 +274,49 @@ def test_values_that_grow(k: int) -> None:
     for _ in range(k):
         y = np.concatenate([y, y + 1])
     np.testing.assert_allclose(run(Growing, x, (k,)), y.sum(axis=0), rtol=1e-5)
+
+
+@I.ir_module
+class Asserts:
+    @R.function
+    def main(x: R.Tensor[(n,), "f32"]) -> R.Tensor[(n,), "f32"]:
+        assert n > 1, "at least two"
+        assert R.sum(x) < 10.0
+        return x + 1.0
+
+
+def test_assert() -> None:
+    np.testing.assert_array_equal(run(Asserts, np.ones(2, "float32")), [2, 2])
+    with pytest.raises(AssertionError, match="at least two"):
+        run(Asserts, np.ones(1, "float32"))
+    with pytest.raises(AssertionError):
+        run(Asserts, np.full(2, 9, "float32"))
+
+
+def test_loops_of_the_builder() -> None:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n", 4), "float32"))
+    with bb.function("main", [x]):
+        acc = op.for_loop(0, 3, lambda i, a: op.add(a, x * i), x)
+        a, b = op.for_loop(1, 4, lambda i, a, b: (b, op.add(a, b)), [acc, x])
+        c = op.while_loop(lambda v: op.less(op.sum(v), op.const(100.0)), lambda v: v * 2.0, a)
+        bb.emit_func_output(b + c)
+    given = rows(3)
+    one, two = given * 4, given
+    for _ in range(3):
+        one, two = two, one + two
+    while one.sum() < 100:
+        one = one * 2
+    np.testing.assert_allclose(run(bb.get(), given), one + two, rtol=1e-5)
+
+
+def test_loops_of_the_builder_refuse() -> None:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n", 4), "float32"))
+    with pytest.raises(rx.error.ArgumentError, match="the step is 0"), bb.function("main", [x]):
+        op.for_loop(0, 3, lambda i, a: a, x, step=0)
+    with pytest.raises(ShapeError, match=r"the loop changes 'init\[0\]'"), bb.function("main", [x]):
+        op.for_loop(0, 3, lambda i, a: op.concat([a, a]), x)
+    with pytest.raises(rx.error.ArgumentError, match="expected a function"), bb.function("main", [x]):
+        op.while_loop(True, lambda a: a, x)
 
 
 def test_several_mistakes_in_a_loop_are_reported_once() -> None:
