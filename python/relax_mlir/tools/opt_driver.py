@@ -69,12 +69,14 @@ class Driver:
         Raises:
             RelaxError: a bad command line, or a file that cannot be read or written.
         """
+        if not self.options.on("run-reproducer"):
+            pipeline = self._pipeline()
         data = self._read()
         self.source = "<stdin>" if self.options.input == STDIN else self.options.input
         self.lines = data.decode(errors="replace").split("\n")
         if self.options.on("run-reproducer"):
             data = self._reproduce(data)
-        pipeline = Sequential(passes_of(pipeline_elements(self.options)), name="relax-opt")
+            pipeline = self._pipeline()
         outputs: list[str] = []
         succeeded = True
         with self._pass_context():
@@ -86,6 +88,10 @@ class Driver:
         if outputs:
             self._write(OUTPUT_SEPARATOR.join(outputs))
         return 0 if succeeded else 1
+
+    def _pipeline(self) -> Sequential:
+        """The passes to run; unknown names fail here, before the input is read."""
+        return Sequential(passes_of(pipeline_elements(self.options)), name="relax-opt")
 
     def _reproduce(self, data: bytes) -> bytes:
         """Take passes and options from the reproducer that the input is; returns its module."""
