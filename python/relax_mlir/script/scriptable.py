@@ -91,7 +91,7 @@ def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
     special = _SPECIAL.get(op.name)
     if special is not None:
         return special(op, inside)
-    if op_class(op) is None or len(op.results) != (0 if op.name in ACTIONS else 1):
+    if op_class(op) is None or len(op.results) > 1:
         return False
     return op.name not in PACKED or maker_of(op.operands[0]) in inside
 

@@ -1,5 +1,5 @@
 """Loops and conditions of a script, computed and compared with the same program in NumPy."""
-# ruff: noqa: B007, F821, PLW2901, SIM201, UP037 - names in a script are symbols, and its loops are read
+# ruff: noqa: B007, F821, SIM201, SIM300, UP037 - names in a script are symbols, and its loops are read
 
 from __future__ import annotations
 
