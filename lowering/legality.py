@@ -102,7 +102,7 @@ class Level:
 
 
 _HOST = frozenset({"builtin", "func", "arith", "index", "cf.assert"})
-_CONTROL = frozenset({"scf.if", "scf.while", "scf.yield", "scf.condition"})
+_CONTROL = frozenset({"scf.if", "scf.for", "scf.while", "scf.yield", "scf.condition"})
 _TENSORS = _HOST | {"scf", "linalg", "tensor", "math", "bufferization", "memref", "affine", "vector", "ub"}
 _MEMREFS = _HOST | {"scf", "linalg", "memref", "math", "affine", "vector", "llvm", "ub"}
 _RELAX_HOST = _HOST | _CONTROL | {"tensor.extract", "tensor.from_elements"}

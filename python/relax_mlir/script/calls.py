@@ -319,7 +319,10 @@ class Calls:
     def prim_value(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.prim_value(n * 2)``."""
         parts = named_arguments(node, ("value",), 1)
-        return expressions.apply(node, prim_value, read_dim(parts["value"], expressions.scope))  # type: ignore[no-any-return]  # it is a value
+        given = parts["value"]
+        negative = isinstance(given, ast.UnaryOp) and isinstance(given.operand, ast.Constant)
+        dim = expressions.evaluate(given) if negative else read_dim(given, expressions.scope)
+        return expressions.apply(node, prim_value, dim)  # type: ignore[no-any-return]  # it is a value
 
     def tuple(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.tuple(x, y)``."""
