@@ -24,15 +24,19 @@ FAMILIES = (
     "cast",
     "comparison",
     "create",
+    "data_dependent",
     "logical",
     "reduce",
     "select",
+    "shape_values",
     "triangle",
     "trigonometric",
     "unary",
     "linear_algebra",
     "manipulate",
     "nn",
+    "memory",
+    "vm",
 )
 """Modules that define the types and ops, in the order in which they are printed."""
 

@@ -10,6 +10,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import (
     DimLike,
+    Object,
     Prim,
     Shape,
     StructInfo,
@@ -85,12 +86,13 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[ca
         return Shape(args.tensor(0).shape)
 
 
-class MatchShapeOp(RelaxOp, name="match_shape", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # untyped DSL
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
-    `input` is a tensor or a shape value; the result is the same value, now known to have that shape. At run
-    time a rank or dimension that does not fit raises `ShapeError`. `result_dtype` gives a tensor of unknown
-    dtype one (checked at run time); ``unit`` leaves it.
+    `input` is a tensor or a shape value, or an object, which must be a tensor then; the result is the same value,
+    now known to have that shape. At run time a rank or dimension that does not fit raises `ShapeError`.
+    `result_dtype` gives a tensor of unknown dtype one (checked at run time); ``unit`` leaves it. The op may stand in
+    a dataflow block, but stays where nothing uses its result: it asserts, and others use its symbols.
     """
 
     input: ext.Operand[Any]
@@ -105,7 +107,7 @@ class MatchShapeOp(RelaxOp, name="match_shape", traits=[ext.Pure]):  # type: ign
         if isinstance(info, Shape):
             _check_match(args.op, info.values, pattern)
             return Shape(pattern)
-        tensor = args.tensor(0)
+        tensor = Tensor(None, None) if isinstance(info, Object) else args.tensor(0)
         _check_match(args.op, tensor.shape, pattern)
         dtype = tensor.dtype
         if not args.is_unit("result_dtype"):
@@ -209,6 +211,7 @@ IMPURE_OPS = frozenset(
     {
         "relax.assert_op",
         "relax.call_packed",
+        "relax.call_prim",
         "relax.dataflow",
         "relax.invoke_closure",
         "relax.output",
@@ -216,13 +219,14 @@ IMPURE_OPS = frozenset(
         "relax.updated",
     }
 )
+IMPURE_FAMILIES = ("relax.memory_", "relax.vm_")
 
 
 def is_pure(op: ir.Operation) -> bool:
     """True for ops that a dataflow block may hold: Relax's pure ops, and constants of arith and index."""
     name = op.name
     if name.startswith("relax."):
-        return name not in IMPURE_OPS
+        return name not in IMPURE_OPS and not name.startswith(IMPURE_FAMILIES)
     return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
 
 

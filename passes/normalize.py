@@ -66,24 +66,35 @@ def _forward_field(op: ir.Operation) -> bool:
 
 def _best(op: ir.Operation, functions: dict[str, func.FuncOp]) -> Sequence[StructInfo | None]:
     """The best infos known of the results of `op`; None for ops of other dialects."""
+    if op.name == "scf.if":
+        return _branches(op)
+    if not op.name.startswith("relax.") and op.name != TUPLE:
+        return [None] * len(op.results)
+    current = [struct_info(result.type) for result in op.results]
+    try:
+        return deduce(op, current, functions)
+    except RelaxError:
+        return current  # the verifier reports it with its location
+
+
+def deduce(
+    op: ir.Operation, current: Sequence[StructInfo], functions: dict[str, func.FuncOp]
+) -> list[StructInfo]:
+    """What the operands of a Relax op, or of a tuple, give for its results, of which `current` is known.
+
+    Raises the errors of the op's shape rule.
+    """
     if op.name == TUPLE:
         return [Tuple([struct_info(operand.type) for operand in op.operands])]
     if op.name == "relax.dataflow":
         return [struct_info(op.regions[0].blocks[0].operations[-1].operation.operands[0].type)]
-    if op.name == "scf.if":
-        return _branches(op)
-    if not op.name.startswith("relax."):
-        return [None] * len(op.results)
-    current = [struct_info(result.type) for result in op.results]
-    return [
-        new if implies(new, old) else old
-        for old, new in zip(current, _deduced(op, current, functions), strict=True)
-    ]
+    deduced = _deduced(op, current, functions)
+    return [new if implies(new, old) else old for old, new in zip(current, deduced, strict=True)]
 
 
 def _deduced(
-    op: ir.Operation, current: list[StructInfo], functions: dict[str, func.FuncOp]
-) -> list[StructInfo]:
+    op: ir.Operation, current: Sequence[StructInfo], functions: dict[str, func.FuncOp]
+) -> Sequence[StructInfo]:
     if op.name == "relax.call":
         callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         arguments = struct_info(op.operands[0].type)
@@ -93,10 +104,7 @@ def _deduced(
     cls = op_class(op)
     if cls is None or cls.infer.__func__ is RelaxOp.infer.__func__:  # type: ignore[attr-defined]  # classmethods
         return current  # calls: their types are the caller's choice
-    try:
-        return list(as_sequence(cls.infer(cls.args_of(op))))
-    except RelaxError:
-        return current  # the verifier reports it with its location
+    return as_sequence(cls.infer(cls.args_of(op)))
 
 
 def _branches(op: ir.Operation) -> list[StructInfo]:

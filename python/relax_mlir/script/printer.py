@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import keyword
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.attributes import PARAMS
 from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import (
@@ -30,6 +32,8 @@ from relax_mlir.symbolic import Dim
 INDENT = "    "
 RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float"})
 """Names that values must not have."""
+PRIM_PRINTER = "relax_mlir.tir.printer"
+"""Prints prim funcs; found by name, as it belongs to the lowering, which imports this package."""
 
 
 def script(module: ir.Module) -> str:
@@ -37,7 +41,7 @@ def script(module: ir.Module) -> str:
     with module.context:
         names = constant_names(module)
         parts = [
-            _Printer(op, names).lines() if is_scriptable(op) else _foreign(op)
+            _Printer(op, names).lines() if is_scriptable(op) else _prim(op) or _foreign(op)
             for op in module.body.operations
         ]
     body = "\n\n".join("\n".join(INDENT + line if line else "" for line in part) for part in parts)
@@ -75,6 +79,14 @@ def dims(shape: Sequence[Dim | None]) -> str:
 
 def _items(shape: Sequence[Dim | None]) -> str:
     return ", ".join("None" if d is None else str(d) if isinstance(d, int) else f'"{d}"' for d in shape)
+
+
+def _prim(op: ir.OpView) -> list[str] | None:
+    """A prim func as ``@T.prim_func``; None if it has no such form."""
+    if not isinstance(op, func.FuncOp) or PARAMS not in op.attributes:
+        return None
+    lines: list[str] | None = importlib.import_module(PRIM_PRINTER).print_prim(op)
+    return lines
 
 
 def _foreign(op: ir.OpView) -> list[str]:
@@ -296,6 +308,13 @@ class _Printer:
     def on_print(self, op: ir.Operation) -> str:
         return f"R.print({', '.join(self.packed_arguments(op) + _format(op, 'format'))})"
 
+    def on_call_prim(self, op: ir.Operation) -> str:
+        return f"R.call_prim({_callee(op)}, {self.text(op.operands[0])}{_outputs(op)})"
+
+    def on_vm_call_tir_dyn(self, op: ir.Operation) -> str:
+        args, tir_vars = map(self.text, op.operands)
+        return f"R.vm.call_tir_dyn({_callee(op)}, {args}, {tir_vars}{_outputs(op)})"
+
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
         return f"[{', '.join(map(annotation, info.fields))}]" if isinstance(info, Tuple) else annotation(info)
@@ -334,6 +353,11 @@ def _captured(op: ir.Operation) -> list[ir.Value]:
 
 def _is_for_effect(op: ir.Operation) -> bool:
     return bool(op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]))
+
+
+def _outputs(op: ir.Operation) -> str:
+    outputs = ir.IntegerAttr(op.attributes["outputs"]).value
+    return "" if outputs == 1 else f", outputs={outputs}"
 
 
 def _callee(op: ir.Operation) -> str:
