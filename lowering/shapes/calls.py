@@ -60,8 +60,8 @@ def require_known(body: BodyLowering, op: ir.Operation, name: str) -> None:
     for index, (value, info) in enumerate(zip(given, arguments.fields, strict=True)):
         if isinstance(value, Handle):
             raise UnsupportedError(
-                f"{where(op)}: {op.name.removeprefix('relax.')} of '{name}': argument {index} is {info}; prim funcs take "
-                "tensors of known rank and dtype: match_shape it first"
+                f"{where(op)}: {op.name.removeprefix('relax.')} of '{name}': argument {index} is {info}; prim funcs "
+                "take tensors of known rank and dtype: match_shape it first"
             )
 
 
