@@ -4,14 +4,20 @@ from relax_mlir.analysis.call_graph import call_graph, recursion
 from relax_mlir.analysis.memory_estimate import MemoryEstimate, estimate_memory
 from relax_mlir.analysis.purity import is_pure
 from relax_mlir.analysis.structural_equal import assert_structural_equal, find_difference, structural_equal
+from relax_mlir.analysis.use_def import Use, UseDef, compile_time_computable, name_to_binding, use_def
 
 __all__ = [
     "MemoryEstimate",
+    "Use",
+    "UseDef",
     "assert_structural_equal",
     "call_graph",
+    "compile_time_computable",
     "estimate_memory",
     "find_difference",
     "is_pure",
+    "name_to_binding",
     "recursion",
     "structural_equal",
+    "use_def",
 ]

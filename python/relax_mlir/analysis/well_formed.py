@@ -15,17 +15,17 @@ The invariants; errors and tests cite their numbers:
     result is its result with the callee's symbols substituted.
  7. The callee of `relax.call_tir` is a prim func of the module; it takes the arguments, one tensor per result,
     and an index per tir_var, and their dtypes, ranks and static sizes agree with the call's. Sizes that can never
-    be those that the prim func declares (`relax.params`) are wrong; those not proved are checked at run time.
-    The callee of `relax.call_tir_inplace` takes no tensor for a result that lies in an argument's memory.
+    be those that the prim func declares (`relax.params`) are wrong; those not proved are checked at run time. The
+    callee of `relax.call_tir_inplace` takes no tensor for a result that lies in an argument's memory.
  8. A prim func is private, contains no Relax op, and has no symbolic shapes in its types; on tensors it returns
     one tensor per destination.
  9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
 10. Relax ops stand inside Relax functions.
-11. The callee of `relax.call_prim` and `relax.vm_call_tir_dyn` is a prim func of the module that takes the arguments
-    (those to fill included), and an index per entry of the shape `tir_vars`, as in invariant 7.
-12. What a dataflow block computes is used in that block; `relax.output` lets a value leave it.
-13. The callee of `relax.make_closure` is a Relax function of the module; its last parameters take the captured values,
+11. What a dataflow block computes is used in that block; `relax.output` lets a value leave it.
+12. The callee of `relax.make_closure` is a Relax function of the module; its last parameters take the captured values,
     and the closure's type follows from the others. A function value whose type is pure has no effects.
+13. The callee of `relax.call_prim` and `relax.vm_call_tir_dyn` is a prim func of the module that takes the arguments
+    (those to fill included), and an index per entry of the shape `tir_vars`, as in invariant 7.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
 
 
 def escapes(module: ir.Module) -> list[Diagnostic]:
-    """Uses of values of a dataflow block outside of it (invariant 12); `module` need not be valid otherwise."""
+    """Uses of values of a dataflow block outside of it (invariant 11); `module` need not be valid otherwise."""
     found: list[Diagnostic] = []
     for op in _walk(module.operation):
         if op.name != "relax.dataflow" or len(op.regions) != 1:
@@ -97,7 +97,7 @@ def escapes(module: ir.Module) -> list[Diagnostic]:
             found += [
                 _violation(
                     use.owner,
-                    12,
+                    11,
                     f"{use.owner.operation.name} uses a value of the dataflow block at {location_text(op.location)}, "
                     f"made by {inner.name} at {location_text(inner.location)}, outside of it: output it",
                 )
@@ -238,7 +238,7 @@ class _FunctionCheck:
             self._check_call_tir(op)
         elif op.name in ("relax.call_prim", "relax.vm_call_tir_dyn"):
             given = [info for operand in op.operands for info in _flat(struct_info(operand.type))]
-            self._check_prim_arguments(op, 11, given)
+            self._check_prim_arguments(op, 13, given)
         for name, dims in dim_attributes(op):
             if op.name != "relax.match_shape":
                 self._check_symbols(op, f"attribute '{name}'", [d for d in dims if d is not None], defined)
@@ -302,7 +302,7 @@ class _FunctionCheck:
             self._report(op, 6, f"call of '{callee.name.value}': its result is {expected}, not {found}")
 
     def _check_closure(self, op: ir.Operation) -> None:
-        callee = self._callee(op, 13, prim=False)
+        callee = self._callee(op, 12, prim=False)
         if callee is None:
             return
         name = callee.name.value
@@ -315,10 +315,10 @@ class _FunctionCheck:
         try:
             expected = closure_info(params, result, captured.fields, name not in self.impure)
         except RelaxError as error:
-            self._report(op, 13, str(error))
+            self._report(op, 12, str(error))
             return
         if not implies(expected, found):
-            self._report(op, 13, f"make_closure of '{name}': it is {expected}, not {found}")
+            self._report(op, 12, f"make_closure of '{name}': it is {expected}, not {found}")
 
     def _check_lambda(self, op: ir.Operation) -> None:
         names = [ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["names"])]
@@ -327,7 +327,7 @@ class _FunctionCheck:
         info = struct_info(op.results[0].type)
         found = acts(op, self.impure)
         if isinstance(info, Callable) and info.pure and found is not None:
-            self._report(found, 13, f"{found.name} has effects, but stands in a function whose type is pure")
+            self._report(found, 12, f"{found.name} has effects, but stands in a function whose type is pure")
 
     def _check_call_tir(self, op: ir.Operation) -> None:
         given: list[StructInfo] = [*_flat(struct_info(op.operands[0].type)), *passed_results(op)]
@@ -336,13 +336,13 @@ class _FunctionCheck:
         if callee is None:
             return
         name, count = callee.name.value, len(callee.type.results)
-        written = len(inplace_indices(op))
+        written, what = len(inplace_indices(op)), f"{op.name.removeprefix('relax.')} of '{name}'"
         if count and count != written:
-            self._report(op, 7, f"call_tir of '{name}': {written} destinations, but it writes {count}")
+            self._report(op, 7, f"{what}: {written} destinations, but it writes {count}")
         declared = PrimCall.of(op, callee)
         sizes = [] if declared is None else [item.message for item in declared.unproved() if item.is_wrong]
         for message in (*sizes, *wrong_dtypes(callee, given)):
-            self._report(op, 7, f"call_tir of '{name}': {message}")
+            self._report(op, 7, f"{what}: {message}")
 
     def _check_prim_arguments(
         self, op: ir.Operation, number: int, given: Sequence[StructInfo]

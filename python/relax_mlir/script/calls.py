@@ -188,20 +188,6 @@ class Calls:
 
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
 
-    def prim_func(self, what: str, node: ast.expr) -> str:
-        """The name of the prim func ``cls.f`` that the op `what` calls."""
-        callee = self.callee(node)
-        if callee is None:
-            raise Problem(
-                node,
-                f"{what} calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
-            )
-        try:
-            self.signatures.require(callee)
-        except UnknownNameError as error:
-            raise Problem.of(node, error) from None
-        return callee
-
     def call_prim(self, expressions: Expressions, node: ast.Call) -> None:
         """``R.call_prim(cls.prim, (x, out), outputs=1)``: called for its effect."""
         parts = named_arguments(node, ("callee", "args", "outputs"), 2)
@@ -223,6 +209,20 @@ class Calls:
         operands = [expressions.value(parts[name]) for name in ("args", "tir_vars") if name in parts]
         outputs = expressions.evaluate(parts["outputs"]) if "outputs" in parts else 1
         expressions.apply(node, build, callee, *operands, outputs=outputs)
+
+    def prim_func(self, what: str, node: ast.expr) -> str:
+        """The name of the prim func ``cls.f`` that the op `what` calls."""
+        callee = self.callee(node)
+        if callee is None:
+            raise Problem(
+                node,
+                f"{what} calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
+            )
+        try:
+            self.signatures.require(callee)
+        except UnknownNameError as error:
+            raise Problem.of(node, error) from None
+        return callee
 
     def call_dps_packed(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_dps_packed("name", [x, 3], R.Tensor(...))``."""
@@ -458,10 +458,10 @@ def op_names() -> Iterator[str]:
 SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "assert_op": assertion,
     "call_tir": Calls.call_tir,
-    "call_tir_dyn": Calls.call_tir,
-    "call_tir_inplace": inplace,
     "call_prim": Calls.call_prim,
     "vm.call_tir_dyn": Calls.call_tir_dyn,
+    "call_tir_dyn": Calls.call_tir,
+    "call_tir_inplace": inplace,
     "call_dps_packed": Calls.call_dps_packed,
     "call_packed": Calls.call_packed,
     "call_pure_packed": Calls.call_pure_packed,

@@ -30,10 +30,10 @@ from relax_mlir.script.scriptable import SIGNATURE, is_scriptable
 from relax_mlir.symbolic import Dim
 
 INDENT = "    "
-RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float"})
-"""Names that values must not have."""
 PRIM_PRINTER = "relax_mlir.tir.printer"
 """Prints prim funcs; found by name, as it belongs to the lowering, which imports this package."""
+RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float"})
+"""Names that values must not have."""
 
 
 def script(module: ir.Module) -> str:
@@ -291,6 +291,13 @@ class _Printer:
         tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
         return f"R.call_tir({_callee(op)}, {self.text(op.operands[0])}, {self.outs(op)}{tir_vars})"
 
+    def on_call_prim(self, op: ir.Operation) -> str:
+        return f"R.call_prim({_callee(op)}, {self.text(op.operands[0])}{_outputs(op)})"
+
+    def on_vm_call_tir_dyn(self, op: ir.Operation) -> str:
+        args, tir_vars = map(self.text, op.operands)
+        return f"R.vm.call_tir_dyn({_callee(op)}, {args}, {tir_vars}{_outputs(op)})"
+
     def on_call_tir_inplace(self, op: ir.Operation) -> str:
         indices = python_text(python_value(op.attributes["inplace_indices"]))
         extra = dims_from_attr(op.attributes["tir_vars"])
@@ -307,13 +314,6 @@ class _Printer:
 
     def on_print(self, op: ir.Operation) -> str:
         return f"R.print({', '.join(self.packed_arguments(op) + _format(op, 'format'))})"
-
-    def on_call_prim(self, op: ir.Operation) -> str:
-        return f"R.call_prim({_callee(op)}, {self.text(op.operands[0])}{_outputs(op)})"
-
-    def on_vm_call_tir_dyn(self, op: ir.Operation) -> str:
-        args, tir_vars = map(self.text, op.operands)
-        return f"R.vm.call_tir_dyn({_callee(op)}, {args}, {tir_vars}{_outputs(op)})"
 
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
@@ -339,6 +339,11 @@ class _Printer:
         return [operands.pop(0) if isinstance(item, ir.UnitAttr) else _attribute(item) for item in spec]
 
 
+def _outputs(op: ir.Operation) -> str:
+    outputs = ir.IntegerAttr(op.attributes["outputs"]).value
+    return "" if outputs == 1 else f", outputs={outputs}"
+
+
 def _captured(op: ir.Operation) -> list[ir.Value]:
     """All operands of the ops inside `op`."""
     found: list[ir.Value] = []
@@ -353,11 +358,6 @@ def _captured(op: ir.Operation) -> list[ir.Value]:
 
 def _is_for_effect(op: ir.Operation) -> bool:
     return bool(op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]))
-
-
-def _outputs(op: ir.Operation) -> str:
-    outputs = ir.IntegerAttr(op.attributes["outputs"]).value
-    return "" if outputs == 1 else f", outputs={outputs}"
 
 
 def _callee(op: ir.Operation) -> str:

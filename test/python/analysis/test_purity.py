@@ -123,5 +123,5 @@ def test_value_of_a_dataflow_block_outside() -> None:
         bb.get()
     (found,) = raised.value.diagnostics
     assert "relax.add uses a value of the dataflow block at" in found.message
-    assert found.message.endswith("outside of it: output it [invariant 12]")
+    assert found.message.endswith("outside of it: output it [invariant 11]")
     assert "test_purity.py" in found.location

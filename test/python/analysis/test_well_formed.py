@@ -84,12 +84,12 @@ CASES = {
     "reserved name": (9, f"func.func @f.shapes(%x: {N}) -> {N} {{ return %x : {N} }}"),
     "stray op": (10, '"relax.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>'),
     "call on memory of a missing prim func": (
-        11,
+        13,
         f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
         f'  "relax.call_prim"(%0) {{callee = @g, outputs = 1 : i64}} : (tuple<{N}>) -> ()\n  return %x : {N}\n}}',
     ),
     "call on memory without its output": (
-        11,
+        13,
         PRIM + f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
         f'  "relax.call_prim"(%0) {{callee = @prim, outputs = 1 : i64}} : (tuple<{N}>) -> ()\n  return %x : {N}\n}}',
     ),

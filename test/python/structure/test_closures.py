@@ -318,7 +318,7 @@ def test_impure_function_of_pure_type() -> None:
             R.print(z)
             bb.emit_func_output(z)
         bb.emit_func_output(x)
-    with pytest.raises(VerifyError, match=r"relax.print has effects, .* whose type is pure \[invariant 13\]"):
+    with pytest.raises(VerifyError, match=r"relax.print has effects, .* whose type is pure \[invariant 12\]"):
         bb.get()
 
 
