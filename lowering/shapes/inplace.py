@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, flatten, handles
-from relax_mlir.lowering.shapes.buffers import fresh_buffer, memref_type, owned_tensor, read_buffer
+from relax_mlir.lowering.shapes.buffers import fresh_buffer, memory_of_its_own, memref_type, owned_tensor, read_buffer
 from relax_mlir.lowering.shapes.calls import call_result, require_known
 from relax_mlir.mlir import bufferization, func, ir, memref
 
@@ -70,7 +70,8 @@ def _on_memrefs(
     for number, field in enumerate(fields):
         if number in indices:
             assert isinstance(field, ir.Value)
-            own = field if number in owned else bufferization.alloc_tensor(field.type, [], copy=field)
+            is_own = number in owned and memory_of_its_own(field)
+            own = field if is_own else bufferization.alloc_tensor(field.type, [], copy=field)
             written[number] = bufferization.to_buffer(memref_type(field.type), own)
             arguments.append(written[number])
         else:
