@@ -11,7 +11,13 @@ from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, flatten, handles
-from relax_mlir.lowering.shapes.buffers import fresh_buffer, memory_of_its_own, memref_type, owned_tensor, read_buffer
+from relax_mlir.lowering.shapes.buffers import (
+    fresh_buffer,
+    memory_of_its_own,
+    memref_type,
+    owned_tensor,
+    read_buffer,
+)
 from relax_mlir.lowering.shapes.calls import call_result, require_known
 from relax_mlir.mlir import bufferization, func, ir, memref
 

@@ -21,7 +21,13 @@ from relax_mlir.lowering.shapes.body import (
     is_handle,
     place,
 )
-from relax_mlir.lowering.shapes.buffers import fresh_buffer, memory_of_its_own, memref_type, owned_tensor, read_buffer
+from relax_mlir.lowering.shapes.buffers import (
+    fresh_buffer,
+    memory_of_its_own,
+    memref_type,
+    owned_tensor,
+    read_buffer,
+)
 from relax_mlir.lowering.shapes.calls import call_result, destination_infos
 from relax_mlir.lowering.shapes.objects import Origin, box, box_tensor, box_tuple, copy_tensor, unpack
 from relax_mlir.lowering.shapes.results import leaf_infos

@@ -227,8 +227,8 @@ def test_no_effects_in_called_functions_of_dataflow_blocks() -> None:
         bb.get()
 
 
-@register("effects.count")
-def count(state: Any, out: Any) -> None:
+@register("effects.draw")
+def draw(state: Any, out: Any) -> None:
     numbers, filled = np.from_dlpack(state), np.from_dlpack(out)
     for i in range(len(filled)):
         numbers[0] += 1
@@ -251,11 +251,11 @@ def state_is_threaded(bb: Any, x: Any, y: Any) -> Any:
     """Equal temporaries are not one memory for the callees that write to them."""
     state = y + 0
     first = x * 0.0
-    R.call_packed("effects.count", state, first)
+    R.call_packed("effects.draw", state, first)
     second = x * 0.0 + 0.0
-    R.call_packed("effects.count", state, second)
+    R.call_packed("effects.draw", state, second)
     third = second * 0.0
-    R.call_packed("effects.count", state, third)
+    R.call_packed("effects.draw", state, third)
     return first, second, third, state
 
 
