@@ -13,7 +13,7 @@ from relax_mlir.dialects.calls import (
     tir_vars_attr,
 )
 from relax_mlir.dialects.structure import make_tuple
-from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, dims_from_attr
+from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
@@ -62,6 +62,21 @@ class CallTirInplaceOp(RelaxOp, name="call_tir_inplace", traits=[ext.Pure]):  # 
             given, out = fields[index], outs[number]
             if not (implies(given, out) and implies(out, given)):
                 raise ShapeError(f"{args.op}: result {number} is {out}, but argument {index} is {given}")
+
+
+def passed_results(op: ir.Operation) -> list[StructInfo]:
+    """The results of a `relax.call_tir` or `relax.call_tir_inplace` for which the callee is given a tensor."""
+    outs = list(destinations(struct_info(op.results[0].type)))
+    if op.name != CallTirInplaceOp.OPERATION_NAME:
+        return outs
+    return [out for out, index in zip(outs, inplace_indices(op), strict=True) if index == FRESH]
+
+
+def inplace_indices(op: ir.Operation) -> list[int]:
+    """Per result of a call the number of the argument whose memory it takes, or `FRESH`."""
+    if op.name != CallTirInplaceOp.OPERATION_NAME:
+        return [FRESH] * len(destinations(struct_info(op.results[0].type)))
+    return [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(op.attributes["inplace_indices"])]
 
 
 def call_tir_inplace(

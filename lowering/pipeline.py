@@ -42,8 +42,8 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
             (
                 create_pass("normalize"),
                 create_pass("lambda-lift"),
-                create_pass("specialize-closures"),
                 create_pass("explicit-effects"),
+                create_pass("specialize-closures"),
                 create_pass("canonicalize-calls"),
                 create_pass("fold-constant"),
                 cleanup,

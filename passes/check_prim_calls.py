@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from relax_mlir.analysis.prim_calls import PrimCall, Unproved
 from relax_mlir.diagnostics import where
+from relax_mlir.dialects.inplace import inplace_indices
 from relax_mlir.dialects.structure import TUPLE, maker_of, match_shape, pack
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.dialects.value import Value
@@ -32,7 +33,7 @@ class CheckPrimCalls(ModulePass):
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "relax.call_tir":
+            if op.name in ("relax.call_tir", "relax.call_tir_inplace"):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
@@ -51,8 +52,9 @@ def _check(op: ir.Operation, name: str, call: PrimCall) -> None:
     patterns: dict[int, list[Dim | None]] = {}
     for item in call.unproved():
         can_match = simple and item.argument < len(operands) and item.expected is not None
+        can_match = can_match and item.argument not in inplace_indices(op)
         if item.is_wrong or not can_match:
-            raise ShapeError(f"{where(op)}: call_tir of '{name}': {_sentence(item)}")
+            raise ShapeError(f"{where(op)}: {op.name.removeprefix('relax.')} of '{name}': {_sentence(item)}")
         info = struct_info(operands[item.argument].type)
         assert isinstance(info, Tensor) and info.shape is not None
         patterns.setdefault(item.argument, list(info.shape))[item.axis] = item.expected

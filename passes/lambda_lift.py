@@ -10,6 +10,7 @@ from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
 from relax_mlir.dialects.attributes import PARAM_NAME
 from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
 from relax_mlir.dialects.structure import ShapeExprOp, maker_of, pack
+from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import Shape, StructInfo, as_dim, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
@@ -154,13 +155,8 @@ def used_symbols(function: ir.Operation) -> set[str]:
 
 def _symbols_of_op(op: ir.Operation) -> Iterator[str]:
     """The symbols in the attributes and the result types of an op."""
-    for attribute in ("pattern", "values", "tir_vars"):
-        if op.name.startswith("relax.") and attribute in op.attributes:
-            dims = dims_from_attr(op.attributes[attribute])
-            yield from (symbol for dim in dims if dim is not None for symbol in symbols(dim))
-    if op.name == "relax.prim_value":
-        (dim,) = dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]]))
-        yield from () if dim is None else symbols(dim)
+    for _, dims in dim_attributes(op):
+        yield from (symbol for dim in dims if dim is not None for symbol in symbols(dim))
     for result in op.results:
         yield from _symbols_of_type(result.type)
 

@@ -30,7 +30,7 @@ from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 INVOKE = frozenset({"relax.invoke_closure", "relax.invoke_pure_closure"})
-LIMIT = 256
+LIMIT = 64
 """More clones of functions than this mean a recursion that makes a new closure at every step."""
 
 
@@ -80,6 +80,8 @@ def _callee(op: ir.Operation) -> str:
 class _Specializer:
     module: ir.Module
     clones: dict[Hashable, str] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    """Of a clone's name, the name of the function that users wrote."""
 
     def run(self) -> None:
         """Resolve until nothing is left to resolve; what is left over then is an error."""
@@ -186,14 +188,16 @@ class _Specializer:
         parts: dict[Path, Sequence[StructInfo]],
     ) -> str:
         """A copy of `target` that takes what the closures captured; its name."""
+        origin = self.origins.get(target.name.value, target.name.value)
         if len(self.clones) >= LIMIT:
             raise UnsupportedError(
-                f"{where(op)}: '{target.name.value}' is called with more than {LIMIT} different functions; a recursion "
+                f"{where(op)}: '{origin}' is called with more than {LIMIT} different functions; a recursion "
                 "that makes a new function at every step has no native form"
             )
-        wanted = "_".join([target.name.value, *(source.callee for source in known.values())])
+        wanted = "_".join([origin, *(source.callee for source in known.values())])
         copy = target.operation.clone(ip=ir.InsertionPoint(self.module.body)).opview
         copy.attributes["sym_name"] = ir.StringAttr.get(fresh_function_name(self.module, wanted))
+        self.origins[copy.name.value] = origin
         copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
         block = copy.regions[0].blocks[0]
         first = block.operations[0]

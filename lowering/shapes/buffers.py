@@ -23,3 +23,37 @@ def fresh_buffer(body: BodyLowering, info: Tensor) -> ir.Value:
 
 def owned_tensor(type_: ir.Type, buffer: ir.Value) -> ir.Value:
     return bufferization.to_tensor(type_, buffer, restrict=True, writable=True)
+
+
+def memory_of_its_own(value: ir.Value) -> bool:
+    """See to it that what makes `value` fills memory that nothing else fills; False where that cannot be.
+
+    The results of equal calls in destination-passing style start from equal ``tensor.empty``, which CSE merges; who
+    writes to the memory behind MLIR's back then writes to that of both.
+    """
+    maker = _maker(value)
+    while maker is not None and maker.name == "tensor.cast":
+        maker = _maker(maker.operands[0])
+    if maker is None:
+        return False
+    if maker.name == "bufferization.to_tensor":
+        return True
+    if maker.name != "func.call":
+        return False
+    outs = [i for i, operand in enumerate(maker.operands) if _is_uninitialised(operand)]
+    with maker.location, ir.InsertionPoint(maker):
+        for index in outs:
+            empty = _maker(maker.operands[index])
+            if empty is not None and empty.name == "tensor.empty":
+                sizes = list(empty.operands)
+                maker.operands[index] = bufferization.alloc_tensor(empty.results[0].type, sizes)
+    return len(outs) == len(maker.results)
+
+
+def _maker(value: ir.Value) -> ir.Operation | None:
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def _is_uninitialised(value: ir.Value) -> bool:
+    maker = _maker(value)
+    return maker is not None and maker.name in ("tensor.empty", "bufferization.alloc_tensor")

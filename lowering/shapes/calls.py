@@ -34,7 +34,7 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
     callee = _callee(body, op, name)
     outs = [body.empty(info) for info in destination_infos(op)]
-    _require_known(body, op, name)
+    require_known(body, op, name)
     arguments = body.flat(op.operands[0])
     extra = [body.symbols.value(d) for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
     inputs = list(callee.type.inputs)
@@ -53,14 +53,15 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     return call_result(op, [cast(r, out.type) for r, out in zip(results, outs, strict=True)])
 
 
-def _require_known(body: BodyLowering, op: ir.Operation, name: str) -> None:
+def require_known(body: BodyLowering, op: ir.Operation, name: str) -> None:
+    """Raise `UnsupportedError` for an argument of a prim func whose rank or dtype is not known."""
     arguments, given = struct_info(op.operands[0].type), body.values[op.operands[0]]
     assert isinstance(arguments, Tuple) and isinstance(given, tuple)
     for index, (value, info) in enumerate(zip(given, arguments.fields, strict=True)):
         if isinstance(value, Handle):
             raise UnsupportedError(
-                f"{where(op)}: call_tir of '{name}': argument {index} is {info}; prim funcs take tensors of known rank "
-                "and dtype: match_shape it first"
+                f"{where(op)}: {op.name.removeprefix('relax.')} of '{name}': argument {index} is {info}; prim funcs "
+                "take tensors of known rank and dtype: match_shape it first"
             )
 
 

@@ -6,13 +6,19 @@ from collections.abc import Sequence
 
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.calls import destinations
-from relax_mlir.dialects.inplace import FRESH
+from relax_mlir.dialects.inplace import FRESH, inplace_indices
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, flatten, handles
-from relax_mlir.lowering.shapes.buffers import fresh_buffer, memref_type, owned_tensor, read_buffer
-from relax_mlir.lowering.shapes.calls import call_result
+from relax_mlir.lowering.shapes.buffers import (
+    fresh_buffer,
+    memory_of_its_own,
+    memref_type,
+    owned_tensor,
+    read_buffer,
+)
+from relax_mlir.lowering.shapes.calls import call_result, require_known
 from relax_mlir.mlir import bufferization, func, ir, memref
 
 OWNERS = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.updated"})
@@ -25,7 +31,8 @@ def _call_tir_inplace(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]
     if name not in body.callees:
         raise UnsupportedError(f"{where(op)}: {op.name}: the module has no function '{name}'")
     callee = body.callees[name]
-    indices = [ir.IntegerAttr(item).value for item in ir.ArrayAttr(op.attributes["inplace_indices"])]
+    indices = inplace_indices(op)
+    require_known(body, op, name)
     infos = [info for info in destinations(struct_info(op.results[0].type)) if isinstance(info, Tensor)]
     fields = body.values[op.operands[0]]
     assert isinstance(fields, tuple)
@@ -69,7 +76,8 @@ def _on_memrefs(
     for number, field in enumerate(fields):
         if number in indices:
             assert isinstance(field, ir.Value)
-            own = field if number in owned else bufferization.alloc_tensor(field.type, [], copy=field)
+            is_own = number in owned and memory_of_its_own(field)
+            own = field if is_own else bufferization.alloc_tensor(field.type, [], copy=field)
             written[number] = bufferization.to_buffer(memref_type(field.type), own)
             arguments.append(written[number])
         else:

@@ -21,7 +21,13 @@ from relax_mlir.lowering.shapes.body import (
     is_handle,
     place,
 )
-from relax_mlir.lowering.shapes.buffers import fresh_buffer, memref_type, owned_tensor, read_buffer
+from relax_mlir.lowering.shapes.buffers import (
+    fresh_buffer,
+    memory_of_its_own,
+    memref_type,
+    owned_tensor,
+    read_buffer,
+)
 from relax_mlir.lowering.shapes.calls import call_result, destination_infos
 from relax_mlir.lowering.shapes.objects import Origin, box, box_tensor, box_tuple, copy_tensor, unpack
 from relax_mlir.lowering.shapes.results import leaf_infos
@@ -82,7 +88,8 @@ class _Arguments:
         if not self.changes:
             return read_buffer(value)
         if value not in self.touched:
-            own = value if value in self.owned else bufferization.alloc_tensor(value.type, [], copy=value)
+            is_own = value in self.owned and memory_of_its_own(value)
+            own = value if is_own else bufferization.alloc_tensor(value.type, [], copy=value)
             self.touched[value] = Update(bufferization.to_buffer(memref_type(value.type), own))
         buffer = self.touched[value].value
         assert isinstance(buffer, ir.Value)

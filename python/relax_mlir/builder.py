@@ -211,6 +211,7 @@ class BlockBuilder:
                 if result is None:
                     raise ArgumentError(f"function '{name}' has no result; call bb.emit_func_output")
         except BaseException:
+            scratch.operation.detach_from_parent()
             self._abandoned.append(scratch)
             raise
         finally:

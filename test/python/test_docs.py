@@ -32,7 +32,9 @@ def test_generated_pages_are_current() -> None:
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: run 'make docs'"
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/writing-passes.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/tutorial.md", "docs/writing-passes.md", "docs/effects.md"]
+)
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = (ROOT / name).read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.mlir import func, ir
 
-CALLS = ("relax.call", "relax.call_tir")
+CALLS = ("relax.call", "relax.call_tir", "relax.call_tir_inplace", "relax.make_closure")
 
 
 def call_graph(module: ir.Module) -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import PARAMS
+from relax_mlir.dialects.inplace import passed_results
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
@@ -58,7 +59,7 @@ class Unproved:
 
 @dataclass
 class PrimCall:
-    """The arguments of a `relax.call_tir`, destinations and tir_vars included, against the declared parameters."""
+    """The arguments of a call of a prim func, destinations and tir_vars included, against the declared parameters."""
 
     params: Sequence[PrimParam]
     given: Sequence[StructInfo | Dim]
@@ -70,8 +71,7 @@ class PrimCall:
     def of(cls, op: ir.Operation, function: func.FuncOp) -> PrimCall | None:
         """None if the parameters are not declared, or as many as the arguments."""
         params = prim_params(function)
-        arguments, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
-        given = [*_flat(arguments), *(result.fields if isinstance(result, Tuple) else (result,))]
+        given = [*_flat(struct_info(op.operands[0].type)), *passed_results(op)]
         given += [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
         return None if params is None or len(params) != len(given) else cls(params, given)
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from relax_mlir.dialects.attributes import FORCE_PURE, PRIM_FUNC
+from relax_mlir.dialects.structure import IMPURE_FAMILIES
 from relax_mlir.error import expect
 from relax_mlir.mlir import func, ir
 
 EFFECTS = frozenset(
-    {"relax.assert_op", "relax.call_packed", "relax.invoke_closure", "relax.print", "relax.updated"}
+    {
+        "relax.assert_op",
+        "relax.call_packed",
+        "relax.call_prim",
+        "relax.invoke_closure",
+        "relax.print",
+        "relax.updated",
+    }
 )
 """Ops that act or may act."""
 
@@ -34,7 +42,7 @@ def impure_functions(functions: Mapping[str, func.FuncOp]) -> set[str]:
         if _is_vouched_for(function):
             continue
         for op in _ops(function.operation):
-            if op.name in EFFECTS:
+            if _is_effect(op):
                 waiting.append(name)
             elif op.name == "relax.call":
                 callers.setdefault(ir.FlatSymbolRefAttr(op.attributes["callee"]).value, set()).add(name)
@@ -47,6 +55,10 @@ def impure_functions(functions: Mapping[str, func.FuncOp]) -> set[str]:
     return impure
 
 
+def _is_effect(op: ir.Operation) -> bool:
+    return op.name in EFFECTS or op.name.startswith(IMPURE_FAMILIES)
+
+
 def _is_vouched_for(function: func.FuncOp) -> bool:
     return PRIM_FUNC in function.attributes or FORCE_PURE in function.attributes
 
@@ -54,7 +66,7 @@ def _is_vouched_for(function: func.FuncOp) -> bool:
 def acts(root: ir.Operation, impure: set[str]) -> ir.Operation | None:
     """The first op in `root` that has effects, `impure` being the functions that have; None if there is none."""
     for op in _ops(root):
-        if op.name in EFFECTS:
+        if _is_effect(op):
             return op
         if op.name == "relax.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in impure:
             return op

@@ -41,7 +41,7 @@ from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CHECK, CONSTANT, PACKED, PARAM_NAME, PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.closures import closure_info
-from relax_mlir.dialects.inplace import FRESH
+from relax_mlir.dialects.inplace import inplace_indices, passed_results
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import (
@@ -330,26 +330,19 @@ class _FunctionCheck:
             self._report(found, 12, f"{found.name} has effects, but stands in a function whose type is pure")
 
     def _check_call_tir(self, op: ir.Operation) -> None:
-        arguments, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
-        assert isinstance(arguments, Tuple)
-        outs = list(result.fields) if isinstance(result, Tuple) else [result]
-        if op.name == "relax.call_tir_inplace":
-            indices = ir.ArrayAttr(op.attributes["inplace_indices"])
-            outs = [
-                out for out, index in zip(outs, indices, strict=True) if ir.IntegerAttr(index).value == FRESH
-            ]
-        given: list[StructInfo] = [*_flat(arguments), *outs]
+        given: list[StructInfo] = [*_flat(struct_info(op.operands[0].type)), *passed_results(op)]
         given += [Prim()] * len(dims_from_attr(op.attributes["tir_vars"]))
         callee = self._check_prim_arguments(op, 7, given)
-        if callee is None or op.name == "relax.call_tir_inplace":
+        if callee is None:
             return
         name, count = callee.name.value, len(callee.type.results)
-        if count and count != len(outs):
-            self._report(op, 7, f"call_tir of '{name}': {len(outs)} destinations, but it writes {count}")
+        written, what = len(inplace_indices(op)), f"{op.name.removeprefix('relax.')} of '{name}'"
+        if count and count != written:
+            self._report(op, 7, f"{what}: {written} destinations, but it writes {count}")
         declared = PrimCall.of(op, callee)
         sizes = [] if declared is None else [item.message for item in declared.unproved() if item.is_wrong]
         for message in (*sizes, *wrong_dtypes(callee, given)):
-            self._report(op, 7, f"call_tir of '{name}': {message}")
+            self._report(op, 7, f"{what}: {message}")
 
     def _check_prim_arguments(
         self, op: ir.Operation, number: int, given: Sequence[StructInfo]

@@ -74,6 +74,53 @@ CASES = {
         f'  %1 = "relax.call_tir"(%0) {{callee = @prim, tir_vars = []}} : (tuple<{N}, {N}>) -> {N}\n'
         f"  return %1 : {N}\n}}" + PRIM,
     ),
+    "call in place with a tensor for its result": (
+        7,
+        f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
+        '  %1 = "relax.call_tir_inplace"(%0) {callee = @prim, inplace_indices = [0], tir_vars = []}'
+        f" : (tuple<{N}>) -> {N}\n  return %1 : {N}\n}}" + PRIM,
+    ),
+    "asserted symbol that nothing defines": (
+        3,
+        f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} to tuple<>\n"
+        '  "relax.assert_op"(%0) {relation = "==", values = ["k", 1], message = ""} : (tuple<>) -> ()\n'
+        f"  return %x : {N}\n}}",
+    ),
+    "call of a function with effects in a dataflow block": (
+        4,
+        f"func.func @f(%x: {N}) -> {N} {{\n"
+        f'  %0 = "relax.dataflow"() ({{\n    %1 = {CAST} %x : {N} to tuple<{N}>\n'
+        f'    %2 = "relax.call"(%1) {{callee = @g}} : (tuple<{N}>) -> {N}\n'
+        f'    "relax.output"(%2) : ({N}) -> ()\n  }}) : () -> {N}\n  return %0 : {N}\n}}\n'
+        f"func.func private @g(%x: {N}) -> {N} {{\n  %0 = {CAST} to tuple<>\n"
+        f'  "relax.print"(%0) {{format = "g", arg_spec = []}} : (tuple<>) -> ()\n  return %x : {N}\n}}',
+    ),
+    "closure of a missing function": (
+        12,
+        f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} to tuple<>\n"
+        '  %1 = "relax.make_closure"(%0) {callee = @g} : (tuple<>) -> !relax.callable<unit, unit, false>\n'
+        f"  return %x : {N}\n}}",
+    ),
+    "closure of another type": (
+        12,
+        f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} to tuple<>\n"
+        f'  %1 = "relax.make_closure"(%0) {{callee = @f}} : (tuple<>) -> !relax.callable<[{N}], tensor<f32>, true>\n'
+        f"  return %x : {N}\n}}",
+    ),
+    "closure that captures too much": (
+        12,
+        f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x, %x : {N}, {N} to tuple<{N}, {N}>\n"
+        f'  %1 = "relax.make_closure"(%0) {{callee = @f}} : (tuple<{N}, {N}>) -> !relax.callable<unit, unit, false>\n'
+        f"  return %x : {N}\n}}",
+    ),
+    "function with effects of a pure type": (
+        12,
+        f"func.func @f(%x: {N}) -> {N} {{\n"
+        f'  %0 = "relax.lambda"() ({{\n    %1 = {CAST} to tuple<>\n'
+        '    "relax.print"(%1) {format = "g", arg_spec = []} : (tuple<>) -> ()\n'
+        f'    "relax.lambda_return"(%x) : ({N}) -> ()\n'
+        f"  }}) {{names = []}} : () -> !relax.callable<[], {N}, true>\n  return %x : {N}\n}}",
+    ),
     "public prim func": (8, PRIM.replace("private ", "")),
     "prim func with a Relax op": (
         8,

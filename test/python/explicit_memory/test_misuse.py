@@ -12,7 +12,6 @@ from relax_mlir.mlir import ir
 from relax_mlir.transform import create_pass
 from test_forms import NM, X, chain, module
 
-
 KERNELS = compile_prims(legalized(module(chain, [NM])))
 
 

@@ -225,3 +225,95 @@ def test_no_effects_in_called_functions_of_dataflow_blocks() -> None:
         VerifyError, match=r"'inner' has effects, but is called in a dataflow block \[invariant 4\]"
     ):
         bb.get()
+
+
+@register("effects.draw")
+def draw(state: Any, out: Any) -> None:
+    numbers, filled = np.from_dlpack(state), np.from_dlpack(out)
+    for i in range(len(filled)):
+        numbers[0] += 1
+        filled[i] = numbers[0]
+
+
+@register("effects.swap")
+def swap(x: Any, y: Any) -> None:
+    first, second = np.from_dlpack(x), np.from_dlpack(y)
+    kept = first.copy()
+    first[:] = second
+    second[:] = kept + 1
+
+
+more = Program()
+
+
+@more.function(N, rx.Tensor((1,), "int64"))
+def state_is_threaded(bb: Any, x: Any, y: Any) -> Any:
+    """Equal temporaries are not one memory for the callees that write to them."""
+    state = y + 0
+    first = x * 0.0
+    R.call_packed("effects.draw", state, first)
+    second = x * 0.0 + 0.0
+    R.call_packed("effects.draw", state, second)
+    third = second * 0.0
+    R.call_packed("effects.draw", state, third)
+    return first, second, third, state
+
+
+@more.function(N)
+def aliasing_arguments(bb: Any, x: Any) -> Any:
+    """A tensor given twice is one buffer."""
+    a = x * 2.0
+    R.call_packed("effects.swap", a, a)
+    b, c = x * 3.0, x * 4.0
+    R.call_packed("effects.swap", b, c)
+    return a, b, c
+
+
+@more.function(N, private=True)
+def helper(bb: Any, x: Any) -> Any:
+    y = x * 1.0
+    R.call_packed("effects.increment", y)
+    R.print("helper", y)
+    return y
+
+
+@more.function(rx.Tensor((), "bool"), N)
+def across_functions(bb: Any, x: Any, y: Any) -> Any:
+    """Calls of functions keep their place among the effects around them."""
+    z = y * 1.0
+    R.print("start", z)
+    a = bb.call("helper", z)
+    R.call_packed("effects.increment", z)
+    bb.call("helper", z)
+    b = R.if_then_else(x, lambda: bb.call("helper", a), lambda: a)
+    R.print("end", a, b)
+    return R.make_tuple(z, a, b)
+
+
+@pytest.fixture(scope="module")
+def compiled_more() -> Any:
+    return more.compile()
+
+
+def test_state_is_threaded(compiled_more: Any) -> None:
+    seed = np.array([42], "int64")
+    first, second, third, state = numpy(compiled_more["state_is_threaded"](np.zeros(2, "float32"), seed))
+    np.testing.assert_array_equal([*first, *second, *third, *state], [43, 44, 45, 46, 47, 48, 48])
+    np.testing.assert_array_equal(seed, [42])
+
+
+def test_aliasing_arguments(compiled_more: Any) -> None:
+    a, b, c = numpy(compiled_more["aliasing_arguments"](X))
+    np.testing.assert_array_equal(a, 2 * X + 1)
+    np.testing.assert_array_equal(b, 4 * X)
+    np.testing.assert_array_equal(c, 3 * X + 1)
+
+
+def test_order_across_functions(compiled_more: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    zero = np.zeros(1, "float32")
+    expected = ["start [0.]", "helper [1.]", "helper [2.]"]
+    z, a, b = numpy(compiled_more["across_functions"](np.array(True), zero))
+    assert capsys.readouterr().out.splitlines() == [*expected, "helper [2.]", "end [1.] [2.]"]
+    assert (z[0], a[0], b[0]) == (1, 1, 2)
+    compiled_more["across_functions"](np.array(False), zero)
+    assert capsys.readouterr().out.splitlines() == [*expected, "end [1.] [1.]"]
