@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from relax_mlir import symbolic
+from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import (
@@ -139,7 +140,8 @@ class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL i
             cls = type(op)
             args = cls.args_of(op.operation)
             cls.check_declared(args)
-            cls.check(args, [struct_info(result.type) for result in op.operation.results])
+            with symbolic.assuming(bounds_around(op.operation)):
+                cls.check(args, [struct_info(result.type) for result in op.operation.results])
         except (RelaxError, ValueError) as error:  # ValueError: an attribute of another kind
             op.operation.location.emit_error(str(error))
             return False

@@ -7,11 +7,13 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import RelaxOp, op_class
+from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legality import STRUCTURE
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.mlir import ir
+from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext
 
 
@@ -40,7 +42,8 @@ class LegalizeOps(ModulePass):
         for op in relax_ops(module):
             cls = op_class(op)
             if op.name not in STRUCTURE and cls is not None:
-                _legalize(legalizer, op, cls)
+                with assuming(bounds_around(op)):
+                    _legalize(legalizer, op, cls)
 
 
 def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> None:

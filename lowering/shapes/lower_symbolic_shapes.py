@@ -9,14 +9,17 @@ from typing import ClassVar
 
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.attributes import SIGNATURE
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.hooks import Hooks
 from relax_mlir.lowering.shapes.body import BodyLowering, flatten, unflatten
-from relax_mlir.lowering.shapes.entry import build_shapes_function, define_symbols, leaf_dims, signature
+from relax_mlir.lowering.shapes.entry import build_shapes_function, signature
 from relax_mlir.lowering.shapes.leaves import Leaf, leaves
+from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols, leaf_dims
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import bufferization, func, ir, tensor
+from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
@@ -123,12 +126,14 @@ def _header(op: func.FuncOp, name: str) -> _Header:
 
 def _lower(hooks: Hooks, header: _Header, callees: dict[str, func.FuncOp]) -> None:
     location = header.old.location
+    bounds = read_bounds(header.old)
     block = header.new.add_entry_block()
-    with location, ir.InsertionPoint(block):
+    with location, ir.InsertionPoint(block), assuming(bounds):
         arguments = list(block.arguments)
         given = [arguments.pop(0) for leaf in header.params for _ in leaf.types]
         symbols = SymbolTable(header.name, hooks)
         define_symbols(symbols, header.params, _parameter_dims(header.params, given))
+        check_bounds(symbols, bounds)
         remaining = list(given)
         values = {
             old: unflatten(info, remaining)
@@ -138,7 +143,7 @@ def _lower(hooks: Hooks, header: _Header, callees: dict[str, func.FuncOp]) -> No
         returned = [leaf for item in body.lower_block(header.old.entry_block) for leaf in flatten(item)]
         _return(body, returned, arguments)
     if SIGNATURE in header.new.attributes:
-        build_shapes_function(hooks, header.name, header.params, header.results, location)
+        build_shapes_function(hooks, header.name, header.params, header.results, bounds, location)
 
 
 def _parameter_dims(params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[list[ir.Value]]:

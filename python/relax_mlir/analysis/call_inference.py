@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from relax_mlir import symbolic
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info, substitute
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import func
-from relax_mlir.symbolic import Dim
+from relax_mlir.symbolic import Definition, Dim
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A dimension of a parameter, and that of the argument given for it; `what` says which, in words."""
+
+    what: str
+    axis: int
+    want: Dim
+    have: Dim
 
 
 def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> StructInfo:
     """Info of the result of calling `target` with `args`: its signature with the call's dimensions substituted.
 
-    Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature.
+    Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature, or the bounds of its symbols.
     """
     params = [struct_info(t) for t in target.type.inputs]
     if len(params) != len(args):
         raise ArgumentError(f"call of '{callee}': {len(args)} arguments given, {len(params)} expected")
-    mapping: dict[str, Dim] = {}
-    for index, (param, arg) in enumerate(zip(params, args, strict=True)):
-        _bind(f"call of '{callee}': argument {index}", param, arg, mapping)
+    pairs = [
+        pair
+        for index, (param, arg) in enumerate(zip(params, args, strict=True))
+        for pair in _pairs(f"call of '{callee}': argument {index}", param, arg)
+    ]
+    mapping = _solved(pairs)
+    _check(pairs, mapping)
+    _check_bounds(callee, target, mapping)
     result = struct_info(target.type.results[0])
     for symbol in result.symbols():
         if symbol not in mapping:
@@ -32,29 +49,28 @@ def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> 
     return substitute(result, mapping)
 
 
-def _bind(what: str, param: StructInfo, arg: StructInfo, mapping: dict[str, Dim]) -> None:
+def _pairs(what: str, param: StructInfo, arg: StructInfo) -> Iterator[_Pair]:
     if isinstance(param, Tuple) and isinstance(arg, Tuple) and len(param.fields) == len(arg.fields):
         for index, (p, a) in enumerate(zip(param.fields, arg.fields, strict=True)):
-            _bind(f"{what}, field {index}", p, a, mapping)
+            yield from _pairs(f"{what}, field {index}", p, a)
         return
     if type(param) is not type(arg):
         raise ArgumentError(f"{what} is {arg}, expected {param}")
     if isinstance(param, Tensor) and isinstance(arg, Tensor):
         if param.dtype is not None and param.dtype != arg.dtype:
             raise ArgumentError(f"{what} is {arg}, expected {param}: the dtypes differ")
-        _bind_dims(what, param, param.shape, arg, arg.shape, mapping)
+        yield from _dims(what, param, param.shape, arg, arg.shape)
     elif isinstance(param, Shape) and isinstance(arg, Shape):
-        _bind_dims(what, param, param.values, arg, arg.values, mapping)
+        yield from _dims(what, param, param.values, arg, arg.values)
 
 
-def _bind_dims(
+def _dims(
     what: str,
     param: StructInfo,
     wanted: tuple[Dim | None, ...] | None,
     arg: StructInfo,
     given: tuple[Dim | None, ...] | None,
-    mapping: dict[str, Dim],
-) -> None:
+) -> Iterator[_Pair]:
     if wanted is None:
         return
     if given is None or len(given) != len(wanted):
@@ -66,12 +82,57 @@ def _bind_dims(
             raise ShapeError(
                 f"{what} is {arg}, expected {param}: dimension {axis} is unknown; match_shape it first"
             )
-        name = symbolic.linear_definition(want)
-        if name is not None and name not in mapping:
-            mapping[name] = have
-            continue
-        expected = symbolic.substitute(want, mapping)
-        if not symbolic.prove_equal(expected, have):
+        yield _Pair(f"{what} is {arg}, expected {param}", axis, want, have)
+
+
+def _solved(pairs: Sequence[_Pair]) -> dict[str, Dim]:
+    """The callee's symbols in terms of the caller's."""
+    mapping: dict[str, Dim] = {}
+    for definition in symbolic.definitions([pair.want for pair in pairs]):
+        pair = pairs[definition.index]
+        mapping[definition.symbol] = pair.have if definition.is_bare else _solve(pair, definition, mapping)
+    return mapping
+
+
+def _solve(pair: _Pair, definition: Definition, mapping: dict[str, Dim]) -> Dim:
+    scale = symbolic.substitute(definition.scale, mapping)
+    offset = symbolic.substitute(definition.offset, mapping)
+    refused = ShapeError(
+        f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {pair.want} for a "
+        f"{definition.symbol} that is zero or positive; match_shape it to such an expression first"
+    )
+    if scale == 0:
+        raise refused
+    value = symbolic.floordiv(pair.have - offset, scale)
+    is_exact = symbolic.prove_equal(value * scale + offset, pair.have)
+    if not is_exact or not symbolic.prove_less_equal(0, value):
+        raise refused
+    return value
+
+
+def _check(pairs: Sequence[_Pair], mapping: dict[str, Dim]) -> None:
+    for pair in pairs:
+        expected = symbolic.substitute(pair.want, mapping)
+        if not symbolic.prove_equal(expected, pair.have):
             raise ShapeError(
-                f"{what} is {arg}, expected {param}: dimension {axis} is {have}, which is not provably {expected}"
+                f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {expected}"
+            )
+
+
+def _check_bounds(callee: str, target: func.FuncOp, mapping: dict[str, Dim]) -> None:
+    """Raise `ShapeError` if no value of the call's dimensions lies within the callee's bounds.
+
+    Where some do and some do not, the callee checks them when it is entered.
+    """
+    for name, (low, high) in read_bounds(target).items():
+        dim = mapping.get(name)
+        if dim is None:
+            continue
+        lowest, highest = symbolic.bounds(dim)
+        is_below = highest is not None and highest < low
+        if is_below or (high is not None and lowest is not None and lowest > high):
+            limit = f"at least {low}" if is_below else f"at most {high}"
+            raise ShapeError(
+                f"call of '{callee}': its symbol '{name}' is {dim} here, but must be {limit} "
+                f"(bounds of '{callee}')"
             )

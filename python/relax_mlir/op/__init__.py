@@ -55,6 +55,10 @@ from relax_mlir.dialects.create import (
     zeros,
     zeros_like,
 )
+from relax_mlir.dialects.infer_rules import (
+    register_infer,
+    unregister_infer,
+)
 from relax_mlir.dialects.linear_algebra import (
     matmul,
 )
@@ -219,6 +223,7 @@ __all__ = [
     "power",
     "prim_value",
     "prod",
+    "register_infer",
     "reshape",
     "right_shift",
     "round",
@@ -244,6 +249,7 @@ __all__ = [
     "triu",
     "trunc",
     "tuple_get_item",
+    "unregister_infer",
     "variance",
     "where",
     "zeros",

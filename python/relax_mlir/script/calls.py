@@ -186,10 +186,10 @@ class Calls:
 
     def call_dps_packed(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_dps_packed("name", [x, 3], R.Tensor(...))``."""
-        parts = named_arguments(node, ("func", "args", "out"), 3)
+        parts = named_arguments(node, ("func", "args", "out"), 2)
         name = literal_text(parts["func"])
         args = packed_arguments(expressions, parts["args"])
-        out = destinations(expressions, parts["out"])
+        out = destinations(expressions, parts["out"]) if "out" in parts else None
         given: Any = list(out.fields) if isinstance(out, Tuple) else out
         return expressions.apply(node, call_dps_packed, name, args, given)  # type: ignore[no-any-return]  # it is a value
 
@@ -385,7 +385,7 @@ def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of 
 
 def op_names() -> Iterator[str]:
     """Names of all ops as they are written after ``R.``."""
-    yield from (name for name in op.__all__ if name != "nn")
+    yield from (name for name in op.__all__ if name != "nn" and not name.endswith("register_infer"))
     yield from (f"nn.{name}" for name in op.nn.__all__)
     yield from SPECIAL
 
@@ -413,5 +413,7 @@ STATEMENTS = {
     "outputs": "R.output(...) is the last statement of a dataflow block",
     "func_attr": "R.func_attr({...}) is a statement of its own",
     "function": "R.function is a decorator",
+    "register_infer": "register_infer is called in Python, not in a script",
+    "unregister_infer": "unregister_infer is called in Python, not in a script",
     "if_then_else": "write `if c: … else: …`, or `a if c else b`",
 }
