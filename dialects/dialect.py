@@ -30,6 +30,7 @@ FAMILIES = (
     "linear_algebra",
     "manipulate",
     "nn",
+    "shape_functions",
 )
 """Modules that define the types and ops, in the order in which they are printed."""
 

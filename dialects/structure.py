@@ -86,8 +86,11 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[ca
         return Shape(args.tensor(0).shape)
 
 
-class MatchShapeOp(RelaxOp, name="match_shape", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # untyped DSL
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
+
+    Dataflow blocks may hold it, but to upstream passes it is no pure op, which they would drop where its result has
+    no use: types name its symbols, and its checks must happen.
 
     `input` is a tensor or a shape value; the result is the same value, now known to have that shape. At run
     time a rank or dimension that does not fit raises `ShapeError`. `result_dtype` gives a tensor of unknown

@@ -32,6 +32,7 @@ STRUCTURE = frozenset(
         "flatten",
         "expand_dims",
         "squeeze",
+        "shape_equal",
     ]
 )
 """Relax ops that level R1 keeps: structure, calls, and views, which cost nothing after shape lowering."""

@@ -25,7 +25,7 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 
 
-HANDLERS = ("structure", "match", "views", "calls", "packed", "control")
+HANDLERS = ("structure", "match", "compare", "views", "calls", "packed", "control")
 """Modules of this package that say how ops are lowered."""
 
 

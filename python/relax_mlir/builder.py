@@ -13,6 +13,7 @@ from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects import calls, dialect, structure
 from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
+from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import DimLike, parameter_symbols, struct_info
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
@@ -99,7 +100,7 @@ class BlockBuilder:
                 param.bind(argument)
             self._function = _Function(name, op, body, private)
             try:
-                with ir.InsertionPoint(body), assuming({}):
+                with ir.InsertionPoint(body), assuming({}), building(op.operation):
                     self.bound_symbols(bounds or {})
                     yield
                 self._end_function(self._function)

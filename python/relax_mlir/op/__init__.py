@@ -94,6 +94,12 @@ from relax_mlir.dialects.select import (
     clip,
     where,
 )
+from relax_mlir.dialects.shape_functions import (
+    bind_shape,
+    ewise_add,
+    shape_equal,
+    shaped,
+)
 from relax_mlir.dialects.structure import (
     constant,
     make_tuple,
@@ -160,6 +166,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bind_shape",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -178,6 +185,7 @@ __all__ = [
     "divide",
     "equal",
     "erf",
+    "ewise_add",
     "ewise_fma",
     "exp",
     "expand_dims",
@@ -228,8 +236,10 @@ __all__ = [
     "right_shift",
     "round",
     "rsqrt",
+    "shape_equal",
     "shape_expr",
     "shape_of",
+    "shaped",
     "sigmoid",
     "sign",
     "sin",

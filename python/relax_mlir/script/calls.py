@@ -353,7 +353,11 @@ def named_arguments(node: ast.Call, names: Sequence[str], required: int) -> dict
 def destinations(expressions: Expressions, node: ast.expr) -> StructInfo:
     """``out`` of a destination-passing call: an annotation, or a list of them."""
     if isinstance(node, ast.List | ast.Tuple):
-        return Tuple([read_annotation(item, expressions.scope) for item in node.elts])
+        return Tuple([destinations(expressions, item) for item in node.elts])
+    if isinstance(node, ast.Call) and expressions.scope.path(node.func) == ("R", "shaped"):
+        found = expressions.evaluate(node)
+        assert isinstance(found, StructInfo)
+        return found
     return read_annotation(node, expressions.scope)
 
 
