@@ -208,7 +208,8 @@ def broadcast(
 
     Two symbolic dimensions broadcast if they are provably equal or one of them is the constant 1. Where that
     cannot be told (``n`` with ``m``) a `ShapeError` asks for a `match_shape`; where they differ for sure
-    (2 with 3) it says so. An unknown dimension gives an unknown one.
+    (2 with 3) it says so. An unknown dimension gives an unknown one, unless it meets an
+    dimension that is provably not 1, which it must fit.
     """
     if any(shape is None for shape in shapes):
         return None
@@ -241,7 +242,7 @@ def _broadcast_dim(
             f"{where}: cannot tell whether {dim_text(first)} equals {dim_text(second)}; "
             "match_shape one of the tensors first"
         )
-    if None in others:
+    if None in others and not (known and symbolic.prove_not_equal(known[0], 1)):
         return None
     return known[0]
 

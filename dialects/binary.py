@@ -11,12 +11,12 @@ from relax_mlir.mlir import ext
 
 
 def common_dtype(args: OpArgs, indices: tuple[int, ...]) -> DType | None:
-    """The one dtype of the operands `indices`; None if one of theirs is unknown. Raises `DTypeError`."""
+    """The one dtype of the operands `indices`; None if all of theirs are unknown. Raises `DTypeError`."""
     found = [args.tensor(index).dtype for index in indices]
     known = [dtype for dtype in found if dtype is not None]
     for first, second in itertools.pairwise(known):
         promote(first, second, args.op)
-    return None if None in found else known[0]
+    return known[0] if known else None
 
 
 def infer_binary(args: OpArgs) -> Tensor:

@@ -93,6 +93,28 @@ class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # un
         check_rule(args, results[0])
 
 
+class CallPurePackedOp(RelaxOp, name="call_pure_packed", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Call of a registered packed function without effects; it allocates what it returns.
+
+    The function must neither change what it is given nor depend on anything else: calls may be dropped, merged and
+    moved, and stand in dataflow blocks. `arg_spec` is that of `call_dps_packed`.
+    """
+
+    args: ext.Operand[Any]
+    func: ir.StringAttr
+    arg_spec: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        check_arg_spec(args)
+        if results[0] == Tuple():
+            raise ArgumentError(
+                f"{args.op}: a call without effects gives a value, but its result is an empty tuple"
+            )
+        check_rule(args, results[0])
+
+
 class UpdatedOp(RelaxOp, name="updated"):  # type: ignore[call-arg]  # untyped DSL
     """`input` as a `call_packed` in front of this op has left it; made by the pass ``explicit-effects``."""
 
@@ -183,6 +205,23 @@ def call_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = No
     out = _ruled("call_packed", packed, attributes) if out is None else out
     result = create(CallPackedOp, [packed], attributes, [Tuple() if out is None else out])[0]
     return None if out is None else result
+
+
+def call_pure_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = None) -> Value:
+    """Call the packed function registered as `func`, which has no effects and allocates its result, `out`.
+
+    `out` may be left out where `register_infer` has a rule for `func`.
+    """
+    expect("call_pure_packed: 'func'", func, str, "the name of a packed function")
+    operands, spec = _arg_spec("call_pure_packed", args)
+    attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
+    packed = make_tuple(*operands)
+    result = _ruled("call_pure_packed", packed, attributes) if out is None else out
+    if result is None:
+        raise ArgumentError(
+            f"call_pure_packed: '{func}' has no registered shape rule, so that 'out' must say what it returns"
+        )
+    return create(CallPurePackedOp, [packed], attributes, [result])[0]
 
 
 def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:

@@ -5,7 +5,8 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
-from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.binary import common_dtype
+from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_values, create_one, require_insertion_point
 from relax_mlir.error import DTypeError, ShapeError
@@ -34,9 +35,7 @@ class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure]):  # type: ignore[call-
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         x1, x2 = args.tensor(0), args.tensor(1)
-        dtype: DType | None = None
-        if x1.dtype is not None and x2.dtype is not None:
-            dtype = promote(x1.dtype, x2.dtype, args.op)
+        dtype = common_dtype(args, (0, 1))
         if not args.is_unit("out_dtype"):
             dtype = _wider(
                 args.op, dtype, dtypes.from_element_type(ir.TypeAttr(args.attrs["out_dtype"]).value)

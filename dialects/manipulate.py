@@ -91,7 +91,8 @@ class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure]):  # type: ign
 class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
     """`x` without the dimensions `axes`, which must be provably 1; a view.
 
-    ``unit`` for `axes`: without the dimensions that are the constant 1. Example: ``(n, 1, 1)`` gives ``(n,)``.
+    ``unit`` for `axes`: without the dimensions that are the constant 1. Unknown dimensions are looked at when the
+    op runs. Example: ``(n, 1, 1)`` gives ``(n,)``.
     """
 
     x: ext.Operand[Any]
@@ -105,15 +106,13 @@ class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure]):  # type: ignore[cal
             return x
         if args.is_unit("axes"):
             if None in x.shape:
-                raise ShapeError(
-                    f"{args.op}: {x} has an unknown dimension; name the axes, or match_shape it first"
-                )
+                return Tensor(None, x.dtype)
             return Tensor([d for d in x.shape if d != 1], x.dtype)
         axes = normalize_axes(args.op, args.ints_attr("axes"), len(x.shape))
         for axis in axes:
             dim = x.shape[axis]
-            if dim is None or not symbolic.prove_equal(dim, 1):
-                is_other = dim is not None and symbolic.prove_not_equal(dim, 1)
+            if dim is not None and not symbolic.prove_equal(dim, 1):
+                is_other = symbolic.prove_not_equal(dim, 1)
                 raise ShapeError(
                     f"{args.op}: dimension {axis} of {shape_text(x.shape)} is {dim_text(dim)}, "
                     + ("not 1" if is_other else "which is not provably 1; match_shape it first")
@@ -201,10 +200,11 @@ class ConcatOp(RelaxOp, name="concat", traits=[ext.Pure]):  # type: ignore[call-
             if dtype is not None and tensor.dtype is not None:
                 promote(dtype, tensor.dtype, args.op)
             dtype = dtype or tensor.dtype
-        shapes = [t.shape for t in tensors if t.shape is not None]
-        if len(shapes) < len(tensors):
+        known = [t.shape for t in tensors if t.shape is not None]
+        if not known:
             return Tensor(None, dtype)
-        rank = len(shapes[0])
+        rank = len(known[0])
+        shapes = [(None,) * rank if t.shape is None else t.shape for t in tensors]
         axis = normalize_axis(args.op, args.int_attr("axis"), rank)
         for shape in shapes[1:]:
             if len(shape) != rank:
@@ -319,7 +319,7 @@ class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):  # type: ignore[call-arg]
         if mode == "nan":
             args.require_dtype(0, lambda d: d.is_float, "a float (mode 'nan')")
         if x.shape is None:
-            return x
+            return Tensor(indices.shape if args.is_unit("axis") else None, x.dtype)
         axis = take_axis(args, len(x.shape))
         if indices.shape is None:
             return Tensor(None, x.dtype)

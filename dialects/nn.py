@@ -202,14 +202,15 @@ class AttentionBase(RelaxOp):
             raise ArgumentError(
                 f"{args.op}: causal_mask is {args.str_attr('causal_mask')!r}, expected one of {CAUSAL_MASKS}"
             )
+        result_dtype = known[0] if known else None
         shapes = [_attention_shape(args, i) for i in range(3)]
         if any(shape is None for shape in shapes):
-            return Tensor((None,) * 4, infos[0].dtype)
+            return Tensor((None,) * 4, result_dtype)
         query, key, value = (shape for shape in shapes if shape is not None)
         _check_attention(args, query, key, value)
         if len(infos) > 3 and infos[3].shape is not None:
             _check_bias(args, infos[3].shape, (query[0], query[2], query[1], key[1]))
-        return Tensor((*query[:3], value[3]), infos[0].dtype)
+        return Tensor((*query[:3], value[3]), result_dtype)
 
 
 def _attention_shape(args: OpArgs, index: int) -> tuple[Dim | None, ...] | None:

@@ -181,6 +181,15 @@ module {
       %3 = irdl.any
       irdl.results(result: %3)
     }
+    irdl.operation @call_pure_packed {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"func" = %1, "arg_spec" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @call_tir {
       %0 = irdl.any
       irdl.operands(args: %0)
@@ -609,6 +618,12 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @nonzero {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @not_equal {
       %0 = irdl.any
       %1 = irdl.any
@@ -716,6 +731,12 @@ module {
     irdl.operation @shape_of {
       %0 = irdl.any
       irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @shape_to_tensor {
+      %0 = irdl.any
+      irdl.operands(shape: %0)
       %1 = irdl.any
       irdl.results(result: %1)
     }
@@ -843,6 +864,12 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @tensor_to_shape {
+      %0 = irdl.any
+      irdl.operands(tensor: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @tril {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -872,6 +899,20 @@ module {
       irdl.attributes {"index" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @unique {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.integer" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.unit" 
+      %7 = irdl.any_of(%5, %6) 
+      irdl.attributes {"sorted" = %1, "return_index" = %2, "return_inverse" = %3, "return_counts" = %4, "axis" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
     }
     irdl.operation @updated {
       %0 = irdl.any

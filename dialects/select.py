@@ -89,16 +89,19 @@ def where(condition: Value, x1: ValueLike, x2: ValueLike) -> Value:
 def clip(x: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:
     """`x` limited to ``min..max`` (see `ClipOp`). A bound that no value of the dtype breaks has no effect."""
     require_insertion_point("clip")
-    bounds = {"min": _bound_attr(x, "min", min), "max": _bound_attr(x, "max", max)}
+    dtype = x.tensor_info.dtype
+    bounds = {"min": bound_attr(dtype, "min", min), "max": bound_attr(dtype, "max", max)}
     return create_one(ClipOp, [x], bounds)
 
 
-def _bound_attr(x: Value, name: str, bound: Scalar | None) -> ir.Attribute:
+def bound_attr(dtype: DType | None, name: str, bound: Scalar | None) -> ir.Attribute:
+    """Bound `name` of a `clip` of a tensor of `dtype` as an attribute: ``unit`` where it has no effect."""
     if bound is None:
         return ir.UnitAttr.get()
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         raise ArgumentError(f"clip: {name} is {bound!r}, expected a number or None")
-    dtype = x.tensor_info.dtype
+    if dtype is None and isinstance(bound, int) and -(2**63) <= bound < 2**64:
+        return ir.IntegerAttr.get(_bound_type(bound), bound)
     if dtype is None or dtype.is_float:
         return ir.FloatAttr.get(ir.F64Type.get(), float(bound))
     if dtype.kind == "bool":

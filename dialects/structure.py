@@ -89,12 +89,10 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[ca
 class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # untyped DSL
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
-    Dataflow blocks may hold it, but to upstream passes it is no pure op, which they would drop where its result has
-    no use: types name its symbols, and its checks must happen.
-
     `input` is a tensor or a shape value; the result is the same value, now known to have that shape. At run
     time a rank or dimension that does not fit raises `ShapeError`. `result_dtype` gives a tensor of unknown
-    dtype one (checked at run time); ``unit`` leaves it.
+    dtype one (checked at run time); ``unit`` leaves it. The op may stand in a dataflow block, but stays where nothing
+    uses its result: it asserts, and others use its symbols.
     """
 
     input: ext.Operand[Any]

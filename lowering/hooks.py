@@ -1,13 +1,14 @@
 """Hooks: private declarations by which levels T to V say what the step to LLVM must provide.
 
 A hook is an external ``func.func`` with an attribute: `CHECK` (run-time check with a message), `CONSTANT` (pointer
-of the constant table), `PACKED` (call of a registered packed function). Upstream passes see ordinary calls.
+of the constant table), `PACKED` (call of a registered packed function). Functions on handles have names that begin
+with ``relax.object.``. Upstream passes see ordinary calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class Hooks:
     _checks: int = 0
     _packed: int = 0
     _constants: dict[str, tuple[str, ir.MemRefType]] | None = None
+    _objects: set[str] = field(default_factory=set)
 
     def check(self, condition: ir.Value, kind: str, message: str, values: Sequence[ir.Value]) -> None:
         """Raise `kind` with `message` at run time unless `condition`; ``{i}`` in it stands for ``values[i]``."""
@@ -67,9 +69,10 @@ class Hooks:
     ) -> list[ir.Value]:
         """Call the packed function `name`.
 
-        `arguments`: one entry per argument of the packed function: ``tensor``, ``shape:RANK``, ``int`` take operands;
-        ``str:…``, ``int:…``, ``float:…``, ``bool:…`` are literals. `kinds`: the same per result. `dtype_names`: dtypes
-        of the tensor operands and then of the tensor results, in order (MLIR's types do not keep signedness).
+        `arguments`: one entry per argument of the packed function: ``tensor``, ``shape:RANK``, ``int``, ``any`` take
+        operands; ``str:…``, ``int:…``, ``float:…``, ``bool:…`` are literals. `kinds`: the same per result.
+        `dtype_names`: dtypes of the tensor operands and then of the tensor results, in order (MLIR's types do not keep
+        signedness).
         """
         symbol = f"relax.packed.{self._packed}"
         self._packed += 1
@@ -83,6 +86,14 @@ class Hooks:
             }
         )
         self._declare(symbol, [operand.type for operand in operands], list(results), {PACKED: attribute})
+        return list(func.CallOp(list(results), symbol, list(operands)).results)
+
+    def object(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> list[ir.Value]:
+        """Call the function ``relax.object.<name>`` (see `relax_mlir.lowering.abi.objects`)."""
+        symbol = f"relax.object.{name}"
+        if symbol not in self._objects:
+            self._objects.add(symbol)
+            self._declare(symbol, [operand.type for operand in operands], list(results), {})
         return list(func.CallOp(list(results), symbol, list(operands)).results)
 
     def _declare(

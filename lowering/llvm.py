@@ -7,6 +7,7 @@ from relax_mlir.lowering.abi.copies import LowerCopies
 from relax_mlir.lowering.abi.lifecycle import EmitLifecycle
 from relax_mlir.lowering.abi.linkage import Internalize
 from relax_mlir.lowering.abi.names import MangleNames
+from relax_mlir.lowering.abi.objects import LowerObjects
 from relax_mlir.lowering.abi.packed import LowerPackedCalls
 from relax_mlir.lowering.abi.status import LowerChecks
 from relax_mlir.lowering.abi.wrapper import EmitFFIWrappers
@@ -22,6 +23,7 @@ def boundary() -> list[Pass]:
         PlaceDeallocs(),
         LowerCopies(),
         LowerPackedCalls(),
+        LowerObjects(),
         MangleNames(),
         EmitFFIWrappers(),
         LowerConstants(),

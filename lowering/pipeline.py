@@ -49,7 +49,13 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
         Phase(
             "legalize",
             "calls",
-            (LegalizeOps(), MLIRPass("cse"), create_pass("fuse-ops"), MLIRPass("symbol-dce")),
+            (
+                create_pass("name-unknown-dims"),
+                LegalizeOps(),
+                MLIRPass("cse"),
+                create_pass("fuse-ops"),
+                MLIRPass("symbol-dce"),
+            ),
         ),
         Phase("shapes", "tensors", (create_pass("to-non-dataflow"), LowerSymbolicShapes(), cleanup)),
         Phase("bufferize", "memrefs", tuple(bufferize())),

@@ -24,12 +24,12 @@ class ProtectInputs(ModulePass):
         for function in functions(module).values():
             if SIGNATURE not in function.attributes or is_declaration(function):
                 continue
-            results = [
-                leaf for result in signature_of(function.operation).results for leaf in result.leaves()
-            ]
-            tensors = sum(leaf.kind == "tensor" for leaf in results)
+            signature = signature_of(function.operation)
+            results = [leaf for result in signature.results for leaf in result.leaves()]
+            tensors = sum(not leaf.returned for leaf in results)
+            hidden = int(signature.recursive)
             types = list(function.type.inputs)
-            inputs = len(types) - tensors
+            inputs = len(types) - tensors - hidden
             kept = (
                 list(function.arg_attrs)
                 if "arg_attrs" in function.attributes

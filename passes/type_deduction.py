@@ -92,29 +92,29 @@ def _forward_field(op: ir.Operation) -> bool:
 
 def _best(op: ir.Operation, functions: Functions) -> Sequence[StructInfo | None]:
     """The best infos known of the results of `op`; None for ops of other dialects."""
+    if op.name == "scf.if":
+        return _branches(op)
+    if not op.name.startswith("relax.") and op.name != TUPLE:
+        return [None] * len(op.results)
+    current = [struct_info(result.type) for result in op.results]
+    try:
+        return deduce(op, current, functions)
+    except RelaxError:
+        return current  # the verifier reports it with its location
+
+
+def deduce(op: ir.Operation, current: Sequence[StructInfo], functions: Functions) -> list[StructInfo]:
+    """What the operands of a Relax op, or of a tuple, give for its results, of which `current` is known.
+
+    Raises the errors of the op's shape rule.
+    """
     if op.name == TUPLE:
         return [Tuple([struct_info(operand.type) for operand in op.operands])]
     if op.name == "relax.dataflow":
         return [struct_info(op.regions[0].blocks[0].operations[-1].operation.operands[0].type)]
-    if op.name == "scf.if":
-        return _branches(op)
-    if not op.name.startswith("relax."):
-        return [None] * len(op.results)
-    current = [struct_info(result.type) for result in op.results]
-    return [
-        new if implies(new, old) else old
-        for old, new in zip(current, _deduced(op, current, functions), strict=True)
-    ]
-
-
-def _deduced(op: ir.Operation, current: list[StructInfo], functions: Functions) -> list[StructInfo]:
     cls = op_class(op)
-    if cls is None:
-        return current
-    try:
-        return _infer(op, cls, cls.args_of(op), functions) or current
-    except RelaxError:
-        return current  # the verifier reports it with its location
+    told = None if cls is None else _infer(op, cls, cls.args_of(op), functions)
+    return [new if implies(new, old) else old for old, new in zip(current, told or current, strict=True)]
 
 
 def _infer(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from relax_mlir.lowering.abi.text import Fragment
 from relax_mlir.mlir import func, ir, llvm
 
@@ -32,3 +34,16 @@ def frame_of(function: func.FuncOp) -> ir.Value:
         release = func.CallOp([], "relax.rt.release", [frame.result])
         release.operation.attributes[DEFER] = ir.StringAttr.get("always")
     return frame.result
+
+
+def calls_of(function: func.FuncOp, callees: Container[str]) -> list[func.CallOp]:
+    """The calls in `function` of functions named in `callees`."""
+    found: list[func.CallOp] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in callees:
+            found.append(op.opview)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit)
+    return found

@@ -14,7 +14,7 @@ from relax_mlir.lowering.abi.text import is_declaration, symbol_name
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.transform import ModulePass, PassContext
 
-SUPPORT_PREFIX = "relax.rt."
+SUPPORT_PREFIXES = ("relax.rt.", "relax.object.")
 _FOR_SIZE = ("minsize", "optsize", "noinline")
 
 
@@ -32,7 +32,7 @@ class Internalize(ModulePass):
                 continue
             if "sym_visibility" in op.attributes:
                 op.attributes["linkage"] = internal
-            if symbol_name(op).startswith(SUPPORT_PREFIX):
+            if symbol_name(op).startswith(SUPPORT_PREFIXES):
                 op.attributes["passthrough"] = for_size
             elif "sym_visibility" in op.attributes and _takes_pointers(op):
                 _add_passthrough(op, "noinline")

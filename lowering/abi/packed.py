@@ -2,10 +2,10 @@
 
 The hook `func.func private @relax.packed.K(operands…) -> (results…)` carries `relax.packed = {name = "…",
 style = "alloc" | "dps", args = […], results = […], dtypes = […]}`. `args` says what the operands become: "tensor" (a
-memref), "shape:2" (two index operands), "int" (one index operand), and the literals "str:…", "float:…", "int:…",
-"bool:…", which take none; memrefs left over are tensors, too. `results` says the same of the results. `dtypes`
-are those of the tensor operands and then of the tensor results; where they are not given, signless integers are
-read as signed.
+memref), "shape:2" (two index operands), "int" (one index operand), "any" (the two i64 of a handle), and the
+literals "str:…", "float:…", "int:…", "bool:…", which take none; memrefs left over are tensors, too. `results` says
+the same of the results. `dtypes` are those of the tensor operands and then of the tensor results; where they are
+not given, signless integers are read as signed.
 
 Tensors are passed as views: the callee may read and write them during the call, not keep them. With style "dps" the
 last memrefs are written by the callee and stand for the results, if the hook has any. With style "alloc" the
@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 from relax_mlir.dialects.attributes import PACKED
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.dtypes import DType, dtype_named, dtype_of_element
-from relax_mlir.lowering.abi.frame import declare_release, frame_of
+from relax_mlir.lowering.abi.frame import calls_of, declare_release, frame_of
 from relax_mlir.lowering.abi.signature import Value, plain
 from relax_mlir.lowering.abi.text import Fragment, functions, is_declaration, symbol
 from relax_mlir.lowering.abi.unpack import (
@@ -38,6 +38,7 @@ from relax_mlir.lowering.abi.unpack import (
     SHAPE,
     TENSOR,
     FFICode,
+    Kind,
     global_function,
     text_global,
 )
@@ -103,13 +104,7 @@ class _PackedCall(FFICode):
         self.tensors += 1
         return self.hook.dtype(self.tensors - 1, type)
 
-    def own(self, object: str) -> None:
-        own = self.fragment.declare("relax.rt.own", "(!llvm.ptr, i64, !llvm.ptr) -> ()")
-        self.code.do(
-            f"func.call {own}(%frame, {self.code.constant(1)}, {object}) : (!llvm.ptr, i64, !llvm.ptr) -> ()"
-        )
-
-    def arguments(self) -> Iterator[tuple[int, str]]:
+    def arguments(self) -> Iterator[tuple[Kind, str]]:
         """Type index and payload of each argument."""
         operands = [(f"%a{i}", type) for i, type in enumerate(self.hook.inputs)]
         for spec in self.hook.args:
@@ -118,6 +113,8 @@ class _PackedCall(FFICode):
                 yield TENSOR, self.view(*self.take(operands, spec))
             elif kind == "shape":
                 yield SHAPE, self.shape_argument([self.take(operands, spec)[0] for _ in range(int(detail))])
+            elif kind == "any":
+                yield self.take(operands, spec)[0], self.take(operands, spec)[0]
             elif kind == "int" and not detail:
                 yield INT, self.code.let(f"arith.index_cast {self.take(operands, spec)[0]} : index to i64")
             else:
@@ -159,28 +156,21 @@ class _PackedCall(FFICode):
         for i in range(of.rank):
             size = code.let(f"memref.dim {memref}, {code.constant(i, 'index')} : {type}")
             code.store(code.let(f"arith.index_cast {size} : index to i64"), "i64", shape, 8 * i)
-        types = "(!llvm.ptr, !llvm.ptr, i32, i32) -> !llvm.ptr"
-        view = self.fragment.declare("relax.rt.view", types)
         rank, packed = code.constant(of.rank, "i32"), code.constant(element.packed, "i32")
-        handle = code.let(f"func.call {view}({data}, {shape}, {rank}, {packed}) : {types}")
+        types = ["!llvm.ptr", "!llvm.ptr", "i32", "i32"]
+        handle = self.call("relax.rt.view", [data, shape, rank, packed], types, "!llvm.ptr")
         self.own(handle)
         return handle
 
     def shape_argument(self, numbers: Sequence[str]) -> str:
-        code = self.code
-        room = code.stack(ANY_BYTES * len(numbers))
-        for i, number in enumerate(numbers):
-            self.store_any(room, i, INT, code.let(f"arith.index_cast {number} : index to i64"))
-        handle = self.construct("ffi.Shape", room, len(numbers))
+        handle = self.shape_of_numbers(numbers)
         self.own(handle)
         return handle
 
     def callee(self) -> str:
         code = self.code
-        cache, key, length = global_function(code, self.fragment, self.hook.name)
-        types = "(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr"
-        find = self.fragment.declare("relax.rt.global", types)
-        function = code.let(f"func.call {find}({cache}, {key}, {code.constant(length)}) : {types}")
+        operands = global_function(code, self.fragment, self.hook.name)
+        function = self.call("relax.rt.global", operands, ["!llvm.ptr", "!llvm.ptr", "i64"], "!llvm.ptr")
         self.check(
             code.let(f'llvm.icmp "ne" {function}, {code.null()} : !llvm.ptr'),
             "PackedFunctionError",
@@ -203,8 +193,7 @@ class _PackedCall(FFICode):
             f"llvm.call @TVMFFIFunctionCall({function}, {room}, {code.constant(len(values), 'i32')}, {result})"
             " : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32"
         )
-        propagate = fragment.declare("relax.propagate", "(i32) -> ()")
-        code.do(f"func.call {propagate}({status}) : (i32) -> ()")
+        self.call("relax.propagate", [status], ["i32"])
         self.keep(result)
         gives = self.results(result)
         types = ", ".join(str(type) for type in self.hook.gives)
@@ -240,6 +229,9 @@ class _PackedCall(FFICode):
         """Check one value that came back, and take its types; as memref or indices."""
         code = self.code
         kind, _, rank = kind.partition(":")
+        if kind == "any":
+            del types[:2]
+            return [code.load(slot, 0, "i64"), code.load(slot, 8, "i64")]
         if kind == "int":
             types.pop(0)
             return [self.integer(slot, Value("result", "int", "int"), role)]
@@ -267,18 +259,6 @@ def _sizes(type: ir.MemRefType) -> list[int]:
     return [-1 if type.is_dynamic_dim(i) else type.get_dim_size(i) for i in range(type.rank)]
 
 
-def _calls(function: func.FuncOp, hooks: dict[str, _Hook]) -> list[func.CallOp]:
-    found: list[func.CallOp] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in hooks:
-            found.append(op.opview)
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
-    return found
-
-
 @dataclass(frozen=True)
 class LowerPackedCalls(ModulePass):
     """Give the hooks of packed functions a body, and their calls the frame of the caller."""
@@ -295,7 +275,7 @@ class LowerPackedCalls(ModulePass):
         declare_release(module)
         sites: dict[str, tuple[str, str]] = {}
         for name, function in functions(module).items():
-            for call in _calls(function, hooks):
+            for call in calls_of(function, hooks):
                 sites.setdefault(call.callee.value, (name, _location(call.location)))
                 _pass_frame(call, hooks[call.callee.value], frame_of(function))
         fragment = Fragment()

@@ -11,30 +11,39 @@ from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.dtypes import DType, dtype_named
 from relax_mlir.mlir import ir
 
-KINDS = ("tensor", "shape", "int", "tuple")
+KINDS = ("tensor", "shape", "int", "object", "tuple")
 
 
 @dataclass(frozen=True)
 class Value:
     """A parameter or result.
 
-    `type` is the text that errors show; `dtype` belongs to tensors, `ndim` to tensors and shapes, `fields` to
-    tuples.
+    `type` is the text that errors show; `dtype` belongs to tensors, `ndim` to tensors and shapes (None: not known),
+    `fields` to tuples. `returned`: the function gives this result back itself; the others are tensors that its entry
+    point allocates before the call.
     """
 
     name: str
     kind: str
     type: str
     dtype: DType | None = None
-    ndim: int = 0
+    ndim: int | None = 0
     fields: tuple[Value, ...] = ()
+    returned: bool = False
+
+    @property
+    def is_handle(self) -> bool:
+        """Whether the function takes or gives a handle: the two words of a TVMFFIAny."""
+        return self.kind == "object" or self.ndim is None or (self.kind == "tensor" and self.dtype is None)
 
     @property
     def dims(self) -> int:
         """How many index values `@f.shapes` takes (or gives) for it."""
         if self.kind == "tuple":
             return sum(field.dims for field in self.fields)
-        return 1 if self.kind == "int" else self.ndim
+        if self.returned:
+            return 0
+        return 1 if self.kind == "int" else self.ndim or 0
 
     def longest_tuple(self) -> int:
         """Number of fields of the longest tuple in the value; 0 if it is none."""
@@ -56,11 +65,13 @@ class Signature:
     params: tuple[Value, ...]
     results: tuple[Value, ...]
     tuple_result: bool
+    recursive: bool = False
+    """The function may call itself: its last argument is the address from which its stack is measured."""
 
     @property
     def takes_results(self) -> bool:
-        """Whether callers may pass the results in (all of them are tensors)."""
-        return bool(self.results) and all(r.kind == "tensor" for r in self.results)
+        """Whether callers may pass the results in (all of them are tensors whose sizes are known before the call)."""
+        return bool(self.results) and all(r.kind == "tensor" and not r.returned for r in self.results)
 
 
 def _plain(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - the tree of an attribute
@@ -78,23 +89,26 @@ def _plain(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - the tree of an att
 plain = _plain
 
 
-def _value(data: dict[str, Any], default: str) -> Value:
+def _value(data: dict[str, Any], default: str, *, result: bool) -> Value:
     kind = data.get("kind", "tensor")
     if kind not in KINDS:
         raise CompileError(f"relax.signature: kind {kind!r} of {default}; known kinds: {', '.join(KINDS)}")
     name = data.get("name", default)
-    fields = tuple(_value(f, f"{name}[{i}]") for i, f in enumerate(data.get("fields", ())))
-    dtype = dtype_named(data["dtype"]) if kind == "tensor" else None
-    text = data.get("type") or (f"Tensor of {data['ndim']} dimensions" if kind == "tensor" else kind)
-    return Value(name, kind, text, dtype, int(data.get("ndim", 0)), fields)
+    fields = tuple(_value(f, f"{name}[{i}]", result=result) for i, f in enumerate(data.get("fields", ())))
+    dtype = dtype_named(data["dtype"]) if "dtype" in data else None
+    ndim = int(data["ndim"]) if "ndim" in data else None if kind in ("tensor", "shape") else 0
+    text = data.get("type") or (f"Tensor of {ndim} dimensions" if kind == "tensor" else kind)
+    returned = result and (kind in ("shape", "int", "object") or bool(data.get("returned", False)))
+    return Value(name, kind, text, dtype, ndim, fields, returned)
 
 
 def signature_of(func_op: ir.Operation) -> Signature:
     """Read the attribute `relax.signature` of a function; CompileError names what is malformed."""
     data = _plain(func_op.attributes[SIGNATURE])
     try:
-        params = tuple(_value(p, f"#{i}") for i, p in enumerate(data.get("params", ())))
-        results = tuple(_value(r, f"result {i}") for i, r in enumerate(data.get("results", ())))
-        return Signature(data["name"], params, results, bool(data.get("tuple", len(results) != 1)))
+        params = tuple(_value(p, f"#{i}", result=False) for i, p in enumerate(data.get("params", ())))
+        results = tuple(_value(r, f"result {i}", result=True) for i, r in enumerate(data.get("results", ())))
+        is_tuple = bool(data.get("tuple", len(results) != 1))
+        return Signature(data["name"], params, results, is_tuple, bool(data.get("recursive", False)))
     except (KeyError, TypeError) as error:
         raise CompileError(f"malformed relax.signature {data!r}: {error}") from error

@@ -5,6 +5,7 @@ Offsets are those of `tvm/ffi/c_api.h` and `dlpack/dlpack.h`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.lowering.abi.dtypes import DType
@@ -16,6 +17,9 @@ ANY_BYTES = 16
 OBJECT_BYTES = 24
 NONE, INT, BOOL, FLOAT, DLTENSOR, RAW_STR = 0, 1, 2, 3, 7, 8
 FIRST_OBJECT, SHAPE, TENSOR, ARRAY, LIST = 64, 69, 70, 71, 75
+
+Kind = int | str
+"""A type index of the FFI, or the name of an i64 that holds one."""
 
 
 class DL:
@@ -78,8 +82,23 @@ class FFICode:
 
     def tensor(self, slot: str, value: Value, role: str) -> Tensor:
         """Check and unpack the tensor in the TVMFFIAny at `slot`."""
-        code, dtype = self.code, value.dtype
-        assert dtype is not None
+        code, ndim = self.code, value.ndim
+        assert ndim is not None
+        pointer = self.checked_tensor(slot, value, role)
+        data = code.load(pointer, DL.DATA, "!llvm.ptr")
+        offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
+        base = code.let(f"llvm.getelementptr {data}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
+        sizes = self.sizes(pointer, ndim)
+        return Tensor(value, pointer, sizes, base, self.contiguous(pointer, sizes))
+
+    def sizes(self, pointer: str, ndim: int) -> list[str]:
+        """The sizes of a DLTensor, as i64."""
+        shape = self.code.load(pointer, DL.SHAPE, "!llvm.ptr") if ndim else ""
+        return [self.code.load(shape, 8 * i, "i64") for i in range(ndim)]
+
+    def checked_tensor(self, slot: str, value: Value, role: str) -> str:
+        """The address of the DLTensor in the TVMFFIAny at `slot`, after checks of all that `value` says."""
+        code = self.code
         type_index = code.load(slot, 0, "i32")
         is_object = self.equal(type_index, TENSOR, "i32")
         is_view = self.equal(type_index, DLTENSOR, "i32")
@@ -99,26 +118,23 @@ class FFICode:
             f"{role} is on {{0:device}}, expected cpu ({value.name}: {value.type})",
             code.index(device, "i32"),
         )
-        actual = code.load(pointer, DL.DTYPE, "i32")
-        self.check(
-            self.equal(actual, dtype.packed, "i32"),
-            "DTypeError",
-            f"{role} has dtype {{0:dtype}}, expected {dtype.name} ({value.name}: {value.type})",
-            code.index(actual, "i32"),
-        )
-        ndim = code.load(pointer, DL.NDIM, "i32")
-        self.check(
-            self.equal(ndim, value.ndim, "i32"),
-            "ShapeError",
-            f"{role} has rank {{0}}, expected rank {value.ndim} ({value.name}: {value.type})",
-            code.index(ndim, "i32"),
-        )
-        data = code.load(pointer, DL.DATA, "!llvm.ptr")
-        offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
-        base = code.let(f"llvm.getelementptr {data}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
-        shape = code.load(pointer, DL.SHAPE, "!llvm.ptr") if value.ndim else ""
-        sizes = [code.load(shape, 8 * i, "i64") for i in range(value.ndim)]
-        return Tensor(value, pointer, sizes, base, self.contiguous(pointer, sizes))
+        if value.dtype is not None:
+            actual = code.load(pointer, DL.DTYPE, "i32")
+            self.check(
+                self.equal(actual, value.dtype.packed, "i32"),
+                "DTypeError",
+                f"{role} has dtype {{0:dtype}}, expected {value.dtype.name} ({value.name}: {value.type})",
+                code.index(actual, "i32"),
+            )
+        if value.ndim is not None:
+            ndim = code.load(pointer, DL.NDIM, "i32")
+            self.check(
+                self.equal(ndim, value.ndim, "i32"),
+                "ShapeError",
+                f"{role} has rank {{0}}, expected rank {value.ndim} ({value.name}: {value.type})",
+                code.index(ndim, "i32"),
+            )
+        return pointer
 
     def contiguous(self, pointer: str, sizes: list[str]) -> str:
         """Whether elements lie in row-major order; strides may be null, those of size-1 dimensions are free."""
@@ -180,6 +196,7 @@ class FFICode:
     def shape(self, slot: str, value: Value, role: str) -> list[str]:
         """The numbers of a shape: an FFI Shape (int64s), or an Array or List of ints (TVMFFIAnys)."""
         code = self.code
+        assert value.ndim is not None
         elements = self.sequence(slot, value, role, (SHAPE, ARRAY, LIST), value.ndim)
         is_shape = self.equal(code.load(slot, 0, "i32"), SHAPE, "i32")
         numbers = []
@@ -218,14 +235,43 @@ class FFICode:
         code.do("}")
         return result
 
-    def store_any(self, to: str, position: int, kind: int, payload: str) -> None:
-        """Write a TVMFFIAny: numbers are i64 (floats their bits), the others pointers."""
-        self.code.store(self.code.constant(kind), "i64", to, ANY_BYTES * position)
-        type = "i64" if kind in (NONE, INT, BOOL, FLOAT) else "!llvm.ptr"
-        self.code.store(payload, type, to, ANY_BYTES * position + 8)
+    # -- values ---------------------------------------------------------------------------------------------
 
-    def construct(self, name: str, arguments: str, count: int) -> str:
+    def store_any(self, to: str, position: int, kind: Kind, payload: str) -> None:
+        """Write a TVMFFIAny: numbers are i64 (floats their bits), the others pointers.
+
+        A kind that is only known at run time is the i64 with which the TVMFFIAny begins; its payload is an i64, too.
+        """
+        words = isinstance(kind, str) or kind in (NONE, INT, BOOL, FLOAT)
+        self.code.store(
+            kind if isinstance(kind, str) else self.code.constant(kind), "i64", to, ANY_BYTES * position
+        )
+        self.code.store(payload, "i64" if words else "!llvm.ptr", to, ANY_BYTES * position + 8)
+
+    def construct(self, name: str, arguments: str, count: int | str) -> str:
         return construct(self.code, self.fragment, name, arguments, count)
+
+    def call(self, name: str, operands: Sequence[str], types: Sequence[str], result: str = "") -> str:
+        """Call a function of the module; its result, if it has one."""
+        type = f"({', '.join(types)}) -> {result or '()'}"
+        text = f"func.call {self.fragment.declare(name, type)}({', '.join(operands)}) : {type}"
+        if result:
+            return self.code.let(text)
+        self.code.do(text)
+        return ""
+
+    def own(self, object: str) -> None:
+        """Let the frame hold a reference to an object, which it takes over."""
+        frame = self.code.frame(self.fragment)
+        one = self.code.constant(1)
+        self.call("relax.rt.own", [frame, one, object], ["!llvm.ptr", "i64", "!llvm.ptr"])
+
+    def shape_of_numbers(self, numbers: Sequence[str]) -> str:
+        """A new FFI Shape of index values; its handle."""
+        room = self.code.stack(ANY_BYTES * len(numbers))
+        for i, number in enumerate(numbers):
+            self.store_any(room, i, INT, self.code.let(f"arith.index_cast {number} : index to i64"))
+        return self.construct("ffi.Shape", room, len(numbers))
 
 
 def text_global(fragment: Fragment, name: str, text: str) -> str:
@@ -243,21 +289,22 @@ def cache_global(fragment: Fragment, name: str, marker: str) -> str:
     return symbol(name)
 
 
-def global_function(code: Code, fragment: Fragment, name: str) -> tuple[str, str, int]:
+def global_function(code: Code, fragment: Fragment, name: str) -> tuple[str, str, str]:
     """Operands for `relax.rt.global`: the cache, the name, and its length in bytes."""
     cache = cache_global(fragment, f"relax.function.{name}", CACHED_OBJECT)
     key = text_global(fragment, f"relax.function_name.{name}", name)
     return (
         code.let(f"llvm.mlir.addressof {cache} : !llvm.ptr"),
         code.let(f"llvm.mlir.addressof {key} : !llvm.ptr"),
-        len(name.encode()),
+        code.constant(len(name.encode())),
     )
 
 
-def construct(code: Code, fragment: Fragment, name: str, arguments: str, count: int) -> str:
-    """Call a constructor of the FFI ("ffi.Array", "ffi.Shape"); the handle of the new object."""
+def construct(code: Code, fragment: Fragment, name: str, arguments: str, count: int | str) -> str:
+    """Call a constructor of the FFI ("ffi.Array", "ffi.Shape"); the handle of the new object. `count`: a number, or
+    the name of an i32."""
     type = "(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i32) -> !llvm.ptr"
     callee = fragment.declare("relax.rt.construct", type)
-    cache, key, length = global_function(code, fragment, name)
-    values = f"{cache}, {key}, {code.constant(length)}, {arguments}, {code.constant(count, 'i32')}"
+    number = count if isinstance(count, str) else code.constant(count, "i32")
+    values = ", ".join([*global_function(code, fragment, name), arguments, number])
     return code.let(f"func.call {callee}({values}) : {type}")

@@ -11,7 +11,9 @@ from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legality import STRUCTURE
+from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
+from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE, run_unknown
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext
@@ -32,29 +34,40 @@ def relax_ops(module: ir.Module) -> list[ir.Operation]:
 
 @dataclass(frozen=True)
 class LegalizeOps(ModulePass):
-    """Replace Relax ops by calls of prim funcs written in linalg on tensors."""
+    """Replace Relax ops by calls of prim funcs written in linalg on tensors.
+
+    An op on a value of unknown shape or dtype becomes a call of the runtime, which compiles it for what it finds.
+    """
 
     name: ClassVar[str] = "legalize-ops"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `UnsupportedError` for an op without a rule, or of unknown shape or dtype."""
+        """Raises `UnsupportedError` for an op without a rule."""
         legalizer = Legalizer(module)
         for op in relax_ops(module):
             cls = op_class(op)
-            if op.name not in STRUCTURE and cls is not None:
-                with assuming(bounds_around(op)):
-                    _legalize(legalizer, op, cls)
+            if cls is None or (op.name in STRUCTURE and op.name not in GENERAL_STRUCTURE):
+                continue
+            with ir.InsertionPoint(op), op.location, assuming(bounds_around(op)):
+                new = _legalized(legalizer, op, cls)
+            if new is not None:
+                op.results[0].replace_all_uses_with(new)
+                op.erase()
 
 
-def _legalize(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> None:
+def _legalized(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
+    """What stands for the result of `op` at level R1; None for ops that stay."""
+    packed = PACKED_RULES.get(op.name)
+    if packed is not None:
+        return packed(op, cls.args_of(op))
+    if (unknown := run_unknown(op, cls)) is not None:
+        return unknown
+    if op.name in STRUCTURE:
+        return None
     rule = rule_for(op.name)
     if rule is None:
         raise UnsupportedError(
             f"{where(op)}: {op.name} has no legalisation; it cannot be compiled to native code"
         )
-    with ir.InsertionPoint(op), op.location:
-        results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]
-        is_tuple = isinstance(op.results[0].type, ir.TupleType)
-        new = pack(results, op.location) if is_tuple else results[0]
-    op.results[0].replace_all_uses_with(new)
-    op.erase()
+    results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]
+    return pack(results, op.location) if isinstance(op.results[0].type, ir.TupleType) else results[0]

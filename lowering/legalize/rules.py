@@ -13,12 +13,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC
 from relax_mlir.dialects.base import OpArgs
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, dims_attr, struct_info
-from relax_mlir.error import UnsupportedError
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.symbolic import Dim
 
@@ -52,7 +50,7 @@ class Arg:
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """Symbolic dimensions; the legaliser has checked that they are known."""
+        """Symbolic dimensions; ops on unknown ones are not legalised here."""
         shape = self.info.known_shape
         assert shape is not None
         return shape
@@ -230,34 +228,18 @@ def rule_for(op_name: str) -> Rule | None:
 
 
 def op_call(op: ir.Operation, args: OpArgs) -> OpCall:
-    """The tensors of an op about to be legalised, tuple operands taken apart at the current insertion point.
-
-    Raises `UnsupportedError` if a tensor is not known well enough.
-    """
+    """The tensors of an op about to be legalised, tuple operands taken apart at the current insertion point."""
     operands: list[Arg] = []
-    for index, value in enumerate(op.operands):
+    for value in op.operands:
         info = struct_info(value.type)
-        if isinstance(info, Tuple):
-            fields = [(f"{args.name_of(index)}[{i}]", f) for i, f in enumerate(info.fields)]
-            parts = unpack(value, [f.to_type() for f in info.fields])
-        else:
-            fields, parts = [(args.name_of(index), info)], [value]
-        for (name, field_info), part in zip(fields, parts, strict=True):
+        fields = info.fields if isinstance(info, Tuple) else [info]
+        parts = unpack(value, [f.to_type() for f in fields]) if isinstance(info, Tuple) else [value]
+        for field_info, part in zip(fields, parts, strict=True):
             if isinstance(field_info, Tensor):
-                operands.append(Arg(part, _known(op, args, name, field_info)))
+                operands.append(Arg(part, field_info))
     results: list[Tensor] = []
     for value in op.results:
         info = struct_info(value.type)
-        for field_info in info.fields if isinstance(info, Tuple) else [info]:
-            if isinstance(field_info, Tensor):
-                results.append(_known(op, args, "result", field_info))
+        fields = info.fields if isinstance(info, Tuple) else [info]
+        results += [field_info for field_info in fields if isinstance(field_info, Tensor)]
     return OpCall(args, tuple(operands), tuple(results))
-
-
-def _known(op: ir.Operation, args: OpArgs, name: str, info: Tensor) -> Tensor:
-    if info.known_shape is None or info.dtype is None:
-        raise UnsupportedError(
-            f"{where(op)}: {args.op}: '{name}' is {info}; native code needs its shape and dtype: "
-            "match_shape the value to a shape first"
-        )
-    return info

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Union
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Union
 
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.types import (
+    Object,
     Shape,
     StructInfo,
     Tensor,
     Tuple,
+    struct_info,
 )
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.hooks import Hooks
@@ -19,8 +21,12 @@ from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import func, ir, tensor
 from relax_mlir.symbolic import Dim
 
-Lowered = Union[ir.Value, tuple["Lowered", ...], "ShapeValue"]
-"""A tensor or integer is one SSA value, a shape its index values, a tuple its fields."""
+if TYPE_CHECKING:
+    from relax_mlir.lowering.shapes.headers import Header
+
+Lowered = Union[ir.Value, tuple["Lowered", ...], "ShapeValue", "Handle"]
+"""A tensor or integer is one SSA value, a shape its index values, a tuple its fields; what is not known well enough
+is a handle."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,29 @@ class ShapeValue:
     """A shape value at level T."""
 
     dims: tuple[ir.Value, ...]
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A value that is known at run time only: the two words (i64) of a TVMFFIAny, borrowed from the frame."""
+
+    kind: ir.Value
+    payload: ir.Value
+
+
+def is_handle(info: StructInfo) -> bool:
+    """Whether a value described by `info` is a handle at level T: an object, or of unknown rank or dtype."""
+    if isinstance(info, Tensor):
+        return info.shape is None or info.dtype is None
+    return isinstance(info, Object) or (isinstance(info, Shape) and info.values is None)
+
+
+@dataclass(frozen=True)
+class Update:
+    """What a packed function may have changed: a buffer, or a handle. `kept`: it may still be in use elsewhere."""
+
+    value: ir.Value | Handle
+    kept: bool = False
 
 
 @dataclass
@@ -38,13 +67,21 @@ class BodyLowering:
     symbols: SymbolTable
     values: dict[ir.Value, Lowered]
     callees: dict[str, func.FuncOp]
+    headers: dict[str, Header]
+    stack: ir.Value | None = None
+    """In a recursive function: the address from which the stack is measured, for the functions that it calls."""
+
     checked: set[ir.Value] = field(default_factory=set)
     """Tensors that must not be computed in a destination of the function: those whose size is right only if a
     run-time check passes, as the destination has the size that the check has yet to confirm; and those of
     conditionals, as a branch may yield a tensor that has other uses."""
 
-    updates: dict[ir.Value, ir.Value] = field(default_factory=dict)
-    """Buffers of tensors that packed functions may have changed: where `relax.updated` reads them."""
+    updates: dict[ir.Value, Update] = field(default_factory=dict)
+    """Tensors (of handles: the payload) that packed functions may have changed: where `relax.updated` finds them."""
+
+    def nested(self) -> BodyLowering:
+        """The lowering of a region: what it defines stays inside."""
+        return replace(self, symbols=self.symbols.nested(), values=dict(self.values))
 
     def mark(self, value: ir.Value, checked: bool, source: ir.Value) -> ir.Value:
         """`value`, which is `source` seen differently, with what is known of the size of its memory."""
@@ -74,8 +111,13 @@ class BodyLowering:
     # -- values
 
     def tensor(self, value: ir.Value) -> ir.Value:
-        """The level-T tensor of a Relax value."""
+        """The level-T tensor of a Relax value; raises `UnsupportedError` for one of unknown rank or dtype."""
         lowered = self.values[value]
+        if isinstance(lowered, Handle):
+            raise UnsupportedError(
+                f"{self.symbols.function}: a value is {struct_info(value.type)} where a tensor of known rank and dtype "
+                "is needed: match_shape it first"
+            )
         assert isinstance(lowered, ir.Value)
         return lowered
 
@@ -85,6 +127,9 @@ class BodyLowering:
 
     def dims(self, value: ir.Value, info: Tensor) -> list[ir.Value]:
         """Sizes of a tensor: from the symbols where they are known, else read off the tensor."""
+        lowered = self.values[value]
+        if isinstance(lowered, Handle):
+            return object_sizes(self.hooks, lowered, len(info.shape or ()))
         lowered = self.tensor(value)
         return [self._dim(lowered, axis, dim) for axis, dim in enumerate(info.shape or ())]
 
@@ -100,10 +145,21 @@ class BodyLowering:
         return tensor.empty(sizes, info.dtype.storage_type())
 
 
+def object_sizes(hooks: Hooks, tensor_handle: Handle, rank: int) -> list[ir.Value]:
+    """Sizes of a tensor of known rank behind a handle."""
+    index = ir.IndexType.get()
+    return [
+        hooks.object("size", [tensor_handle.payload, index_constant(axis)], [index])[0]
+        for axis in range(rank)
+    ]
+
+
 def flatten(value: Lowered) -> list[ir.Value]:
     """The SSA values of a lowered value, in order."""
     if isinstance(value, ShapeValue):
         return list(value.dims)
+    if isinstance(value, Handle):
+        return [value.kind, value.payload]
     if isinstance(value, tuple):
         return [leaf for item in value for leaf in flatten(item)]
     return [value]
@@ -113,6 +169,8 @@ def unflatten(info: StructInfo, values: list[ir.Value]) -> Lowered:
     """Take the SSA values of a value described by `info` off the front of `values`."""
     if isinstance(info, Tuple):
         return tuple(unflatten(item, values) for item in info.fields)
+    if is_handle(info):
+        return Handle(values.pop(0), values.pop(0))
     if isinstance(info, Shape):
         return ShapeValue(tuple(values.pop(0) for _ in info.values or ()))
     return values.pop(0)

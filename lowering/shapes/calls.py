@@ -8,9 +8,12 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, handles, unflatten
+from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, cast, flatten, handles, is_handle
 from relax_mlir.lowering.shapes.buffers import fresh_buffer, owned_tensor, read_buffer
-from relax_mlir.mlir import func, ir, memref
+from relax_mlir.lowering.shapes.headers import Header
+from relax_mlir.lowering.shapes.objects import box
+from relax_mlir.lowering.shapes.results import leaf_infos, receive
+from relax_mlir.mlir import arith, func, ir, memref
 
 
 @handles("relax.call_tir")
@@ -18,6 +21,7 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
     callee = _callee(body, op, name)
     outs = [body.empty(info) for info in destination_infos(op)]
+    _require_known(body, op, name)
     arguments = body.flat(op.operands[0])
     extra = [body.symbols.value(d) for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
     inputs = list(callee.type.inputs)
@@ -34,6 +38,17 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     ]
     results = func.CallOp(list(callee.type.results), name, cast_args).results
     return call_result(op, [cast(r, out.type) for r, out in zip(results, outs, strict=True)])
+
+
+def _require_known(body: BodyLowering, op: ir.Operation, name: str) -> None:
+    arguments, given = struct_info(op.operands[0].type), body.values[op.operands[0]]
+    assert isinstance(arguments, Tuple) and isinstance(given, tuple)
+    for index, (value, info) in enumerate(zip(given, arguments.fields, strict=True)):
+        if isinstance(value, Handle):
+            raise UnsupportedError(
+                f"{where(op)}: call_tir of '{name}': argument {index} is {info}; prim funcs take tensors of known rank "
+                "and dtype: match_shape it first"
+            )
 
 
 def _call_memref_prim(
@@ -78,24 +93,47 @@ def _callee(body: BodyLowering, op: ir.Operation, name: str) -> func.FuncOp:
 @handles("relax.call")
 def _call(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-    callee = _callee(body, op, name)
-    info = struct_info(op.results[0].type)
-    arguments = body.flat(op.operands[0])
-    outs = [body.empty(leaf) for leaf in _result_tensors(op, info)]
-    given = [*arguments, *outs]
-    inputs = list(callee.type.inputs)
-    args = [
-        cast(v, t) if isinstance(t, ir.RankedTensorType) else v for v, t in zip(given, inputs, strict=True)
+    _callee(body, op, name)
+    header = body.headers[name]
+    arguments, given = struct_info(op.operands[0].type), body.values[op.operands[0]]
+    assert isinstance(arguments, Tuple) and isinstance(given, tuple)
+    passed = [
+        leaf
+        for value, info, (_, wanted) in zip(given, arguments.fields, header.param_infos, strict=True)
+        for leaf in flatten(_passed(body, value, info, wanted))
     ]
-    results = func.CallOp(list(callee.type.results), name, args).results
-    return [unflatten(info, [cast(r, out.type) for r, out in zip(results, outs, strict=True)])]
+    info = struct_info(op.results[0].type)
+    outs = [body.empty(leaf) for leaf in _destinations(info, header)]
+    hidden = _stack_base(body) if header.recursive else []
+    inputs = list(header.new.type.inputs)
+    args = [
+        cast(v, t) if isinstance(t, ir.RankedTensorType) else v
+        for v, t in zip([*passed, *outs, *hidden], inputs, strict=True)
+    ]
+    results = list(func.CallOp(list(header.new.type.results), name, args).results)
+    types = iter([out.type for out in outs])
+    results = [cast(r, next(types)) if isinstance(r.type, ir.RankedTensorType) else r for r in results]
+    return [receive(body, header, info, results)]
 
 
-def _result_tensors(op: ir.Operation, info: StructInfo) -> list[Tensor]:
-    if isinstance(info, Tuple):
-        return [leaf for item in info.fields for leaf in _result_tensors(op, item)]
-    if not isinstance(info, Tensor) or info.known_shape is None:
-        raise UnsupportedError(
-            f"{where(op)}: {op.name}: its result is {info}; native code returns tensors of known shape"
-        )
-    return [info]
+def _passed(body: BodyLowering, value: Lowered, info: StructInfo, wanted: StructInfo) -> Lowered:
+    """An argument as the callee takes it: a handle, where it knows less than the caller."""
+    if isinstance(wanted, Tuple) and isinstance(info, Tuple) and isinstance(value, tuple):
+        fields = zip(value, info.fields, wanted.fields, strict=True)
+        return tuple(_passed(body, *field) for field in fields)
+    return box(body, value, info) if is_handle(wanted) else value
+
+
+def _destinations(info: StructInfo, header: Header) -> list[Tensor]:
+    """The results that the callee writes into tensors of the caller, as the caller knows them."""
+    infos = leaf_infos(info)
+    return [
+        leaf
+        for leaf, result in zip(infos, header.results, strict=True)
+        if not result.returned and isinstance(leaf, Tensor)
+    ]
+
+
+def _stack_base(body: BodyLowering) -> list[ir.Value]:
+    word = ir.IntegerType.get_signless(64)
+    return [arith.constant(word, 0) if body.stack is None else body.stack]

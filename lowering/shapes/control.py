@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, flatten, handles, unflatten
+from relax_mlir.lowering.shapes.body import (
+    BodyLowering,
+    Lowered,
+    cast,
+    flatten,
+    handles,
+    is_handle,
+    unflatten,
+)
+from relax_mlir.lowering.shapes.leaves import handle_types
 from relax_mlir.mlir import ir, scf
 
 
@@ -19,9 +28,7 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     new = scf.IfOp(condition, probe, has_else=True)
     for old_region, block in zip(op.regions, (new.then_block, new.else_block), strict=True):
         with ir.InsertionPoint(block):
-            inner = BodyLowering(
-                body.hooks, body.symbols.nested(), dict(body.values), body.callees, body.checked, body.updates
-            )
+            inner = body.nested()
             blocks = list(old_region.blocks)
             yielded = [
                 leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)
@@ -52,10 +59,12 @@ def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 def _branch_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
     if isinstance(info, Tuple):
         return [t for item in info.fields for t in _branch_types(op, item)]
+    if is_handle(info):
+        return handle_types()
     if isinstance(info, Tensor):
         return [info.storage_type()]
     if isinstance(info, Shape) and info.values is not None:
         return [ir.IndexType.get()] * len(info.values)
     if isinstance(info, Prim):
         return [ir.IndexType.get()]
-    raise UnsupportedError(f"{where(op)}: scf.if: its result is {info}; native code needs its rank and dtype")
+    raise UnsupportedError(f"{where(op)}: scf.if: its result is {info}, which native code cannot yield")

@@ -3,11 +3,10 @@ signature as an attribute, from which the FFI wrapper is made."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dim_text
-from relax_mlir.error import UnsupportedError
+from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.lowering.hooks import SHAPES_SUFFIX, Hooks
 from relax_mlir.lowering.shapes.leaves import Leaf
 from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols, describe, leaf_dims
@@ -24,7 +23,7 @@ def build_shapes_function(
     bounds: Bounds,
     location: ir.Location,
 ) -> None:
-    """Emit ``f.shapes``: all dimensions of the parameters in, all dimensions of the results out."""
+    """Emit ``f.shapes``: all dimensions of the parameters in, those of the results that the caller allocates out."""
     index = ir.IndexType.get()
     inputs = [index] * sum(leaf.rank for leaf in params)
     outputs = [index] * sum(leaf.rank for leaf in results)
@@ -39,16 +38,9 @@ def build_shapes_function(
             for leaf, values in zip(params, dims, strict=True):
                 _check_leaf(hooks, table, leaf, values)
             check_bounds(table, bounds)
-            func.ReturnOp([_result_size(table, leaf, dim) for leaf in results for dim in leaf_dims(leaf)])
-
-
-def _result_size(table: SymbolTable, leaf: Leaf, dim: Dim | None) -> ir.Value:
-    if dim is None or table.undefined(dim):
-        raise UnsupportedError(
-            f"{table.function}: {leaf.name} is {leaf.info}, whose size {dim_text(dim)} is no formula of the "
-            "parameters' symbols; native code allocates results before the call: declare the symbol in a parameter"
-        )
-    return table.value(dim)
+            func.ReturnOp(
+                [table.value(dim) for leaf in results for dim in leaf_dims(leaf) if dim is not None]
+            )
 
 
 def _check_leaf(hooks: Hooks, table: SymbolTable, leaf: Leaf, values: Sequence[ir.Value]) -> None:
@@ -76,39 +68,45 @@ def _expectation(table: SymbolTable, leaf: Leaf, axis: int, dim: Dim) -> tuple[s
     return f"but {text}", values
 
 
-def signature(function: str, params: Sequence[tuple[str, StructInfo]], result: StructInfo) -> ir.DictAttr:
-    """The attribute from which the FFI wrapper of `function` is made."""
+def signature(
+    function: str,
+    params: Sequence[tuple[str, StructInfo]],
+    result: StructInfo,
+    returned: Sequence[bool],
+    recursive: bool,
+) -> ir.DictAttr:
+    """The attribute from which the FFI wrapper of `function` is made; `returned`: which leaves it gives back."""
     is_tuple = isinstance(result, Tuple)
     fields = result.fields if isinstance(result, Tuple) else (result,)
-    return ir.DictAttr.get(
-        {
-            "name": ir.StringAttr.get(function),
-            "params": ir.ArrayAttr.get([_describe_info(name, info) for name, info in params]),
-            "results": ir.ArrayAttr.get(
-                [_describe_info(f"result {i}", info) for i, info in enumerate(fields)]
-            ),
-            "tuple": ir.BoolAttr.get(is_tuple),
-        }
-    )
+    flags = iter(returned)
+    text: dict[str, ir.Attribute] = {
+        "name": ir.StringAttr.get(function),
+        "params": ir.ArrayAttr.get([_describe_info(name, info) for name, info in params]),
+        "results": ir.ArrayAttr.get(
+            [_describe_info(f"result {i}", info, flags) for i, info in enumerate(fields)]
+        ),
+        "tuple": ir.BoolAttr.get(is_tuple),
+    }
+    if recursive:
+        text["recursive"] = ir.BoolAttr.get(True)
+    return ir.DictAttr.get(text)
 
 
-def _describe_info(name: str, info: StructInfo) -> ir.DictAttr:
-    text = {"name": ir.StringAttr.get(name), "type": ir.StringAttr.get(str(info))}
-    i64 = ir.IntegerType.get_signless(64)
-    if isinstance(info, Tensor):
-        assert info.shape is not None
-        extra: dict[str, ir.Attribute] = {
-            "kind": ir.StringAttr.get("tensor"),
-            "dtype": ir.StringAttr.get(str(info.dtype)),
-            "ndim": ir.IntegerAttr.get(i64, len(info.shape)),
-        }
-    elif isinstance(info, Shape):
-        assert info.values is not None
-        extra = {"kind": ir.StringAttr.get("shape"), "ndim": ir.IntegerAttr.get(i64, len(info.values))}
-    elif isinstance(info, Prim):
-        extra = {"kind": ir.StringAttr.get("int")}
-    else:
-        assert isinstance(info, Tuple)
-        fields = [_describe_info(f"{name}[{i}]", f) for i, f in enumerate(info.fields)]
-        extra = {"kind": ir.StringAttr.get("tuple"), "fields": ir.ArrayAttr.get(fields)}
-    return ir.DictAttr.get(text | extra)
+def _describe_info(name: str, info: StructInfo, returned: Iterator[bool] | None = None) -> ir.DictAttr:
+    text: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(name), "type": ir.StringAttr.get(str(info))}
+    if isinstance(info, Tuple):
+        fields = [_describe_info(f"{name}[{i}]", f, returned) for i, f in enumerate(info.fields)]
+        text |= {"kind": ir.StringAttr.get("tuple"), "fields": ir.ArrayAttr.get(fields)}
+        return ir.DictAttr.get(text)
+    text["kind"] = ir.StringAttr.get(_KINDS[type(info)])
+    if isinstance(info, Tensor) and info.dtype is not None:
+        text["dtype"] = ir.StringAttr.get(str(info.dtype))
+    dims = info.shape if isinstance(info, Tensor) else info.values if isinstance(info, Shape) else None
+    if dims is not None:
+        text["ndim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(dims))
+    if returned is not None and next(returned):
+        text["returned"] = ir.BoolAttr.get(True)
+    return ir.DictAttr.get(text)
+
+
+_KINDS: dict[type[StructInfo], str] = {Tensor: "tensor", Shape: "shape", Prim: "int", Object: "object"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
-from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.shapes.body import is_handle
 from relax_mlir.mlir import ir
 
 
@@ -15,38 +15,37 @@ class Leaf:
     """A parameter, or a field of one. `name` is how users know it: ``x``, or ``t[0]`` for a field of a tuple."""
 
     name: str
-    info: Tensor | Shape | Prim
+    info: Tensor | Shape | Prim | Object
 
     @property
     def rank(self) -> int:
         """Number of ``index`` values that describe the leaf at entry: its dimensions, or 1 for an integer."""
         if isinstance(self.info, Prim):
             return 1
-        dims = self.info.shape if isinstance(self.info, Tensor) else self.info.values
-        assert dims is not None
-        return len(dims)
+        if isinstance(self.info, Object):
+            return 0
+        return len((self.info.shape if isinstance(self.info, Tensor) else self.info.values) or ())
 
     @property
     def types(self) -> list[ir.Type]:
         """Types of the arguments that pass the leaf at level T."""
+        if is_handle(self.info):
+            return handle_types()
         if isinstance(self.info, Tensor):
             return [self.info.storage_type()]
         return [ir.IndexType.get()] * self.rank
 
 
-def leaves(function: str, name: str, info: StructInfo) -> Iterator[Leaf]:
-    """The leaves of `info`; raises `UnsupportedError` for what native code cannot pass."""
+def handle_types() -> list[ir.Type]:
+    """The two words of a handle."""
+    return [ir.IntegerType.get_signless(64)] * 2
+
+
+def leaves(name: str, info: StructInfo) -> Iterator[Leaf]:
+    """The leaves of `info`."""
     if isinstance(info, Tuple):
         for index, item in enumerate(info.fields):
-            yield from leaves(function, f"{name}[{index}]", item)
+            yield from leaves(f"{name}[{index}]", item)
         return
-    if isinstance(info, Object) or (isinstance(info, Tensor) and (info.shape is None or info.dtype is None)):
-        raise UnsupportedError(
-            f"{function}: '{name}' is {info}; native code passes tensors of known rank and dtype: declare them"
-        )
-    if isinstance(info, Shape) and info.values is None:
-        raise UnsupportedError(
-            f"{function}: '{name}' is a shape of unknown rank; declare its rank, Shape(ndim=…)"
-        )
-    assert isinstance(info, Tensor | Shape | Prim)
+    assert isinstance(info, Tensor | Shape | Prim | Object)
     yield Leaf(name, info)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import symbolic
-from relax_mlir.diagnostics import where
-from relax_mlir.dialects.types import Shape, Tensor, dims_from_attr, shape_text, struct_info
-from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, ShapeValue, cast, handles, place
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, dims_from_attr, shape_text, struct_info
+from relax_mlir.lowering.shapes.body import (
+    BodyLowering,
+    Handle,
+    Lowered,
+    ShapeValue,
+    cast,
+    handles,
+    object_sizes,
+    place,
+)
+from relax_mlir.lowering.shapes.objects import Origin, refine, shape_entries, view
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, ir, tensor
 from relax_mlir.symbolic import Dim
@@ -16,21 +24,10 @@ from relax_mlir.symbolic import Dim
 
 @handles("relax.match_shape")
 def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    info = struct_info(op.operands[0].type)
+    info, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
     pattern = dims_from_attr(op.attributes["pattern"])
-    if isinstance(info, Tensor):
-        if info.shape is None or info.dtype is None:
-            raise UnsupportedError(
-                f"{where(op)}: match_shape: the tensor is {info}; native code needs its rank and dtype"
-            )
-        lowered = body.tensor(op.operands[0])
-        sizes = [tensor.dim(lowered, index_constant(axis)) for axis in range(len(pattern))]
-        known: Sequence[Dim | None] = info.shape
-    else:
-        shape = body.values[op.operands[0]]
-        assert isinstance(shape, ShapeValue) and isinstance(info, Shape)
-        sizes, known = list(shape.dims), info.values or ()
     site = place(op)
+    sizes, known = _sizes(body, op, info, result, site)
     for axis, (dim, size) in enumerate(zip(pattern, sizes, strict=True)):
         name = None if dim is None else symbolic.linear_definition(dim)
         if name is not None and name not in body.symbols.values:
@@ -40,10 +37,37 @@ def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         if dim is not None and not (have is not None and symbolic.prove_equal(dim, have)):
             proved = False
             _check_dim(body, site, axis, dim, size, pattern, sizes)
-    result = struct_info(op.results[0].type)
-    if isinstance(result, Tensor):
-        return [body.mark(cast(lowered, result.storage_type()), checked=not proved, source=lowered)]
-    return [ShapeValue(tuple(sizes))]
+    if not isinstance(result, Tensor):
+        return [ShapeValue(tuple(sizes))]
+    value = body.values[op.operands[0]]
+    if isinstance(value, Handle):
+        return [view(body, value, result)]
+    lowered = body.tensor(op.operands[0])
+    return [body.mark(cast(lowered, result.storage_type()), checked=not proved, source=lowered)]
+
+
+def _sizes(
+    body: BodyLowering, op: ir.Operation, info: StructInfo, result: StructInfo, site: str
+) -> tuple[list[ir.Value], Sequence[Dim | None]]:
+    """The dimensions of the value, after checks of its rank and dtype, and what is known of them."""
+    value = body.values[op.operands[0]]
+    if isinstance(info, Tensor):
+        assert isinstance(result, Tensor) and result.shape is not None
+        if isinstance(value, Handle):
+            origin = Origin(
+                f"{body.symbols.function}: match_shape at {site}: the tensor", f"expected {result}"
+            )
+            refine(body, value, info, result, origin)
+            unknown = (None,) * len(result.shape)
+            return object_sizes(body.hooks, value, len(result.shape)), info.shape or unknown
+        assert isinstance(value, ir.Value) and info.shape is not None
+        return [tensor.dim(value, index_constant(axis)) for axis in range(len(info.shape))], info.shape
+    assert isinstance(info, Shape) and isinstance(result, Shape) and result.values is not None
+    if isinstance(value, Handle):
+        origin = Origin(f"{body.symbols.function}: match_shape at {site}: the shape", f"expected {result}")
+        return shape_entries(body, value, len(result.values), origin), (None,) * len(result.values)
+    assert isinstance(value, ShapeValue)
+    return list(value.dims), info.values or ()
 
 
 def _check_dim(

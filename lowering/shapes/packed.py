@@ -2,66 +2,171 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dim_text, struct_info
 from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, ShapeValue, cast, flatten, handles, place
+from relax_mlir.lowering.shapes.body import (
+    BodyLowering,
+    Handle,
+    Lowered,
+    ShapeValue,
+    Update,
+    cast,
+    flatten,
+    handles,
+    is_handle,
+    place,
+)
 from relax_mlir.lowering.shapes.buffers import fresh_buffer, memref_type, owned_tensor, read_buffer
 from relax_mlir.lowering.shapes.calls import call_result, destination_infos
+from relax_mlir.lowering.shapes.objects import Origin, box, box_tensor, box_tuple, copy_tensor, unpack
+from relax_mlir.lowering.shapes.results import leaf_infos
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, bufferization, ir, memref
 from relax_mlir.symbolic import Dim
 
 
+@dataclass
+class _Arguments:
+    """Collects the arguments of a packed call.
+
+    `changes`: the callee may change the tensors that it is given. `keeps`: what it gives back may share the memory of
+    its arguments, so that they are tensor objects and not views of memory that ends with the call.
+    """
+
+    body: BodyLowering
+    changes: bool
+    keeps: bool
+    owned: set[ir.Value] = field(default_factory=set)
+    """Tensors whose old elements nobody needs."""
+    kinds: list[str] = field(default_factory=list)
+    operands: list[ir.Value] = field(default_factory=list)
+    dtypes: list[str] = field(default_factory=list)
+    touched: dict[ir.Value, Update] = field(default_factory=dict)
+    """What the callee may have changed, by tensor (of a handle: the payload); one given twice is one buffer."""
+    boxes: dict[ir.Value, Handle] = field(default_factory=dict)
+
+    def collect(self, op: ir.Operation) -> None:
+        """All arguments of a call."""
+        arguments, fields = struct_info(op.operands[0].type), self.body.values[op.operands[0]]
+        assert isinstance(arguments, Tuple) and isinstance(fields, tuple)
+        remaining = list(zip(fields, arguments.fields, strict=True))
+        for item in ir.ArrayAttr(op.attributes["arg_spec"]):
+            if isinstance(item, ir.UnitAttr):
+                self.add(*remaining.pop(0))
+            else:
+                self.kinds.append(_literal(item))
+
+    def add(self, value: Lowered, info: StructInfo) -> None:
+        if isinstance(value, ir.Value) and isinstance(info, Tensor) and not self.keeps:
+            self.kinds.append("tensor")
+            self.dtypes.append(str(info.dtype))
+            self.operands.append(self.buffer(value))
+        elif isinstance(value, ShapeValue):
+            self.kinds.append(f"shape:{len(value.dims)}")
+            self.operands += value.dims
+        elif isinstance(info, Prim):
+            self.kinds.append("int")
+            self.operands += flatten(value)
+        else:
+            handle = self.handle(value, info)
+            self.kinds.append("any")
+            self.operands += [handle.kind, handle.payload]
+
+    def buffer(self, value: ir.Value) -> ir.Value:
+        """The memory of a tensor, to be seen by the callee during the call."""
+        if not self.changes:
+            return read_buffer(value)
+        if value not in self.touched:
+            own = value if value in self.owned else bufferization.alloc_tensor(value.type, [], copy=value)
+            self.touched[value] = Update(bufferization.to_buffer(memref_type(value.type), own))
+        buffer = self.touched[value].value
+        assert isinstance(buffer, ir.Value)
+        return buffer
+
+    def handle(self, value: Lowered, info: StructInfo) -> Handle:
+        """An argument as an object; tensors in tuples are copies of which nobody sees what becomes of them."""
+        if isinstance(info, Tuple):
+            assert isinstance(value, tuple)
+            inner = _Arguments(self.body, self.changes, keeps=True)
+            return box_tuple(self.body, [inner.handle(v, i) for v, i in zip(value, info.fields, strict=True)])
+        key = value.payload if isinstance(value, Handle) else value
+        if not isinstance(info, Tensor) or not isinstance(key, ir.Value):
+            return box(self.body, value, info)
+        if key not in self.boxes:
+            self.boxes[key] = self._tensor_object(key, value, info)
+        return self.boxes[key]
+
+    def _tensor_object(self, key: ir.Value, value: Lowered, info: Tensor) -> Handle:
+        if isinstance(value, Handle):
+            made = copy_tensor(self.body, value) if self.changes else value
+            update = Update(made, kept=True)
+        else:
+            assert isinstance(value, ir.Value)
+            made, buffer = box_tensor(self.body, value, info)
+            update = Update(buffer, kept=True)
+        if self.changes:
+            self.touched[key] = update
+        return made
+
+
 @handles("relax.call_dps_packed")
 def _call_dps_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    kinds, operands, dtype_names = _packed_arguments(body, op, read_buffer)
+    given = _Arguments(body, changes=False, keeps=False)
+    given.collect(op)
     infos = destination_infos(op)
     outs = [fresh_buffer(body, info) for info in infos]
-    kinds += ["tensor"] * len(outs)
-    dtype_names += [str(info.dtype) for info in infos]
+    kinds = [*given.kinds, *["tensor"] * len(outs)]
+    dtype_names = [*given.dtypes, *(str(info.dtype) for info in infos)]
     name = ir.StringAttr(op.attributes["func"]).value
-    body.hooks.packed(name, "dps", kinds, [*operands, *outs], [], [], dtype_names)
+    body.hooks.packed(name, "dps", kinds, [*given.operands, *outs], [], [], dtype_names)
     return call_result(
         op, [owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)]
     )
 
 
-@handles("relax.call_packed")
+@handles("relax.call_packed", "relax.call_pure_packed")
 def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    """The callee may change its tensors in place: `relax.updated` reads them from the same buffers."""
-    touched: dict[ir.Value, ir.Value] = {}
-
-    owned = _owned_arguments(body, op)
-
-    def buffer(value: ir.Value) -> ir.Value:
-        if value not in touched:  # a tensor given twice is one buffer
-            own = value if value in owned else bufferization.alloc_tensor(value.type, [], copy=value)
-            touched[value] = bufferization.to_buffer(memref_type(value.type), own)
-        return touched[value]
-
-    kinds, operands, dtype_names = _packed_arguments(body, op, buffer)
-    name = ir.StringAttr(op.attributes["func"]).value
+    """A callee with effects may change its tensors in place: `relax.updated` reads them from the same buffers."""
     result = struct_info(op.results[0].type)
-    infos = result.fields if isinstance(result, Tuple) else [result]
-    if len(infos) > 1:
-        raise UnsupportedError(
-            f"{where(op)}: call_packed of '{name}': native code takes one value, not a tuple"
-        )
-    types, result_kinds = [], []
-    for info in infos:
-        kind, result_types = _packed_result(op, info)
-        types += result_types
-        result_kinds.append(kind)
-        if isinstance(info, Tensor):
-            dtype_names.append(str(info.dtype))
-    results = body.hooks.packed(name, "alloc", kinds, operands, types, result_kinds, dtype_names)
-    body.updates.update(touched)
-    received = [_received(body, op, info, results) for info in infos]
-    return [tuple(received)] if isinstance(result, Tuple) else received
+    is_plain = not isinstance(result, Tuple) and not is_handle(result)
+    keeps = any(is_handle(leaf) for leaf in leaf_infos(result))
+    given = _Arguments(body, op.name == "relax.call_packed", keeps, _owned_arguments(body, op))
+    given.collect(op)
+    name = ir.StringAttr(op.attributes["func"]).value
+    dtype_names = list(given.dtypes)
+    types: list[ir.Type] = []
+    kinds: list[str] = []
+    if is_plain:
+        kind, types = _packed_result(result)
+        kinds.append(kind)
+        dtype_names += [str(result.dtype)] if isinstance(result, Tensor) else []
+    elif leaf_infos(result):
+        kinds, types = ["any"], [ir.IntegerType.get_signless(64)] * 2
+    results = body.hooks.packed(name, "alloc", given.kinds, given.operands, types, kinds, dtype_names)
+    body.updates.update(given.touched)
+    if is_plain:
+        return [_received(body, op, result, results, shares="tensor" in given.kinds)]
+    if not results:
+        return [()]
+    text = f"{body.symbols.function}: packed function '{name}' (called at {place(op)}) gave back a value"
+    origin = Origin(text, f"result: {result}", kind="PackedFunctionError", joint=" that")
+    return [
+        _own_tensors(unpack(body, Handle(*results), result, origin), result, shares="tensor" in given.kinds)
+    ]
+
+
+def _own_tensors(value: Lowered, info: StructInfo, shares: bool) -> Lowered:
+    """Copies of the known tensors of a result, where they may be the memory of an argument."""
+    if isinstance(info, Tuple) and isinstance(value, tuple):
+        return tuple(_own_tensors(v, i, shares) for v, i in zip(value, info.fields, strict=True))
+    if shares and isinstance(info, Tensor) and isinstance(value, ir.Value):
+        return bufferization.alloc_tensor(value.type, [], copy=value)
+    return value
 
 
 def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
@@ -75,20 +180,39 @@ def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
         users = [use.owner.operation for use in value.uses if use.owner.name != "relax.updated"]
         fresh = made_by is not None and made_by.name in ("relax.call_tir", "relax.updated")
         if fresh and users == [maker] and [use.owner.operation for use in maker.results[0].uses] == [call]:
-            owned.add(body.tensor(value))
+            lowered = body.values[value]
+            if isinstance(lowered, ir.Value):
+                owned.add(lowered)
     return owned
 
 
 @handles("relax.updated")
 def _updated(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    old = body.tensor(op.operands[0])
-    if old not in body.updates:
+    old = body.values[op.operands[0]]
+    key = old.payload if isinstance(old, Handle) else old
+    if not isinstance(key, ir.Value) or key not in body.updates:
         raise UnsupportedError(f"{where(op)}: {op.name}: no call_packed in front of it takes its operand")
-    return [body.mark(owned_tensor(old.type, body.updates[old]), checked=False, source=old)]
+    update = body.updates[key]
+    if isinstance(update.value, Handle):
+        return [update.value]
+    assert isinstance(old, ir.Value)
+    new = owned_tensor(old.type, _cast_buffer(update.value, memref_type(old.type)))
+    if update.kept:
+        new = bufferization.alloc_tensor(new.type, [], copy=new)
+    return [body.mark(new, checked=False, source=old)]
 
 
-def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: list[ir.Value]) -> Lowered:
-    """What a packed function returned, once its dimensions have been checked against `info`."""
+def _cast_buffer(buffer: ir.Value, type_: ir.Type) -> ir.Value:
+    return buffer if buffer.type == type_ else memref.cast(type_, buffer)
+
+
+def _received(
+    body: BodyLowering, op: ir.Operation, info: StructInfo, results: list[ir.Value], shares: bool
+) -> Lowered:
+    """What a packed function returned, once its dimensions have been checked against `info`.
+
+    `shares`: it may be the memory of an argument, which ends with the argument's last use.
+    """
     if isinstance(info, Prim):
         return results.pop(0)
     dims: Sequence[Dim | None]
@@ -104,15 +228,15 @@ def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: l
             ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type
         )
         given = owned_tensor(raw, buffer)
-        if body.updates:  # it may be the memory of an argument, which ends with the argument's last use
+        if shares:
             given = bufferization.alloc_tensor(raw, [], copy=given)
         value = cast(given, info.storage_type())
-    name = ir.StringAttr(op.attributes["func"]).value
+    call = f"{op.name.removeprefix('relax.')} of '{ir.StringAttr(op.attributes['func']).value}'"
     for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
         if dim is None:
             continue
         message = (
-            f"{body.symbols.function}: call_packed of '{name}' at {place(op)} returned dimension {axis} of {{0}}, "
+            f"{body.symbols.function}: {call} at {place(op)} returned dimension {axis} of {{0}}, "
             f"but {dim_text(dim)} = {{1}} (expected {info!s})"
         )
         expected = body.symbols.value(dim)
@@ -122,50 +246,17 @@ def _received(body: BodyLowering, op: ir.Operation, info: StructInfo, results: l
     return value
 
 
-def _packed_result(op: ir.Operation, info: StructInfo) -> tuple[str, list[ir.Type]]:
-    if isinstance(info, Tensor) and info.shape is not None and info.dtype is not None:
+def _packed_result(info: StructInfo) -> tuple[str, list[ir.Type]]:
+    """Kind and types of a result of known rank and dtype."""
+    if isinstance(info, Tensor):
+        assert info.shape is not None and info.dtype is not None
         dynamic = [ir.ShapedType.get_dynamic_size()] * len(info.shape)
         return "tensor", [ir.MemRefType.get(dynamic, info.dtype.storage_type())]
-    if isinstance(info, Shape) and info.values is not None:
-        return f"shape:{len(info.values)}", [ir.IndexType.get()] * len(info.values)
-    if isinstance(info, Prim):
-        return "int", [ir.IndexType.get()]
-    raise UnsupportedError(
-        f"{where(op)}: call_packed: its result is {info}; native code takes tensors of known rank and dtype, "
-        "shapes of known rank and integers"
-    )
-
-
-def _packed_arguments(
-    body: BodyLowering, op: ir.Operation, as_buffer: Callable[[ir.Value], ir.Value]
-) -> tuple[list[str], list[ir.Value], list[str]]:
-    kinds: list[str] = []
-    operands: list[ir.Value] = []
-    dtype_names: list[str] = []
-    arguments = struct_info(op.operands[0].type)
-    assert isinstance(arguments, Tuple)
-    fields = body.values[op.operands[0]]
-    assert isinstance(fields, tuple)
-    remaining = list(zip(fields, arguments.fields, strict=True))
-    for item in ir.ArrayAttr(op.attributes["arg_spec"]):
-        if not isinstance(item, ir.UnitAttr):
-            kinds.append(_literal(item))
-            continue
-        value, info = remaining.pop(0)
-        if isinstance(info, Tensor):
-            assert isinstance(value, ir.Value)
-            kinds.append("tensor")
-            operands.append(as_buffer(value))
-            dtype_names.append(str(info.dtype))
-        elif isinstance(info, Shape):
-            kinds.append(f"shape:{len(info.values or ())}")
-            operands += flatten(value)
-        elif isinstance(info, Prim):
-            kinds.append("int")
-            operands += flatten(value)
-        else:
-            raise UnsupportedError(f"{where(op)}: {op.name}: argument {info} cannot be passed by native code")
-    return kinds, operands, dtype_names
+    if isinstance(info, Shape):
+        count = len(info.values or ())
+        return f"shape:{count}", [ir.IndexType.get()] * count
+    assert isinstance(info, Prim)
+    return "int", [ir.IndexType.get()]
 
 
 def _literal(item: ir.Attribute) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.types import Prim, Tensor
+from relax_mlir.dialects.types import Prim, Shape, Tensor
 from relax_mlir.lowering.shapes.leaves import Leaf
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import arith, ir
@@ -16,9 +16,9 @@ def leaf_dims(leaf: Leaf) -> Sequence[Dim | None]:
     """Dimensions of a tensor, values of a shape, the value of an integer."""
     if isinstance(leaf.info, Tensor):
         return leaf.info.shape or ()
-    if isinstance(leaf.info, Prim):
-        return (None,)
-    return leaf.info.values or ()
+    if isinstance(leaf.info, Shape):
+        return leaf.info.values or ()
+    return (None,) if isinstance(leaf.info, Prim) else ()
 
 
 def describe(leaf: Leaf, axis: int) -> str:

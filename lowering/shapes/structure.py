@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
-from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, ShapeValue, handles
+from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, ShapeValue, handles
+from relax_mlir.lowering.shapes.objects import tensor_shape
 from relax_mlir.mlir import arith, bufferization, ir
 
 
@@ -40,6 +41,9 @@ def _prim_value(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 def _shape_of(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     info = struct_info(op.operands[0].type)
     assert isinstance(info, Tensor)
+    value = body.values[op.operands[0]]
+    if info.shape is None and isinstance(value, Handle):
+        return [tensor_shape(body, value)]
     return [ShapeValue(tuple(body.dims(op.operands[0], info)))]
 
 

@@ -12,12 +12,13 @@ import numpy as np
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects import calls, dialect, structure
 from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
+from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.types import DimLike, parameter_symbols, struct_info
+from relax_mlir.dialects.types import DimLike, StructInfo, parameter_symbols, struct_info
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
-from relax_mlir.error import ArgumentError, UnknownNameError, expect
+from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import assume, assuming
@@ -31,6 +32,7 @@ class _Function:
     op: func.FuncOp
     body: ir.Block
     private: bool
+    declared: StructInfo | None = None
     result: Value | None = None
     dataflow: ir.Operation | None = None
     outputs: list[Value] = field(default_factory=list)
@@ -70,11 +72,13 @@ class BlockBuilder:
         params: Sequence[Var] = (),
         *,
         private: bool = False,
+        result: StructInfo | None = None,
         bounds: Mapping[str, tuple[int, int | None]] | None = None,
     ) -> Iterator[None]:
         """Build the function `name`; inside, `params` are its values, and `emit_func_output` ends it.
 
-        `private` functions are not callable from outside the module. `bounds` gives symbols of the parameters
+        `private` functions are not callable from outside the module. `result` says what it returns, which lets the
+        function call itself; what `emit_func_output` gets must fit it. `bounds` gives symbols of the parameters
         inclusive bounds, ``{"n": (1, 4096), "m": (2, None)}``: proofs use them, and each call checks them. When
         the body raises, the function is removed again.
         """
@@ -83,12 +87,15 @@ class BlockBuilder:
         expect("function: 'name'", name, str, "a string")
         if not name:
             raise ArgumentError("function: 'name' is empty")
+        expect("function: 'result'", result, StructInfo | None, "a struct info or None")
         self._check_free(name)
         _check_params(name, params)
         with self._mod.context, user_location():
             op = func.FuncOp(
                 name,
-                ir.FunctionType.get([p.struct_info.to_type() for p in params], []),
+                ir.FunctionType.get(
+                    [p.struct_info.to_type() for p in params], [] if result is None else [result.to_type()]
+                ),
                 visibility="private" if private else None,
                 ip=ir.InsertionPoint(self._mod.mlir.body),
             )
@@ -98,7 +105,7 @@ class BlockBuilder:
             body = op.add_entry_block([ir.Location.name(p.name, user_location()) for p in params])
             for param, argument in zip(params, body.arguments, strict=True):
                 param.bind(argument)
-            self._function = _Function(name, op, body, private)
+            self._function = _Function(name, op, body, private, result)
             try:
                 with ir.InsertionPoint(body), assuming({}), building(op.operation):
                     self.bound_symbols(bounds or {})
@@ -126,6 +133,9 @@ class BlockBuilder:
     def _end_function(self, current: _Function) -> None:
         if current.result is None:
             raise ArgumentError(f"function '{current.name}' has no result; call bb.emit_func_output")
+        given, declared = current.result.struct_info, current.declared
+        if declared is not None and not implies(given, declared):
+            raise ShapeError(f"function '{current.name}': its result is {given}, declared is {declared}")
         inputs = [argument.type for argument in current.body.arguments]
         current.op.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(inputs, [current.result.ssa.type])
@@ -220,8 +230,10 @@ class BlockBuilder:
     def call(self, callee: str, *args: Value) -> Value:
         """Call the Relax function `callee` of this module; the result's shape follows from its signature."""
         current = self._current("call")
-        if callee == current.name:
-            raise ArgumentError(f"call: '{callee}' is still being built; its result type is not known yet")
+        if callee == current.name and current.declared is None:
+            raise ArgumentError(
+                f"call: '{callee}' is still being built; bb.function(…, result=…) says what it returns"
+            )
         target = self.lookup(callee)
         for index, arg in enumerate(args):
             expect(f"call of '{callee}': argument {index}", arg, Value, "a Relax value")

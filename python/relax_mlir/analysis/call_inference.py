@@ -26,6 +26,8 @@ class _Pair:
 def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> StructInfo:
     """Info of the result of calling `target` with `args`: its signature with the call's dimensions substituted.
 
+    Dimensions that the callee alone knows are unknown to its callers.
+
     Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature, or the bounds of its symbols.
     """
     params = [struct_info(t) for t in target.type.inputs]
@@ -39,14 +41,24 @@ def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> 
     mapping = _solved(pairs)
     _check(pairs, mapping)
     _check_bounds(callee, target, mapping)
-    result = struct_info(target.type.results[0])
-    for symbol in result.symbols():
-        if symbol not in mapping:
-            raise ShapeError(
-                f"call of '{callee}': its result {result} has the size '{symbol}', which no parameter of "
-                f"'{callee}' defines: its callers cannot know it"
-            )
-    return substitute(result, mapping)
+    return substitute(_forget(struct_info(target.type.results[0]), set(mapping)), mapping)
+
+
+def _forget(info: StructInfo, known: set[str]) -> StructInfo:
+    """`info` with unknown dimensions for those of symbols that are not `known`."""
+
+    def dims(shape: tuple[Dim | None, ...] | None) -> list[Dim | None] | None:
+        if shape is None:
+            return None
+        return [d if d is None or known.issuperset(symbolic.symbols(d)) else None for d in shape]
+
+    if isinstance(info, Tensor):
+        return Tensor(dims(info.shape), info.dtype)
+    if isinstance(info, Shape):
+        return Shape(dims(info.values))
+    if isinstance(info, Tuple):
+        return Tuple([_forget(f, known) for f in info.fields])
+    return info
 
 
 def _pairs(what: str, param: StructInfo, arg: StructInfo) -> Iterator[_Pair]:

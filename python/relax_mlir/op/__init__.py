@@ -30,6 +30,7 @@ from relax_mlir.dialects.bitwise import (
 from relax_mlir.dialects.calls import (
     call_dps_packed,
     call_packed,
+    call_pure_packed,
     call_tir,
 )
 from relax_mlir.dialects.cast import (
@@ -54,6 +55,10 @@ from relax_mlir.dialects.create import (
     ones_like,
     zeros,
     zeros_like,
+)
+from relax_mlir.dialects.data_dependent import (
+    nonzero,
+    unique,
 )
 from relax_mlir.dialects.infer_rules import (
     register_infer,
@@ -99,6 +104,10 @@ from relax_mlir.dialects.shape_functions import (
     ewise_add,
     shape_equal,
     shaped,
+)
+from relax_mlir.dialects.shape_values import (
+    shape_to_tensor,
+    tensor_to_shape,
 )
 from relax_mlir.dialects.structure import (
     constant,
@@ -174,6 +183,7 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_pure_packed",
     "call_tir",
     "ceil",
     "clip",
@@ -224,6 +234,7 @@ __all__ = [
     "multiply",
     "negative",
     "nn",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",
@@ -239,6 +250,7 @@ __all__ = [
     "shape_equal",
     "shape_expr",
     "shape_of",
+    "shape_to_tensor",
     "shaped",
     "sigmoid",
     "sign",
@@ -255,10 +267,12 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tensor_to_shape",
     "tril",
     "triu",
     "trunc",
     "tuple_get_item",
+    "unique",
     "unregister_infer",
     "variance",
     "where",

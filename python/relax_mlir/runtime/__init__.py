@@ -3,7 +3,9 @@
 from relax_mlir.runtime.arrays import to_ffi, to_numpy
 from relax_mlir.runtime.errors import register_errors
 from relax_mlir.runtime.executable import CompiledFunction, Executable
+from relax_mlir.runtime.registration import register_functions
 
 __all__ = ["CompiledFunction", "Executable", "to_ffi", "to_numpy"]
 
 register_errors()
+register_functions()

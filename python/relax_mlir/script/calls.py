@@ -15,7 +15,7 @@ from relax_mlir import op
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import RelaxOp
-from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed
+from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed, call_pure_packed
 from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
@@ -195,19 +195,31 @@ class Calls:
 
     def call_packed(self, expressions: Expressions, node: ast.Call) -> Value | None:
         """``R.call_packed("name", x, 3, out=R.Object())``; None when it is called for its effect."""
+        name, args, out = self.packed_call(expressions, node, "call_packed")
+        return expressions.apply(node, call_packed, name, *args, out=out)  # type: ignore[no-any-return]  # a value or None
+
+    def call_pure_packed(self, expressions: Expressions, node: ast.Call) -> Value:
+        """``R.call_pure_packed("name", x, 3, out=R.Tensor(None, "float32"))``."""
+        name, args, out = self.packed_call(expressions, node, "call_pure_packed")
+        return expressions.apply(node, call_pure_packed, name, *args, out=out)  # type: ignore[no-any-return]  # it is a value
+
+    @staticmethod
+    def packed_call(
+        expressions: Expressions, node: ast.Call, what: str
+    ) -> tuple[str, list[Any], StructInfo | None]:
+        """The function's name, the arguments and the result's info of a call of a packed function."""
         if not node.args:
-            raise Problem(node, "call_packed takes the name of a registered function, then its arguments")
+            raise Problem(node, f"{what} takes the name of a registered function, then its arguments")
         name = literal_text(node.args[0])
         out = None
         for keyword in node.keywords:
             if keyword.arg != "out":
                 raise Problem(
-                    keyword, f"call_packed takes no argument '{keyword.arg}'; `out` says what it returns"
+                    keyword, f"{what} takes no argument '{keyword.arg}'; `out` says what it returns"
                 )
             out = read_annotation(keyword.value, expressions.scope)
         args = expressions.elements(list(node.args[1:]))
-        args = [expressions.relax_value(node, a) if isinstance(a, np.ndarray) else a for a in args]
-        return expressions.apply(node, call_packed, name, *args, out=out)  # type: ignore[no-any-return]  # a value or None
+        return name, [expressions.relax_value(node, a) if isinstance(a, np.ndarray) else a for a in args], out
 
     def match_shape(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.match_shape(x, (n, 4))``; also ``R.match_cast(x, R.Tensor(("n", 4), "float32"))``."""
@@ -398,6 +410,7 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "call_tir": Calls.call_tir,
     "call_dps_packed": Calls.call_dps_packed,
     "call_packed": Calls.call_packed,
+    "call_pure_packed": Calls.call_pure_packed,
     "match_shape": Calls.match_shape,
     "match_cast": Calls.match_shape,
     "const": Calls.const,

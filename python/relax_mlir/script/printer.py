@@ -260,7 +260,9 @@ class _Printer:
         info = struct_info(op.results[0].type)
         if info != Tuple():
             arguments.append(f"out={annotation(info)}")
-        return f"R.call_packed({', '.join(arguments)})"
+        return f"R.{op.name.removeprefix('relax.')}({', '.join(arguments)})"
+
+    on_call_pure_packed = on_call_packed
 
     def packed_arguments(self, op: ir.Operation) -> list[str]:
         """Operands and literals in their order; the operands of a tuple made elsewhere are its fields."""

@@ -14,7 +14,7 @@ from relax_mlir.script.inlining import inlined_ops
 
 SIGNATURE = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs"})
 """Attributes that the head of a function says."""
-PACKED = frozenset({"relax.call_packed", "relax.call_dps_packed"})
+PACKED = frozenset({"relax.call_packed", "relax.call_pure_packed", "relax.call_dps_packed"})
 
 
 def is_scriptable(op: ir.OpView) -> bool:

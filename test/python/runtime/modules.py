@@ -82,12 +82,12 @@ func.func @main(%x: {type}, %o: {type}) attributes {{relax.signature = {{name = 
 
 MIXED = """
 func.func private @main.shapes(%s0: index, %s1: index, %k: index, %x0: index, %y0: index)
-    -> (index, index, index, index, index, index) {
+    -> (index, index, index) {
   %sum = arith.addi %s0, %k : index
-  return %sum, %x0, %s0, %s1, %k, %y0 : index, index, index, index, index, index
+  return %sum, %x0, %y0 : index, index, index
 }
 func.func @main(%s0: index, %s1: index, %k: index, %x: memref<?xi32>, %y: memref<?xi64>, %o: memref<?x?xi32>,
-                %p: memref<?xi64>) attributes {relax.signature = {
+                %p: memref<?xi64>) -> (index, index, index) attributes {relax.signature = {
     name = "main",
     params = [{name = "s", kind = "shape", ndim = 2, type = "Shape((a, b))"}, {name = "k", kind = "int", type = "int"},
               {name = "t", kind = "tuple", type = "Tuple(Tensor, Tensor)", fields = [
@@ -111,6 +111,6 @@ func.func @main(%s0: index, %s1: index, %k: index, %x: memref<?xi32>, %y: memref
     %w = arith.addi %v, %v : i64
     memref.store %w, %p[%i] : memref<?xi64>
   }
-  return
+  return %s0, %s1, %k : index, index, index
 }
 """

@@ -1,7 +1,7 @@
 // RUN: not relax-opt --emit-ffi-wrappers --split-input-file %s 2>&1 | filecheck %s
 // signature.py: a malformed relax.signature is named.
 
-// CHECK: relax.signature: kind 'list' of #0; known kinds: tensor, shape, int, tuple
+// CHECK: relax.signature: kind 'list' of #0; known kinds: tensor, shape, int, object, tuple
 func.func @kind() attributes {relax.signature = {name = "kind", params = [{kind = "list"}], results = []}} { return }
 
 // -----

@@ -1,28 +1,29 @@
 // RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
-// wrapper.py, signature.py: tuples, shapes and ints are index values; such results cannot be given by the caller.
+// wrapper.py, signature.py: tuples, shapes and ints are index values; the function itself gives such results, so they
+// cannot be given by the caller.
 
-func.func private @f.shapes(%k: index, %a: index, %b: index) -> (index, index, index) {
-  return %a, %b, %k : index, index, index
+func.func private @f.shapes(%k: index, %a: index, %b: index) {
+  return
 }
 
 // CHECK: @relax.check.ffi.f.0({{.*}} message = "f: takes 2 arguments (k, t); got {0}"
 // CHECK-LABEL: func.func @__tvm_ffi_f(
 // CHECK-SAME: %[[RET:[a-z0-9]+]]: !llvm.ptr) attributes {relax.inputs = 2 : i64}
-// CHECK: %[[SIZES:[0-9]+]]:3 = call @f.shapes(%[[K:[0-9]+]], %[[A:[0-9]+]], %[[B:[0-9]+]]) : (index, index, index) -> (index, index, index)
-// CHECK: arith.index_cast %[[SIZES]]#0 : index to i64
-// CHECK: arith.index_cast %[[SIZES]]#1 : index to i64
+// CHECK: call @f.shapes(%[[K:[0-9]+]], %[[A:[0-9]+]], %[[B:[0-9]+]]) : (index, index, index) -> ()
+// CHECK: %[[R:[0-9]+]]:3 = call @f(%[[K]], %[[A]], %[[B]]) : (index, index, index) -> (index, index, index)
+// CHECK: arith.index_cast %[[R]]#0 : index to i64
+// CHECK: arith.index_cast %[[R]]#1 : index to i64
 // CHECK: %[[SHAPE:[0-9]+]] = call @relax.rt.construct(
 // CHECK-NEXT: call @relax.rt.drop(%[[SHAPE]]) {relax.defer = "error"}
-// CHECK: %[[INT:[0-9]+]] = arith.index_cast %[[SIZES]]#2 : index to i64
-// CHECK: call @f(%[[K]], %[[A]], %[[B]]) : (index, index, index) -> ()
+// CHECK: %[[INT:[0-9]+]] = arith.index_cast %[[R]]#2 : index to i64
 // CHECK: llvm.store %[[SHAPE]],
 // CHECK: llvm.store %[[INT]],
 // CHECK: %[[ARRAY:[0-9]+]] = call @relax.rt.construct(
 // CHECK: call @relax.rt.drop(%[[SHAPE]]) : (!llvm.ptr) -> ()
 // CHECK: llvm.store %[[ARRAY]],
-func.func @f(%k: index, %a: index, %b: index) attributes {relax.signature = {
+func.func @f(%k: index, %a: index, %b: index) -> (index, index, index) attributes {relax.signature = {
     name = "f", tuple = true,
     params = [{name = "k", kind = "int"}, {name = "t", kind = "tuple", fields = [{kind = "shape", ndim = 2}]}],
     results = [{kind = "shape", ndim = 2}, {kind = "int"}]}} {
-  return
+  return %a, %b, %k : index, index, index
 }

@@ -1,0 +1,104 @@
+"""Ops whose result's size depends on the elements of their operand: unique, nonzero."""
+
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
+from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
+from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+
+class UniqueOp(RelaxOp, name="unique", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The distinct elements of `x`; with `axis`, the distinct slices along it.
+
+    ``unit`` for `axis`: the elements of the flattened tensor, as a vector. They come in ascending order, NaN last
+    (slices in lexicographic order), or, with `sorted` false, in the order in which they appear first. All NaNs are
+    one element, and so are 0.0 and -0.0; each is represented by its first appearance.
+
+    The result is a tuple if one of the flags is set: the elements, then those of these int64 vectors that are asked
+    for: the positions of the first appearances (`return_index`), for each element of `x` its position in the result
+    (`return_inverse`), the numbers of appearances (`return_counts`). How many there are is known at run time only.
+
+    Example: ``[3, 1, 3]`` gives ``[1, 3]``, index ``[1, 0]``, inverse ``[1, 0, 1]``, counts ``[1, 2]``.
+    """
+
+    x: ext.Operand[Any]
+    sorted: ir.IntegerAttr
+    return_index: ir.IntegerAttr
+    return_inverse: ir.IntegerAttr
+    return_counts: ir.IntegerAttr
+    axis: ir.IntegerAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        args.bool_attr("sorted")
+        values, length = _distinct(args, x)
+        found: list[StructInfo] = [values]
+        for flag, size in (("return_index", None), ("return_inverse", length), ("return_counts", None)):
+            if args.bool_attr(flag):
+                found.append(Tensor((size,), "int64"))
+        return Tuple(found) if len(found) > 1 else values
+
+
+def _distinct(args: OpArgs, x: Tensor) -> tuple[Tensor, Dim | None]:
+    """Info of the distinct elements or slices of `x`, and from how many they are taken."""
+    if args.is_unit("axis"):
+        return Tensor((None,), x.dtype), None if x.known_shape is None else symbolic.product(x.known_shape)
+    if x.shape is None:
+        return x, None
+    axis = normalize_axis(args.op, args.int_attr("axis"), len(x.shape))
+    return Tensor([None if i == axis else d for i, d in enumerate(x.shape)], x.dtype), x.shape[axis]
+
+
+class NonzeroOp(RelaxOp, name="nonzero", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The positions of the elements that are not zero (false), in row-major order, as int64.
+
+    Row i of the result holds the positions in dimension i: its shape is ``(rank, number of such elements)``. NaN is
+    not zero. Example: ``[[0, 5], [7, 0]]`` gives ``[[0, 1], [1, 0]]``.
+    """
+
+    x: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Tensor((args.tensor(0).ndim, None), "int64")
+
+
+def unique(
+    x: Value,
+    sorted: bool = True,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+) -> Value:
+    """The distinct elements of `x`, or slices along `axis`, and where they stand (see `UniqueOp`)."""
+    require_insertion_point("unique")
+    if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
+        raise ArgumentError(f"unique: axis is {axis!r}, expected one integer or None")
+    i64 = ir.IntegerType.get_signless(64)
+    attributes: dict[str, ir.Attribute] = {
+        "sorted": _flag("sorted", sorted),
+        "return_index": _flag("return_index", return_index),
+        "return_inverse": _flag("return_inverse", return_inverse),
+        "return_counts": _flag("return_counts", return_counts),
+        "axis": ir.UnitAttr.get() if axis is None else ir.IntegerAttr.get(i64, axis),
+    }
+    return create_one(UniqueOp, [x], attributes)
+
+
+def nonzero(x: Value) -> Value:
+    """The positions of the elements of `x` that are not zero (see `NonzeroOp`)."""
+    return create_one(NonzeroOp, [x])
+
+
+def _flag(name: str, value: bool) -> ir.Attribute:
+    if not isinstance(value, bool):
+        raise ArgumentError(f"unique: {name} is {value!r}, expected True or False")
+    return ir.BoolAttr.get(value)

@@ -1,0 +1,124 @@
+"""The part of `support` that finds functions, constructs objects and names types, as MLIR text."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.abi.text import quoted
+
+_DTYPE_CODES = ["int", "uint", "float", "handle", "bfloat", "complex", "bool"]
+
+# Eight bytes per type code of DLPack, from 0 on.
+_DTYPE_TABLE = quoted("".join(code.ljust(8, chr(0)) for code in [*_DTYPE_CODES, "code7+"]))
+
+VALUES = f"""
+// The function registered under a name, or null; looked up once and kept in `cache`.
+func.func private @relax.rt.global(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64) -> !llvm.ptr {{
+  %null = llvm.mlir.zero : !llvm.ptr
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
+  %key = llvm.alloca %two x i64 : (i64) -> !llvm.ptr
+  %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %known = llvm.load %cache atomic acquire {{alignment = 8 : i64}} : !llvm.ptr -> !llvm.ptr
+  %unknown = llvm.icmp "eq" %known, %null : !llvm.ptr
+  %f = scf.if %unknown -> !llvm.ptr {{
+    llvm.store %name, %key : !llvm.ptr, !llvm.ptr
+    %at8 = llvm.getelementptr %key[8] : (!llvm.ptr) -> !llvm.ptr, i8
+    llvm.store %length, %at8 : i64, !llvm.ptr
+    llvm.store %null, %out : !llvm.ptr, !llvm.ptr
+    %rc = llvm.call @TVMFFIFunctionGetGlobal(%key, %out) : (!llvm.ptr, !llvm.ptr) -> i32
+    func.call @relax.propagate(%rc) : (i32) -> ()
+    %found = llvm.load %out : !llvm.ptr -> !llvm.ptr
+    %pair = llvm.cmpxchg %cache, %null, %found acq_rel acquire : !llvm.ptr, !llvm.ptr
+    %won = llvm.extractvalue %pair[1] : !llvm.struct<(ptr, i1)>
+    %first = llvm.extractvalue %pair[0] : !llvm.struct<(ptr, i1)>
+    %use = llvm.select %won, %found, %first : i1, !llvm.ptr
+    %extra = llvm.select %won, %null, %found : i1, !llvm.ptr
+    func.call @relax.rt.drop(%extra) : (!llvm.ptr) -> ()
+    scf.yield %use : !llvm.ptr
+  }} else {{
+    scf.yield %known : !llvm.ptr
+  }}
+  return %f : !llvm.ptr
+}}
+
+// Call a constructor such as ffi.Array; the object it gives back (type index stored by the caller of this).
+func.func private @relax.rt.construct(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64, %args: !llvm.ptr, %n: i32)
+    -> !llvm.ptr {{
+  %two = arith.constant 2 : i64
+  %zero = arith.constant 0 : i64
+  %out = llvm.alloca %two x i64 : (i64) -> !llvm.ptr
+  %f = func.call @relax.rt.global(%cache, %name, %length) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+  llvm.store %zero, %out : i64, !llvm.ptr
+  %at8 = llvm.getelementptr %out[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %zero, %at8 : i64, !llvm.ptr
+  %rc = llvm.call @TVMFFIFunctionCall(%f, %args, %n, %out) : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+  func.call @relax.propagate(%rc) : (i32) -> ()
+  %object = llvm.load %at8 : !llvm.ptr -> !llvm.ptr
+  return %object : !llvm.ptr
+}}
+
+// The name of an FFI type index, for messages.
+func.func private @relax.rt.type_name(%index: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
+  %i = arith.trunci %index : i64 to i32
+  %info = llvm.call @TVMFFIGetTypeInfo(%i) : (i32) -> !llvm.ptr
+  %at8 = llvm.getelementptr %info[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %name = llvm.load %at8 : !llvm.ptr -> !llvm.ptr
+  return %name : !llvm.ptr
+}}
+
+llvm.mlir.global internal constant @relax.rt.dtype_table({_DTYPE_TABLE})
+llvm.mlir.global internal constant @relax.rt.dtype_plain("%s\\00")
+llvm.mlir.global internal constant @relax.rt.dtype_sized("%s%lld\\00")
+llvm.mlir.global internal constant @relax.rt.dtype_lanes("%s%lldx%lld\\00")
+
+// The name of a DLDataType, written into `buffer` (64 bytes).
+func.func private @relax.rt.dtype_name(%dtype: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
+  %c255 = arith.constant 255 : i64
+  %c8 = arith.constant 8 : i64
+  %c16 = arith.constant 16 : i64
+  %c6 = arith.constant 6 : i64
+  %c7 = arith.constant 7 : i64
+  %one = arith.constant 1 : i64
+  %room = arith.constant 64 : i64
+  %code = arith.andi %dtype, %c255 : i64
+  %known = arith.minui %code, %c7 : i64
+  %at = arith.muli %known, %c8 : i64
+  %table = llvm.mlir.addressof @relax.rt.dtype_table : !llvm.ptr
+  %name = llvm.getelementptr %table[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  %high = arith.shrui %dtype, %c8 : i64
+  %bits = arith.andi %high, %c255 : i64
+  %lanes = arith.shrui %dtype, %c16 : i64
+  %isbool = arith.cmpi eq, %code, %c6 : i64
+  %isbyte = arith.cmpi eq, %bits, %c8 : i64
+  %isone = arith.cmpi eq, %lanes, %one : i64
+  %bare = arith.andi %isbool, %isbyte : i1
+  %plain = llvm.mlir.addressof @relax.rt.dtype_plain : !llvm.ptr
+  %sized = llvm.mlir.addressof @relax.rt.dtype_sized : !llvm.ptr
+  %wide = llvm.mlir.addressof @relax.rt.dtype_lanes : !llvm.ptr
+  %single = llvm.select %bare, %plain, %sized : i1, !llvm.ptr
+  %format = llvm.select %isone, %single, %wide : i1, !llvm.ptr
+  %n = llvm.call @snprintf(%buffer, %room, %format, %name, %bits, %lanes) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>)
+    : (!llvm.ptr, i64, !llvm.ptr, !llvm.ptr, i64, i64) -> i32
+  return %buffer : !llvm.ptr
+}}
+
+llvm.mlir.global internal constant @relax.rt.device_cpu("cpu\\00")
+llvm.mlir.global internal constant @relax.rt.device_cuda("cuda\\00")
+llvm.mlir.global internal constant @relax.rt.device_other("device type %lld\\00")
+
+// The name of a DLDeviceType, for messages.
+func.func private @relax.rt.device_name(%device: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
+  %room = arith.constant 64 : i64
+  %cpu = llvm.mlir.addressof @relax.rt.device_cpu : !llvm.ptr
+  %cuda = llvm.mlir.addressof @relax.rt.device_cuda : !llvm.ptr
+  %other = llvm.mlir.addressof @relax.rt.device_other : !llvm.ptr
+  %n = llvm.call @snprintf(%buffer, %room, %other, %device) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>)
+    : (!llvm.ptr, i64, !llvm.ptr, i64) -> i32
+  %is1 = arith.cmpi eq, %device, %one : i64
+  %is2 = arith.cmpi eq, %device, %two : i64
+  %gpu = llvm.select %is2, %cuda, %buffer : i1, !llvm.ptr
+  %name = llvm.select %is1, %cpu, %gpu : i1, !llvm.ptr
+  return %name : !llvm.ptr
+}}
+"""

@@ -1,0 +1,109 @@
+"""Ops on values of which too little is known for native code: calls of the runtime, which looks at what they are.
+
+``relax.run.op`` takes the op's name, its attributes as text, its operands' grouping, the symbols in its attributes,
+its place in the program, then the operands one by one, and last the values of the symbols as a shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relax_mlir import symbolic
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects.base import RelaxOp, ir_fields
+from relax_mlir.dialects.structure import ShapeExprOp, unpack
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, struct_info
+from relax_mlir.lowering.legalize.packed import call_runtime
+from relax_mlir.mlir import ir
+
+RUN_OP = "relax.run.op"
+RUN_SHAPE_TO_TENSOR = "relax.run.shape_to_tensor"
+RUN_TENSOR_TO_SHAPE = "relax.run.tensor_to_shape"
+
+VIEWS = frozenset({"relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze"})
+SYMBOLIC_ATTRIBUTES = ("begin", "end", "shape")
+"""Attributes that hold lists of expressions of the symbols in scope."""
+
+
+def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
+    """The call of the runtime that gives the result of `op`; None if native code can compute it.
+
+    Built at the current insertion point and location.
+    """
+    infos = [struct_info(value.type) for value in op.operands]
+    result = struct_info(op.results[0].type)
+    function = _OWN_FUNCTIONS.get(op.name)
+    if function is not None:
+        known = _structure_known(infos[0])
+        return None if known else call_runtime(function, list(op.operands), [], op.results[0].type)
+    is_view = op.name in VIEWS
+    known = _is_view(infos[0], result) if is_view else all(map(_is_known, [*infos, result]))
+    return None if known else _run(op, cls, infos)
+
+
+_OWN_FUNCTIONS = {
+    "relax.shape_to_tensor": RUN_SHAPE_TO_TENSOR,
+    "relax.tensor_to_shape": RUN_TENSOR_TO_SHAPE,
+}
+GENERAL_STRUCTURE = VIEWS | _OWN_FUNCTIONS.keys()
+"""Ops that level R1 keeps where enough is known of their operands."""
+
+
+def _structure_known(info: StructInfo) -> bool:
+    """Whether native code has the length that `shape_to_tensor` or `tensor_to_shape` needs."""
+    if isinstance(info, Shape):
+        return info.values is not None
+    return (
+        isinstance(info, Tensor)
+        and info.dtype is not None
+        and bool(info.shape)
+        and isinstance(info.shape[0], int)
+    )
+
+
+def _is_view(source: StructInfo, target: StructInfo) -> bool:
+    """Whether native code can see `source` as `target`."""
+    assert isinstance(source, Tensor) and isinstance(target, Tensor)
+    return source.shape is not None and source.dtype is not None and target.known_shape is not None
+
+
+def _is_known(info: StructInfo) -> bool:
+    if isinstance(info, Tuple):
+        return all(map(_is_known, info.fields))
+    if isinstance(info, Shape):
+        return info.values is not None and None not in info.values
+    return not isinstance(info, Tensor) or (info.known_shape is not None and info.dtype is not None)
+
+
+def _run(op: ir.Operation, cls: type[RelaxOp], infos: list[StructInfo]) -> ir.Value:
+    operands: list[ir.Value] = []
+    grouping = []
+    for value, info in zip(op.operands, infos, strict=True):
+        if isinstance(info, Tuple):
+            operands += unpack(value, [field.to_type() for field in info.fields])
+            grouping.append(str(len(info.fields)))
+        else:
+            operands.append(value)
+            grouping.append(".")
+    attributes = {name: op.attributes[name] for name in ir_fields(cls)[1]}
+    names = list(dict.fromkeys(_symbols(attributes)))
+    if names:
+        values = dims_attr([symbolic.symbol(name) for name in names])
+        operands.append(
+            ir.Operation.create(
+                ShapeExprOp.OPERATION_NAME,
+                results=[Shape(names).to_type()],
+                attributes={"values": values},
+            ).results[0]
+        )
+    texts = [op.name, str(ir.DictAttr.get(attributes)), ",".join(grouping), ",".join(names), where(op)]
+    literals = [ir.StringAttr.get(text) for text in texts]
+    return call_runtime(RUN_OP, operands, literals, op.results[0].type, literals_first=True)
+
+
+def _symbols(attributes: dict[str, ir.Attribute]) -> Iterator[str]:
+    for name in SYMBOLIC_ATTRIBUTES:
+        if isinstance(attributes.get(name), ir.ArrayAttr):
+            for item in ir.ArrayAttr(attributes[name]):
+                if isinstance(item, ir.StringAttr):
+                    yield from symbolic.symbols(symbolic.to_dim(item.value))

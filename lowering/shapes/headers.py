@@ -1,0 +1,116 @@
+"""Headers of Relax functions at level T: their types, what they return, and which of them may call themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.attributes import SIGNATURE
+from relax_mlir.dialects.types import StructInfo, Tensor, parameter_symbols, struct_info
+from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.shapes.body import is_handle
+from relax_mlir.lowering.shapes.entry import signature
+from relax_mlir.lowering.shapes.leaves import Leaf, handle_types, leaves
+from relax_mlir.mlir import func, ir
+
+
+@dataclass(frozen=True)
+class Result:
+    """A leaf of a result. `returned`: the function gives it back; else it writes it into a tensor of its caller."""
+
+    leaf: Leaf
+    returned: bool
+
+    @property
+    def types(self) -> list[ir.Type]:
+        """Types of the values that stand for it among the results; a returned tensor is a handle."""
+        return handle_types() if self.returned and isinstance(self.leaf.info, Tensor) else self.leaf.types
+
+
+@dataclass(frozen=True)
+class Header:
+    """A function before (`old`) and after (`new`) shape lowering."""
+
+    name: str
+    old: func.FuncOp
+    new: func.FuncOp
+    param_infos: list[tuple[str, StructInfo]]
+    params: list[Leaf]
+    result_info: StructInfo
+    results: list[Result]
+    recursive: bool
+
+    @property
+    def destinations(self) -> list[Leaf]:
+        """The results that are written into tensors of the caller."""
+        return [result.leaf for result in self.results if not result.returned]
+
+
+def make_header(op: func.FuncOp, name: str, recursive: bool) -> Header:
+    """Add the function `name` of level T, without a body.
+
+    Its arguments are the parameters, the destinations of results, and, if it is `recursive`, the address from which
+    the stack is measured. What a function of a cycle of calls gives back has no size before the call.
+    """
+    infos = [struct_info(t) for t in op.type.inputs]
+    named = list(zip(parameter_names(op), infos, strict=True))
+    params = [leaf for param, info in named for leaf in leaves(param, info)]
+    if len(op.type.results) != 1:
+        raise UnsupportedError(f"{name}: a Relax function returns one value (a tuple for several)")
+    result_info = struct_info(op.type.results[0])
+    known = set(parameter_symbols(infos))
+    results = [
+        Result(leaf, recursive or not _has_size(leaf, known)) for leaf in leaves("result", result_info)
+    ]
+    inputs = [t for leaf in params for t in leaf.types]
+    inputs += [t for result in results if not result.returned for t in result.types]
+    if recursive:
+        inputs.append(ir.IntegerType.get_signless(64))
+    outs = [t for result in results for t in result.types]
+    is_private = "sym_visibility" in op.attributes
+    with op.location, ir.InsertionPoint(op):
+        new = func.FuncOp(
+            name, ir.FunctionType.get(inputs, outs), visibility="private" if is_private else None
+        )
+        if not is_private:
+            returned = [result.returned for result in results]
+            new.attributes[SIGNATURE] = signature(name, named, result_info, returned, recursive)
+    return Header(name, op, new, named, params, result_info, results, recursive)
+
+
+def _has_size(leaf: Leaf, known: set[str]) -> bool:
+    """Whether the size of a result is a formula of the parameters' symbols."""
+    if not isinstance(leaf.info, Tensor) or is_handle(leaf.info) or leaf.info.known_shape is None:
+        return False
+    return known.issuperset(leaf.info.symbols())
+
+
+def recursive_functions(functions: Sequence[func.FuncOp]) -> set[str]:
+    """Names of the functions that call themselves, over others or not."""
+    called = {op.name.value: _callees(op.operation) for op in functions}
+
+    def reaches(start: str) -> bool:
+        waiting, seen = list(called[start]), set(called[start])
+        while waiting:
+            name = waiting.pop()
+            if name == start:
+                return True
+            new = called.get(name, set()) - seen
+            seen |= new
+            waiting += new
+        return False
+
+    return {name for name in called if reaches(name)}
+
+
+def _callees(function: ir.Operation) -> set[str]:
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "relax.call":
+            found.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found

@@ -1,0 +1,270 @@
+"""Handles at level T: taking known values out of them, with checks, and making them of known values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, dim_text
+from relax_mlir.lowering.abi.dtypes import dtype_named
+from relax_mlir.lowering.abi.unpack import ARRAY, INT, LIST, SHAPE, TENSOR
+from relax_mlir.lowering.shapes.body import (
+    BodyLowering,
+    Handle,
+    Lowered,
+    ShapeValue,
+    cast,
+    is_handle,
+    object_sizes,
+)
+from relax_mlir.lowering.shapes.symbols import index_constant
+from relax_mlir.mlir import arith, bufferization, ir, memref, tensor
+from relax_mlir.symbolic import Dim
+
+_CPU = 1
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value comes from, for messages: ``main: match_shape at f.py:1:2: the value``, ``expected …``.
+
+    `kind` replaces the kinds of errors where it is set; `joint` stands between the value and what is said of it.
+    """
+
+    text: str
+    expected: str
+    kind: str = ""
+    joint: str = ""
+
+    def part(self, number: int) -> Origin:
+        """Field `number` of the value, which is a tuple."""
+        return replace(self, text=f"{self.text}[{number}]")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    body: BodyLowering
+    origin: Origin
+
+    def check(self, ok: ir.Value, kind: str, message: str, values: Sequence[ir.Value]) -> None:
+        text = f"{self.origin.text}{self.origin.joint} {message} ({self.origin.expected})"
+        self.body.hooks.check(ok, self.origin.kind or kind, text, values)
+
+    def is_one_of(self, value: ir.Value, *wanted: int) -> ir.Value:
+        flags = [arith.cmpi(arith.CmpIPredicate.eq, value, index_constant(w)) for w in wanted]
+        result = flags[0]
+        for flag in flags[1:]:
+            result = arith.ori(result, flag)
+        return result
+
+    def number(self, name: str, operand: ir.Value) -> ir.Value:
+        return self.body.hooks.object(name, [operand], [ir.IndexType.get()])[0]
+
+    def require_kind(self, handle: Handle, what: str, *wanted: int) -> None:
+        kind = type_index(handle)
+        self.check(
+            self.is_one_of(kind, *wanted), "ArgumentError", f"is of type {{0:type}}, expected {what}", [kind]
+        )
+
+    def tensor(self, handle: Handle, info: Tensor) -> Lowered:
+        self.require_kind(handle, "a tensor", TENSOR)
+        device = self.number("device", handle.payload)
+        self.check(self.is_one_of(device, _CPU), "DeviceError", "is on {0:device}, expected cpu", [device])
+        return self.known_tensor(handle, Tensor(None, None), info)
+
+    def known_tensor(self, handle: Handle, known: Tensor, info: Tensor) -> Lowered:
+        """The tensor behind a handle, of which `known` holds, as `info` says; dimensions are the caller's to check."""
+        if info.dtype is not None and known.dtype is None:
+            dtype = self.number("dtype", handle.payload)
+            wanted = dtype_named(str(info.dtype))
+            self.check(
+                self.is_one_of(dtype, wanted.packed),
+                "DTypeError",
+                f"has dtype {{0:dtype}}, expected {wanted.name}",
+                [dtype],
+            )
+        if info.shape is not None and known.shape is None:
+            rank = self.number("rank", handle.payload)
+            self.check(
+                self.is_one_of(rank, len(info.shape)),
+                "ShapeError",
+                f"has rank {{0}}, expected rank {len(info.shape)}",
+                [rank],
+            )
+        return handle
+
+    def shape(self, handle: Handle, info: Shape) -> Lowered:
+        word = ir.IntegerType.get_signless(64)
+        (payload,) = self.body.hooks.object("as_shape", [handle.kind, handle.payload], [word])
+        self.check(
+            arith.cmpi(arith.CmpIPredicate.ne, payload, _word(0)),
+            "ArgumentError",
+            "is of type {0:type}, expected a shape, or ints",
+            [type_index(handle)],
+        )
+        whole = Handle(_word(SHAPE), payload)
+        return whole if info.values is None else ShapeValue(tuple(self.entries(whole, len(info.values))))
+
+    def entries(self, handle: Handle, count: int) -> list[ir.Value]:
+        """The numbers of a Shape, which must be `count`."""
+        rank = self.number("shape_rank", handle.payload)
+        self.check(self.is_one_of(rank, count), "ShapeError", f"has {{0}} entries, expected {count}", [rank])
+        index = ir.IndexType.get()
+        return [
+            self.body.hooks.object("shape_entry", [handle.payload, index_constant(i)], [index])[0]
+            for i in range(count)
+        ]
+
+    def any(self, handle: Handle, info: StructInfo) -> Lowered:
+        if isinstance(info, Tensor):
+            checked = self.tensor(handle, info)
+            assert isinstance(checked, Handle)
+            if info.shape is not None:
+                self.dims(object_sizes(self.body.hooks, checked, len(info.shape)), info.shape)
+            return view(self.body, checked, info)
+        if isinstance(info, Shape):
+            shape = self.shape(handle, info)
+            if isinstance(shape, ShapeValue):
+                self.dims(shape.dims, info.values or ())
+            return shape
+        if isinstance(info, Prim):
+            self.require_kind(handle, "an int", INT)
+            return arith.index_cast(ir.IndexType.get(), handle.payload)
+        if isinstance(info, Tuple):
+            return self.fields(handle, info)
+        assert isinstance(info, Object)
+        return handle
+
+    def dims(self, sizes: Sequence[ir.Value], dims: Sequence[Dim | None]) -> None:
+        """Check dimensions, or entries of a shape, against what is known of them."""
+        for axis, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
+            if dim is None:
+                continue
+            expected = self.body.symbols.value(dim)
+            is_equal = arith.cmpi(arith.CmpIPredicate.eq, size, expected)
+            name = "{1}" if isinstance(dim, int) else f"{dim_text(dim)} = {{1}}"
+            self.check(
+                is_equal, "ShapeError", f"has dimension {axis} of {{0}}, expected {name}", [size, expected]
+            )
+
+    def fields(self, handle: Handle, info: Tuple) -> Lowered:
+        count = len(info.fields)
+        self.require_kind(handle, f"{count} values", ARRAY, LIST)
+        length = self.number("shape_rank", handle.payload)
+        self.check(
+            self.is_one_of(length, count), "ArgumentError", f"has {{0}} elements, expected {count}", [length]
+        )
+        word = ir.IntegerType.get_signless(64)
+        items = []
+        for number, field in enumerate(info.fields):
+            words = self.body.hooks.object("item", [handle.payload, index_constant(number)], [word, word])
+            items.append(_Reader(self.body, self.origin.part(number)).any(Handle(*words), field))
+        return tuple(items)
+
+
+def unpack(body: BodyLowering, handle: Handle, info: StructInfo, origin: Origin) -> Lowered:
+    """The value behind a handle of which nothing is known, after checks of all that `info` says."""
+    return _Reader(body, origin).any(handle, info)
+
+
+def refine(body: BodyLowering, handle: Handle, known: Tensor, info: Tensor, origin: Origin) -> None:
+    """Check the rank and the dtype that `info` says of a tensor, and `known` does not."""
+    _Reader(body, origin).known_tensor(handle, known, info)
+
+
+def shape_entries(body: BodyLowering, handle: Handle, count: int, origin: Origin) -> list[ir.Value]:
+    """The numbers of a Shape behind a handle, after a check of how many there are."""
+    return _Reader(body, origin).entries(handle, count)
+
+
+def type_index(handle: Handle) -> ir.Value:
+    """The FFI's type index of a value, which is the low half of its first word."""
+    return arith.index_cast(ir.IndexType.get(), arith.andi(handle.kind, _word(0xFFFFFFFF)))
+
+
+def _word(value: int) -> ir.Value:
+    return arith.constant(ir.IntegerType.get_signless(64), value)
+
+
+def view(body: BodyLowering, handle: Handle, info: Tensor) -> Lowered:
+    """A tensor behind a handle whose rank, dtype and static dimensions have been checked: the handle itself, or, where
+    `info` says enough, a tensor over its memory (over a copy where its elements are not in row-major order)."""
+    if is_handle(info):
+        return handle
+    assert info.shape is not None
+    buffer = _memory(body, handle, info)
+    raw = ir.RankedTensorType.get(ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type)
+    return cast(bufferization.to_tensor(raw, buffer, restrict=True), info.storage_type())
+
+
+def _memory(body: BodyLowering, handle: Handle, info: Tensor) -> ir.Value:
+    assert info.shape is not None and info.dtype is not None
+    sizes = object_sizes(body.hooks, handle, len(info.shape))
+    dynamic = [ir.ShapedType.get_dynamic_size()] * len(sizes)
+    type = ir.MemRefType.get(dynamic, info.dtype.storage_type())
+    bytes_type = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], ir.IntegerType.get_signless(8))
+    (data,) = body.hooks.object("bytes", [handle.payload], [bytes_type])
+    return memref.view(type, data, index_constant(0), sizes)
+
+
+def box(body: BodyLowering, value: Lowered, info: StructInfo) -> Handle:
+    """A handle of a value described by `info`: objects are made, and owned by the frame; elements are copied."""
+    if isinstance(value, Handle):
+        return value
+    if isinstance(info, Tensor):
+        assert isinstance(value, ir.Value)
+        return box_tensor(body, value, info)[0]
+    if isinstance(value, ShapeValue):
+        word = ir.IntegerType.get_signless(64)
+        (payload,) = body.hooks.object(f"shape.{len(value.dims)}", value.dims, [word])
+        return Handle(_word(SHAPE), payload)
+    if isinstance(info, Tuple):
+        assert isinstance(value, tuple)
+        return box_tuple(
+            body, [box(body, item, field) for item, field in zip(value, info.fields, strict=True)]
+        )
+    assert isinstance(value, ir.Value)
+    return Handle(_word(INT), arith.index_cast(ir.IntegerType.get_signless(64), value))
+
+
+def box_tuple(body: BodyLowering, items: Sequence[Handle]) -> Handle:
+    """An Array of the given values."""
+    words = [word for item in items for word in (item.kind, item.payload)]
+    (payload,) = body.hooks.object(f"array.{len(items)}", words, [ir.IntegerType.get_signless(64)])
+    return Handle(_word(ARRAY), payload)
+
+
+def box_tensor(body: BodyLowering, value: ir.Value, info: Tensor) -> tuple[Handle, ir.Value]:
+    """A new tensor object with the elements of a tensor, and its memory as a memref."""
+    assert info.shape is not None and info.dtype is not None
+    sizes = [tensor.dim(value, index_constant(axis)) for axis in range(len(info.shape))]
+    dtype = _word(dtype_named(str(info.dtype)).packed)
+    word = ir.IntegerType.get_signless(64)
+    (payload,) = body.hooks.object(f"tensor.{len(sizes)}", [dtype, *sizes], [word])
+    handle = Handle(_word(TENSOR), payload)
+    buffer = _memory(body, handle, info)
+    raw = ir.RankedTensorType.get(ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type)
+    bufferization.materialize_in_destination(None, cast(value, raw), buffer, restrict=True, writable=True)
+    return handle, buffer
+
+
+def copy_tensor(body: BodyLowering, handle: Handle) -> Handle:
+    """A new tensor object with the elements of one behind a handle."""
+    (payload,) = body.hooks.object("copy", [handle.payload], [ir.IntegerType.get_signless(64)])
+    return Handle(_word(TENSOR), payload)
+
+
+def tensor_shape(body: BodyLowering, handle: Handle) -> Handle:
+    """The shape of a tensor of unknown rank, as an object."""
+    (payload,) = body.hooks.object("shape_of", [handle.payload], [ir.IntegerType.get_signless(64)])
+    return Handle(_word(SHAPE), payload)
+
+
+def own(body: BodyLowering, handle: Handle) -> None:
+    """Let the frame have the reference that a function gave back."""
+    body.hooks.object("own", [handle.kind, handle.payload], [])
+
+
+def retain(body: BodyLowering, handle: Handle) -> None:
+    """A reference for the caller, to whom the handle is given back."""
+    body.hooks.object("retain", [handle.kind, handle.payload], [])

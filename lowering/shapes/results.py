@@ -1,0 +1,94 @@
+"""What a function gives to its caller: tensors written into destinations, and values returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
+from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, flatten, unflatten
+from relax_mlir.lowering.shapes.headers import Header, Result
+from relax_mlir.lowering.shapes.objects import box, own, retain, view
+from relax_mlir.mlir import bufferization, func, ir, tensor
+
+VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+
+
+def give_results(body: BodyLowering, header: Header, result: Lowered, outs: Sequence[ir.Value]) -> None:
+    """Write each result into its destination or return it.
+
+    A tensor that is returned twice is computed in one destination only. All copies are made before the first
+    destination is written, which may hold what they read.
+    """
+    items = _leaves(result)
+    destinations = iter(outs)
+    sources: list[tuple[ir.Value, ir.Value]] = []
+    taken: set[ir.Value] = set()
+    returned: dict[int, list[ir.Value]] = {}
+    for number, (item, wanted) in enumerate(zip(items, header.results, strict=True)):
+        if wanted.returned:
+            info = wanted.leaf.info
+            returned[number] = flatten(box(body, item, info) if isinstance(info, Tensor) else item)
+            continue
+        assert isinstance(item, ir.Value)
+        out, value, base = next(destinations), item, _memory_of(item)
+        if value in body.checked or base in taken:
+            value = bufferization.alloc_tensor(value.type, [], copy=value)
+        taken.add(base)
+        sources.append((value if value.type == out.type else tensor.cast(out.type, value), out))
+    written = iter(
+        [bufferization.materialize_in_destination(out.type, source, out) for source, out in sources]
+    )
+    for number, words in returned.items():
+        if _is_handle(header.results[number]):
+            retain(body, Handle(*words))
+    func.ReturnOp(
+        [
+            value
+            for number in range(len(items))
+            for value in (returned[number] if number in returned else [next(written)])
+        ]
+    )
+
+
+def receive(body: BodyLowering, header: Header, info: StructInfo, values: Sequence[ir.Value]) -> Lowered:
+    """The result of a call, described by `info`, from what the function gave back: the frame owns its objects."""
+    remaining = list(values)
+    views: list[Lowered] = []
+    for leaf, result in zip(leaf_infos(info), header.results, strict=True):
+        words = [remaining.pop(0) for _ in result.types]
+        if not _is_handle(result):
+            views.append(words[0] if isinstance(leaf, Tensor) else unflatten(leaf, words))
+            continue
+        handle = Handle(*words)
+        own(body, handle)
+        views.append(view(body, handle, leaf) if isinstance(leaf, Tensor) else handle)
+    return _nested(info, views)
+
+
+def _is_handle(result: Result) -> bool:
+    return (
+        result.returned
+        and all(isinstance(type_, ir.IntegerType) for type_ in result.types)
+        and bool(result.types)
+    )
+
+
+def _leaves(value: Lowered) -> list[Lowered]:
+    return [leaf for item in value for leaf in _leaves(item)] if isinstance(value, tuple) else [value]
+
+
+def leaf_infos(info: StructInfo) -> list[StructInfo]:
+    """`info`, or the infos of its fields in order."""
+    return [leaf for item in info.fields for leaf in leaf_infos(item)] if isinstance(info, Tuple) else [info]
+
+
+def _nested(info: StructInfo, items: list[Lowered]) -> Lowered:
+    """Leaves as the value that `info` describes; takes them off the front of `items`."""
+    return tuple(_nested(field, items) for field in info.fields) if isinstance(info, Tuple) else items.pop(0)
+
+
+def _memory_of(value: ir.Value) -> ir.Value:
+    """The tensor that `value` is a view of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value

@@ -1,0 +1,208 @@
+"""Pass ``name-unknown-dims``: unknown dimensions of tensors of known rank and dtype get symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from relax_mlir.dialects.structure import TUPLE, maker_of, pack, unpack
+from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
+from relax_mlir.error import RelaxError
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.type_deduction import deduce
+from relax_mlir.transform import FunctionPass, PassContext
+
+MATCH = "relax.match_shape"
+_HELD = frozenset({"relax.updated", MATCH})
+"""Ops that gain nothing from a name."""
+
+
+@dataclass(frozen=True)
+class NameUnknownDims(FunctionPass):
+    """Match every tensor with unknown dimensions, ``Tensor((None, 4))``, with a shape of fresh symbols, ``(d0, 4)``.
+
+    Ops that use it get types in these symbols, so that they can be compiled. An op whose operands would not fit
+    then (two unknown dimensions need not be equal) keeps the operands that it has. What conditionals, loops and
+    functions yield keeps its type.
+    """
+
+    name: ClassVar[str] = "name-unknown-dims"
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+        block = function.regions[0].blocks[0]
+        kept = _kept_types(function.operation)
+        naming = _Naming(functions, set(_symbols(function.operation)))
+        naming.arguments(block)
+        naming.block(block)
+        for op, types in kept:
+            _restore(op, types)
+        for value in naming.origins:
+            if not list(value.uses):
+                value.owner.erase()
+
+
+def _kept_types(root: ir.Operation) -> list[tuple[ir.Operation, list[ir.Type]]]:
+    """Ops whose operands must keep their types, with these."""
+    found: list[tuple[ir.Operation, list[ir.Type]]] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if _keeps_types(op):
+            found.append((op, [operand.type for operand in op.operands]))
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return found
+
+
+def _symbols(root: ir.Operation) -> Iterator[str]:
+    """All symbols that a function mentions."""
+    found: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        types = [v.type for v in (*op.operands, *op.results)]
+        types += [a.type for region in op.regions for block in region.blocks for a in block.arguments]
+        for type_ in types:
+            info = _relax_info(type_)
+            found.extend(info.symbols() if info is not None else ())
+        if op.name == MATCH:
+            pattern = dims_from_attr(op.attributes["pattern"])
+            found.extend(Tensor(pattern).symbols())
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    yield from found
+
+
+def _relax_info(type_: ir.Type) -> StructInfo | None:
+    try:
+        return struct_info(type_)
+    except RelaxError:
+        return None  # a value of an upstream op
+
+
+def _keeps_types(op: ir.Operation) -> bool:
+    """Whether the types of the operands are tied to others: terminators, conditionals, loops, upstream ops."""
+    return op.name not in (TUPLE, "relax.output") and not op.name.startswith("relax.")
+
+
+@dataclass
+class _Naming:
+    functions: dict[str, func.FuncOp]
+    taken: set[str]
+    origins: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    """Named values, each with the one that it names."""
+    count: int = 0
+
+    def fresh(self) -> str:
+        while f"d{self.count}" in self.taken:
+            self.count += 1
+        name = f"d{self.count}"
+        self.taken.add(name)
+        return name
+
+    def arguments(self, block: ir.Block) -> None:
+        for argument in block.arguments:
+            self.value(
+                argument, ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(block.owner.context)
+            )
+
+    def block(self, block: ir.Block) -> None:
+        for op in [view.operation for view in block.operations]:
+            for region in op.regions:
+                for nested in region.blocks:
+                    if op.name != "relax.dataflow":
+                        self.arguments(nested)
+                    self.block(nested)
+            self.op(op)
+
+    def op(self, op: ir.Operation) -> None:
+        """Give the results of an op the types that its operands give, and names to what is unknown then."""
+        if op.name.startswith("relax.") or op.name == TUPLE:
+            self.retype(op)
+        if op == op.block.operations[len(op.block.operations) - 1].operation:
+            return
+        for result in op.results:
+            self.value(result, ir.InsertionPoint.after(op), op.location)
+
+    def retype(self, op: ir.Operation) -> None:
+        current = [struct_info(result.type) for result in op.results]
+        try:
+            infos = deduce(op, current, self.functions)
+        except RelaxError:
+            self.forget_names(op)
+            return
+        for result, info in zip(op.results, infos, strict=True):
+            if result.type != info.to_type():
+                result.set_type(info.to_type())
+
+    def forget_names(self, op: ir.Operation) -> None:
+        """Let an op have the operands that it had."""
+        for index, operand in enumerate(op.operands):
+            maker = maker_of(operand)
+            if operand in self.origins:
+                op.operands[index] = self.origins[operand]
+            elif maker is not None and maker.name == TUPLE:
+                fields = [self.origins.get(value, value) for value in maker.operands]
+                with ir.InsertionPoint(op):
+                    op.operands[index] = pack(fields, op.location)
+
+    def value(self, value: ir.Value, point: ir.InsertionPoint, location: ir.Location) -> None:
+        """Name the unknown dimensions of a tensor, for the ops that profit."""
+        info = _relax_info(value.type)
+        if not isinstance(info, Tensor) or info.dtype is None or info.shape is None or None not in info.shape:
+            return
+        uses = [use for use in value.uses if _profits(use.owner.operation)]
+        if not uses:
+            return
+        named = Tensor([self.fresh() if dim is None else dim for dim in info.shape], info.dtype)
+        assert named.shape is not None
+        with point:
+            match = _match(value, named, location)
+        self.origins[match] = value
+        for use in uses:
+            use.owner.operation.operands[use.operand_number] = match
+
+
+def _profits(user: ir.Operation) -> bool:
+    if user.name == TUPLE:
+        return any(_profits(use.owner.operation) for use in user.results[0].uses)
+    return user.name not in _HELD and not _keeps_types(user)
+
+
+def _match(value: ir.Value, info: Tensor, location: ir.Location) -> ir.Value:
+    """`value`, known as `info`, which may say less or more."""
+    assert info.shape is not None
+    return ir.Operation.create(
+        MATCH,
+        results=[info.to_type()],
+        operands=[value],
+        attributes={"pattern": dims_attr(info.shape), "result_dtype": ir.UnitAttr.get(value.context)},
+        loc=location,
+    ).results[0]
+
+
+def _restore(op: ir.Operation, types: list[ir.Type]) -> None:
+    """Give the operands of `op` back the types that they had."""
+    for index, wanted in enumerate(types):
+        value = op.operands[index]
+        info = _relax_info(wanted)
+        if value.type != wanted and info is not None:
+            with ir.InsertionPoint(op):
+                op.operands[index] = _vague(value, info, op.location)
+
+
+def _vague(value: ir.Value, wanted: StructInfo, location: ir.Location) -> ir.Value:
+    """`value` with the vaguer type of `wanted`."""
+    if value.type == wanted.to_type():
+        return value
+    if isinstance(wanted, Tuple):
+        have = struct_info(value.type)
+        assert isinstance(have, Tuple)
+        fields = unpack(value, [item.to_type() for item in have.fields])
+        return pack(
+            [_vague(item, info, location) for item, info in zip(fields, wanted.fields, strict=True)], location
+        )
+    assert isinstance(wanted, Tensor)
+    return _match(value, wanted, location)

@@ -1,0 +1,72 @@
+"""`unique` and `nonzero`, whose results have sizes that only their elements tell; on NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.dialects import dtypes
+from relax_mlir.error import ShapeError
+from relax_mlir.lowering.legalize.packed import NONZERO, UNIQUE
+from relax_mlir.runtime.arrays import to_ffi, to_numpy
+from relax_mlir.runtime.registration import registered
+
+Array = np.ndarray[Any, Any]
+
+
+@registered(UNIQUE)
+def unique(
+    x: object, sorted: bool, index: bool, inverse: bool, counts: bool, axis: int | None = None
+) -> object:
+    """See `UniqueOp`. Raises `ShapeError` for an axis out of range, which only the rank at run time tells."""
+    array = to_numpy(x)
+    found = distinct(array, sorted, axis)
+    first = found[0]
+    values = np.take(array.reshape(-1) if axis is None else array, first, axis=axis or 0)
+    wanted = [part for part, flag in zip(found, (index, inverse, counts), strict=True) if flag]
+    results = [to_ffi(np.ascontiguousarray(part)) for part in (values, *wanted)]
+    return tuple(results) if wanted else results[0]
+
+
+def distinct(array: Array, sorted: bool, axis: int | None) -> tuple[Array, Array, Array]:
+    """First positions, inverse and counts of the distinct elements of `array`, or slices along `axis`; int64."""
+    codes = _ranks(array)
+    if axis is None:
+        rows = codes.reshape(-1, 1)
+    else:
+        if not -array.ndim <= axis < array.ndim:
+            raise ShapeError(f"unique: axis {axis} is out of range for a tensor of rank {array.ndim}")
+        rows = np.moveaxis(codes, axis, 0)
+        rows = rows.reshape(rows.shape[0], int(np.prod(rows.shape[1:])))
+    if rows.shape[1] == 0:  # slices without elements are all equal
+        rows = np.zeros((rows.shape[0], 1), np.int64)
+    if rows.shape[1] == 1:
+        rows = rows[:, 0]
+        _, first, inverse, counts = np.unique(rows, True, True, True)
+    else:
+        _, first, inverse, counts = np.unique(rows, True, True, True, axis=0)
+    inverse = inverse.reshape(-1)
+    if not sorted:
+        order = np.argsort(first, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        first, inverse, counts = first[order], place[inverse], counts[order]
+    return first.astype(np.int64), inverse.astype(np.int64), counts.astype(np.int64)
+
+
+def _ranks(array: Array) -> Array:
+    """An integer per element, in the order of the elements; NaNs are equal, and greater than all others."""
+    if array.dtype == dtypes.dtype("bfloat16").numpy:
+        array = array.astype(np.float32)
+    _, ranks = np.unique(array.reshape(-1), return_inverse=True)
+    return ranks.reshape(array.shape)
+
+
+@registered(NONZERO)
+def nonzero(x: object) -> object:
+    """See `NonzeroOp`."""
+    array = to_numpy(x)
+    if array.ndim == 0:
+        return to_ffi(np.zeros((0, int(bool(array != 0))), np.int64))
+    return to_ffi(np.stack(np.nonzero(array != 0)).astype(np.int64))
