@@ -90,7 +90,8 @@ class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # un
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
     `input` is a tensor or a shape value; the result is the same value, now known to have that shape. At run
-    time a rank or dimension that does not fit raises `ShapeError`. `result_dtype` gives a tensor of unknown
+    time a rank or dimension that does not fit raises `ShapeError`. An integer is matched like a shape of one value:
+    a symbol takes its value, which must not be negative. `result_dtype` gives a tensor of unknown
     dtype one (checked at run time); ``unit`` leaves it. The op may stand in a dataflow block, but stays where nothing
     uses its result: it asserts, and others use its symbols.
     """
@@ -107,6 +108,9 @@ class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # un
         if isinstance(info, Shape):
             _check_match(args.op, info.values, pattern)
             return Shape(pattern)
+        if isinstance(info, Prim):
+            _check_match(args.op, (None,), pattern)
+            return info
         tensor = args.tensor(0)
         _check_match(args.op, tensor.shape, pattern)
         dtype = tensor.dtype
@@ -263,7 +267,7 @@ def shape_of(x: Value) -> Value:
 
 
 def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
-    """`value` (tensor or shape), known from here on to have the shape `pattern`; see `MatchShapeOp`."""
+    """`value` (tensor, shape or integer), known from here on to have the shape `pattern`; see `MatchShapeOp`."""
     require_insertion_point("match_shape")
     expect("match_shape: 'pattern'", pattern, list | tuple, "a list or tuple of dimensions")
     result_dtype = ir.UnitAttr.get() if dtype is None else ir.TypeAttr.get(dtypes.dtype(dtype).element_type())

@@ -16,7 +16,7 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.types import DimLike, StructInfo, parameter_symbols, struct_info
+from relax_mlir.dialects.types import DimLike, Prim, StructInfo, parameter_symbols, struct_info
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
@@ -79,8 +79,9 @@ class BlockBuilder:
 
         `private` functions are not callable from outside the module. `result` says what it returns, which lets the
         function call itself; what `emit_func_output` gets must fit it. `bounds` gives symbols of the parameters
-        inclusive bounds, ``{"n": (1, 4096), "m": (2, None)}``: proofs use them, and each call checks them. When
-        the body raises, the function is removed again.
+        inclusive bounds, ``{"n": (1, 4096), "m": (2, None)}``: proofs use them, and each call checks them. An integer
+        parameter ``Prim(value="n")`` defines the symbol n, by a `match_shape`. When the body raises, the function is
+        removed again.
         """
         if self._function is not None:
             raise ArgumentError(f"function '{name}': function '{self._function.name}' is still being built")
@@ -109,6 +110,9 @@ class BlockBuilder:
             try:
                 with ir.InsertionPoint(body), assuming({}), building(op.operation):
                     self.bound_symbols(bounds or {})
+                    for param in params:
+                        if isinstance(param.struct_info, Prim) and param.struct_info.value is not None:
+                            structure.match_shape(param, (param.struct_info.value,))
                     yield
                 self._end_function(self._function)
             except BaseException:

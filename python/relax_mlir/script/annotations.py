@@ -26,7 +26,7 @@ def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
         raise Problem(node, "R.Callable: functions as values are not supported", "UnsupportedError")
     if kind not in KINDS:
         raise Problem.of(head, UnknownNameError("annotation", f"R.{kind}", [f"R.{k}" for k in KINDS]))
-    allowed = {"Tensor": {"shape", "dtype", "ndim"}, "Shape": {"values", "ndim"}, "Prim": {"dtype"}}
+    allowed = {"Tensor": {"shape", "dtype", "ndim"}, "Shape": {"values", "ndim"}, "Prim": {"dtype", "value"}}
     for keyword in keywords:
         if keyword.arg not in allowed.get(kind, ()):
             raise Problem(keyword, f"R.{kind} takes no argument '{keyword.arg}'")
@@ -78,7 +78,8 @@ def _read(
         values = [*arguments, *([named["values"]] if "values" in named else [])]
         return Shape(read_dims(values[0], scope) if values else None, ndim=_ndim(named))
     if kind == "Prim":
-        return Prim(_dtype([*arguments, named.get("dtype")][0]) or "int64")
+        value = read_dim(named["value"], scope) if "value" in named else None
+        return Prim(_dtype([*arguments, named.get("dtype")][0]) or "int64", value)
     if kind == "Object":
         return Object()
     if len(arguments) == 1 and isinstance(arguments[0], ast.List | ast.Tuple):

@@ -242,6 +242,18 @@ def _without_bounds() -> None:
         R.add(x, R.full(("n % 8",), 1.0))
 
 
+def test_bounds_decide_broadcasts() -> None:
+    """n with an unknown dimension is n where n is not 1."""
+    for bounds, known in (({"n": (2, None)}, True), ({"n": (1, None)}, False)):
+        bb = rx.BlockBuilder()
+        x, y = rx.Var("x", tensor("n")), rx.Var("y", tensor(None))
+        with bb.function("main", [x, y], bounds=bounds):
+            z = R.add(x, y)
+            assert (z.shape == x.shape) is known
+            bb.emit_func_output(z)
+        bb.get()
+
+
 def test_bounds_do_not_outlive_their_function() -> None:
     module([tensor("n")], ("n",), {"n": (1, 3)})
     assert not symbolic.prove_less_equal(symbolic.symbol("n"), 3)
