@@ -33,6 +33,8 @@ FAMILIES = (
     "manipulate",
     "nn",
     "shape_functions",
+    "memory",
+    "vm",
 )
 """Modules that define the types and ops, in the order in which they are printed."""
 

@@ -181,6 +181,13 @@ module {
       %3 = irdl.any
       irdl.results(result: %3)
     }
+    irdl.operation @call_prim {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"callee" = %1, "outputs" = %2}
+    }
     irdl.operation @call_pure_packed {
       %0 = irdl.any
       irdl.operands(args: %0)
@@ -485,6 +492,39 @@ module {
       irdl.attributes {"axis" = %3, "keepdims" = %4}
       %5 = irdl.any
       irdl.results(result: %5)
+    }
+    irdl.operation @memory_alloc_storage {
+      %0 = irdl.any
+      irdl.operands(size: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"device" = %1, "storage_scope" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @memory_alloc_tensor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(storage: %0, shape: %1)
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"offset" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @memory_copy {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(source: %0, destination: %1)
+    }
+    irdl.operation @memory_kill_storage {
+      %0 = irdl.any
+      irdl.operands(storage: %0)
+    }
+    irdl.operation @memory_kill_tensor {
+      %0 = irdl.any
+      irdl.operands(tensor: %0)
     }
     irdl.operation @min {
       %0 = irdl.any
@@ -930,6 +970,97 @@ module {
       irdl.attributes {"axis" = %3, "keepdims" = %4}
       %5 = irdl.any
       irdl.results(result: %5)
+    }
+    irdl.operation @vm_alloc_shape_heap {
+      %0 = irdl.base "#builtin.integer" 
+      irdl.attributes {"size" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @vm_alloc_storage {
+      %0 = irdl.any
+      irdl.operands(size: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"device" = %1, "storage_scope" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @vm_alloc_tensor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(storage: %0, shape: %1)
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"offset" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @vm_call_tir_dyn {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(args: %0, tir_vars: %1)
+      %2 = irdl.base "#builtin.symbol_ref" 
+      %3 = irdl.base "#builtin.integer" 
+      irdl.attributes {"callee" = %2, "outputs" = %3}
+    }
+    irdl.operation @vm_copy {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(source: %0, destination: %1)
+    }
+    irdl.operation @vm_kill_object {
+      %0 = irdl.any
+      irdl.operands(value: %0)
+    }
+    irdl.operation @vm_load_prim {
+      %0 = irdl.any
+      irdl.operands(heap: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"index" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @vm_load_shape {
+      %0 = irdl.any
+      irdl.operands(heap: %0)
+      %1 = irdl.base "#builtin.array" 
+      irdl.attributes {"indices" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @vm_make_shape {
+      %0 = irdl.any
+      irdl.operands(heap: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"codes" = %1, "values" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @vm_match_shape {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(shape: %0, heap: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.string" 
+      irdl.attributes {"codes" = %2, "values" = %3, "context" = %4}
+    }
+    irdl.operation @vm_reshape {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @vm_store_shape {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(shape: %0, heap: %1)
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"indices" = %2}
     }
     irdl.operation @where {
       %0 = irdl.any

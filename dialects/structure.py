@@ -11,6 +11,7 @@ from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import (
     DimLike,
+    Object,
     Prim,
     Shape,
     StructInfo,
@@ -89,11 +90,11 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[ca
 class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # untyped DSL
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
-    `input` is a tensor or a shape value; the result is the same value, now known to have that shape. At run
-    time a rank or dimension that does not fit raises `ShapeError`. An integer is matched like a shape of one value:
-    a symbol takes its value, which must not be negative. `result_dtype` gives a tensor of unknown
-    dtype one (checked at run time); ``unit`` leaves it. The op may stand in a dataflow block, but stays where nothing
-    uses its result: it asserts, and others use its symbols.
+    `input` is a tensor or a shape value, or an object, which must be a tensor then; the result is the same value,
+    now known to have that shape. At run time a rank or dimension that does not fit raises `ShapeError`. An integer is
+    matched like a shape of one value: a symbol takes its value, which must not be negative. `result_dtype` gives a
+    tensor of unknown dtype one (checked at run time); ``unit`` leaves it. The op may stand in a dataflow block, but
+    stays where nothing uses its result: it asserts, and others use its symbols.
     """
 
     input: ext.Operand[Any]
@@ -111,7 +112,7 @@ class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # un
         if isinstance(info, Prim):
             _check_match(args.op, (None,), pattern)
             return info
-        tensor = args.tensor(0)
+        tensor = Tensor(None, None) if isinstance(info, Object) else args.tensor(0)
         _check_match(args.op, tensor.shape, pattern)
         dtype = tensor.dtype
         if not args.is_unit("result_dtype"):
@@ -211,14 +212,17 @@ def _check_dataflow(op: ir.Operation) -> None:
             )
 
 
-IMPURE_OPS = frozenset({"relax.call_packed", "relax.updated", "relax.output", "relax.dataflow"})
+IMPURE_OPS = frozenset(
+    {"relax.call_packed", "relax.call_prim", "relax.updated", "relax.output", "relax.dataflow"}
+)
+IMPURE_FAMILIES = ("relax.memory_", "relax.vm_")
 
 
 def is_pure(op: ir.Operation) -> bool:
     """True for ops that a dataflow block may hold: Relax's pure ops, and constants of arith and index."""
     name = op.name
     if name.startswith("relax."):
-        return name not in IMPURE_OPS
+        return name not in IMPURE_OPS and not name.startswith(IMPURE_FAMILIES)
     return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
 
 

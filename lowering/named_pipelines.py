@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.error import UnknownNameError
-from relax_mlir.lowering.pipeline import PIPELINES, phases
+from relax_mlir.lowering.pipeline import pipeline_phases
 from relax_mlir.target import Target
 from relax_mlir.transform import Pass, PipelinePass
 
@@ -29,13 +29,12 @@ class NamedPipeline(PipelinePass):
             UnknownNameError: `start` is not among the phases of this pipeline, or no such target.
             ParseError: a target that is no description of one.
         """
-        every = phases(str(Target.parse(self.target)))
+        every = pipeline_phases(self.name, str(Target.parse(self.target)))
         names = [phase.name for phase in every]
-        end = names.index(PIPELINES[self.name][0]) + 1
         first = self.start or names[0]
-        if first not in names[:end]:
-            raise UnknownNameError(f"phase of pipeline '{self.name}'", first, names[:end])
-        return [phase.as_pass() for phase in every[names.index(first) : end]]
+        if first not in names:
+            raise UnknownNameError(f"phase of pipeline '{self.name}'", first, names)
+        return [phase.as_pass() for phase in every[names.index(first) :]]
 
 
 class RelaxOptimize(NamedPipeline):
@@ -48,6 +47,18 @@ class RelaxToCalls(NamedPipeline):
     """Down to calls of prim funcs (level R1)."""
 
     name: ClassVar[str] = "relax-to-calls"
+
+
+class RelaxToExplicitMemory(NamedPipeline):
+    """Down to tensors in planned storages (level R1, explicit memory)."""
+
+    name: ClassVar[str] = "relax-to-explicit-memory"
+
+
+class RelaxToVm(NamedPipeline):
+    """Down to builtins of the virtual machine and a shape heap (level R1, shape heap)."""
+
+    name: ClassVar[str] = "relax-to-vm"
 
 
 class RelaxToTensors(NamedPipeline):

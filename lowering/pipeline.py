@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import UnknownNameError
@@ -50,6 +50,7 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
             "legalize",
             "calls",
             (
+                create_pass("check-prim-calls"),
                 create_pass("name-unknown-dims"),
                 LegalizeOps(),
                 MLIRPass("cse"),
@@ -57,7 +58,11 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
                 MLIRPass("symbol-dce"),
             ),
         ),
-        Phase("shapes", "tensors", (create_pass("to-non-dataflow"), LowerSymbolicShapes(), cleanup)),
+        Phase(
+            "shapes",
+            "tensors",
+            (create_pass("to-non-dataflow"), LowerSymbolicShapes(), create_pass("check-bounds"), cleanup),
+        ),
         Phase("bufferize", "memrefs", tuple(bufferize())),
         Phase(
             "kernels",
@@ -75,9 +80,23 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
     )
 
 
+def memory_phases() -> tuple[Phase, ...]:
+    """The branch that leaves the lowering at level R1: explicit memory, then the virtual machine's shape heap."""
+    return (
+        Phase(
+            "memory",
+            "memory",
+            tuple(map(create_pass, ("to-non-dataflow", "call-tir-rewrite", "static-plan-block-memory"))),
+        ),
+        Phase("vm", "vm", tuple(map(create_pass, ("vm-memory-lower", "vm-shape-lower")))),
+    )
+
+
 PIPELINES: dict[str, tuple[str, str]] = {
     "relax-optimize": ("optimize", "Relax-to-Relax passes (level R0)"),
     "relax-to-calls": ("legalize", "down to calls of prim funcs (level R1)"),
+    "relax-to-explicit-memory": ("memory", "down to tensors in planned storages (level R1, explicit memory)"),
+    "relax-to-vm": ("vm", "down to builtins of the virtual machine and a shape heap (level R1, shape heap)"),
     "relax-to-tensors": ("shapes", "down to linalg on tensors (level T)"),
     "relax-to-memrefs": ("bufferize", "down to linalg on memrefs (level M)"),
     "relax-to-kernels": ("kernels", "down to loops and vectors (level V)"),
@@ -90,12 +109,19 @@ def pipeline(name: str, target: str = "cpu") -> Sequential:
     """The named pipeline; raises `UnknownNameError`."""
     if name not in PIPELINES:
         raise UnknownNameError("pipeline", name, PIPELINES)
+    return Sequential([phase.as_pass() for phase in pipeline_phases(name, target)], name=name)
+
+
+def pipeline_phases(name: str, target: str = "cpu") -> list[Phase]:
+    """The phases of the named pipeline, in order."""
     last, _ = PIPELINES[name]
-    return Sequential([phase.as_pass() for phase in _up_to(phases(target), last)], name=name)
+    branch = memory_phases()
+    native = phases(target)
+    if any(phase.name == last for phase in branch):
+        return _up_to([*_up_to(native, "legalize"), *branch], last)
+    return _up_to(native, last)
 
 
-def _up_to(all_phases: Iterable[Phase], last: str) -> Iterable[Phase]:
-    for phase in all_phases:
-        yield phase
-        if phase.name == last:
-            return
+def _up_to(all_phases: Sequence[Phase], last: str) -> list[Phase]:
+    names = [phase.name for phase in all_phases]
+    return list(all_phases[: names.index(last) + 1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relax_mlir.dialects.structure import TUPLE, maker_of, pack, unpack
-from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.type_deduction import deduce
@@ -133,9 +133,9 @@ class _Naming:
         except RelaxError:
             self.forget_names(op)
             return
-        for result, info in zip(op.results, infos, strict=True):
-            if result.type != info.to_type():
-                result.set_type(info.to_type())
+        for result, old, new in zip(op.results, current, infos, strict=True):
+            if _differ_in_dims(old, new):
+                result.set_type(new.to_type())
 
     def forget_names(self, op: ir.Operation) -> None:
         """Let an op have the operands that it had."""
@@ -165,20 +165,31 @@ class _Naming:
             use.owner.operation.operands[use.operand_number] = match
 
 
+def _differ_in_dims(old: StructInfo, new: StructInfo) -> bool:
+    """Whether only dimensions tell the two apart; such a difference can be taken back by a `match_shape`."""
+    if isinstance(old, Tuple) and isinstance(new, Tuple):
+        pairs = list(zip(old.fields, new.fields, strict=True))
+        return old != new and all(a == b or _differ_in_dims(a, b) for a, b in pairs)
+    if isinstance(old, Tensor) and isinstance(new, Tensor):
+        return old != new and old.dtype == new.dtype and old.ndim == new.ndim
+    return isinstance(old, Shape) and isinstance(new, Shape) and old != new and old.ndim == new.ndim
+
+
 def _profits(user: ir.Operation) -> bool:
     if user.name == TUPLE:
         return any(_profits(use.owner.operation) for use in user.results[0].uses)
     return user.name not in _HELD and not _keeps_types(user)
 
 
-def _match(value: ir.Value, info: Tensor, location: ir.Location) -> ir.Value:
+def _match(value: ir.Value, info: Tensor | Shape, location: ir.Location) -> ir.Value:
     """`value`, known as `info`, which may say less or more."""
-    assert info.shape is not None
+    dims = info.shape if isinstance(info, Tensor) else info.values
+    assert dims is not None
     return ir.Operation.create(
         MATCH,
         results=[info.to_type()],
         operands=[value],
-        attributes={"pattern": dims_attr(info.shape), "result_dtype": ir.UnitAttr.get(value.context)},
+        attributes={"pattern": dims_attr(dims), "result_dtype": ir.UnitAttr.get(value.context)},
         loc=location,
     ).results[0]
 
@@ -204,5 +215,5 @@ def _vague(value: ir.Value, wanted: StructInfo, location: ir.Location) -> ir.Val
         return pack(
             [_vague(item, info, location) for item, info in zip(fields, wanted.fields, strict=True)], location
         )
-    assert isinstance(wanted, Tensor)
+    assert isinstance(wanted, Tensor | Shape)
     return _match(value, wanted, location)

@@ -19,7 +19,7 @@ def _divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
     return arith.divf(a, b)
 
 
-def _safe_divisor(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
+def safe_divisor(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
     """`b`, or 1 where the processor would trap: at zero, and at -1 for the least value of a signed dtype."""
     traps = compare(dtype, "eq", b, const(dtype, 0))
     if dtype.kind == "int":
@@ -31,7 +31,7 @@ def _safe_divisor(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
 
 def _int_floor_mod(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
     """0 for a division by zero: the remainder by the safe divisor 1."""
-    divisor = _safe_divisor(dtype, a, b)
+    divisor = safe_divisor(dtype, a, b)
     if dtype.kind == "uint":
         return arith.remui(a, divisor)
     remainder = arith.remsi(a, divisor)
@@ -46,7 +46,7 @@ def _wrong_sign(dtype: DType, remainder: Scalar, divisor: Scalar) -> Scalar:
 
 
 def _int_floor_divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    divisor = _safe_divisor(dtype, a, b)
+    divisor = safe_divisor(dtype, a, b)
     zero = const(dtype, 0)
     if dtype.kind == "uint":
         quotient = arith.divui(a, divisor)

@@ -53,12 +53,8 @@ def _structure_known(info: StructInfo) -> bool:
     """Whether native code has the length that `shape_to_tensor` or `tensor_to_shape` needs."""
     if isinstance(info, Shape):
         return info.values is not None
-    return (
-        isinstance(info, Tensor)
-        and info.dtype is not None
-        and bool(info.shape)
-        and isinstance(info.shape[0], int)
-    )
+    shape = info.shape if isinstance(info, Tensor) and info.dtype is not None else None
+    return bool(shape) and isinstance(shape[0], int)
 
 
 def _is_view(source: StructInfo, target: StructInfo) -> bool:

@@ -71,6 +71,12 @@ class BodyLowering:
     stack: ir.Value | None = None
     """In a recursive function: the address from which the stack is measured, for the functions that it calls."""
 
+    received: dict[ir.Value, Handle] = field(default_factory=dict)
+    """Tensors that called functions returned, with their objects, which nobody else has."""
+
+    entry_checks: set[str] = field(default_factory=set)
+    """Functions whose arguments a caller has to check at run time."""
+
     checked: set[ir.Value] = field(default_factory=set)
     """Tensors that must not be computed in a destination of the function: those whose size is right only if a
     run-time check passes, as the destination has the size that the check has yet to confirm; and those of
@@ -81,7 +87,7 @@ class BodyLowering:
 
     def nested(self) -> BodyLowering:
         """The lowering of a region: what it defines stays inside."""
-        return replace(self, symbols=self.symbols.nested(), values=dict(self.values))
+        return replace(self, symbols=self.symbols.nested(), values=dict(self.values), received={})
 
     def mark(self, value: ir.Value, checked: bool, source: ir.Value) -> ir.Value:
         """`value`, which is `source` seen differently, with what is known of the size of its memory."""

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.analysis.call_inference import needs_checks
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.calls import destinations
-from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, cast, flatten, handles, is_handle
+from relax_mlir.lowering.hooks import SHAPES_SUFFIX
+from relax_mlir.lowering.shapes.body import (
+    BodyLowering,
+    Handle,
+    Lowered,
+    ShapeValue,
+    cast,
+    flatten,
+    handles,
+    is_handle,
+    place,
+)
 from relax_mlir.lowering.shapes.buffers import fresh_buffer, owned_tensor, read_buffer
+from relax_mlir.lowering.shapes.entry import leaf_sizes
 from relax_mlir.lowering.shapes.headers import Header
-from relax_mlir.lowering.shapes.objects import box
+from relax_mlir.lowering.shapes.objects import Origin, box, refine, shape_entries, view
 from relax_mlir.lowering.shapes.results import leaf_infos, receive
-from relax_mlir.mlir import arith, func, ir, memref
+from relax_mlir.mlir import arith, func, ir, memref, tensor
 
 
 @handles("relax.call_tir")
@@ -97,13 +110,18 @@ def _call(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     header = body.headers[name]
     arguments, given = struct_info(op.operands[0].type), body.values[op.operands[0]]
     assert isinstance(arguments, Tuple) and isinstance(given, tuple)
+    parameters = Tuple([wanted for _, wanted in header.param_infos])
+    site = f"{body.symbols.function}: call of '{name}' at {place(op)}: argument"
     passed = [
         leaf
-        for value, info, (_, wanted) in zip(given, arguments.fields, header.param_infos, strict=True)
-        for leaf in flatten(_passed(body, value, info, wanted))
+        for index, triple in enumerate(zip(given, arguments.fields, parameters.fields, strict=True))
+        for leaf in flatten(_passed(body, *triple, f"{site} {index}"))
     ]
     info = struct_info(op.results[0].type)
-    outs = [body.empty(leaf) for leaf in _destinations(info, header)]
+    if needs_checks(parameters, arguments):
+        outs = _checked_outs(body, header, passed)
+    else:
+        outs = [body.empty(leaf) for leaf in _destinations(info, header)]
     hidden = _stack_base(body) if header.recursive else []
     inputs = list(header.new.type.inputs)
     args = [
@@ -111,17 +129,48 @@ def _call(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         for v, t in zip([*passed, *outs, *hidden], inputs, strict=True)
     ]
     results = list(func.CallOp(list(header.new.type.results), name, args).results)
-    types = iter([out.type for out in outs])
+    types = iter([leaf.storage_type() for leaf in _destinations(info, header)])
     results = [cast(r, next(types)) if isinstance(r.type, ir.RankedTensorType) else r for r in results]
     return [receive(body, header, info, results)]
 
 
-def _passed(body: BodyLowering, value: Lowered, info: StructInfo, wanted: StructInfo) -> Lowered:
-    """An argument as the callee takes it: a handle, where it knows less than the caller."""
+def _passed(body: BodyLowering, value: Lowered, info: StructInfo, wanted: StructInfo, site: str) -> Lowered:
+    """An argument as the callee takes it: a handle where it knows less than the caller, a tensor or numbers out of
+    a handle where it knows more (its dimensions are not checked yet)."""
     if isinstance(wanted, Tuple) and isinstance(info, Tuple) and isinstance(value, tuple):
         fields = zip(value, info.fields, wanted.fields, strict=True)
-        return tuple(_passed(body, *field) for field in fields)
-    return box(body, value, info) if is_handle(wanted) else value
+        return tuple(_passed(body, *field, f"{site}[{index}]") for index, field in enumerate(fields))
+    if is_handle(wanted):
+        if isinstance(value, Handle) and isinstance(info, Tensor) and isinstance(wanted, Tensor):
+            refine(body, value, info, wanted, Origin(site, f"expected {wanted}"))
+        return box(body, value, info)
+    if not isinstance(value, Handle):
+        return value
+    origin = Origin(site, f"expected {wanted}")
+    if isinstance(wanted, Shape):
+        return ShapeValue(tuple(shape_entries(body, value, wanted.ndim or 0, origin)))
+    assert isinstance(info, Tensor) and isinstance(wanted, Tensor)
+    refine(body, value, info, wanted, origin)
+    return view(body, value, Tensor(None, wanted.dtype, ndim=wanted.ndim))
+
+
+def _checked_outs(body: BodyLowering, header: Header, passed: Sequence[ir.Value]) -> list[ir.Value]:
+    """Let the callee's entry check the arguments; destinations of the sizes that it finds."""
+    body.entry_checks.add(header.name)
+    sizes = [size for leaf in leaf_sizes(body.hooks, header.params, passed) for size in leaf]
+    index = ir.IndexType.get()
+    types = [index] * sum(leaf.rank for leaf in header.destinations)
+    found = list(func.CallOp(types, header.name + SHAPES_SUFFIX, sizes).results)
+    outs = []
+    for leaf in header.destinations:
+        assert isinstance(leaf.info, Tensor) and leaf.info.dtype is not None
+        dims = [found.pop(0) for _ in range(leaf.rank)]
+        static = [
+            dim if isinstance(dim, int) else size
+            for dim, size in zip(leaf.info.shape or (), dims, strict=True)
+        ]
+        outs.append(tensor.empty(static, leaf.info.dtype.storage_type()))
+    return outs
 
 
 def _destinations(info: StructInfo, header: Header) -> list[Tensor]:

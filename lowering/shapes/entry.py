@@ -8,11 +8,28 @@ from collections.abc import Iterator, Sequence
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.lowering.hooks import SHAPES_SUFFIX, Hooks
+from relax_mlir.lowering.shapes.body import Handle, is_handle, object_sizes
 from relax_mlir.lowering.shapes.leaves import Leaf
 from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols, describe, leaf_dims
-from relax_mlir.lowering.shapes.symbols import SymbolTable
-from relax_mlir.mlir import arith, func, ir
+from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
+from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.symbolic import Bounds, Dim
+
+
+def leaf_sizes(hooks: Hooks, params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[list[ir.Value]]:
+    """The ``index`` values that describe each parameter, read off the values that pass them."""
+    remaining = list(given)
+    dims = []
+    for leaf in params:
+        if is_handle(leaf.info):
+            handle = Handle(remaining.pop(0), remaining.pop(0))
+            dims.append(object_sizes(hooks, handle, leaf.rank))
+        elif isinstance(leaf.info, Tensor):
+            value = remaining.pop(0)
+            dims.append([tensor.dim(value, index_constant(axis)) for axis in range(len(leaf_dims(leaf)))])
+        else:
+            dims.append([remaining.pop(0) for _ in range(leaf.rank)])
+    return dims
 
 
 def build_shapes_function(

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.hooks import Hooks
-from relax_mlir.lowering.shapes.body import BodyLowering, Handle, is_handle, object_sizes, unflatten
-from relax_mlir.lowering.shapes.entry import build_shapes_function
+from relax_mlir.lowering.shapes.body import BodyLowering, unflatten
+from relax_mlir.lowering.shapes.entry import build_shapes_function, leaf_sizes
 from relax_mlir.lowering.shapes.headers import Header, make_header, recursive_functions
-from relax_mlir.lowering.shapes.leaves import Leaf
 from relax_mlir.lowering.shapes.recursion import check_stack
 from relax_mlir.lowering.shapes.results import give_results
-from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols, leaf_dims
-from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
-from relax_mlir.mlir import func, ir, tensor
+from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols
+from relax_mlir.lowering.shapes.symbols import SymbolTable
+from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
@@ -50,13 +47,23 @@ class LowerSymbolicShapes(ModulePass):
             op.attributes["sym_name"] = ir.StringAttr.get(f"{name}.relax")
             headers[name] = make_header(op, name, name in recursive)
             callees[name] = headers[name].new
+        entry_checks: set[str] = set()
         for header in headers.values():
-            _lower(hooks, header, callees, headers)
+            _lower(hooks, header, callees, headers, entry_checks)
+        for name, header in headers.items():
+            if name in entry_checks or SIGNATURE in header.new.attributes:
+                _shapes_function(hooks, header)
         for op in functions:
             op.operation.erase()
 
 
-def _lower(hooks: Hooks, header: Header, callees: dict[str, func.FuncOp], headers: dict[str, Header]) -> None:
+def _lower(
+    hooks: Hooks,
+    header: Header,
+    callees: dict[str, func.FuncOp],
+    headers: dict[str, Header],
+    entry_checks: set[str],
+) -> None:
     location = header.old.location
     bounds = read_bounds(header.old)
     block = header.new.add_entry_block()
@@ -65,30 +72,18 @@ def _lower(hooks: Hooks, header: Header, callees: dict[str, func.FuncOp], header
         given = [arguments.pop(0) for leaf in header.params for _ in leaf.types]
         stack = check_stack(hooks, header.name, arguments.pop()) if header.recursive else None
         symbols = SymbolTable(header.name, hooks)
-        define_symbols(symbols, header.params, _parameter_dims(hooks, header.params, given))
+        define_symbols(symbols, header.params, leaf_sizes(hooks, header.params, given))
         check_bounds(symbols, bounds)
         remaining = list(given)
         values = {
             old: unflatten(info, remaining)
             for old, (_, info) in zip(header.old.arguments, header.param_infos, strict=True)
         }
-        body = BodyLowering(hooks, symbols, dict(values), callees, headers, stack)
+        body = BodyLowering(hooks, symbols, dict(values), callees, headers, stack, entry_checks=entry_checks)
         (result,) = body.lower_block(header.old.entry_block)
         give_results(body, header, result, arguments)
-    if SIGNATURE in header.new.attributes:
-        build_shapes_function(hooks, header.name, header.params, header.destinations, bounds, location)
 
 
-def _parameter_dims(hooks: Hooks, params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[list[ir.Value]]:
-    remaining = list(given)
-    dims = []
-    for leaf in params:
-        if is_handle(leaf.info):
-            handle = Handle(remaining.pop(0), remaining.pop(0))
-            dims.append(object_sizes(hooks, handle, leaf.rank))
-        elif isinstance(leaf.info, Tensor):
-            value = remaining.pop(0)
-            dims.append([tensor.dim(value, index_constant(axis)) for axis in range(len(leaf_dims(leaf)))])
-        else:
-            dims.append([remaining.pop(0) for _ in range(leaf.rank)])
-    return dims
+def _shapes_function(hooks: Hooks, header: Header) -> None:
+    bounds, location = read_bounds(header.old), header.old.location
+    build_shapes_function(hooks, header.name, header.params, header.destinations, bounds, location)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, dims_from_attr, shape_text, struct_info
+from relax_mlir.dialects.types import (
+    Object,
+    Prim,
+    Shape,
+    StructInfo,
+    Tensor,
+    dims_from_attr,
+    shape_text,
+    struct_info,
+)
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,
     Handle,
@@ -16,7 +25,7 @@ from relax_mlir.lowering.shapes.body import (
     object_sizes,
     place,
 )
-from relax_mlir.lowering.shapes.objects import Origin, refine, shape_entries, view
+from relax_mlir.lowering.shapes.objects import Origin, refine, require_tensor, shape_entries, view
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, ir, tensor
 from relax_mlir.symbolic import Dim
@@ -53,6 +62,11 @@ def _sizes(
 ) -> tuple[list[ir.Value], Sequence[Dim | None]]:
     """The dimensions of the value, after checks of its rank and dtype, and what is known of them."""
     value = body.values[op.operands[0]]
+    if isinstance(info, Object):
+        assert isinstance(value, Handle)
+        origin = Origin(f"{body.symbols.function}: match_shape at {site}: the object", f"expected {result}")
+        require_tensor(body, value, origin)
+        info = Tensor(None, None)
     if isinstance(info, Tensor):
         assert isinstance(result, Tensor) and result.shape is not None
         if isinstance(value, Handle):

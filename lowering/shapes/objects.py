@@ -17,6 +17,7 @@ from relax_mlir.lowering.shapes.body import (
     is_handle,
     object_sizes,
 )
+from relax_mlir.lowering.shapes.buffers import memref_type
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, bufferization, ir, memref, tensor
 from relax_mlir.symbolic import Dim
@@ -66,14 +67,12 @@ class _Reader:
             self.is_one_of(kind, *wanted), "ArgumentError", f"is of type {{0:type}}, expected {what}", [kind]
         )
 
-    def tensor(self, handle: Handle, info: Tensor) -> Lowered:
+    def require_tensor(self, handle: Handle) -> None:
         self.require_kind(handle, "a tensor", TENSOR)
         device = self.number("device", handle.payload)
         self.check(self.is_one_of(device, _CPU), "DeviceError", "is on {0:device}, expected cpu", [device])
-        return self.known_tensor(handle, Tensor(None, None), info)
 
-    def known_tensor(self, handle: Handle, known: Tensor, info: Tensor) -> Lowered:
-        """The tensor behind a handle, of which `known` holds, as `info` says; dimensions are the caller's to check."""
+    def refine(self, handle: Handle, known: Tensor, info: Tensor) -> None:
         if info.dtype is not None and known.dtype is None:
             dtype = self.number("dtype", handle.payload)
             wanted = dtype_named(str(info.dtype))
@@ -91,7 +90,6 @@ class _Reader:
                 f"has rank {{0}}, expected rank {len(info.shape)}",
                 [rank],
             )
-        return handle
 
     def shape(self, handle: Handle, info: Shape) -> Lowered:
         word = ir.IntegerType.get_signless(64)
@@ -117,11 +115,11 @@ class _Reader:
 
     def any(self, handle: Handle, info: StructInfo) -> Lowered:
         if isinstance(info, Tensor):
-            checked = self.tensor(handle, info)
-            assert isinstance(checked, Handle)
+            self.require_tensor(handle)
+            self.refine(handle, Tensor(None, None), info)
             if info.shape is not None:
-                self.dims(object_sizes(self.body.hooks, checked, len(info.shape)), info.shape)
-            return view(self.body, checked, info)
+                self.dims(object_sizes(self.body.hooks, handle, len(info.shape)), info.shape)
+            return view(self.body, handle, info)
         if isinstance(info, Shape):
             shape = self.shape(handle, info)
             if isinstance(shape, ShapeValue):
@@ -169,7 +167,12 @@ def unpack(body: BodyLowering, handle: Handle, info: StructInfo, origin: Origin)
 
 def refine(body: BodyLowering, handle: Handle, known: Tensor, info: Tensor, origin: Origin) -> None:
     """Check the rank and the dtype that `info` says of a tensor, and `known` does not."""
-    _Reader(body, origin).known_tensor(handle, known, info)
+    _Reader(body, origin).refine(handle, known, info)
+
+
+def require_tensor(body: BodyLowering, handle: Handle, origin: Origin) -> None:
+    """Check that a value is a tensor on the CPU."""
+    _Reader(body, origin).require_tensor(handle)
 
 
 def shape_entries(body: BodyLowering, handle: Handle, count: int, origin: Origin) -> list[ir.Value]:
@@ -191,20 +194,18 @@ def view(body: BodyLowering, handle: Handle, info: Tensor) -> Lowered:
     `info` says enough, a tensor over its memory (over a copy where its elements are not in row-major order)."""
     if is_handle(info):
         return handle
-    assert info.shape is not None
     buffer = _memory(body, handle, info)
-    raw = ir.RankedTensorType.get(ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type)
-    return cast(bufferization.to_tensor(raw, buffer, restrict=True), info.storage_type())
+    return bufferization.to_tensor(info.storage_type(), buffer, restrict=True)
 
 
 def _memory(body: BodyLowering, handle: Handle, info: Tensor) -> ir.Value:
-    assert info.shape is not None and info.dtype is not None
+    """The memory of a tensor, whose static dimensions have been checked, as a contiguous memref."""
+    assert info.shape is not None
     sizes = object_sizes(body.hooks, handle, len(info.shape))
-    dynamic = [ir.ShapedType.get_dynamic_size()] * len(sizes)
-    type = ir.MemRefType.get(dynamic, info.dtype.storage_type())
+    dynamic = [size for size, dim in zip(sizes, info.shape, strict=True) if not isinstance(dim, int)]
     bytes_type = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], ir.IntegerType.get_signless(8))
     (data,) = body.hooks.object("bytes", [handle.payload], [bytes_type])
-    return memref.view(type, data, index_constant(0), sizes)
+    return memref.view(memref_type(info.storage_type()), data, index_constant(0), dynamic)
 
 
 def box(body: BodyLowering, value: Lowered, info: StructInfo) -> Handle:
@@ -236,16 +237,24 @@ def box_tuple(body: BodyLowering, items: Sequence[Handle]) -> Handle:
 
 def box_tensor(body: BodyLowering, value: ir.Value, info: Tensor) -> tuple[Handle, ir.Value]:
     """A new tensor object with the elements of a tensor, and its memory as a memref."""
-    assert info.shape is not None and info.dtype is not None
-    sizes = [tensor.dim(value, index_constant(axis)) for axis in range(len(info.shape))]
+    sizes = [tensor.dim(value, index_constant(axis)) for axis in range(len(info.shape or ()))]
+    handle, buffer = new_tensor(body, sizes, info)
+    write(cast(value, info.storage_type()), buffer)
+    return handle, buffer
+
+
+def new_tensor(body: BodyLowering, sizes: Sequence[ir.Value], info: Tensor) -> tuple[Handle, ir.Value]:
+    """A new tensor object, and its memory as a memref."""
     dtype = _word(dtype_named(str(info.dtype)).packed)
     word = ir.IntegerType.get_signless(64)
     (payload,) = body.hooks.object(f"tensor.{len(sizes)}", [dtype, *sizes], [word])
     handle = Handle(_word(TENSOR), payload)
-    buffer = _memory(body, handle, info)
-    raw = ir.RankedTensorType.get(ir.MemRefType(buffer.type).shape, ir.MemRefType(buffer.type).element_type)
-    bufferization.materialize_in_destination(None, cast(value, raw), buffer, restrict=True, writable=True)
-    return handle, buffer
+    return handle, _memory(body, handle, info)
+
+
+def write(value: ir.Value, buffer: ir.Value) -> None:
+    """Copy the elements of a tensor into a buffer; nothing is copied where it has been computed there."""
+    bufferization.materialize_in_destination(None, value, buffer, restrict=True, writable=True)
 
 
 def copy_tensor(body: BodyLowering, handle: Handle) -> Handle:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.dialects.structure import maker_of
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
-from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, flatten, unflatten
+from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, cast, flatten, unflatten
 from relax_mlir.lowering.shapes.headers import Header, Result
-from relax_mlir.lowering.shapes.objects import box, own, retain, view
+from relax_mlir.lowering.shapes.objects import box, new_tensor, own, retain, view, write
+from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import bufferization, func, ir, tensor
 
 VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
@@ -26,8 +28,7 @@ def give_results(body: BodyLowering, header: Header, result: Lowered, outs: Sequ
     returned: dict[int, list[ir.Value]] = {}
     for number, (item, wanted) in enumerate(zip(items, header.results, strict=True)):
         if wanted.returned:
-            info = wanted.leaf.info
-            returned[number] = flatten(box(body, item, info) if isinstance(info, Tensor) else item)
+            returned[number] = flatten(_returned(body, item, wanted.leaf.info))
             continue
         assert isinstance(item, ir.Value)
         out, value, base = next(destinations), item, _memory_of(item)
@@ -50,6 +51,44 @@ def give_results(body: BodyLowering, header: Header, result: Lowered, outs: Sequ
     )
 
 
+def _returned(body: BodyLowering, item: Lowered, info: StructInfo) -> Lowered:
+    """A result as the function returns it; a tensor that another function returned is passed on."""
+    if not isinstance(info, Tensor) or not isinstance(item, ir.Value):
+        return item
+    base = _without_casts(item)
+    return body.received.pop(base, None) or _place(body, base, info) or box(body, item, info)
+
+
+def _place(body: BodyLowering, value: ir.Value, info: Tensor) -> Handle | None:
+    """Let the call that makes a tensor compute it in a new tensor object, if it fills one of its own.
+
+    As `place-results` does with destinations of the caller; here the size is known where the call stands.
+    """
+    maker = maker_of(value)
+    if maker is None or maker.name != "func.call" or maker.block != ir.InsertionPoint.current.block:
+        return None
+    tensors = [result for result in maker.results if isinstance(result.type, ir.RankedTensorType)]
+    empties = [i for i, operand in enumerate(maker.operands) if _is_empty(operand)]
+    if len(tensors) != len(empties):
+        return None
+    position = empties[tensors.index(value)]
+    old = maker.operands[position]
+    type_ = ir.RankedTensorType(old.type)
+    dynamic = iter(old.owner.operands)
+    shape = [None if type_.is_dynamic_dim(i) else type_.get_dim_size(i) for i in range(type_.rank)]
+    with ir.InsertionPoint(maker), maker.location:
+        sizes = [next(dynamic) if dim is None else index_constant(dim) for dim in shape]
+        handle, buffer = new_tensor(body, sizes, Tensor(shape, info.dtype))
+        maker.operands[position] = bufferization.to_tensor(old.type, buffer, restrict=True, writable=True)
+    write(cast(value, old.type), buffer)
+    return handle
+
+
+def _is_empty(value: ir.Value) -> bool:
+    maker = maker_of(value)
+    return maker is not None and maker.name == "tensor.empty"
+
+
 def receive(body: BodyLowering, header: Header, info: StructInfo, values: Sequence[ir.Value]) -> Lowered:
     """The result of a call, described by `info`, from what the function gave back: the frame owns its objects."""
     remaining = list(values)
@@ -61,7 +100,10 @@ def receive(body: BodyLowering, header: Header, info: StructInfo, values: Sequen
             continue
         handle = Handle(*words)
         own(body, handle)
-        views.append(view(body, handle, leaf) if isinstance(leaf, Tensor) else handle)
+        value = view(body, handle, leaf) if isinstance(leaf, Tensor) else handle
+        if isinstance(value, ir.Value):
+            body.received[value] = handle
+        views.append(value)
     return _nested(info, views)
 
 
@@ -85,6 +127,12 @@ def leaf_infos(info: StructInfo) -> list[StructInfo]:
 def _nested(info: StructInfo, items: list[Lowered]) -> Lowered:
     """Leaves as the value that `info` describes; takes them off the front of `items`."""
     return tuple(_nested(field, items) for field in info.fields) if isinstance(info, Tuple) else items.pop(0)
+
+
+def _without_casts(value: ir.Value) -> ir.Value:
+    while (maker := maker_of(value)) is not None and maker.name == "tensor.cast":
+        value = maker.operands[0]
+    return value
 
 
 def _memory_of(value: ir.Value) -> ir.Value:

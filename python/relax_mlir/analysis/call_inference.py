@@ -13,35 +13,31 @@ from relax_mlir.mlir import func
 from relax_mlir.symbolic import Definition, Dim
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """A dimension of a parameter, and that of the argument given for it; `what` says which, in words."""
-
-    what: str
-    axis: int
-    want: Dim
-    have: Dim
-
-
 def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> StructInfo:
     """Info of the result of calling `target` with `args`: its signature with the call's dimensions substituted.
 
-    Dimensions that the callee alone knows are unknown to its callers.
+    Dimensions that the callee alone knows are unknown to its callers. Arguments may be known less well than the
+    parameters (of unknown dimension, rank or dtype): the call then checks them at run time, see `needs_checks`.
 
     Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature, or the bounds of its symbols.
     """
-    params = [struct_info(t) for t in target.type.inputs]
-    if len(params) != len(args):
-        raise ArgumentError(f"call of '{callee}': {len(args)} arguments given, {len(params)} expected")
-    pairs = [
-        pair
-        for index, (param, arg) in enumerate(zip(params, args, strict=True))
-        for pair in _pairs(f"call of '{callee}': argument {index}", param, arg)
-    ]
-    mapping = _solved(pairs)
-    _check(pairs, mapping)
-    _check_bounds(callee, target, mapping)
+    mapping = call_mapping(callee, target, args)
     return substitute(_forget(struct_info(target.type.results[0]), set(mapping)), mapping)
+
+
+def needs_checks(param: StructInfo, arg: StructInfo) -> bool:
+    """Whether a parameter says more than is known of the argument: a dimension, a rank or a dtype."""
+    if isinstance(param, Tuple) and isinstance(arg, Tuple):
+        return any(map(needs_checks, param.fields, arg.fields))
+    if isinstance(param, Tensor) and isinstance(arg, Tensor):
+        return (param.dtype is not None and arg.dtype is None) or _says_more(param.shape, arg.shape)
+    return isinstance(param, Shape) and isinstance(arg, Shape) and _says_more(param.values, arg.values)
+
+
+def _says_more(wanted: tuple[Dim | None, ...] | None, given: tuple[Dim | None, ...] | None) -> bool:
+    if wanted is None or given is None:
+        return wanted is not None
+    return any(want is not None and have is None for want, have in zip(wanted, given, strict=True))
 
 
 def _forget(info: StructInfo, known: set[str]) -> StructInfo:
@@ -61,6 +57,35 @@ def _forget(info: StructInfo, known: set[str]) -> StructInfo:
     return info
 
 
+def call_mapping(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> dict[str, Dim]:
+    """The dimensions that the symbols of the parameters of `target` stand for in a call with `args`.
+
+    Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature.
+    """
+    params = [struct_info(t) for t in target.type.inputs]
+    if len(params) != len(args):
+        raise ArgumentError(f"call of '{callee}': {len(args)} arguments given, {len(params)} expected")
+    pairs = [
+        pair
+        for index, (param, arg) in enumerate(zip(params, args, strict=True))
+        for pair in _pairs(f"call of '{callee}': argument {index}", param, arg)
+    ]
+    mapping = _solved(pairs, any(map(needs_checks, params, args)))
+    _check(pairs, mapping)
+    _check_bounds(callee, target, mapping)
+    return mapping
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A dimension of a parameter, and that of the argument given for it; `what` says which, in words."""
+
+    what: str
+    axis: int
+    want: Dim
+    have: Dim
+
+
 def _pairs(what: str, param: StructInfo, arg: StructInfo) -> Iterator[_Pair]:
     if isinstance(param, Tuple) and isinstance(arg, Tuple) and len(param.fields) == len(arg.fields):
         for index, (p, a) in enumerate(zip(param.fields, arg.fields, strict=True)):
@@ -69,7 +94,7 @@ def _pairs(what: str, param: StructInfo, arg: StructInfo) -> Iterator[_Pair]:
     if type(param) is not type(arg):
         raise ArgumentError(f"{what} is {arg}, expected {param}")
     if isinstance(param, Tensor) and isinstance(arg, Tensor):
-        if param.dtype is not None and param.dtype != arg.dtype:
+        if param.dtype is not None and arg.dtype is not None and param.dtype != arg.dtype:
             raise ArgumentError(f"{what} is {arg}, expected {param}: the dtypes differ")
         yield from _dims(what, param, param.shape, arg, arg.shape)
     elif isinstance(param, Shape) and isinstance(arg, Shape):
@@ -83,47 +108,50 @@ def _dims(
     arg: StructInfo,
     given: tuple[Dim | None, ...] | None,
 ) -> Iterator[_Pair]:
-    if wanted is None:
+    if wanted is None or given is None:
         return
-    if given is None or len(given) != len(wanted):
+    if len(given) != len(wanted):
         raise ShapeError(f"{what} is {arg}, expected {param}: the ranks differ")
     for axis, (want, have) in enumerate(zip(wanted, given, strict=True)):
-        if want is None:
-            continue
-        if have is None:
-            raise ShapeError(
-                f"{what} is {arg}, expected {param}: dimension {axis} is unknown; match_shape it first"
-            )
-        yield _Pair(f"{what} is {arg}, expected {param}", axis, want, have)
+        if want is not None and have is not None:
+            yield _Pair(f"{what} is {arg}, expected {param}", axis, want, have)
 
 
-def _solved(pairs: Sequence[_Pair]) -> dict[str, Dim]:
-    """The callee's symbols in terms of the caller's."""
+def _solved(pairs: Sequence[_Pair], is_checked: bool) -> dict[str, Dim]:
+    """The callee's symbols in terms of the caller's.
+
+    One that cannot be told is an error, unless the call checks its arguments when it runs.
+    """
     mapping: dict[str, Dim] = {}
     for definition in symbolic.definitions([pair.want for pair in pairs]):
         pair = pairs[definition.index]
-        mapping[definition.symbol] = pair.have if definition.is_bare else _solve(pair, definition, mapping)
+        if not set(mapping).issuperset(set(symbolic.symbols(pair.want)) - {definition.symbol}):
+            continue  # what it takes could not be told either
+        value = pair.have if definition.is_bare else _solve(pair, definition, mapping)
+        if value is not None:
+            mapping[definition.symbol] = value
+        elif not is_checked:
+            raise ShapeError(
+                f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {pair.want} for a "
+                f"{definition.symbol} that is zero or positive; match_shape it to such an expression first"
+            )
     return mapping
 
 
-def _solve(pair: _Pair, definition: Definition, mapping: dict[str, Dim]) -> Dim:
+def _solve(pair: _Pair, definition: Definition, mapping: dict[str, Dim]) -> Dim | None:
     scale = symbolic.substitute(definition.scale, mapping)
-    offset = symbolic.substitute(definition.offset, mapping)
-    refused = ShapeError(
-        f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {pair.want} for a "
-        f"{definition.symbol} that is zero or positive; match_shape it to such an expression first"
-    )
+    rest = pair.have - symbolic.substitute(definition.offset, mapping)
     if scale == 0:
-        raise refused
-    value = symbolic.floordiv(pair.have - offset, scale)
-    is_exact = symbolic.prove_equal(value * scale + offset, pair.have)
-    if not is_exact or not symbolic.prove_less_equal(0, value):
-        raise refused
-    return value
+        return None
+    value = symbolic.floordiv(rest, scale)
+    is_whole = symbolic.prove_equal(value * scale, rest)
+    return value if is_whole and symbolic.prove_less_equal(0, value) else None
 
 
 def _check(pairs: Sequence[_Pair], mapping: dict[str, Dim]) -> None:
     for pair in pairs:
+        if not set(mapping).issuperset(symbolic.symbols(pair.want)):
+            continue
         expected = symbolic.substitute(pair.want, mapping)
         if not symbolic.prove_equal(expected, pair.have):
             raise ShapeError(

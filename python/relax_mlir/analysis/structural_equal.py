@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.dialects.constants import to_numpy
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.dialects.symbolic_attributes import DIM_ATTRIBUTES, dims_in
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
@@ -21,12 +22,7 @@ from relax_mlir.symbolic import Dim
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
 
-DIM_ATTRIBUTES = {
-    "relax.match_shape": ("pattern",),
-    "relax.shape_expr": ("values",),
-    "relax.call_tir": ("tir_vars",),
-}
-"""Attributes that hold dimensions, whose symbols may be renamed."""
+DIM_KINDS = (ir.ArrayAttr, ir.StringAttr, ir.IntegerAttr)
 
 
 class _Different(Exception):
@@ -143,8 +139,12 @@ class _Comparison:
             self.fail(left, f"the bounds of its symbols are {ours}, the other's {theirs}")
 
     def same_attribute(self, op: ir.Operation, name: str, mine: ir.Attribute, other: ir.Attribute) -> bool:
-        if name in DIM_ATTRIBUTES.get(op.name, ()):
-            return self.same_dims(dims_from_attr(mine), dims_from_attr(other))
+        if (
+            name in DIM_ATTRIBUTES.get(op.name, ())
+            and isinstance(mine, DIM_KINDS)
+            and isinstance(other, DIM_KINDS)
+        ):
+            return self.same_dims(list(dims_in(mine)), list(dims_in(other)))
         if op.name == "relax.constant" and name == "value":
             return self.same_elements(mine, other)
         return str(mine) == str(other)

@@ -11,17 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.structure import maker_of
+from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import StructInfo, Tuple, dims_from_attr, parameter_symbols, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, expect
 from relax_mlir.mlir import func, ir
-
-DIM_LISTS = ("pattern", "values", "tir_vars")
-"""Attributes of ops that are lists of dimensions."""
-NUMBERS = {"relax.prim_value": ("value",), "relax.arange": ("start", "end", "step")}
-"""Attributes of ops that are single expressions."""
 
 Subject: TypeAlias = func.FuncOp | Value | StructInfo
 
@@ -120,15 +115,9 @@ def _used(subject: Subject) -> Iterator[str]:
 
 
 def _attribute_symbols(op: ir.Operation) -> Iterator[str]:
-    if op_class(op) is None:
-        return
-    for name in DIM_LISTS:
-        if name in op.attributes and isinstance(op.attributes[name], ir.ArrayAttr):
-            for dim in dims_from_attr(op.attributes[name]):
-                yield from () if dim is None else symbolic.symbols(dim)
-    for name in NUMBERS.get(op.name, ()):
-        if isinstance(op.attributes[name], ir.StringAttr):
-            yield from symbolic.symbols(symbolic.parse(ir.StringAttr(op.attributes[name]).value))
+    for _, dims in dim_attributes(op):
+        for dim in dims:
+            yield from () if dim is None else symbolic.symbols(dim)
 
 
 def _infos(types: Sequence[ir.Type]) -> list[StructInfo]:

@@ -14,12 +14,15 @@ The invariants; errors and tests cite their numbers:
  6. The callee of `relax.call` is a Relax function of the module; the arguments fit its parameters, and the
     result is its result with the callee's symbols substituted.
  7. The callee of `relax.call_tir` is a prim func of the module; it takes the arguments, one tensor per result,
-    and an index per tir_var, and their dtypes, ranks and static sizes agree with the call's.
+    and an index per tir_var, and their dtypes, ranks and static sizes agree with the call's. Sizes that can never
+    be those that the prim func declares (`relax.params`) are wrong; those not proved are checked at run time.
  8. A prim func is private, contains no Relax op, and has no symbolic shapes in its types; on tensors it returns
     one tensor per destination.
  9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
 10. Relax ops stand inside Relax functions.
-11. `relax.symbol_bounds` gives symbols that the function's parameters define a lower and an upper bound, integers
+11. The callee of `relax.call_prim` and `relax.vm_call_tir_dyn` is a prim func of the module that takes the arguments
+    (those to fill included), and an index per entry of the shape `tir_vars`, as in invariant 7.
+12. `relax.symbol_bounds` gives symbols that the function's parameters define a lower and an upper bound, integers
     with 0 <= lower <= upper, or ``unit`` for no upper bound.
 """
 
@@ -30,11 +33,13 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.analysis.prim_calls import PrimCall, wrong_dtypes
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CHECK, CONSTANT, PACKED, PARAM_NAME, PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import TUPLE, is_pure
+from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import (
     Prim,
     Shape,
@@ -140,13 +145,13 @@ class _FunctionCheck:
         try:
             bounds = read_bounds(op)
         except ArgumentError as error:
-            self._report(op, 11, str(error))
+            self._report(op, 12, str(error))
             return {}
         for symbol in bounds:
             if symbol not in defined:
                 self._report(
                     op,
-                    11,
+                    12,
                     f"function '{op.name.value}' gives bounds of symbol '{symbol}', which no parameter defines",
                 )
         return bounds
@@ -206,10 +211,12 @@ class _FunctionCheck:
             self._check_call(op)
         elif op.name == "relax.call_tir":
             self._check_call_tir(op)
-        for name in ("values", "tir_vars"):
-            if op.name.startswith("relax.") and name in op.attributes:
-                dims = [d for d in dims_from_attr(op.attributes[name]) if d is not None]
-                self._check_symbols(op, f"attribute '{name}'", dims, defined)
+        elif op.name in ("relax.call_prim", "relax.vm_call_tir_dyn"):
+            given = [info for operand in op.operands for info in _flat(struct_info(operand.type))]
+            self._check_prim_arguments(op, 11, given)
+        for name, dims in dim_attributes(op):
+            if op.name != "relax.match_shape":
+                self._check_symbols(op, f"attribute '{name}'", [d for d in dims if d is not None], defined)
         for index, result in enumerate(op.results):
             if op.name == "relax.dataflow":
                 continue  # its body, checked next, may define the symbols
@@ -283,28 +290,42 @@ class _FunctionCheck:
             self._report(op, 6, f"call of '{callee.name.value}': its result is {expected}, not {found}")
 
     def _check_call_tir(self, op: ir.Operation) -> None:
-        callee = self._callee(op, 7, prim=True)
-        if callee is None:
-            return
         arguments, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
         assert isinstance(arguments, Tuple)
         outs = result.fields if isinstance(result, Tuple) else (result,)
         given: list[StructInfo] = [*_flat(arguments), *outs]
         given += [Prim()] * len(dims_from_attr(op.attributes["tir_vars"]))
+        callee = self._check_prim_arguments(op, 7, given)
+        if callee is None:
+            return
+        name, count = callee.name.value, len(callee.type.results)
+        if count and count != len(outs):
+            self._report(op, 7, f"call_tir of '{name}': {len(outs)} destinations, but it writes {count}")
+        declared = PrimCall.of(op, callee)
+        sizes = [] if declared is None else [item.message for item in declared.unproved() if item.is_wrong]
+        for message in (*sizes, *wrong_dtypes(callee, given)):
+            self._report(op, 7, f"call_tir of '{name}': {message}")
+
+    def _check_prim_arguments(
+        self, op: ir.Operation, number: int, given: Sequence[StructInfo]
+    ) -> func.FuncOp | None:
+        """Check number and types of what a prim func is given; None where that cannot go on."""
+        callee = self._callee(op, number, prim=True)
+        if callee is None:
+            return None
         name, inputs = callee.name.value, list(callee.type.inputs)
+        what = f"{op.name.removeprefix('relax.')} of '{name}'"
         if len(given) != len(inputs):
             self._report(
                 op,
-                7,
-                f"call_tir of '{name}': {len(given)} arguments (destinations and tir_vars included), "
-                f"but it takes {len(inputs)}",
+                number,
+                f"{what}: {len(given)} arguments (destinations and tir_vars included), but it takes {len(inputs)}",
             )
-            return
+            return None
         for index, (info, wanted) in enumerate(zip(given, inputs, strict=True)):
             if not _fits(info, wanted):
-                self._report(
-                    op, 7, f"call_tir of '{name}': argument {index} is {info}, but it takes {wanted}"
-                )
+                self._report(op, number, f"{what}: argument {index} is {info}, but it takes {wanted}")
+        return callee
 
 
 def _flat(info: StructInfo) -> Iterator[StructInfo]:

@@ -84,6 +84,9 @@ from relax_mlir.dialects.manipulate import (
     strided_slice,
     take,
 )
+from relax_mlir.dialects.memory import (
+    call_prim,
+)
 from relax_mlir.dialects.reduce import (
     argmax,
     argmin,
@@ -155,7 +158,9 @@ from relax_mlir.dialects.unary import (
     trunc,
 )
 from relax_mlir.op import (
+    memory,
     nn,
+    vm,
 )
 
 const = constant
@@ -183,6 +188,7 @@ __all__ = [
     "broadcast_to",
     "call_dps_packed",
     "call_packed",
+    "call_prim",
     "call_pure_packed",
     "call_tir",
     "ceil",
@@ -228,6 +234,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "memory",
     "min",
     "minimum",
     "mod",
@@ -275,6 +282,7 @@ __all__ = [
     "unique",
     "unregister_infer",
     "variance",
+    "vm",
     "where",
     "zeros",
     "zeros_like",

@@ -60,7 +60,8 @@ def _ranks(array: Array) -> Array:
     if array.dtype == dtypes.dtype("bfloat16").numpy:
         array = array.astype(np.float32)
     _, ranks = np.unique(array.reshape(-1), return_inverse=True)
-    return ranks.reshape(array.shape)
+    found: Array = ranks.reshape(array.shape)
+    return found
 
 
 @registered(NONZERO)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,7 @@ from relax_mlir.dialects import dialect
 from relax_mlir.dialects.dtypes import DTYPES
 from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
-from relax_mlir.lowering.legalize.unknown import (
-    RUN_OP,
-    RUN_SHAPE_TO_TENSOR,
-    RUN_TENSOR_TO_SHAPE,
-)
+from relax_mlir.lowering.legalize.unknown import RUN_OP, RUN_SHAPE_TO_TENSOR, RUN_TENSOR_TO_SHAPE
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.arrays import to_ffi, to_numpy
 from relax_mlir.runtime.executable import CompiledFunction
@@ -27,27 +24,34 @@ from relax_mlir.runtime.specialize import OpRequest, compile_op
 PROGRAMS = 256
 """How many compiled ops are kept."""
 REQUESTS = 4096
-"""For how many combinations of op and operand sizes the compiled op is remembered."""
+"""For how many ops with sizes of operands the compiled op is remembered."""
 
 
 class CompiledOps:
     """Ops compiled so far; for several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, programs: int = PROGRAMS, requests: int = REQUESTS) -> None:
         self._lock = threading.RLock()
         self._context: ir.Context | None = None
-        self.requests: LRU[OpRequest, OpRequest] = LRU(REQUESTS)
-        self.programs: LRU[OpRequest, CompiledFunction] = LRU(PROGRAMS)
+        self.requests: LRU[Hashable, OpRequest] = LRU(requests)
+        self.programs: LRU[OpRequest, CompiledFunction] = LRU(programs)
 
-    def function(self, request: OpRequest) -> CompiledFunction:
-        """Native code for `request`; raises what the op's shape rule raises on such operands."""
+    def function(
+        self, name: str, attributes: str, grouping: str, symbols: str, operands: Sequence[object]
+    ) -> CompiledFunction:
+        """Native code for an op on `operands`, the last of which holds the values of `symbols`, if there are any.
+
+        Raises what the op's shape rule raises on such operands.
+        """
+        described = tuple(_description(name, operand) for operand in operands)
+        key = (name, attributes, grouping, symbols, described)
         with self._lock:
-            special = self.requests.get(request)
+            special = self.requests.get(key)
             if special is None:
                 if self._context is None:
                     self._context = dialect.context()
-                special = request.specialized(self._context)
-                self.requests.put(request, special)
+                special = _request(*key).specialized(self._context)
+                self.requests.put(key, special)
             program = self.programs.get(special)
             if program is None:
                 program = compile_op(special)
@@ -59,35 +63,60 @@ compiled_ops = CompiledOps()
 
 
 @registered(RUN_OP)
-def run_op(name: str, attributes: str, grouping: str, symbols: str, place: str, *operands: Any) -> object:  # noqa: ANN401 - FFI values
+def run_op(name: str, attributes: str, grouping: str, symbols: str, place: str, *operands: object) -> object:
     """The result of op `name` on `operands`, the last of which holds the values of `symbols`, if there are any.
 
     Raises what the op raises for such operands when a program is built, with the place of the op.
     """
-    names = symbols.split(",") if symbols else []
-    values = [int(v) for v in operands[-1]] if names else []
-    inputs = operands[: len(operands) - 1] if names else operands
     try:
-        groups = tuple(None if item == "." else int(item) for item in grouping.split(","))
-        infos = tuple(_info(name, operand) for operand in inputs)
-        request = OpRequest(name, attributes, groups, infos, tuple(zip(names, values, strict=True)))
-        result = compiled_ops.function(request).ffi(*operands)
+        return compiled_ops.function(name, attributes, grouping, symbols, operands).ffi(*operands)
     except (RelaxError, AssertionError) as error:
         raise type(error)(f"{error} (at {place})") from None
-    is_single = isinstance(result, tvm_ffi.Array) and len(result) == 1
-    return result[0] if is_single else result
 
 
-def _info(name: str, operand: object) -> Tensor | Shape:
+Description = tuple[str | None, tuple[int, ...]]
+"""dtype and shape of a tensor; None and the values of a shape."""
+
+
+def _description(name: str, operand: object) -> Description:
+    if isinstance(operand, tvm_ffi.Tensor):
+        return _dtype_name(name, operand), operand.shape
     if isinstance(operand, tvm_ffi.Shape):
-        return Shape([int(size) for size in operand])
-    op = name.removeprefix("relax.")
-    if not isinstance(operand, tvm_ffi.Tensor):
-        raise ArgumentError(f"{op}: an operand is {operand!r} ({type(operand).__name__}), expected a tensor")
-    dtype = str(operand.dtype)
+        return None, tuple(operand)
+    what = f"{operand!r} ({type(operand).__name__})"
+    raise ArgumentError(f"{_short(name)}: an operand is {what}, expected a tensor")
+
+
+def _dtype_name(name: str, operand: tvm_ffi.Tensor) -> str:
+    try:
+        dtype = str(operand.dtype)
+    except ValueError:  # the FFI has no name for it
+        dtype = "unknown to the FFI"
     if dtype not in DTYPES:
-        raise DTypeError(f"{op}: an operand has dtype {dtype}, expected one of {', '.join(DTYPES)}")
-    return Tensor([int(size) for size in operand.shape], dtype)
+        raise DTypeError(f"{_short(name)}: an operand has dtype {dtype}, expected one of {', '.join(DTYPES)}")
+    return dtype
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("relax.")
+
+
+def _request(
+    name: str, attributes: str, grouping: str, symbols: str, described: Sequence[Description]
+) -> OpRequest:
+    names = symbols.split(",") if symbols else []
+    values = described[-1][1] if names else ()
+    infos = tuple(_info(name, *item) for item in (described[:-1] if names else described))
+    groups = tuple(None if item == "." else int(item) for item in grouping.split(","))
+    return OpRequest(name, attributes, groups, infos, tuple(zip(names, values, strict=True)))
+
+
+def _info(name: str, dtype: str | None, sizes: tuple[int, ...]) -> Tensor | Shape:
+    if dtype is not None:
+        return Tensor(sizes, dtype)
+    if any(size < 0 for size in sizes):
+        raise ShapeError(f"{_short(name)}: the shape {sizes} has a negative dimension")
+    return Shape(sizes)
 
 
 @registered(RUN_SHAPE_TO_TENSOR)
@@ -97,7 +126,7 @@ def shape_to_tensor(shape: tvm_ffi.Shape) -> object:
 
 
 @registered(RUN_TENSOR_TO_SHAPE)
-def tensor_to_shape(tensor: tvm_ffi.Tensor) -> tvm_ffi.Shape:
+def tensor_to_shape(tensor: Any) -> tvm_ffi.Shape:  # noqa: ANN401 - whatever the caller passes
     """See `TensorToShapeOp`; raises `ShapeError` and `DTypeError` for what is no vector of sizes."""
     array = to_numpy(tensor)
     if array.dtype != np.int64:

@@ -22,6 +22,8 @@ RENAMED = {
 """Attributes whose builder's argument has another name."""
 
 PREFIX = "relax."
+FAMILIES = ("memory", "nn", "vm")
+"""Families whose ops are written with a dot."""
 
 
 def keyword_arguments(op: ir.Operation, cls: type[RelaxOp]) -> dict[str, Any] | None:
@@ -46,7 +48,8 @@ def keyword_arguments(op: ir.Operation, cls: type[RelaxOp]) -> dict[str, Any] | 
 def script_name(op_name: str) -> str:
     """``nn.softmax`` for ``relax.nn_softmax``."""
     name = op_name.removeprefix(PREFIX)
-    return f"nn.{name.removeprefix('nn_')}" if name.startswith("nn_") else name
+    family, _, rest = name.partition("_")
+    return f"{family}.{rest}" if family in FAMILIES else name
 
 
 def _makes_it(op: ir.Operation, builder: Any, arguments: dict[str, Any]) -> bool:  # noqa: ANN401 - a builder

@@ -13,10 +13,11 @@ import numpy as np
 
 from relax_mlir import op
 from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.dialects import dtypes
+from relax_mlir.dialects import dtypes, vm
 from relax_mlir.dialects.base import RelaxOp
 from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed, call_pure_packed
 from relax_mlir.dialects.dialect import Relax
+from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
 from relax_mlir.dialects.value import Value, create, create_one
@@ -114,8 +115,7 @@ class Calls:
     def ir_call(expressions: Expressions, node: ast.Call, root: str, name: str) -> ir.Attribute:
         """``I.attribute("…")``."""
         if root == "T":
-            message = f'T.{name} is not supported; write the prim func as MLIR text in I.mlir("""…""")'
-            raise Problem(node, message, "UnsupportedError")
+            raise Problem(node, f"T.{name} stands in the body of a function with @T.prim_func")
         if name != "attribute":
             raise Problem(node, f"I.{name} is not an expression")
         return expressions.apply(node, ir.Attribute.parse, literal(node, str, "attribute text"))
@@ -183,6 +183,34 @@ class Calls:
             return emit(CallTirOp, operands, attributes, out)
 
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+
+    def call_prim(self, expressions: Expressions, node: ast.Call) -> None:
+        """``R.call_prim(cls.prim, (x, out), outputs=1)``: called for its effect."""
+        parts = named_arguments(node, ("callee", "args", "outputs"), 2)
+        self._call_on_memory(expressions, node, parts, call_prim)
+
+    def call_tir_dyn(self, expressions: Expressions, node: ast.Call) -> None:
+        """``R.vm.call_tir_dyn(cls.prim, (x, out), R.shape([n]))``: called for its effect."""
+        parts = named_arguments(node, ("callee", "args", "tir_vars", "outputs"), 3)
+        self._call_on_memory(expressions, node, parts, vm.call_tir_dyn)
+
+    def _call_on_memory(
+        self,
+        expressions: Expressions,
+        node: ast.Call,
+        parts: dict[str, ast.expr],
+        build: Callable[..., None],
+    ) -> None:
+        callee = self.callee(parts["callee"])
+        if callee is None:
+            raise Problem(parts["callee"], "expected a prim func of the module: cls.f")
+        try:
+            self.signatures.require(callee)
+        except UnknownNameError as error:
+            raise Problem.of(parts["callee"], error) from None
+        operands = [expressions.value(parts[name]) for name in ("args", "tir_vars") if name in parts]
+        outputs = expressions.evaluate(parts["outputs"]) if "outputs" in parts else 1
+        expressions.apply(node, build, callee, *operands, outputs=outputs)
 
     def call_dps_packed(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_dps_packed("name", [x, 3], R.Tensor(...))``."""
@@ -401,13 +429,19 @@ def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of 
 
 def op_names() -> Iterator[str]:
     """Names of all ops as they are written after ``R.``."""
-    yield from (name for name in op.__all__ if name != "nn" and not name.endswith("register_infer"))
-    yield from (f"nn.{name}" for name in op.nn.__all__)
+    for name in op.__all__:
+        family = getattr(op, name)
+        if isinstance(family, ModuleType):
+            yield from (f"{name}.{inner}" for inner in family.__all__)
+        elif name not in STATEMENTS:
+            yield name
     yield from SPECIAL
 
 
 SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "call_tir": Calls.call_tir,
+    "call_prim": Calls.call_prim,
+    "vm.call_tir_dyn": Calls.call_tir_dyn,
     "call_dps_packed": Calls.call_dps_packed,
     "call_packed": Calls.call_packed,
     "call_pure_packed": Calls.call_pure_packed,

@@ -66,3 +66,20 @@ def _captured(frame: FrameType, members: Iterable[Any]) -> Mapping[str, Any]:
             names.update(inspect.getclosurevars(member).nonlocals)
     names.update(frame.f_locals)
     return names
+
+
+@overload
+def prim_func(definition: Callable[..., Any]) -> Any: ...  # noqa: ANN401 - a module or a marked function
+@overload
+def prim_func(*, private: bool = True) -> Callable[[Callable[..., Any]], Any]: ...
+def prim_func(definition: Callable[..., Any] | None = None, *, private: bool = True) -> Any:
+    """Function decorator. In a class with `ir_module` it marks a prim func; elsewhere it gives a module of it.
+
+    Args:
+        definition: the function, whose body is read, never run.
+        private: accepted as TVM writes it; prim funcs are private always.
+    """
+    if definition is None:
+        frame = sys._getframe(1)
+        return lambda late: _function(late, frame)
+    return _function(definition, sys._getframe(1))

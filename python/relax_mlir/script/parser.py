@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from relax_mlir.script.scope import Scope, is_path
 from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.script.statements import Block, attribute
 
+PRIM_PARSER = "relax_mlir.tir.parser"
+"""Reads prim funcs; found by name, as it belongs to the lowering, which imports this package."""
 _PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 
 
@@ -103,7 +106,10 @@ class ModuleParser:
         with self.context:
             for node in nodes:
                 try:
-                    self.head(node)
+                    if self.is_prim(node):
+                        self.prim(node)
+                    else:
+                        self.head(node)
                 except Problem as problem:
                     self.broken.add(node.name)
                     self.source.report(problem)
@@ -158,7 +164,7 @@ class ModuleParser:
     def head(self, node: ast.FunctionDef) -> None:
         """Read the decorator and the signature of a function."""
         private = self.decorators(node)
-        if node.name in self.signatures:
+        if node.name in {*self.signatures, *self.builder._symbols()}:
             raise Problem(node, f"function '{node.name}' is defined already")
         given = node.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
@@ -181,18 +187,33 @@ class ModuleParser:
                 kind = ir.FunctionType.get(inputs, [result.to_type()])
                 self.declared[node.name] = func.FuncOp(node.name, kind, visibility="private")
 
+    def is_prim(self, node: ast.FunctionDef) -> bool:
+        """Whether a function is a ``@T.prim_func``."""
+        if len(node.decorator_list) != 1:
+            return False
+        decorator = node.decorator_list[0]
+        head = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return is_path(self.scope().path(head), "T", "prim_func")
+
+    def prim(self, node: ast.FunctionDef) -> None:
+        """Add a prim func; after a mistake it is left out. Raises `Problem` for one in its head."""
+        if node.name in {*self.signatures, *self.builder._symbols()}:
+            raise Problem(node, f"function '{node.name}' is defined already")
+        reader = importlib.import_module(PRIM_PARSER)
+        if reader.parse_prim(self.source, self.scope(), node, self.builder._mod.mlir.body) is None:
+            self.broken.add(node.name)
+
     def decorators(self, node: ast.FunctionDef) -> bool:
         """Whether the function is private; raises `Problem` unless it is an ``@R.function``."""
         if len(node.decorator_list) != 1:
-            raise Problem(node, f"function '{node.name}' needs the decorator @R.function")
+            raise Problem(node, f"function '{node.name}' needs the decorator @R.function or @T.prim_func")
         decorator = node.decorator_list[0]
         head = decorator.func if isinstance(decorator, ast.Call) else decorator
         path = self.scope().path(head)
-        if path is not None and path[0] == "T":
-            message = f'@T.{path[1]} is not supported; write the prim func as MLIR text in I.mlir("""…""")'
-            raise Problem(decorator, message, "UnsupportedError")
         if not is_path(path, "R", "function"):
-            raise Problem(decorator, f"function '{node.name}' needs the decorator @R.function")
+            raise Problem(
+                decorator, f"function '{node.name}' needs the decorator @R.function or @T.prim_func"
+            )
         if not isinstance(decorator, ast.Call):
             return False
         for keyword in decorator.keywords:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import keyword
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.analysis.well_formed import parameter_names
-from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
+from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import TUPLE, maker_of
@@ -29,6 +30,8 @@ from relax_mlir.script.scriptable import SIGNATURE, is_scriptable
 from relax_mlir.symbolic import Dim
 
 INDENT = "    "
+PRIM_PRINTER = "relax_mlir.tir.printer"
+"""Prints prim funcs; found by name, as it belongs to the lowering, which imports this package."""
 
 
 def script(module: ir.Module) -> str:
@@ -36,7 +39,7 @@ def script(module: ir.Module) -> str:
     with module.context:
         names = constant_names(module)
         parts = [
-            _Printer(op, names).lines() if is_scriptable(op) else _foreign(op)
+            _Printer(op, names).lines() if is_scriptable(op) else _prim(op) or _foreign(op)
             for op in module.body.operations
         ]
     body = "\n\n".join("\n".join(INDENT + line if line else "" for line in part) for part in parts)
@@ -68,6 +71,14 @@ def dims(shape: Sequence[Dim | None]) -> str:
 
 def _items(shape: Sequence[Dim | None]) -> str:
     return ", ".join("None" if d is None else str(d) if isinstance(d, int) else f'"{d}"' for d in shape)
+
+
+def _prim(op: ir.OpView) -> list[str] | None:
+    """A prim func as ``@T.prim_func``; None if it has no such form."""
+    if not isinstance(op, func.FuncOp) or PARAMS not in op.attributes:
+        return None
+    lines: list[str] | None = importlib.import_module(PRIM_PRINTER).print_prim(op)
+    return lines
 
 
 def _foreign(op: ir.OpView) -> list[str]:
@@ -158,7 +169,8 @@ class _Printer:
             yield from self.conditional(op)
         else:
             right = self.expression(op)
-            if op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]):
+            effect = op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([])
+            if effect or not len(op.results):
                 yield right
             else:
                 yield f"{self.bind(op)}: {self.annotate(op.results[0])} = {right}"
@@ -247,6 +259,13 @@ class _Printer:
         tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
         return f"R.call_tir({_callee(op)}, {self.text(op.operands[0])}, {self.outs(op)}{tir_vars})"
 
+    def on_call_prim(self, op: ir.Operation) -> str:
+        return f"R.call_prim({_callee(op)}, {self.text(op.operands[0])}{_outputs(op)})"
+
+    def on_vm_call_tir_dyn(self, op: ir.Operation) -> str:
+        args, tir_vars = map(self.text, op.operands)
+        return f"R.vm.call_tir_dyn({_callee(op)}, {args}, {tir_vars}{_outputs(op)})"
+
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
         return f"[{', '.join(map(annotation, info.fields))}]" if isinstance(info, Tuple) else annotation(info)
@@ -269,6 +288,11 @@ class _Printer:
         operands = self.fields(op.operands[0])
         spec = ir.ArrayAttr(op.attributes["arg_spec"])
         return [operands.pop(0) if isinstance(item, ir.UnitAttr) else _attribute(item) for item in spec]
+
+
+def _outputs(op: ir.Operation) -> str:
+    outputs = ir.IntegerAttr(op.attributes["outputs"]).value
+    return "" if outputs == 1 else f", outputs={outputs}"
 
 
 def _callee(op: ir.Operation) -> str:

@@ -70,11 +70,14 @@ ROOTS = {
 }
 
 
+DIRECT = {"function": ("R", "function"), "ir_module": ("I", "ir_module"), "prim_func": ("T", "prim_func")}
+
+
 def _direct(root: Any) -> tuple[str, str] | None:  # noqa: ANN401 - a captured Python object
     """``ir_module`` and ``function``, imported by themselves."""
     if getattr(root, "__module__", "") != "relax_mlir.script.decorators":
         return None
-    return ("R", "function") if root.__name__ == "function" else ("I", root.__name__)
+    return DIRECT.get(root.__name__)
 
 
 def is_path(found: tuple[str, str] | None, root: str, *names: str) -> bool:

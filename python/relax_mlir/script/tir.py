@@ -1,19 +1,48 @@
-"""The names of a script below ``T``. Prim funcs are written as MLIR text: see `relax_mlir.script.ir.mlir`."""
+"""The names of a script below ``T``: prim funcs, and what their bodies are written with.
+
+``from relax_mlir.script import tir as T``. In a script these names are read, not called, so that all but the
+annotations, which Python evaluates, are found by whatever name is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
-from relax_mlir.error import UnsupportedError
+from relax_mlir.error import ArgumentError
+from relax_mlir.script.decorators import prim_func
 
 
-def prim_func(definition: Callable[..., Any] | None = None, **options: object) -> NoReturn:
-    """Raises `UnsupportedError`."""
-    name = f" of '{definition.__qualname__}'" if definition is not None else ""
-    raise UnsupportedError(
-        f'@T.prim_func{name} is not supported; write the prim func as MLIR text in I.mlir("""…""")'
+class Buffer:
+    """A buffer in a signature: ``T.Buffer((n, m), "float32")``."""
+
+    def __init__(self, *arguments: object, **named: object) -> None:
+        self.arguments = arguments
+
+    def __class_getitem__(cls, item: object) -> type[Buffer]:
+        return cls
+
+
+class handle:
+    """A pointer in a signature, which ``T.match_buffer`` gives a shape and a dtype."""
+
+
+class int64:
+    """An integer parameter, or (called) a symbol or a conversion."""
+
+    def __init__(self, *arguments: object) -> None:
+        self.arguments = arguments
+
+
+class int32(int64):
+    """Likewise; it is passed as a 64-bit integer."""
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - nothing that can be used
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise ArgumentError(
+        f"T.{name} stands in the body of a function with @T.prim_func, which is read, not run"
     )
 
 
-__all__ = ["prim_func"]
+__all__ = ["Buffer", "handle", "int32", "int64", "prim_func"]

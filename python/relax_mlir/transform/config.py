@@ -71,3 +71,9 @@ VERIFY_EACH = register_config_option("pass.verify_each", bool, True, "verify the
 DUMP_DIR = register_config_option(
     "pass.dump_dir", str, "", "directory for the module as it was before a pass that failed"
 ).key
+BOUNDS_CHECK = register_config_option(
+    "tir.bounds_check",
+    str,
+    "auto",
+    "run-time checks of indices in prim funcs: auto (outside of loops), all, none",
+).key

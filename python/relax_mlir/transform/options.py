@@ -138,6 +138,8 @@ def describe_options(cls: type) -> list[tuple[str, str, str]]:
     """For help: option name, type, default (as text) in field order."""
     described = []
     for field in dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ():
+        if not field.init:
+            continue
         option = field.name.replace("_", "-")
         kind = option_types(cls)[option]
         shown = getattr(kind, "__name__", str(kind)) if not typing.get_origin(kind) else str(kind)

@@ -83,19 +83,19 @@ CASES = {
     ),
     "reserved name": (9, f"func.func @f.shapes(%x: {N}) -> {N} {{ return %x : {N} }}"),
     "bounds that are no dictionary": (
-        11,
+        12,
         f"func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = [1, 2]}} {{ return %x : {N} }}",
     ),
     "bounds that are no integers": (
-        11,
+        12,
         f'func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = {{n = ["1", 2]}}}} {{ return %x : {N} }}',
     ),
     "bounds without a value between them": (
-        11,
+        12,
         f"func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = {{n = [3, 2]}}}} {{ return %x : {N} }}",
     ),
     "bounds of an unknown symbol": (
-        11,
+        12,
         f"func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = {{k = [3, 4]}}}} {{ return %x : {N} }}",
     ),
     "a product of two unknown symbols": (
@@ -104,6 +104,24 @@ CASES = {
         "  %0 = arith.constant 1.0 : f32\n  return %0 : f32\n}",
     ),
     "stray op": (10, '"relax.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>'),
+    "call on memory of a missing prim func": (
+        11,
+        f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
+        f'  "relax.call_prim"(%0) {{callee = @g, outputs = 1 : i64}} : (tuple<{N}>) -> ()\n  return %x : {N}\n}}',
+    ),
+    "call on memory without its output": (
+        11,
+        PRIM + f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
+        f'  "relax.call_prim"(%0) {{callee = @prim, outputs = 1 : i64}} : (tuple<{N}>) -> ()\n  return %x : {N}\n}}',
+    ),
+    "dynamic call with an integer too many": (
+        11,
+        PRIM
+        + f"func.func @f(%x: {N}, %y: {N}) -> {N} {{\n  %0 = {CAST} %x, %y : {N}, {N} to tuple<{N}, {N}>\n"
+        '  %1 = "relax.shape_expr"() {values = ["n"]} : () -> !relax.shape_value<["n"]>\n'
+        '  "relax.vm_call_tir_dyn"(%0, %1) {callee = @prim, outputs = 1 : i64}'
+        f' : (tuple<{N}, {N}>, !relax.shape_value<["n"]>) -> ()\n  return %x : {N}\n}}',
+    ),
 }
 
 

@@ -18,6 +18,7 @@ from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, DTypeError, PackedFunctionError, ShapeError
 
 T = rx.Tensor
+N = T(("m",), "float32")
 X = np.arange(6, dtype="float32").reshape(2, 3)
 DTYPES = [
     *(np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
@@ -397,3 +398,60 @@ def test_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def calling(info: rx.StructInfo) -> Any:
+    """`main(x, y)` that calls a function of known parameters with arguments that are known less well."""
+    bb = rx.BlockBuilder()
+
+    def inner(x: Any, y: Any) -> Any:
+        return R.exp(x), R.prim_value("n+m"), R.concat([y, y])
+
+    add(bb, "inner", [T(("n", 3), "float32"), T(("m",), "float32")], inner, private=True)
+
+    def main(x: Any, y: Any) -> Any:
+        result = bb.call("inner", x, y)
+        exp = R.tuple_get_item(result, 0)
+        return result, R.shape_of(exp), R.negative(R.match_shape(exp, ("a", "b")))
+
+    add(bb, "main", [info, N], main)
+    return rx.build(bb.get())["main"]
+
+
+@pytest.mark.parametrize(
+    "info", [T(None, None), T((None, 3), "float32"), T(("k", 3), None), T(None, "float32")]
+)
+def test_callees_check_what_callers_do_not_know(info: rx.StructInfo) -> None:
+    function = calling(info)
+    for n in (0, 1, 5):
+        x, y = np.ones((n, 3), "float32"), np.arange(n + 1, dtype="float32")
+        (exp, total, twice), shape, negative = from_ffi(function(x, y))
+        np.testing.assert_allclose(exp, np.exp(x), rtol=1e-6)
+        np.testing.assert_array_equal(twice, np.concatenate([y, y]))
+        np.testing.assert_array_equal(negative, -exp)
+        assert (total, shape) == (2 * n + 1, (n, 3))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        (X[0], ShapeError, 'argument 0 has rank 1, expected rank 2 (expected Tensor((n, 3), "float32"))'),
+        (X.astype("i4"), DTypeError, "argument 0 has dtype int32, expected float32"),
+        (X[:, :2], ShapeError, "inner: parameter 'x' dimension 1 is 2, expected 3"),
+    ],
+)
+def test_what_callees_find(value: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind) as caught:
+        calling(T(None, None))(value, np.ones(2, "float32"))
+    assert message in str(caught.value)
+
+
+def test_an_object_may_be_a_tensor() -> None:
+    function = compiled(rx.Object())(lambda x: R.exp(R.match_shape(x, ("n", 3), "float32")))
+    np.testing.assert_allclose(from_ffi(function(X)), np.exp(X), rtol=1e-6)
+    with pytest.raises(
+        ArgumentError, match=r"main: match_shape at .*: the object is of type int, expected a tensor"
+    ):
+        function(3)
+    with pytest.raises(ShapeError, match="the tensor has rank 1, expected rank 2"):
+        function(X[0])

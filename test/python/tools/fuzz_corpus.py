@@ -26,13 +26,13 @@ func.func private @tirexp(%x: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<
 """
 
 
-def corpus() -> list[str]:
-    """All texts, without comments, the Relax modules first."""
+def corpus(most_lines: int = MOST_LINES) -> list[str]:
+    """All texts of at most `most_lines` lines, without comments, the Relax modules first."""
     found = [module_text(make().mlir) for make in MAKERS]
     for path in sorted(LIT.rglob("*.mlir")):
         for part in path.read_text(encoding="utf-8").split("// -----"):
             lines = [line for line in part.split("\n") if not line.lstrip().startswith("//")]
-            if any(lines) and len(lines) <= MOST_LINES:
+            if any(lines) and len(lines) <= most_lines:
                 found.append("\n".join(lines))
     return found
 

@@ -1,0 +1,59 @@
+"""Which attributes of Relax ops hold dimensions: their symbols are replaced together with those of types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.types import UNKNOWN, as_dim, dims_attr
+from relax_mlir.mlir import ir
+from relax_mlir.symbolic import Dim
+
+DIM_ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "relax.arange": ("start", "end", "step"),
+    "relax.call_tir": ("tir_vars",),
+    "relax.eye": ("shape",),
+    "relax.match_shape": ("pattern",),
+    "relax.prim_value": ("value",),
+    "relax.shape_expr": ("values",),
+    "relax.strided_slice": ("begin", "end", "strides"),
+}
+"""Op name → attributes that are a dimension or a list of them."""
+
+
+def dim_attributes(op: ir.Operation) -> Iterator[tuple[str, list[Dim | None]]]:
+    """Name and dimensions of each attribute of `op` that holds some; floats and ``unit`` are none."""
+    for name in DIM_ATTRIBUTES.get(op.name, ()):
+        if name in op.attributes:
+            yield name, list(dims_in(op.attributes[name]))
+
+
+def dims_in(attribute: ir.Attribute) -> Iterator[Dim | None]:
+    """The dimensions that an attribute holds, in order."""
+    if isinstance(attribute, ir.ArrayAttr):
+        for item in attribute:
+            yield from dims_in(item)
+    elif isinstance(attribute, ir.IntegerAttr):
+        yield int(attribute.value)
+    elif isinstance(attribute, ir.StringAttr):
+        yield _dim(attribute.value)
+
+
+def _dim(text: str) -> Dim | None:
+    """A dimension, or a position, which may be negative."""
+    return as_dim(text) if text == UNKNOWN else symbolic.parse(text)
+
+
+def substitute_attributes(op: ir.Operation, mapping: Mapping[str, Dim]) -> None:
+    """Replace symbols in the attributes of `op` that hold dimensions."""
+    for name in DIM_ATTRIBUTES.get(op.name, ()):
+        if name in op.attributes:
+            op.attributes[name] = _substituted(op.attributes[name], mapping)
+
+
+def _substituted(attribute: ir.Attribute, mapping: Mapping[str, Dim]) -> ir.Attribute:
+    if isinstance(attribute, ir.ArrayAttr):
+        return ir.ArrayAttr.get([_substituted(item, mapping) for item in attribute])
+    if isinstance(attribute, ir.StringAttr) and attribute.value != UNKNOWN:
+        return dims_attr([symbolic.substitute(symbolic.parse(attribute.value), dict(mapping))])[0]
+    return attribute

@@ -1,0 +1,331 @@
+"""What the virtual machine offers to compiled functions: memory, the shape heap, dynamic calls.
+
+Each op is one call of the machine's builtin function of the same name (`BUILTINS`). The shape heap is an int64
+tensor with a slot for every symbol and every expression of symbols that a function needs. Prim funcs made for the
+function, its *shape functions*, compute the expressions in it.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.memory import (
+    AllocStorageBase,
+    AllocTensorBase,
+    as_shape,
+    as_tuple,
+    call_attributes,
+    int_attr,
+    require_outputs,
+    storage_attributes,
+    tensor_attributes,
+)
+from relax_mlir.dialects.types import DimLike, Object, Prim, Shape, Tensor
+from relax_mlir.dialects.value import Value, create, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
+from relax_mlir.mlir import ext, ir
+
+BUILTINS = {
+    "relax.vm_alloc_storage": "vm.builtin.alloc_storage",
+    "relax.vm_alloc_tensor": "vm.builtin.alloc_tensor",
+    "relax.vm_kill_object": "vm.builtin.null_value",
+    "relax.vm_copy": "vm.builtin.copy",
+    "relax.vm_reshape": "vm.builtin.reshape",
+    "relax.vm_call_tir_dyn": "vm.builtin.call_tir_dyn",
+    "relax.vm_alloc_shape_heap": "vm.builtin.alloc_shape_heap",
+    "relax.vm_store_shape": "vm.builtin.store_shape",
+    "relax.vm_load_shape": "vm.builtin.load_shape",
+    "relax.vm_make_shape": "vm.builtin.make_shape",
+    "relax.vm_match_shape": "vm.builtin.match_shape",
+    "relax.vm_load_prim": "vm.builtin.make_prim_value",
+}
+"""Op → the name of the machine's builtin that it calls."""
+
+
+class MatchCode(IntEnum):
+    """What `vm.match_shape` does with one dimension."""
+
+    ASSERT_IMMEDIATE = 0
+    """It must equal the value."""
+    STORE = 1
+    """It is written into the slot that the value names."""
+    IGNORE = 2
+    ASSERT_SLOT = 3
+    """It must equal the number in the slot that the value names."""
+
+
+class MakeCode(IntEnum):
+    """Where `vm.make_shape` takes one dimension from."""
+
+    IMMEDIATE = 0
+    SLOT = 1
+
+
+class VmAllocStorageOp(AllocStorageBase, name="vm_alloc_storage"):  # type: ignore[call-arg]  # untyped DSL
+    """A storage of `size` bytes on device number `device`, aligned to 64 bytes."""
+
+
+class VmAllocTensorOp(AllocTensorBase, name="vm_alloc_tensor"):  # type: ignore[call-arg]  # untyped DSL
+    """A tensor of `shape` whose elements lie in `storage` from byte `offset` on."""
+
+
+class VmKillObjectOp(RelaxOp, name="vm_kill_object"):  # type: ignore[call-arg]  # untyped DSL
+    """Drop the register that holds `value`, a tensor or a storage, which is not used afterwards."""
+
+    value: ext.Operand[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        if not isinstance(args.infos[0], Tensor | Object):
+            raise ArgumentError(
+                f"{args.op}: operand 'value' is {args.infos[0]}, expected a tensor or an object"
+            )
+        return []
+
+
+class VmCopyOp(RelaxOp, name="vm_copy"):  # type: ignore[call-arg]  # untyped DSL
+    """Copy the elements of tensor `source` into tensor `destination`."""
+
+    source: ext.Operand[Any]
+    destination: ext.Operand[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        source, destination = args.tensors()
+        if source.dtype != destination.dtype or source.ndim != destination.ndim:
+            raise ArgumentError(f"{args.op}: cannot copy {source} into {destination}")
+        return []
+
+
+class VmReshapeOp(RelaxOp, name="vm_reshape"):  # type: ignore[call-arg]  # untyped DSL
+    """The memory of tensor `x` seen with another `shape`; a number of elements that differs is an error."""
+
+    x: ext.Operand[Any]
+    shape: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Tensor(args.shape(1).values, args.tensor(0).dtype)
+
+
+class VmCallTirDynOp(RelaxOp, name="vm_call_tir_dyn"):  # type: ignore[call-arg]  # untyped DSL
+    """Call of a prim func on memory, as `call_prim`, with the entries of `tir_vars` as integers behind the tensors."""
+
+    args: ext.Operand[Any]
+    tir_vars: ext.Operand[Any]
+    callee: ir.FlatSymbolRefAttr
+    outputs: ir.IntegerAttr
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        require_outputs(args)
+        if args.shape(1).values is None:
+            raise ShapeError(f"{args.op}: operand 'tir_vars' has an unknown number of entries")
+        return []
+
+
+class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap"):  # type: ignore[call-arg]  # untyped DSL
+    """The shape heap of a call: an int64 tensor of `size` slots."""
+
+    size: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        if args.int_attr("size") < 0:
+            raise ArgumentError(f"{args.op}: size {args.int_attr('size')} is negative")
+        return Tensor((args.int_attr("size"),), "int64")
+
+
+class VmStoreShapeOp(RelaxOp, name="vm_store_shape"):  # type: ignore[call-arg]  # untyped DSL
+    """Write the dimensions of `shape` into the slots `indices` of the heap; another rank is an error."""
+
+    shape: ext.Operand[Any]
+    heap: ext.Operand[Any]
+    indices: ir.ArrayAttr
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        indices = args.ints_attr("indices")
+        _require_rank(args, len(indices))
+        _require_slots(args, 1, indices)
+        return []
+
+
+class VmLoadShapeOp(RelaxOp, name="vm_load_shape"):  # type: ignore[call-arg]  # untyped DSL
+    """The shape whose dimensions stand in the slots `indices` of the heap."""
+
+    heap: ext.Operand[Any]
+    indices: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        indices = args.ints_attr("indices")
+        _require_slots(args, 0, indices)
+        return Shape(ndim=len(indices))
+
+
+class VmMakeShapeOp(RelaxOp, name="vm_make_shape"):  # type: ignore[call-arg]  # untyped DSL
+    """A shape of numbers and slots: where `codes` says 0 the entry of `values` itself, where 1 the slot it names."""
+
+    heap: ext.Operand[Any]
+    codes: ir.ArrayAttr
+    values: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        codes, values = _codes(args, MakeCode)
+        _require_slots(args, 0, [v for c, v in zip(codes, values, strict=True) if c == MakeCode.SLOT])
+        return Shape([v if c == MakeCode.IMMEDIATE else None for c, v in zip(codes, values, strict=True)])
+
+
+class VmMatchShapeOp(RelaxOp, name="vm_match_shape"):  # type: ignore[call-arg]  # untyped DSL
+    """Check the rank of `shape`, then each dimension, by `codes` with the entries of `values`.
+
+    0: it must equal the value; 1: it is written into that slot of the heap; 2: nothing; 3: it must equal the number
+    in that slot. `context` begins the message of the error.
+    """
+
+    shape: ext.Operand[Any]
+    heap: ext.Operand[Any]
+    codes: ir.ArrayAttr
+    values: ir.ArrayAttr
+    context: ir.StringAttr
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        codes, values = _codes(args, MatchCode)
+        _require_rank(args, len(codes))
+        slots = (MatchCode.STORE, MatchCode.ASSERT_SLOT)
+        _require_slots(args, 1, [v for c, v in zip(codes, values, strict=True) if c in slots])
+        args.str_attr("context")
+        return []
+
+
+class VmLoadPrimOp(RelaxOp, name="vm_load_prim"):  # type: ignore[call-arg]  # untyped DSL
+    """The number in slot `index` of the heap, as an integer value."""
+
+    heap: ext.Operand[Any]
+    index: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        _require_slots(args, 0, [args.int_attr("index")])
+        return Prim("int64")
+
+
+def _codes(args: OpArgs, kind: type[IntEnum]) -> tuple[list[int], list[int]]:
+    codes, values = args.ints_attr("codes"), args.ints_attr("values")
+    if len(codes) != len(values):
+        raise ArgumentError(f"{args.op}: {len(codes)} codes, but {len(values)} values")
+    for code in codes:
+        if code not in list(kind):
+            raise ArgumentError(f"{args.op}: code {code} is none of {[int(k) for k in kind]}")
+    return codes, values
+
+
+def _require_rank(args: OpArgs, rank: int) -> None:
+    shape = args.shape(0)
+    if shape.ndim is not None and shape.ndim != rank:
+        raise ShapeError(f"{args.op}: the shape has {shape.ndim} dimensions, but {rank} are given")
+
+
+def _require_slots(args: OpArgs, heap: int, indices: Sequence[int]) -> None:
+    info = args.tensor(heap)
+    if info.dtype is None or info.dtype.name != "int64" or info.ndim != 1:
+        raise DTypeError(f"{args.op}: operand 'heap' is {info}, expected a shape heap (int64, rank 1)")
+    assert info.shape is not None
+    size = info.shape[0]
+    for index in indices:
+        if index < 0 or (isinstance(size, int) and index >= size):
+            raise ArgumentError(f"{args.op}: slot {index} is out of range for a heap of {size} slots")
+
+
+def alloc_storage(
+    size: Value | Sequence[DimLike],
+    device: int = 0,
+    storage_scope: str = "global",
+    dtype: str | DType = "uint8",
+) -> Value:
+    """Allocate a storage of `size` bytes (see `VmAllocStorageOp`)."""
+    return create_one(VmAllocStorageOp, [as_shape(size)], storage_attributes(device, storage_scope, dtype))
+
+
+def alloc_tensor(
+    storage: Value, shape: Value | Sequence[DimLike], offset: int = 0, dtype: str | DType = "float32"
+) -> Value:
+    """Make a tensor of a part of `storage` (see `VmAllocTensorOp`)."""
+    return create_one(VmAllocTensorOp, [storage, as_shape(shape)], tensor_attributes(offset, dtype))
+
+
+def kill_object(value: Value) -> None:
+    """Drop a tensor or storage (see `VmKillObjectOp`)."""
+    create(VmKillObjectOp, [value])
+
+
+def copy(source: Value, destination: Value) -> None:
+    """Copy elements from tensor to tensor (see `VmCopyOp`)."""
+    create(VmCopyOp, [source, destination])
+
+
+def reshape(x: Value, shape: Value | Sequence[DimLike]) -> Value:
+    """See the memory of `x` with another shape (see `VmReshapeOp`)."""
+    return create_one(VmReshapeOp, [x, as_shape(shape)])
+
+
+def call_tir_dyn(
+    callee: str, args: Value | Sequence[Value], tir_vars: Value | Sequence[DimLike], outputs: int = 1
+) -> None:
+    """Call a prim func on inputs, tensors to fill, and integers (see `VmCallTirDynOp`)."""
+    require_insertion_point("call_tir_dyn")
+    expect("call_tir_dyn: 'callee'", callee, str, "the name of a prim func of the module")
+    create(VmCallTirDynOp, [as_tuple(args), as_shape(tir_vars)], call_attributes(callee, outputs))
+
+
+def alloc_shape_heap(size: int) -> Value:
+    """Allocate the shape heap (see `VmAllocShapeHeapOp`)."""
+    require_insertion_point("alloc_shape_heap")
+    return create_one(VmAllocShapeHeapOp, [], {"size": int_attr(size)})
+
+
+def store_shape(shape: Value, heap: Value, indices: Sequence[int]) -> None:
+    """Write a shape into slots of the heap (see `VmStoreShapeOp`)."""
+    require_insertion_point("store_shape")
+    create(VmStoreShapeOp, [shape, heap], {"indices": _ints(indices)})
+
+
+def load_shape(heap: Value, indices: Sequence[int]) -> Value:
+    """Read a shape from slots of the heap (see `VmLoadShapeOp`)."""
+    require_insertion_point("load_shape")
+    return create_one(VmLoadShapeOp, [heap], {"indices": _ints(indices)})
+
+
+def make_shape(heap: Value, codes: Sequence[int], values: Sequence[int]) -> Value:
+    """Make a shape of numbers and slots (see `VmMakeShapeOp`)."""
+    require_insertion_point("make_shape")
+    return create_one(VmMakeShapeOp, [heap], {"codes": _ints(codes), "values": _ints(values)})
+
+
+def match_shape(
+    shape: Value, heap: Value, codes: Sequence[int], values: Sequence[int], context: str = ""
+) -> None:
+    """Check a shape against numbers and slots (see `VmMatchShapeOp`)."""
+    require_insertion_point("match_shape")
+    attributes = {"codes": _ints(codes), "values": _ints(values), "context": ir.StringAttr.get(context)}
+    create(VmMatchShapeOp, [shape, heap], attributes)
+
+
+def load_prim(heap: Value, index: int) -> Value:
+    """Read an integer from the heap (see `VmLoadPrimOp`)."""
+    require_insertion_point("load_prim")
+    return create_one(VmLoadPrimOp, [heap], {"index": int_attr(index)})
+
+
+def _ints(values: Sequence[int]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([int_attr(v) for v in values])

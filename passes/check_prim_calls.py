@@ -1,0 +1,70 @@
+"""Pass ``check-prim-calls``: tensors have the sizes that the prim funcs they are given to declare (levels R0, R1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.analysis.prim_calls import PrimCall, Unproved
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects.structure import TUPLE, maker_of, match_shape, pack
+from relax_mlir.dialects.types import Tensor, struct_info
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ShapeError
+from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import Dim
+from relax_mlir.transform import ModulePass, PassContext
+
+
+@dataclass(frozen=True)
+class CheckPrimCalls(ModulePass):
+    """Put a `relax.match_shape` before calls of prim funcs whose sizes are not known to be the declared ones.
+
+    A prim func that declares ``A: (n, m)`` and ``B: (n,)`` reads beyond its buffers if it is given others. What is
+    proved is not checked at run time; the size of a destination must be proved, as nobody can give it another.
+    """
+
+    name: ClassVar[str] = "check-prim-calls"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `ShapeError` for a size that is wrong, or of a destination and not proved."""
+        functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "relax.call_tir":
+                found.append(op)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        for op in found:
+            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            call = PrimCall.of(op, functions[name]) if name in functions else None
+            if call is not None:
+                _check(op, name, call)
+
+
+def _check(op: ir.Operation, name: str, call: PrimCall) -> None:
+    maker = maker_of(op.operands[0])
+    operands = list(maker.operands) if maker is not None and maker.name == TUPLE else []
+    simple = all(isinstance(struct_info(v.type), Tensor) for v in operands)
+    patterns: dict[int, list[Dim | None]] = {}
+    for item in call.unproved():
+        can_match = simple and item.argument < len(operands) and item.expected is not None
+        if item.is_wrong or not can_match:
+            raise ShapeError(f"{where(op)}: call_tir of '{name}': {_sentence(item)}")
+        info = struct_info(operands[item.argument].type)
+        assert isinstance(info, Tensor) and info.shape is not None
+        patterns.setdefault(item.argument, list(info.shape))[item.axis] = item.expected
+    if not patterns:
+        return
+    with ir.InsertionPoint(op), op.location:
+        for number, pattern in patterns.items():
+            dims = ["?" if d is None else d for d in pattern]
+            operands[number] = match_shape(Value(operands[number]), dims).ssa
+        op.operands[0] = pack(operands, op.location)
+
+
+def _sentence(item: Unproved) -> str:
+    hint = "" if item.is_wrong else "; match_shape the arguments so that it can be proved"
+    return item.message + hint

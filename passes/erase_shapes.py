@@ -1,0 +1,108 @@
+"""Types without symbols: what a function's values are once their shapes stand in a shape heap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.dialects.base import RelaxOp, as_sequence, implies, op_class
+from relax_mlir.dialects.structure import TUPLE, match_shape
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import RelaxError
+from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import Dim
+
+
+def erased(info: StructInfo) -> StructInfo:
+    """`info` with unknown dimensions in place of symbolic ones."""
+    if isinstance(info, Tensor):
+        return Tensor(_dims(info.shape), info.dtype)
+    if isinstance(info, Shape):
+        return Shape(_dims(info.values))
+    if isinstance(info, Tuple):
+        return Tuple([erased(item) for item in info.fields])
+    return info
+
+
+def _dims(dims: tuple[Dim | None, ...] | None) -> list[int | None] | None:
+    return None if dims is None else [dim if isinstance(dim, int) else None for dim in dims]
+
+
+def _erased_type(type_: ir.Type) -> ir.Type:
+    try:
+        return type_ if isinstance(type_, ir.IndexType) else erased(struct_info(type_)).to_type()
+    except RelaxError:
+        return type_  # of an upstream op: no shapes
+
+
+def erase_signature(function: func.FuncOp) -> None:
+    """Erase the shapes in the types of a function's parameters and results."""
+    inputs = [_erased_type(t) for t in function.type.inputs]
+    results = [_erased_type(t) for t in function.type.results]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+
+
+def erase_types(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> None:
+    """Erase the shapes in the types of all values of a function; those of its callees are erased already.
+
+    Where an op gives a static dimension that its operands no longer tell, a `match_shape` says it.
+    """
+    _erase_block(function.regions[0].blocks[0], functions)
+
+
+def _erase_block(block: ir.Block, functions: Mapping[str, func.FuncOp]) -> None:
+    for argument in block.arguments:
+        argument.set_type(_erased_type(argument.type))
+    for view in list(block.operations):
+        op = view.operation
+        with op.location:
+            _erase_op(op, functions)
+        for region in op.regions:
+            for inner in region.blocks:
+                _erase_block(inner, functions)
+
+
+def _erase_op(op: ir.Operation, functions: Mapping[str, func.FuncOp]) -> None:
+    if op.name == TUPLE:
+        op.results[0].set_type(ir.TupleType.get_tuple([v.type for v in op.operands]))
+        return
+    claims = [_erased_type(result.type) for result in op.results]
+    for result, claim, given in zip(op.results, claims, _given(op, claims, functions), strict=True):
+        if given == claim:
+            result.set_type(claim)
+            continue
+        info = struct_info(claim)
+        assert isinstance(info, Tensor | Shape)
+        users = list(result.uses)
+        result.set_type(given)
+        with ir.InsertionPoint.after(op):
+            known = match_shape(Value(result), _leaf(info))
+        for use in users:
+            use.owner.operation.operands[use.operand_number] = known.ssa
+
+
+def _leaf(info: Tensor | Shape) -> tuple[Dim | None, ...]:
+    dims = info.shape if isinstance(info, Tensor) else info.values
+    assert dims is not None
+    return dims
+
+
+def _given(op: ir.Operation, claims: list[ir.Type], functions: Mapping[str, func.FuncOp]) -> list[ir.Type]:
+    """The types that the op's operands give, where they say less than `claims`; else the claims."""
+    cls = op_class(op)
+    if cls is None or not claims:
+        return claims
+    if op.name == "relax.call":
+        name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        arguments = struct_info(op.operands[0].type)
+        assert isinstance(arguments, Tuple)
+        inferred: list[StructInfo] = [infer_call(name, functions[name], arguments.fields)]
+    elif cls.infer.__func__ is not RelaxOp.infer.__func__:  # type: ignore[attr-defined]  # class methods
+        inferred = list(as_sequence(cls.infer(cls.args_of(op))))
+    else:
+        return claims
+    return [
+        claim if implies(info, struct_info(claim)) else info.to_type()
+        for claim, info in zip(claims, inferred, strict=True)
+    ]

@@ -1,0 +1,160 @@
+"""Changes of whole Relax functions: their symbols, their parameters, the calls of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
+from relax_mlir.dialects.structure import TUPLE, pack, unpack
+from relax_mlir.dialects.symbolic_attributes import dim_attributes, substitute_attributes
+from relax_mlir.dialects.types import StructInfo, Tuple, struct_info, substitute
+from relax_mlir.error import RelaxError
+from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import Dim, symbols
+
+
+def functions_by_name(module: ir.Module) -> dict[str, func.FuncOp]:
+    """All functions of the module, prim funcs and declarations included."""
+    return {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+
+
+def is_relax_function(op: func.FuncOp) -> bool:
+    """Whether `op` is a Relax function with a body."""
+    return PRIM_FUNC not in op.attributes and not op.is_external
+
+
+def is_private(op: func.FuncOp) -> bool:
+    """Whether `op` cannot be called from outside the module."""
+    return "sym_visibility" in op.attributes
+
+
+def ops_of(root: ir.Operation) -> list[ir.Operation]:
+    """`root` and all ops in it, in the order of the program."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def callee_name(call: ir.Operation) -> str:
+    """The function that a ``relax.call`` or ``relax.call_tir`` calls."""
+    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+
+
+def calls_of(module: ir.Module) -> dict[str, list[ir.Operation]]:
+    """The ``relax.call`` ops of the module by the name of their callee."""
+    calls: dict[str, list[ir.Operation]] = {}
+    for function in functions_by_name(module).values():
+        for op in ops_of(function.operation) if is_relax_function(function) else ():
+            if op.name == "relax.call":
+                calls.setdefault(callee_name(op), []).append(op)
+    return calls
+
+
+def names_used(module: ir.Module) -> set[str]:
+    """The functions that something other than a ``relax.call`` refers to, by a symbol attribute."""
+    used: set[str] = set()
+    for function in functions_by_name(module).values():
+        for op in ops_of(function.operation):
+            for index in range(len(op.attributes)):
+                attribute = op.attributes[index].attr
+                if isinstance(attribute, ir.FlatSymbolRefAttr) and op.name != "relax.call":
+                    used.add(attribute.value)
+    return used
+
+
+# -- symbols
+
+
+def _infos(op: ir.Operation) -> Iterator[tuple[ir.Value, StructInfo]]:
+    """The values that `op` and its blocks define, but for those of other dialects."""
+    values = [*op.results, *(a for region in op.regions for block in region.blocks for a in block.arguments)]
+    for value in values:
+        try:
+            yield value, struct_info(value.type)
+        except RelaxError:
+            continue  # index, i1, …: values of upstream ops have no symbols
+
+
+def symbols_of(function: func.FuncOp) -> list[str]:
+    """Every symbol that appears in the function, in order of appearance."""
+    names: dict[str, None] = {}
+    for op in ops_of(function.operation):
+        for _, info in _infos(op):
+            names.update(dict.fromkeys(info.symbols()))
+        for _, dims in dim_attributes(op):
+            names.update(dict.fromkeys(name for dim in dims if dim is not None for name in symbols(dim)))
+    return list(names)
+
+
+def substitute_symbols(root: ir.Operation, mapping: Mapping[str, Dim]) -> None:
+    """Replace symbols in `root` and everything in it: in types and in attributes.
+
+    The type of a function that is `root` must be set afterwards (`update_type`).
+    """
+    for op in ops_of(root):
+        for value, info in list(_infos(op)):
+            if any(name in mapping for name in info.symbols()):
+                value.set_type(substitute(info, dict(mapping)).to_type())
+        substitute_attributes(op, mapping)
+
+
+# -- signatures
+
+
+def update_type(function: func.FuncOp, names: Sequence[str] | None = None) -> None:
+    """Make the function's type that of its block's arguments and returned values; `names`: the parameters'."""
+    block = function.regions[0].blocks[0]
+    returned = block.operations[-1].operation.operands
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned])
+    )
+    if names is not None:
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+            [ir.DictAttr.get({PARAM_NAME: ir.StringAttr.get(name)}) for name in names]
+        )
+
+
+def remove_parameters(function: func.FuncOp, indices: Sequence[int]) -> None:
+    """Drop unused parameters; calls are not touched."""
+    names = parameter_names(function)
+    block = function.regions[0].blocks[0]
+    for index in sorted(indices, reverse=True):
+        block.erase_argument(index)
+        del names[index]
+    update_type(function, names)
+
+
+def arguments_of(call: ir.Operation) -> list[ir.Value]:
+    """The arguments of a call; fields of a tuple that is not made here are taken out in front of the call."""
+    whole = call.operands[0]
+    info = struct_info(whole.type)
+    assert isinstance(info, Tuple)
+    with ir.InsertionPoint(call), call.location:
+        return unpack(whole, [field.to_type() for field in info.fields])
+
+
+def set_arguments(call: ir.Operation, arguments: Sequence[ir.Value]) -> None:
+    """Give a call other arguments; the tuple of the old ones is erased where nothing else has it."""
+    old = call.operands[0]
+    with ir.InsertionPoint(call):
+        call.operands[0] = pack(list(arguments), call.location)
+    erase_if_unused(old)
+
+
+def erase_if_unused(value: ir.Value) -> None:
+    """Erase the tuple `value`, and tuples it is made of, if nothing uses it."""
+    if isinstance(value.owner, ir.Block) or list(value.uses):
+        return
+    maker = value.owner.operation
+    if maker.name != TUPLE:
+        return
+    fields = list(maker.operands)
+    maker.erase()
+    for item in dict.fromkeys(fields):
+        erase_if_unused(item)

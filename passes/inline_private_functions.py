@@ -1,0 +1,190 @@
+"""Pass ``inline-private-functions``: calls of private Relax functions become their bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.analysis.call_graph import call_graph, components, recursion
+from relax_mlir.analysis.call_inference import call_mapping
+from relax_mlir.dialects.structure import pack, unpack
+from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, struct_info, substitute
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.function_editing import (
+    arguments_of,
+    callee_name,
+    erase_if_unused,
+    functions_by_name,
+    is_private,
+    names_used,
+    ops_of,
+    substitute_symbols,
+    symbols_of,
+)
+from relax_mlir.passes.normalize import Normalize
+from relax_mlir.symbolic import symbol
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+CONTROL_FLOW = ("scf.if", "scf.for", "scf.while")
+
+
+@dataclass(frozen=True)
+class InlinePrivateFunctions(ModulePass):
+    """Replace calls of private functions by their bodies, and remove the functions that nothing calls then.
+
+    The callee's symbols become the call's dimensions; symbols that its body binds get names that the caller
+    does not have. Recursive functions stay, and so do calls in dataflow blocks of functions with control flow,
+    which dataflow blocks cannot hold. `max_ops`: functions of more ops stay, unless they are called only once.
+    Follows TVM's InlinePrivateFunctions.
+    """
+
+    name: ClassVar[str] = "inline-private-functions"
+    max_ops: int | None = None
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        Normalize().transform(module, ctx)
+        recursive = {name for group in recursion(module) for name in group}
+        graph = call_graph(module)
+        functions = functions_by_name(module)
+        for group in components(graph):  # callees first, so that what is inlined has been inlined into
+            for name in group:
+                self._inline_into(functions[name], functions, recursive)
+        _remove_uncalled(module)
+
+    def _inline_into(
+        self, caller: func.FuncOp, functions: dict[str, func.FuncOp], recursive: set[str]
+    ) -> None:
+        for call in [op for op in ops_of(caller.operation) if op.name == "relax.call"]:
+            name = callee_name(call)
+            callee = functions[name]
+            if name in recursive or not is_private(callee) or not self._is_small(callee, functions):
+                continue
+            if call.parent.name == "relax.dataflow" and _has_control_flow(callee):
+                continue
+            _inline(call, callee, caller)
+
+    def _is_small(self, callee: func.FuncOp, functions: dict[str, func.FuncOp]) -> bool:
+        if self.max_ops is None or len(ops_of(callee.operation)) - 2 <= self.max_ops:
+            return True
+        calls = [
+            op
+            for function in functions.values()
+            for op in ops_of(function.operation)
+            if op.name == "relax.call" and callee_name(op) == callee.name.value
+        ]
+        return len(calls) == 1
+
+
+def _has_control_flow(function: func.FuncOp) -> bool:
+    return any(op.name in CONTROL_FLOW for op in ops_of(function.operation))
+
+
+def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> None:
+    """Put the body of `callee` in front of `call`, and erase the call; leaves it where types cannot be made equal."""
+    arguments = arguments_of(call)
+    infos = [struct_info(value.type) for value in arguments]
+    mapping = call_mapping(callee.name.value, callee, infos)
+    taken = set(symbols_of(caller))
+    for name in symbols_of(callee):
+        if name not in mapping:
+            mapping[name] = symbol(_fresh(name, taken))
+            taken.add(_fresh(name, taken))
+    wanted = [substitute(struct_info(t), dict(mapping)) for t in callee.type.inputs]
+    if not all(map(_can_match, infos, wanted)):
+        return
+    copy = callee.operation.clone(ip=False).opview
+    assert isinstance(copy, func.FuncOp)
+    substitute_symbols(copy.operation, mapping)
+    block = copy.regions[0].blocks[0]
+    result = block.operations[-1].operation.operands[0]
+    if not _can_match(struct_info(result.type), struct_info(call.results[0].type)):
+        return
+    with ir.InsertionPoint(call), call.location:
+        for argument, value, info in zip(block.arguments, arguments, wanted, strict=True):
+            argument.replace_all_uses_with(_matched(value, info))
+    result = block.operations[-1].operation.operands[0]
+    body = [view.operation for view in block.operations][:-1]
+    if call.parent.name == "relax.dataflow":
+        body = [op for item in body for op in _flattened(item)]
+        result = block.operations[-1].operation.operands[0]
+    for op in body:
+        op.move_before(call)
+        _mark_inlined(op, call.location)
+    with ir.InsertionPoint(call), call.location:
+        call.results[0].replace_all_uses_with(_matched(result, struct_info(call.results[0].type)))
+    old = call.operands[0]
+    call.erase()
+    erase_if_unused(old)
+
+
+def _flattened(op: ir.Operation) -> list[ir.Operation]:
+    """The ops of a dataflow block, which is dissolved; any other op by itself."""
+    if op.name != "relax.dataflow":
+        return [op]
+    inner = [view.operation for view in op.regions[0].blocks[0].operations]
+    op.results[0].replace_all_uses_with(inner[-1].operands[0])
+    for moved in inner[:-1]:
+        moved.move_before(op)
+    op.erase()
+    return inner[:-1]
+
+
+def _mark_inlined(op: ir.Operation, caller: ir.Location) -> None:
+    for inner in ops_of(op):
+        inner.location = ir.Location.callsite(inner.location, [caller])
+
+
+def _can_match(have: StructInfo, want: StructInfo) -> bool:
+    """Whether `_matched` can give a value of `have` the type of `want`."""
+    if have == want:
+        return True
+    if isinstance(have, Tuple) and isinstance(want, Tuple):
+        return all(map(_can_match, have.fields, want.fields))
+    return (
+        isinstance(have, Tensor)
+        and isinstance(want, Tensor)
+        and want.shape is not None
+        and want.dtype == have.dtype
+    )
+
+
+def _matched(value: ir.Value, want: StructInfo) -> ir.Value:
+    """`value` with the type of `want`, which says less, or more: then it is checked at run time."""
+    have = struct_info(value.type)
+    if have == want:
+        return value
+    if isinstance(have, Tuple) and isinstance(want, Tuple):
+        fields = unpack(value, [item.to_type() for item in have.fields])
+        items = [_matched(item, info) for item, info in zip(fields, want.fields, strict=True)]
+        return pack(items, ir.Location.current)
+    assert isinstance(want, Tensor) and want.shape is not None
+    return ir.Operation.create(
+        "relax.match_shape",
+        results=[want.to_type()],
+        operands=[value],
+        attributes={"pattern": dims_attr(want.shape), "result_dtype": ir.UnitAttr.get()},
+    ).results[0]
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    count, fresh = 0, name
+    while fresh in taken:
+        count += 1
+        fresh = f"{name}_{count}"
+    return fresh
+
+
+def _remove_uncalled(module: ir.Module) -> None:
+    """Remove private Relax functions that nothing refers to any more, and then those that only they called."""
+    removed: Sequence[func.FuncOp] = [*relax_functions(module)]
+    while removed:
+        graph, used = call_graph(module), names_used(module)
+        called = {name for caller, callees in graph.items() for name in callees if name != caller}
+        removed = [
+            op
+            for op in relax_functions(module)
+            if is_private(op) and op.name.value not in called and op.name.value not in used
+        ]
+        for op in removed:
+            op.erase()

@@ -1,0 +1,167 @@
+"""Lifetimes of tensors in Relax functions: what shares a tensor's memory, and where its last use is.
+
+A tensor *escapes* its block where something outside may still hold it: it is returned, yielded by the block, or
+given to a packed function, which may keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from relax_mlir.mlir import func, ir
+
+CAPTURING = frozenset({"relax.call_packed", "relax.call_pure_packed", "func.return"})
+"""Ops that may hold their operands beyond the call."""
+READING = frozenset(
+    {
+        "relax.shape_of",
+        "relax.call_prim",
+        "relax.vm_call_tir_dyn",
+        "relax.memory_copy",
+        "relax.memory_kill_tensor",
+        "tensor.extract",
+    }
+)
+"""Ops whose results share no memory with their operands."""
+LOOPS = frozenset({"scf.for", "scf.while"})
+KILLS = frozenset({"relax.memory_kill_tensor", "relax.memory_kill_storage"})
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an op is put: behind `after`, or at the start of `block`."""
+
+    block: ir.Block
+    after: ir.Operation | None
+
+    def insertion_point(self) -> ir.InsertionPoint:
+        """Behind what ends there already."""
+        if self.after is None:
+            following = [view.operation for view in self.block.operations]
+        else:
+            following = list(_following(self.after))
+        for op in following:
+            if op.name not in KILLS:
+                return ir.InsertionPoint(op)
+        return ir.InsertionPoint(self.block)
+
+
+def _following(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops behind `op` in its block, in order."""
+    found = False
+    for view in op.block.operations:
+        if found:
+            yield view.operation
+        found = found or view.operation == op
+
+
+@dataclass
+class Lifetimes:
+    """Where the tensors of one function end. `borrowing`: results of packed calls that keep nothing they are given.
+
+    An op is found by its operands (its hash depends on them): ask for all places before the function changes.
+    """
+
+    function: func.FuncOp
+    borrowing: set[ir.Value] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._position: dict[ir.Operation, int] = {}
+        self._number(self.function.regions[0].blocks[0])
+
+    def _number(self, block: ir.Block) -> None:
+        for position, view in enumerate(block.operations):
+            self._position[view.operation] = position
+            for region in view.operation.regions:
+                for inner in region.blocks:
+                    self._number(inner)
+
+    def ends(self, value: ir.Value) -> list[Place]:
+        """The places, one on every path, behind the last use of `value`, the result of an op; none if it escapes."""
+        home = value.owner.operation.block
+        users, sharing = self._uses(value)
+        if users is None:
+            return []
+        return self.places(home, [value.owner.operation, *users], sharing)
+
+    def places(
+        self, home: ir.Block, users: list[ir.Operation], sharing: set[ir.Operation] | None = None
+    ) -> list[Place]:
+        """Places in `home` and the branches in it, one on every path, behind the last of `users`.
+
+        `sharing`: ops whose results share the memory, so that a branch must not end it. None, if a user is
+        outside of `home`, or its terminator.
+        """
+        outer = [ancestor for user in users if (ancestor := _ancestor_in(home, user)) is not None]
+        if len(outer) < len(users):
+            return []
+        return list(self._places(home, users, sharing or set()))
+
+    def _places(
+        self, block: ir.Block, users: list[ir.Operation], sharing: set[ir.Operation]
+    ) -> Iterator[Place]:
+        inside: dict[ir.Operation, list[ir.Operation]] = {}
+        for user in users:
+            ancestor = _ancestor_in(block, user)
+            if ancestor is not None:
+                inside.setdefault(ancestor, []).append(user)
+        if not inside:
+            yield Place(block, None)
+            return
+        last = max(inside, key=self._position.__getitem__)
+        if last == block.operations[len(block.operations) - 1].operation:
+            return  # the terminator takes it out of the block
+        branches = [region.blocks[0] for region in last.regions if len(region.blocks)]
+        splits = last.name == "scf.if" and len(branches) == 2 and last not in sharing
+        if not splits or last in inside[last]:
+            yield Place(block, last)
+            return
+        for branch in branches:
+            yield from self._places(branch, inside[last], sharing)
+
+    def _uses(self, value: ir.Value) -> tuple[list[ir.Operation] | None, set[ir.Operation]]:
+        """The ops that use `value` or what shares its memory (None: it escapes), and those whose results share it."""
+        seen, todo = {value}, [value]
+        users: list[ir.Operation] = []
+        sharing: set[ir.Operation] = set()
+        while todo:
+            for use in todo.pop().uses:
+                op = use.owner.operation
+                if op.name in CAPTURING and not self.borrowing.intersection(op.results):
+                    return None, sharing
+                users.append(op)
+                for alias in _aliases(op, use.operand_number):
+                    if not isinstance(alias.owner, ir.Block):
+                        sharing.add(alias.owner.operation)
+                    if alias not in seen:
+                        seen.add(alias)
+                        todo.append(alias)
+        return users, sharing
+
+
+def _aliases(op: ir.Operation, operand: int) -> list[ir.Value]:
+    """What may be the same memory as operand `operand` of `op`, because of it."""
+    if op.name in READING or op.name in CAPTURING:
+        return []
+    if op.name in ("scf.yield", "scf.condition"):
+        parent = op.parent.operation
+        return [parent.results[operand]] if parent.name == "scf.if" else _loop_values(parent)
+    if op.name in LOOPS:
+        return _loop_values(op)
+    return [r for r in op.results if isinstance(r.type, ir.ShapedType | ir.TupleType)]
+
+
+def _loop_values(loop: ir.Operation) -> list[ir.Value]:
+    arguments = [a for region in loop.regions for block in region.blocks for a in block.arguments]
+    return [*loop.results, *arguments]
+
+
+def _ancestor_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
+    """`op`, or the op around it that stands in `block`."""
+    current = op
+    while current.name != "func.func":
+        if current.block == block:
+            return current
+        current = current.parent.operation
+    return None

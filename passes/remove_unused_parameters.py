@@ -1,0 +1,107 @@
+"""Pass ``remove-unused-parameters``: private functions take only what they use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.analysis.call_inference import call_mapping
+from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
+from relax_mlir.dialects.structure import ShapeExprOp
+from relax_mlir.dialects.types import Shape, Tuple, dims_attr, struct_info
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.function_editing import (
+    arguments_of,
+    calls_of,
+    is_private,
+    names_used,
+    remove_parameters,
+    set_arguments,
+    symbols_of,
+    update_type,
+)
+from relax_mlir.symbolic import symbol
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+SIZES = "sizes"
+"""Name of the parameter that gives the symbols that only removed parameters defined."""
+
+
+@dataclass(frozen=True)
+class RemoveUnusedParameters(ModulePass):
+    """Drop the parameters of private functions that nothing uses, and the arguments of their calls.
+
+    Where a symbol is defined by dropped parameters only and still used, the function gets a shape with it as its
+    last parameter. What becomes unused in callers is dropped, too. Follows TVM's RemoveUnusedParameters.
+    """
+
+    name: ClassVar[str] = "remove-unused-parameters"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        used_otherwise = names_used(module)
+        changed = True
+        while changed:
+            calls = calls_of(module)
+            changed = False
+            for function in relax_functions(module):
+                name = function.name.value
+                if is_private(function) and name not in used_otherwise:
+                    changed |= _shrink(function, calls.get(name, []))
+
+
+def _shrink(function: func.FuncOp, calls: list[ir.Operation]) -> bool:
+    block = function.regions[0].blocks[0]
+    unused = [index for index, argument in enumerate(block.arguments) if not list(argument.uses)]
+    if not unused:
+        return False
+    kept = [i for i in range(len(block.arguments)) if i not in unused]
+    infos = [struct_info(argument.type) for argument in block.arguments]
+    defined = {name for i in kept for name in defining_symbols(infos[i])}
+    was_defined = {name for i in unused for name in defining_symbols(infos[i])} - defined
+    probe = _symbols_without(function, unused)
+    missing = [name for name in probe if name in was_defined]
+    if missing and [infos[i] for i in unused] == [Shape(tuple(map(symbol, missing)))]:
+        return False  # it is there for its symbols
+    shape = Shape(tuple(map(symbol, missing)))
+    for call in calls:
+        arguments = arguments_of(call)
+        new = [arguments[i] for i in kept]
+        if missing:
+            new.append(_sizes(call, function, missing))
+        set_arguments(call, new)
+    remove_parameters(function, unused)
+    if missing:
+        names = parameter_names(function)
+        block.add_argument(shape.to_type(), function.location)
+        update_type(function, [*names, _fresh(SIZES, names)])
+    return True
+
+
+def _symbols_without(function: func.FuncOp, unused: list[int]) -> list[str]:
+    """The symbols of the function that something else than its unused parameters mentions."""
+    copy = function.operation.clone(ip=False).opview
+    assert isinstance(copy, func.FuncOp)
+    remove_parameters(copy, unused)
+    return symbols_of(copy)
+
+
+def _sizes(call: ir.Operation, function: func.FuncOp, names: list[str]) -> ir.Value:
+    arguments = struct_info(call.operands[0].type)
+    assert isinstance(arguments, Tuple)
+    mapping = call_mapping(function.name.value, function, arguments.fields)
+    dims = [mapping[name] for name in names]
+    with ir.InsertionPoint(call), call.location:
+        made = ir.Operation.create(
+            ShapeExprOp.OPERATION_NAME,
+            results=[Shape(tuple(dims)).to_type()],
+            attributes={"values": dims_attr(dims)},
+        )
+    return made.results[0]
+
+
+def _fresh(name: str, taken: list[str]) -> str:
+    count, fresh = 0, name
+    while fresh in taken:
+        count += 1
+        fresh = f"{name}_{count}"
+    return fresh

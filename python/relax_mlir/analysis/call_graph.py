@@ -1,0 +1,78 @@
+"""The call graph of a module: who calls whom, and what is recursive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.mlir import func, ir
+
+CALLS = ("relax.call", "relax.call_tir")
+
+
+def call_graph(module: ir.Module) -> dict[str, list[str]]:
+    """Relax function → the functions, Relax and prim, that it calls, each once, in the order of the program."""
+    graph: dict[str, list[str]] = {}
+    for op in module.body.operations:
+        if isinstance(op, func.FuncOp) and PRIM_FUNC not in op.attributes and not op.is_external:
+            graph[op.name.value] = _callees(op.operation)
+    return graph
+
+
+def recursion(module: ir.Module) -> list[list[str]]:
+    """The groups of functions that call each other, directly or over others; a function alone calls itself.
+
+    The strongly connected components of the call graph, by Tarjan's algorithm (SIAM J. Comput. 1972), without
+    those of one function that does not call itself. A group is in the order of the module; callees come first.
+    """
+    graph = call_graph(module)
+    order = {name: index for index, name in enumerate(graph)}
+    return [
+        sorted(group, key=order.__getitem__)
+        for group in components(graph)
+        if len(group) > 1 or group[0] in graph[group[0]]
+    ]
+
+
+def components(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """The strongly connected components of a graph, those that others reach first; edges to no node are ignored."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+    for root in graph:
+        if root in index:
+            continue
+        work = [(root, iter(graph[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        while work:
+            node, edges = work[-1]
+            following = next((n for n in edges if n in graph and (n not in index or n in stack)), None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    start = stack.index(node)
+                    found.append(stack[start:])
+                    del stack[start:]
+            elif following in index:
+                low[node] = min(low[node], index[following])
+            else:
+                index[following] = low[following] = len(index)
+                stack.append(following)
+                work.append((following, iter(graph[following])))
+    return found
+
+
+def _callees(function: ir.Operation) -> list[str]:
+    found: dict[str, None] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in CALLS:
+            found[str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)] = None
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return list(found)

@@ -1,0 +1,137 @@
+"""Calls of prim funcs whose buffers have declared shapes: whether the sizes of a call are those that it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import PARAMS
+from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import Dim
+
+
+@dataclass(frozen=True)
+class PrimParam:
+    """A parameter of a prim func as it was declared: a buffer, or an integer (shape None)."""
+
+    name: str
+    shape: tuple[Dim, ...] | None
+    dtype: dtypes.DType | None
+
+
+def prim_params(function: func.FuncOp) -> list[PrimParam] | None:
+    """The declared parameters of a prim func; None if it has none, or they are not those of its type."""
+    if PARAMS not in function.attributes:
+        return None
+    found = []
+    for item in ir.ArrayAttr(function.attributes[PARAMS]):
+        entry = {named.name: named.attr for named in ir.DictAttr(item)}
+        name = ir.StringAttr(entry["name"]).value
+        if "shape" not in entry:
+            found.append(PrimParam(name, None, None))
+            continue
+        dims = tuple(d for d in dims_from_attr(entry["shape"]) if d is not None)
+        found.append(PrimParam(name, dims, dtypes.dtype(ir.StringAttr(entry["dtype"]).value)))
+    return found if len(found) == len(function.type.inputs) else None
+
+
+@dataclass(frozen=True)
+class Unproved:
+    """A size of a call that is not known to be the declared one."""
+
+    argument: int
+    axis: int
+    given: Dim | None
+    expected: Dim | None
+    message: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the two sizes can never be equal."""
+        if self.given is None or self.expected is None:
+            return False
+        return symbolic.prove_not_equal(self.given, self.expected)
+
+
+@dataclass
+class PrimCall:
+    """The arguments of a `relax.call_tir`, destinations and tir_vars included, against the declared parameters."""
+
+    params: Sequence[PrimParam]
+    given: Sequence[StructInfo | Dim]
+    """A struct info for each argument; the value of integers where it is known."""
+    symbols: dict[str, Dim] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, op: ir.Operation, function: func.FuncOp) -> PrimCall | None:
+        """None if the parameters are not declared, or as many as the arguments."""
+        params = prim_params(function)
+        arguments, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
+        given = [*_flat(arguments), *(result.fields if isinstance(result, Tuple) else (result,))]
+        given += [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
+        return None if params is None or len(params) != len(given) else cls(params, given)
+
+    def unproved(self) -> Iterator[Unproved]:
+        """Sizes that are not known to be the declared ones; arguments count from 0, destinations included."""
+        for param, value in zip(self.params, self.given, strict=True):
+            if param.shape is None and not isinstance(value, StructInfo):
+                self._bind(param.name, value, f"argument '{param.name}'")
+        buffers = [
+            (number, param, value)
+            for number, (param, value) in enumerate(zip(self.params, self.given, strict=True))
+            if param.shape is not None and isinstance(value, Tensor) and value.shape is not None
+        ]
+        for _, param, value in buffers:
+            for axis, (dim, size) in enumerate(zip(param.shape or (), value.shape or (), strict=False)):
+                name = symbolic.linear_definition(dim)
+                if name is not None and size is not None:
+                    self._bind(name, size, f"'{param.name}' dimension {axis}")
+        for number, param, value in buffers:
+            for axis, (dim, size) in enumerate(zip(param.shape or (), value.shape or (), strict=False)):
+                found = self._compare(number, axis, param, dim, size)
+                if found is not None:
+                    yield found
+
+    def _bind(self, name: str, value: Dim, origin: str) -> None:
+        self.symbols.setdefault(name, value)
+        self.origins.setdefault(name, origin)
+
+    def _compare(
+        self, number: int, axis: int, param: PrimParam, dim: Dim, size: Dim | None
+    ) -> Unproved | None:
+        names = symbolic.symbols(dim)
+        if not all(name in self.symbols for name in names):
+            return Unproved(
+                number, axis, size, None, f"'{param.name}' dimension {axis} is not known to be {dim}"
+            )
+        expected = symbolic.substitute(dim, self.symbols)
+        if size is not None and symbolic.prove_equal(size, expected):
+            return None
+        where = ", ".join(f"{name} = {self.symbols[name]} by {self.origins[name]}" for name in names)
+        message = f"'{param.name}' dimension {axis} is {size}, but it is declared {dim}" + (
+            f" ({where})" if where else ""
+        )
+        return Unproved(number, axis, size, expected, message)
+
+
+def _flat(info: StructInfo) -> Iterator[StructInfo | Dim]:
+    if isinstance(info, Tuple):
+        for item in info.fields:
+            yield from _flat(item)
+    elif isinstance(info, Shape):
+        for value in info.values or ():
+            yield Prim() if value is None else value
+    else:
+        yield info
+
+
+def wrong_dtypes(function: func.FuncOp, infos: Sequence[StructInfo]) -> Iterator[str]:
+    """Messages on tensors whose dtype differs in sign from the declared one: the types know no signs."""
+    params = prim_params(function)
+    for param, info in zip(params or (), infos, strict=False):
+        if param.dtype is not None and isinstance(info, Tensor) and info.dtype not in (None, param.dtype):
+            yield f"'{param.name}' is {info.dtype}, but it is declared {param.dtype}"

@@ -1,0 +1,123 @@
+"""The functions of the T language on scalars: which rule computes each, and for which dtypes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.lowering.legalize import binary, bitwise, comparison, unary
+from relax_mlir.lowering.legalize.scalars import Scalar, ScalarRule, compare, const, widened, widened_test
+from relax_mlir.mlir import arith, math
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """A function of scalars of one dtype: its rule, its arity, the kinds of dtype it takes, and its result."""
+
+    rule: ScalarRule
+    arity: int
+    kinds: tuple[str, ...] = ("float",)
+    test: bool = False
+    """Whether the result is bool rather than of the dtype of the operands."""
+
+
+NUMBERS = ("float", "int", "uint")
+INTEGERS = ("int", "uint")
+ANY = (*NUMBERS, "bool")
+
+
+def _trunc_divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
+    """0 for a division by zero."""
+    zero = const(dtype, 0)
+    divisor = binary.safe_divisor(dtype, a, b)
+    quotient = arith.divui(a, divisor) if dtype.kind == "uint" else arith.divsi(a, divisor)
+    return arith.select(compare(dtype, "eq", b, zero), zero, quotient)
+
+
+def _trunc_mod(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
+    divisor = binary.safe_divisor(dtype, a, b)
+    return arith.remui(a, divisor) if dtype.kind == "uint" else arith.remsi(a, divisor)
+
+
+def _ceil_divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
+    negated = arith.subi(const(dtype, 0), a)
+    return arith.subi(const(dtype, 0), binary.SCALAR_RULES["floor_divide"](dtype, negated, b))
+
+
+def _rounding(name: str) -> ScalarRule:
+    function = unary.ROUNDING[name]
+    return widened(lambda dtype, x: function(x))
+
+
+BINARY: dict[str, Intrinsic] = {
+    "add": Intrinsic(binary.SCALAR_RULES["add"], 2, NUMBERS),
+    "subtract": Intrinsic(binary.SCALAR_RULES["subtract"], 2, NUMBERS),
+    "multiply": Intrinsic(binary.SCALAR_RULES["multiply"], 2, NUMBERS),
+    "truediv": Intrinsic(binary.SCALAR_RULES["divide"], 2),
+    "floordiv": Intrinsic(binary.SCALAR_RULES["floor_divide"], 2, NUMBERS),
+    "floormod": Intrinsic(binary.SCALAR_RULES["floor_mod"], 2, NUMBERS),
+    "truncdiv": Intrinsic(_trunc_divide, 2, INTEGERS),
+    "truncmod": Intrinsic(_trunc_mod, 2, INTEGERS),
+    "ceildiv": Intrinsic(_ceil_divide, 2, ("int",)),
+    "pow": Intrinsic(binary.SCALAR_RULES["power"], 2, NUMBERS),
+    "max": Intrinsic(binary.SCALAR_RULES["maximum"], 2, ANY),
+    "min": Intrinsic(binary.SCALAR_RULES["minimum"], 2, ANY),
+    "atan2": Intrinsic(binary.SCALAR_RULES["atan2"], 2),
+    "bitwise_and": Intrinsic(bitwise.SCALAR_RULES["bitwise_and"], 2, (*INTEGERS, "bool")),
+    "bitwise_or": Intrinsic(bitwise.SCALAR_RULES["bitwise_or"], 2, (*INTEGERS, "bool")),
+    "bitwise_xor": Intrinsic(bitwise.SCALAR_RULES["bitwise_xor"], 2, (*INTEGERS, "bool")),
+    "shift_left": Intrinsic(bitwise.SCALAR_RULES["left_shift"], 2, INTEGERS),
+    "shift_right": Intrinsic(bitwise.SCALAR_RULES["right_shift"], 2, INTEGERS),
+    **{
+        name: Intrinsic(comparison.SCALAR_RULES[name], 2, ANY, test=True)
+        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+    },
+}
+
+_FLOAT_UNARY = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp", "log", "rsqrt"),
+    *("sigmoid", "sin", "sinh", "sqrt", "tan", "tanh"),
+)
+
+UNARY: dict[str, Intrinsic] = {
+    **{name: Intrinsic(unary.SCALAR_RULES[name], 1) for name in _FLOAT_UNARY},
+    **{name: Intrinsic(_rounding(name), 1) for name in unary.ROUNDING},
+    **{
+        name: Intrinsic(widened(lambda dtype, x, function=function: function(x)), 1)
+        for name, function in (
+            ("exp2", math.exp2),
+            ("expm1", math.expm1),
+            ("log2", math.log2),
+            ("log10", math.log10),
+            ("log1p", math.log1p),
+        )
+    },
+    "abs": Intrinsic(unary.SCALAR_RULES["abs"], 1, NUMBERS),
+    "negative": Intrinsic(unary.SCALAR_RULES["negative"], 1, NUMBERS),
+    "bitwise_not": Intrinsic(unary.SCALAR_RULES["bitwise_not"], 1, (*INTEGERS, "bool")),
+    "logical_not": Intrinsic(unary.SCALAR_RULES["logical_not"], 1, ("bool",)),
+    **{name: Intrinsic(widened_test(unary.FLOAT_TESTS[name][0]), 1, test=True) for name in unary.FLOAT_TESTS},
+}
+
+INTRINSICS: dict[str, Intrinsic] = {
+    **BINARY,
+    **UNARY,
+    "fma": Intrinsic(binary.SCALAR_RULES["ewise_fma"], 3, NUMBERS),
+}
+
+ALIASES = {
+    "power": "pow",
+    "fabs": "abs",
+    "nearbyint": "round",
+    "div": "truncdiv",
+    "floor_div": "floordiv",
+    "floor_mod": "floormod",
+    "left_shift": "shift_left",
+    "right_shift": "shift_right",
+    "Not": "logical_not",
+    "Add": "add",
+    "Sub": "subtract",
+    "Mul": "multiply",
+    "Max": "max",
+    "Min": "min",
+}

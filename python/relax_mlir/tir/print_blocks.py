@@ -1,0 +1,136 @@
+"""Print the body of a prim func in linalg: each ``linalg.generic`` is a loop nest around one block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects import dtypes
+from relax_mlir.mlir import ir
+from relax_mlir.tir.print_expressions import ExpressionPrinter
+from relax_mlir.tir.statements import DTYPE
+from relax_mlir.tir.units import NoForm, Unit
+from relax_mlir.tir.values import INDEX
+
+INDENT = "    "
+
+
+class BlockPrinter(ExpressionPrinter):
+    """Prints blocks."""
+
+    def blocks(self, ops: Sequence[ir.Operation]) -> list[str]:
+        self.buffers = {a: p.name for a, p in zip(self.function.arguments, self.params, strict=True)}
+        self.shapes = {p.name: [str(d) for d in p.shape or ()] for p in self.params}
+        self.initial: dict[ir.Value, str] = {}
+        self.dtypes = {p.name: p.dtype for p in self.params}
+        waiting: list[ir.Operation] = []
+        lines: list[str] = []
+        for op in ops:
+            if op.name == "tensor.empty" and not waiting:
+                lines.append(self.allocation(op))
+            elif op.name == "linalg.fill":
+                self.fill(op, waiting)
+                waiting = []
+            elif op.name == "linalg.generic" and not waiting:
+                lines += self.generic(op)
+            else:
+                waiting.append(op)
+        if waiting:
+            raise NoForm
+        return lines
+
+    def allocation(self, op: ir.Operation) -> str:
+        type_ = ir.RankedTensorType(op.results[0].type)
+        sizes = list(op.operands)
+        shape = [
+            self.text(sizes.pop(0)) if type_.is_dynamic_dim(axis) else str(type_.get_dim_size(axis))
+            for axis in range(type_.rank)
+        ]
+        named = ir.StringAttr(op.attributes[DTYPE]).value if DTYPE in op.attributes else None
+        dtype = dtypes.from_element_type(type_.element_type) if named is None else dtypes.dtype(named)
+        name = self.fresh("buffer")
+        self.buffers[op.results[0]], self.shapes[name], self.dtypes[name] = name, shape, dtype
+        listed = ", ".join(shape) + ("," if len(shape) == 1 else "")
+        return f'{name} = T.alloc_buffer(({listed}), "{dtype}")'
+
+    def fill(self, op: ir.Operation, waiting: Sequence[ir.Operation]) -> None:
+        """The value of a ``T.init``: one constant."""
+        units = self.cutter.cut(waiting)
+        name = self.buffers[op.operands[1]]
+        dtype = self.dtypes[name]
+        if (
+            len(units) != 1
+            or units[0].kind != "constant"
+            or units[0].result != op.operands[0]
+            or dtype is None
+        ):
+            raise NoForm
+        bare = self.literal(units[0], dtype)
+        self.initial[op.results[0]] = bare if bare is not None else self.constant(units[0], index=False)
+        self.buffers[op.results[0]] = name
+
+    def generic(self, op: ir.Operation) -> list[str]:
+        maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(op.attributes["indexing_maps"])]
+        kinds = ["R" if "reduction" in str(k) else "S" for k in ir.ArrayAttr(op.attributes["iterator_types"])]
+        places = [_axes(m) for m in maps]
+        operands = [self.buffers.get(v, "") for v in op.operands]
+        if len(op.results) != 1 or "" in operands or len(kinds) == 0:
+            raise NoForm
+        loops = [self.fresh("i") for _ in kinds]
+        axes = [self.fresh("v") for _ in kinds]
+        extents: dict[int, str] = {}
+        for name, numbers in zip(operands, places, strict=True):
+            for axis, number in enumerate(numbers):
+                extents.setdefault(number, self.shapes[name][axis])
+        if len(extents) != len(kinds):
+            raise NoForm
+        elements = [
+            f"{name}[{', '.join(axes[n] for n in p) or '()'}]"
+            for name, p in zip(operands, places, strict=True)
+        ]
+        block = op.regions[0].blocks[0]
+        for argument, name, text in zip(block.arguments, operands, elements, strict=True):
+            self.names[argument] = text
+            known = self.dtypes[name]
+            assert known is not None
+            self.cutter.types[argument] = known
+        lines = [f"for {', '.join(loops)} in T.grid({', '.join(extents[n] for n in range(len(kinds)))}):"]
+        lines.append(f'{INDENT}with T.block("{self.fresh("block")}"):')
+        lines.append(
+            f'{2 * INDENT}{", ".join(axes)} = T.axis.remap("{"".join(kinds)}", [{", ".join(loops)}])'
+        )
+        if "R" in kinds:
+            initial = self.initial.get(op.operands[len(operands) - 1])
+            if initial is None:
+                raise NoForm
+            lines += [f"{2 * INDENT}with T.init():", f"{3 * INDENT}{elements[-1]} = {initial}"]
+        lines.append(f"{2 * INDENT}{elements[-1]} = {self.value(block, operands[-1], axes)}")
+        self.buffers[op.results[0]] = operands[-1]
+        return lines
+
+    def value(self, block: ir.Block, target: str, axes: Sequence[str]) -> str:
+        """The value that a block stores: one expression."""
+        ops = [view.operation for view in block.operations]
+        for op in ops:
+            if op.name == "linalg.index":
+                self.names[op.results[0]] = axes[ir.IntegerAttr(op.attributes["dim"]).value]
+        units = self.cutter.cut(ops[:-1])
+        store = Unit("yield", [ops[-1]], list(ops[-1].operands))
+        dtype = self.dtypes[target]
+        if len(units) == 1 and units[0].kind == "constant" and dtype is not None:
+            return self.literal(units[0], dtype) or self.constant(units[0], index=False)
+        everything = [*(u for u in units if u.kind != "axis"), store]
+        if self.claim(everything, len(everything) - 1, set()) != 0:
+            raise NoForm
+        return self.text(store.operands[0])
+
+
+def _axes(affine: ir.AffineMap) -> list[int]:
+    found = []
+    for expression in affine.results:
+        if not isinstance(expression, ir.AffineDimExpr):
+            raise NoForm
+        found.append(int(expression.position))
+    return found
+
+
+__all__ = ["INDEX", "BlockPrinter"]

@@ -1,0 +1,193 @@
+"""Print the expressions of a prim func: units of the IR as text of the T language."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir.analysis.prim_calls import PrimParam
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.mlir import func, ir
+from relax_mlir.tir.templates import OPERATORS, PREFIXES
+from relax_mlir.tir.units import Cutter, NoForm, Unit
+from relax_mlir.tir.values import INDEX
+
+
+@dataclass
+class ExpressionPrinter:
+    """Prints expressions; raises `NoForm`. An expression stands inside the one that uses it where that is read."""
+
+    function: func.FuncOp
+    params: Sequence[PrimParam]
+    cutter: Cutter
+    names: dict[ir.Value, str] = field(default_factory=dict)
+    inline: dict[ir.Value, Callable[[], str]] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=lambda: {"T", "R", "I", "cls", "range", "min", "max", "abs"})
+
+    def fresh(self, base: str) -> str:
+        name, count = base, 0
+        while name in self.taken:
+            count += 1
+            name = f"{base}{count}"
+        self.taken.add(name)
+        return name
+
+    def text(self, value: ir.Value) -> str:
+        if value in self.inline:
+            return self.inline[value]()
+        if value not in self.names:
+            raise NoForm
+        return self.names[value]
+
+    def claim(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
+        """Put expressions inside the unit at `position`, where reading it makes them where they stand.
+
+        Returns the position of the first unit that its text makes.
+        """
+        unit = units[position]
+        first = self.claim_literals(units, position, within)
+        for number, operand in reversed(list(enumerate(unit.operands))):
+            if operand in self.inline:
+                continue
+            maker = units[first - 1] if first else None
+            if (
+                maker is None
+                or not maker.is_expression
+                or maker.result != operand
+                or not self.used_once(operand)
+            ):
+                continue
+            within.add(first - 1)
+            first = self.claim(units, first - 1, within)
+            self.put(operand, maker, index=number in unit.index_operands)
+        return first
+
+    def put(self, value: ir.Value, maker: Unit, *, index: bool) -> None:
+        """Let the text of `value` be the expression that makes it."""
+        self.inline[value] = lambda: self.expression(maker, index=index)
+
+    @staticmethod
+    def used_once(value: ir.Value) -> bool:
+        return len(list(value.uses)) == 1
+
+    def claim_literals(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
+        """Literals that take the dtype of what they meet are made right before the unit."""
+        unit = units[position]
+        first = position
+        if unit.kind == "store":
+            candidates = [unit.operands[-1]]
+            wanted: list[DType | None] = [self.cutter.buffers[unit.last.operands[1]]]
+        elif unit.kind == "function" and unit.template is not None and len(unit.operands) > 1:
+            if unit.template.name == "Select":
+                candidates, wanted = unit.operands[1:], list(unit.template.arguments[1:])
+            else:
+                candidates, wanted = unit.operands, list(unit.template.arguments)
+        else:
+            return first
+        makers = [self.cutter.units.get(v) for v in candidates]
+        if unit.kind != "store" and all(m is not None and m.kind == "constant" for m in makers):
+            return first
+        for value, maker, dtype in reversed(list(zip(candidates, makers, wanted, strict=True))):
+            if maker is None or maker.kind != "constant" or not first or units[first - 1] is not maker:
+                continue
+            if not self.used_once(value) or dtype is None:
+                continue
+            literal = self.literal(maker, dtype)
+            if literal is None:
+                continue
+            self.inline[value] = _constantly(literal)
+            first -= 1
+            within.add(first)
+        return first
+
+    def literal(self, unit: Unit, dtype: DType) -> str | None:
+        """A constant as a bare literal; None for infinities and NaN, which have none."""
+        value = unit.last.attributes["value"]
+        if dtype.is_float:
+            number = float(ir.FloatAttr(value).value)
+            return repr(number) if math.isfinite(number) else None
+        return self.integer(unit, dtype)
+
+    @staticmethod
+    def integer(unit: Unit, dtype: DType) -> str:
+        number = int(ir.IntegerAttr(unit.last.attributes["value"]).value)
+        if dtype.kind == "bool":
+            return str(bool(number))
+        if dtype.kind == "uint" and number < 0:
+            number += 1 << dtype.bits
+        return str(number)
+
+    def expression(self, unit: Unit, *, index: bool = False) -> str:
+        """An expression, in parentheses where it is made of parts."""
+        if unit.kind == "constant":
+            return self.constant(unit, index=index)
+        if unit.kind == "load":
+            return self.element(unit.last.operands[0], unit.operands)
+        if unit.kind == "choice":
+            return self.choice(unit)
+        if unit.template is None:
+            raise NoForm
+        name, parts = unit.template.name, [self.text(v) for v in unit.operands]
+        if unit.template.literal:
+            value = ir.IntegerAttr(unit.ops[0].attributes["value"]).value
+            dtype = unit.template.arguments[0]
+            number = int(value) + ((1 << dtype.bits) if dtype.kind == "uint" and int(value) < 0 else 0)
+            return f"({parts[0]} {OPERATORS[name]} {number})"
+        if name == "cast":
+            if unit.template.result is INDEX:
+                if not index:
+                    raise NoForm
+                return parts[0]
+            return f"T.{unit.template.result}({parts[0]})"
+        if name in OPERATORS:
+            return f"({parts[0]} {OPERATORS[name]} {parts[1]})"
+        if name in PREFIXES:
+            return f"({PREFIXES[name]}{parts[0]})"
+        return f"T.{name}({', '.join(parts)})"
+
+    def constant(self, unit: Unit, *, index: bool) -> str:
+        """A constant that says its dtype; an index is a bare integer, where one is wanted."""
+        dtype = unit.dtype
+        assert dtype is not None
+        if dtype is INDEX:
+            if not index:
+                raise NoForm
+            return self.integer(unit, dtype)
+        bare = self.literal(unit, dtype)
+        if bare is None:
+            number = float(ir.FloatAttr(unit.last.attributes["value"]).value)
+            bare = f'"{number}"'
+        return f"T.{dtype}({bare})"
+
+    def element(self, buffer: ir.Value, places: Sequence[ir.Value]) -> str:
+        return f"{self.text(buffer)}[{', '.join(map(self.text, places)) or '()'}]"
+
+    def choice(self, unit: Unit) -> str:
+        """``T.if_then_else(c, a, b)``: each branch is one expression."""
+        parts = [self.text(unit.operands[0])]
+        for region in unit.last.regions:
+            parts.append(self.branch([view.operation for view in region.blocks[0].operations]))
+        return f"T.if_then_else({', '.join(parts)})"
+
+    def branch(self, ops: Sequence[ir.Operation]) -> str:
+        """The one value of a block, made of all of its ops."""
+        value = ops[-1].operands[0]
+        units = self.cutter.cut(ops[:-1])
+        if not units or units[-1].result != value:
+            if units:
+                raise NoForm
+            return self.text(value)
+        if self.claim(units, len(units) - 1, set()) != 0:
+            raise NoForm
+        return self.expression(units[-1])
+
+    def let(self, unit: Unit) -> list[str]:
+        """An expression by a name of its own."""
+        text = self.expression(unit)
+        self.names[unit.result] = self.fresh("v")
+        return [f"{self.names[unit.result]} = {text}"]
+
+
+def _constantly(text: str) -> Callable[[], str]:
+    return lambda: text

@@ -1,0 +1,132 @@
+"""Print a prim func as ``@T.prim_func``: functions in linalg as blocks, those on memrefs as loops."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+
+from relax_mlir.analysis.prim_calls import PrimParam, prim_params
+from relax_mlir.analysis.structural_equal import structural_equal
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import KERNEL, PARAMS, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.error import RelaxError
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import func, ir
+from relax_mlir.script import parse
+from relax_mlir.symbolic import Dim, linear_definition
+from relax_mlir.tir.print_blocks import BlockPrinter
+from relax_mlir.tir.print_expressions import ExpressionPrinter
+from relax_mlir.tir.print_loops import LoopPrinter
+from relax_mlir.tir.templates import templates
+from relax_mlir.tir.units import Cutter, NoForm
+from relax_mlir.tir.values import INDEX
+
+INDENT = "    "
+KNOWN = frozenset({PRIM_FUNC, PARAMS, PATTERN, "sym_name", "function_type", "sym_visibility", "arg_attrs"})
+
+
+def print_prim(function: func.FuncOp) -> list[str] | None:
+    """The lines of a prim func in T form; None if it has none that reads back as the same function."""
+    params = prim_params(function)
+    names = {named.name for named in map(function.attributes.__getitem__, range(len(function.attributes)))}
+    name = function.name.value
+    if (
+        params is None
+        or names - KNOWN
+        or KERNEL in names
+        or not name.isidentifier()
+        or keyword.iskeyword(name)
+    ):
+        return None
+    try:
+        lines = _lines(function, params)
+    except NoForm:
+        return None
+    return lines if _reads_back(function, lines) else None
+
+
+def _reads_back(function: func.FuncOp, lines: Sequence[str]) -> bool:
+    """Whether the text is the same function: what the text forgets, the IR keeps as it is."""
+    try:
+        again = parse("\n".join(lines))
+    except RelaxError:
+        return False
+    original = ir.Module.create(ir.Location.unknown(function.context))
+    function.operation.clone(ip=ir.InsertionPoint(original.body))
+    return structural_equal(IRModule(original), again)
+
+
+def _buffer_type(shape: Sequence[Dim], dtype: DType | None) -> str:
+    items = ", ".join(str(d) if isinstance(d, int) else f'"{d}"' for d in shape)
+    return f'(({items}{"," if len(shape) == 1 else ""}), "{dtype}")'
+
+
+def _lines(function: func.FuncOp, params: Sequence[PrimParam]) -> list[str]:
+    """The text; raises `NoForm`."""
+    kinds: dict[ir.Value, DType] = {}
+    buffers: dict[ir.Value, DType] = {}
+    names: dict[ir.Value, str] = {}
+    for argument, param in zip(function.arguments, params, strict=True):
+        names[argument] = param.name
+        if param.dtype is None:
+            kinds[argument] = INDEX
+        else:
+            buffers[argument] = param.dtype
+    known = templates(
+        tuple(sorted({"index", "bool", "int64", *map(str, buffers.values()), *_types_used(function)}))
+    )
+    cutter = Cutter(known, kinds, buffers)
+    kind = BlockPrinter if len(function.type.results) else LoopPrinter
+    printer = kind(function, params, cutter, names)
+    printer.taken |= {p.name for p in params}
+    ops = [view.operation for view in function.regions[0].blocks[0].operations]
+    ops = ops[_symbols(printer, ops) : -1]
+    body = printer.blocks(ops) if isinstance(printer, BlockPrinter) else printer.statements(ops)  # type: ignore[attr-defined]  # a LoopPrinter
+    head = ", ".join(f"{p.name}: {_annotation(p)}" for p in params)
+    first = ["@T.prim_func", f"def {function.name.value}({head}):"]
+    return [*first, *(INDENT + line for line in body or ["pass"])]
+
+
+def _types_used(function: func.FuncOp) -> set[str]:
+    """The dtypes that the values of the function may have."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for result in op.results:
+            type_ = result.type
+            text = str(type_.element_type if isinstance(type_, ir.ShapedType) else type_)
+            found.update(d.name for d in dtypes.DTYPES.values() if d.mlir.removeprefix("u") == text)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit)
+    return found
+
+
+def _annotation(param: PrimParam) -> str:
+    return "T.int64" if param.shape is None else f"T.Buffer{_buffer_type(param.shape, param.dtype)}"
+
+
+def _symbols(printer: ExpressionPrinter, ops: Sequence[ir.Operation]) -> int:
+    """Name the sizes that the function begins with; how many ops they are."""
+    defined = {p.name for p in printer.params if p.shape is None}
+    position = 0
+    for number, param in enumerate(printer.params):
+        for axis, dim in enumerate(param.shape or ()):
+            name = linear_definition(dim)
+            if name is None or name in defined:
+                continue
+            defined.add(name)
+            if position + 2 > len(ops):
+                raise NoForm
+            constant, size = ops[position : position + 2]
+            is_dim = size.name in ("memref.dim", "tensor.dim") and constant.name == "arith.constant"
+            if not is_dim or size.operands[0] != printer.function.arguments[number]:
+                raise NoForm
+            if ir.IntegerAttr(constant.attributes["value"]).value != axis:
+                raise NoForm
+            printer.names[size.results[0]] = name
+            printer.taken.add(name)
+            printer.cutter.types[size.results[0]] = INDEX
+            position += 2
+    return position

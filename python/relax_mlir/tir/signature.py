@@ -1,0 +1,242 @@
+"""The head of a prim func: its parameters, buffers and integers, and the symbols that their shapes define."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.error import RelaxError
+from relax_mlir.mlir import ir
+from relax_mlir.script.annotations import read_dims
+from relax_mlir.script.scope import Scope
+from relax_mlir.script.source import Problem
+from relax_mlir.symbolic import Dim
+
+INTEGERS = ("int64", "int32")
+VARIABLES = (*INTEGERS, "var", "Var", "SizeVar", "int")
+IGNORED_ATTRIBUTES = ("global_symbol", "tir.noalias", "tir.is_scheduled", "T.noalias")
+
+
+@dataclass
+class Parameter:
+    """A parameter: the shape and dtype of a buffer, or an integer (shape None, passed as ``index``)."""
+
+    node: ast.AST
+    name: str
+    shape: tuple[Dim, ...] | None
+    dtype: DType | None
+
+    @property
+    def is_buffer(self) -> bool:
+        return self.shape is not None
+
+    def attribute(self) -> ir.Attribute:
+        """What the module keeps of it: the IR's types know neither signs nor symbols."""
+        entries: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(self.name)}
+        if self.shape is not None:
+            i64 = ir.IntegerType.get_signless(64)
+            entries["shape"] = ir.ArrayAttr.get(
+                [
+                    ir.IntegerAttr.get(i64, d) if isinstance(d, int) else ir.StringAttr.get(str(d))
+                    for d in self.shape
+                ]
+            )
+            entries["dtype"] = ir.StringAttr.get(str(self.dtype))
+        return ir.DictAttr.get(entries)
+
+    def sizes(self) -> list[int]:
+        dynamic = int(ir.ShapedType.get_dynamic_size())
+        return [d if isinstance(d, int) else dynamic for d in self.shape or ()]
+
+
+@dataclass
+class Head:
+    """What the head of a prim func says, and the statements that are its body."""
+
+    name: str
+    node: ast.FunctionDef
+    parameters: list[Parameter]
+    body: list[ast.stmt]
+    symbols: dict[str, tuple[int, int] | int] = field(default_factory=dict)
+    """Where each symbol gets its value: parameter and axis, or an integer parameter."""
+
+
+def read_head(node: ast.FunctionDef, scope: Scope) -> Head:
+    """The head of a prim func; raises `Problem`."""
+    given = node.args
+    if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
+        raise Problem(node, "a prim func takes parameters without defaults, * or **")
+    handles: dict[str, ast.arg] = {}
+    found: dict[str, Parameter] = {}
+    for parameter in given.args:
+        read = _parameter(parameter, scope)
+        if read is None:
+            handles[parameter.arg] = parameter
+        else:
+            found[parameter.arg] = read
+    body = _prologue(node.body, scope, handles, found)
+    for name, parameter in handles.items():
+        if name not in found:
+            raise Problem(parameter, f"handle '{name}' needs its T.match_buffer({name}, shape, dtype)")
+    head = Head(node.name, node, [found[p.arg] for p in given.args], body)
+    _define_symbols(head)
+    return head
+
+
+def _parameter(parameter: ast.arg, scope: Scope) -> Parameter | None:
+    """A parameter by its annotation; None for a handle."""
+    node = parameter.annotation
+    if node is None:
+        raise Problem(
+            parameter,
+            f"parameter '{parameter.arg}' needs an annotation, such as T.Buffer((n, m), \"float32\")",
+        )
+    arguments: list[ast.expr] = []
+    keywords: list[ast.keyword] = []
+    head = node
+    if isinstance(node, ast.Call):
+        head, arguments, keywords = node.func, list(node.args), node.keywords
+    elif isinstance(node, ast.Subscript):
+        head = node.value
+        arguments = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    path = scope.path(head)
+    if path is None or path[0] != "T":
+        raise Problem(node, "expected T.Buffer(shape, dtype), T.handle or T.int64")
+    if path[1] == "handle":
+        return None
+    if path[1] in INTEGERS or path[1] == "int":
+        return Parameter(parameter, parameter.arg, None, None)
+    if path[1] == "Buffer":
+        shape, dtype = read_buffer_type(node, arguments, keywords, scope)
+        return Parameter(parameter, parameter.arg, shape, dtype)
+    if path[1] in dtypes.DTYPES:
+        raise Problem(
+            node, f"a parameter of type {path[1]}: pass a buffer of shape () instead", "UnsupportedError"
+        )
+    raise Problem(node, "expected T.Buffer(shape, dtype), T.handle or T.int64")
+
+
+def read_buffer_type(
+    node: ast.AST, arguments: list[ast.expr], keywords: list[ast.keyword], scope: Scope
+) -> tuple[tuple[Dim, ...], DType]:
+    """``(shape, dtype)`` of a buffer; the dtype is float32 if it is left out."""
+    named = {k.arg: k.value for k in keywords}
+    for keyword in keywords:
+        if keyword.arg not in ("shape", "dtype", "scope"):
+            raise Problem(keyword, f"a buffer takes a shape and a dtype, not '{keyword.arg}'")
+    if len(arguments) > 2:
+        raise Problem(node, "a buffer takes a shape and a dtype", "ArgumentError")
+    shape_node = arguments[0] if arguments else named.get("shape")
+    dtype_node = arguments[1] if len(arguments) > 1 else named.get("dtype")
+    if shape_node is None:
+        raise Problem(node, "a buffer needs a shape", "ArgumentError")
+    if not isinstance(shape_node, ast.Tuple | ast.List):
+        shape_node = ast.copy_location(ast.Tuple([shape_node], ast.Load()), shape_node)
+    dims = read_dims(shape_node, scope)
+    if any(d is None for d in dims):
+        raise Problem(shape_node, "a dimension of a buffer is an integer, a symbol or an expression of them")
+    dtype = "float32"
+    if dtype_node is not None:
+        if not isinstance(dtype_node, ast.Constant) or not isinstance(dtype_node.value, str):
+            raise Problem(dtype_node, 'expected a dtype such as "float32"', "DTypeError")
+        dtype = dtype_node.value
+    for dim, item in zip(dims, shape_node.elts, strict=True):
+        if isinstance(dim, int) and dim < 0:
+            raise Problem(item, f"dimension {dim} is negative", "ShapeError")
+    try:
+        return tuple(d for d in dims if d is not None), dtypes.dtype(dtype)
+    except RelaxError as error:
+        raise Problem.of(dtype_node or node, error) from None
+
+
+def _prologue(
+    statements: list[ast.stmt], scope: Scope, handles: dict[str, ast.arg], found: dict[str, Parameter]
+) -> list[ast.stmt]:
+    """Read ``n = T.int64()``, ``A = T.match_buffer(…)`` and ``T.func_attr``; the statements that are left."""
+    rest: list[ast.stmt] = []
+    matched: dict[str, str] = {}
+    for statement in statements:
+        call = _call_of(statement)
+        path = None if call is None else scope.path(call.func)
+        if call is None or path is None or path[0] != "T":
+            rest += _variables(statement, scope)
+        elif path[1] == "func_attr":
+            continue
+        elif path[1] == "match_buffer":
+            _match(statement, call, scope, handles, found, matched)
+        elif path[1] in VARIABLES and not _has_value(call):
+            continue
+        else:
+            rest.append(statement)
+    return rest
+
+
+def _has_value(call: ast.Call) -> bool:
+    return any(not (isinstance(a, ast.Constant) and isinstance(a.value, str)) for a in call.args)
+
+
+def _variables(statement: ast.stmt, scope: Scope) -> list[ast.stmt]:
+    """``n, m = T.int64(), T.int64()`` declares symbols; anything else stays."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Tuple):
+        return [statement]
+    for item in statement.value.elts:
+        path = scope.path(item.func) if isinstance(item, ast.Call) else None
+        if path is None or path[0] != "T" or path[1] not in VARIABLES or _has_value(item):  # type: ignore[arg-type]  # a call, by `path`
+            return [statement]
+    return []
+
+
+def _call_of(statement: ast.stmt) -> ast.Call | None:
+    value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr) else None
+    return value if isinstance(value, ast.Call) else None
+
+
+def _match(
+    statement: ast.stmt,
+    call: ast.Call,
+    scope: Scope,
+    handles: dict[str, ast.arg],
+    found: dict[str, Parameter],
+    matched: dict[str, str],
+) -> None:
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Name):
+        raise Problem(statement, "write A = T.match_buffer(a, shape, dtype)")
+    handle = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
+    if handle not in handles:
+        raise Problem(call, f"'{handle}' is no T.handle among the parameters")
+    if handle in found:
+        raise Problem(call, f"handle '{handle}' is matched already")
+    shape, dtype = read_buffer_type(call, list(call.args[1:]), call.keywords, scope)
+    found[handle] = Parameter(call, target.id, shape, dtype)
+
+
+def _define_symbols(head: Head) -> None:
+    """Where each symbol gets its value; raises `Problem` for one that nothing determines."""
+    names: set[str] = set()
+    for number, parameter in enumerate(head.parameters):
+        if parameter.name in names:
+            raise Problem(parameter.node, f"two parameters are called '{parameter.name}'")
+        names.add(parameter.name)
+        if not parameter.is_buffer:
+            head.symbols[parameter.name] = number
+    for number, parameter in enumerate(head.parameters):
+        for axis, dim in enumerate(parameter.shape or ()):
+            name = symbolic.linear_definition(dim)
+            if name is not None:
+                head.symbols.setdefault(name, (number, axis))
+    for parameter in head.parameters:
+        for dim in parameter.shape or ():
+            for name in symbolic.symbols(dim):
+                if name not in head.symbols:
+                    raise Problem(
+                        parameter.node,
+                        f"symbol '{name}' of '{parameter.name}' is never determined: no dimension is '{name}' "
+                        f"alone; add a parameter `{name}: T.int64`",
+                        "ShapeError",
+                    )
+    if not any(p.is_buffer for p in head.parameters):
+        raise Problem(head.node, f"prim func '{head.name}' has no buffer to write its result to")

@@ -1,0 +1,502 @@
+"""Statements of a prim func: loops, blocks, stores and conditions, as memref, scf and arith."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.location import located_at
+from relax_mlir.mlir import arith, cf, ir, memref, scf
+from relax_mlir.script.scope import POISON
+from relax_mlir.script.source import Poisoned, Problem, Source
+from relax_mlir.tir.expressions import OPERATORS, Expressions
+from relax_mlir.tir.signature import read_buffer_type
+from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_index, as_scalar
+
+LOOP_KIND = "relax.loop"
+"""On an ``scf.for``: the kind of loop that was written, where it is not a serial one."""
+DTYPE = "relax.dtype"
+"""On an allocation: its dtype, where the type does not say it."""
+KINDS = ("serial", "parallel", "vectorized", "unroll")
+ACCEPTED = ("reads", "writes", "block_attr", "func_attr", "sblock_attr")
+BLOCKS = ("block", "sblock")
+
+
+@dataclass
+class Body:
+    """Reads the statements of one prim func, or of a block in it, at the insertion point."""
+
+    source: Source
+    expressions: Expressions
+    depth: int = 0
+    starts: list[ir.Value] | None = None
+    """In a T.block: whether each of its reduction axes is at its beginning."""
+    assigned: dict[str, int] = field(default_factory=dict)
+    """The local scalars, and the depth at which each was bound."""
+
+    def run(self, statements: Sequence[ast.stmt]) -> None:
+        """Read statements in order; mistakes are noted, and what they define is poisoned."""
+        for statement in statements:
+            try:
+                with self.at(statement):
+                    self.statement(statement)
+            except Problem as problem:
+                self.source.report(problem)
+                self.poison(statement)
+            except Poisoned:
+                self.poison(statement)
+
+    def at(self, node: ast.AST) -> Any:  # noqa: ANN401 - a context manager
+        line, begin, _ = self.source.span(node)
+        return Located(self.source.filename, line, begin + 1)
+
+    def poison(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                for part in ast.walk(target):
+                    if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                        self.values[part.id] = POISON
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return self.expressions.scope.values
+
+    def inner(self, starts: list[ir.Value] | None = None) -> Body:
+        """The same for a nested region: what it binds is not seen outside."""
+        expressions = Expressions(self.expressions.scope.inner())
+        return Body(
+            self.source,
+            expressions,
+            self.depth + 1,
+            self.starts if starts is None else starts,
+            dict(self.assigned),
+        )
+
+    def path(self, node: ast.AST) -> str | None:
+        """``serial`` for ``T.serial``."""
+        found = self.expressions.scope.path(node) if isinstance(node, ast.expr) else None
+        return found[1] if found is not None and found[0] == "T" else None
+
+    # -- statements
+
+    def statement(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assign):
+            self.assign(node)
+        elif isinstance(node, ast.AugAssign):
+            self.update(node)
+        elif isinstance(node, ast.AnnAssign):
+            self.annotated(node)
+        elif isinstance(node, ast.For):
+            self.loop(node)
+        elif isinstance(node, ast.While):
+            self.repeat(node)
+        elif isinstance(node, ast.If):
+            self.conditional(node)
+        elif isinstance(node, ast.With):
+            self.block(node)
+        elif isinstance(node, ast.Expr):
+            self.expression(node)
+        elif isinstance(node, ast.Assert):
+            self.check(node)
+        elif isinstance(node, ast.Return):
+            raise Problem(node, "a prim func returns nothing: it writes into its last buffers")
+        elif isinstance(node, ast.Break | ast.Continue):
+            raise Problem(node, "loops have no break or continue; use `while` with a condition, or `if`")
+        elif not isinstance(node, ast.Pass):
+            raise Problem(node, f"{type(node).__name__} is no statement of a prim func")
+
+    def assign(self, node: ast.Assign) -> None:
+        """A store ``B[i] = x``, a local scalar ``x = …``, an allocation, axes of a block."""
+        if len(node.targets) != 1:
+            raise Problem(node, "one target for each assignment")
+        (target,) = node.targets
+        if isinstance(target, ast.Subscript):
+            self.store(target, node.value, lambda buffer: self.expressions.term(node.value))
+            return
+        path = self.path(node.value.func) if isinstance(node.value, ast.Call) else None
+        if path is not None and path.startswith("axis."):
+            raise Problem(node, f"T.{path} stands at the beginning of a T.block")
+        if not isinstance(target, ast.Name):
+            raise Problem(target, "only names and elements of buffers can be assigned")
+        if path in ("alloc_buffer", "decl_buffer", "alloc_local"):
+            assert isinstance(node.value, ast.Call)
+            self.allocate(target, node.value)
+            return
+        if isinstance(node.value, ast.Name) and isinstance(self.values.get(node.value.id), Buffer):
+            raise Problem(node, "buffers have one name each")
+        self.bind(target, self.expressions.term(node.value))
+
+    def bind(self, target: ast.Name, term: Term) -> None:
+        """A local scalar: bound once on each path."""
+        name = target.id
+        old = self.values.get(name)
+        if isinstance(old, Buffer):
+            raise Problem(target, f"'{name}' is a buffer; store to an element of it, as in {name}[i] = …")
+        if old is not None and old is not POISON and self.assigned.get(name, -1) != self.depth:
+            raise Problem(
+                target,
+                f"'{name}' has a value already, which a loop or branch cannot change; use an element of a "
+                'buffer: x = T.alloc_buffer((1,), "float32"), then x[0] = …',
+            )
+        self.values[name] = term
+        self.assigned[name] = self.depth
+
+    def annotated(self, node: ast.AnnAssign) -> None:
+        """``x: T.float32 = …``."""
+        if not isinstance(node.target, ast.Name) or node.value is None:
+            raise Problem(node, "write x: T.float32 = …")
+        path = self.path(node.annotation)
+        if path is None:
+            raise Problem(node.annotation, "expected T.float32 or another dtype")
+        wanted = self.expressions.dtype_name(ast.copy_location(ast.Constant(path), node.annotation))
+        term = self.expressions.term(node.value)
+        if isinstance(term, Scalar) and str(term.dtype) == "index" and wanted == "int64":
+            self.bind(node.target, term)
+            return
+        if isinstance(term, Scalar) and term.dtype.name != wanted:
+            raise Problem(
+                node.annotation,
+                f"'{node.target.id}' is declared {wanted}, but its value is {term.dtype}",
+                "DTypeError",
+            )
+        if not isinstance(term, Scalar):
+            call = ast.copy_location(ast.Call(node.annotation, [node.value], []), node.value)
+            term = self.expressions.cast(call, wanted, [node.value])
+        self.bind(node.target, term)
+
+    def update(self, node: ast.AugAssign) -> None:
+        """``B[i] += x``."""
+        if not isinstance(node.target, ast.Subscript):
+            raise Problem(node, "local scalars do not change; update an element of a buffer")
+        name = OPERATORS.get(type(node.op))
+        if name is None:
+            raise Problem(node, "a prim func has no matrix product; write the loops")
+        target = node.target
+        buffer = self.expressions.buffer(target.value)
+        places = [self.expressions.index(item) for item in self.expressions.indices(target, buffer)]
+        old = Scalar(memref.load(buffer.ssa, places), buffer.dtype)
+        value = self.expressions.apply(node, name, [old, self.expressions.term(node.value)])
+        memref.store(self.expressions.stored(node.value, value, buffer), buffer.ssa, places)
+
+    def store(self, target: ast.Subscript, at: ast.expr, value: Callable[[Buffer], Term]) -> None:
+        buffer = self.expressions.buffer(target.value)
+        places = [self.expressions.index(item) for item in self.expressions.indices(target, buffer)]
+        memref.store(self.expressions.stored(at, value(buffer), buffer), buffer.ssa, places)
+
+    def allocate(self, target: ast.Name, call: ast.Call) -> None:
+        """``B = T.alloc_buffer((n, m), "float32")``: freed at the end of the block that it stands in."""
+        scope = self.expressions.scope
+        shape_node = (
+            call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "shape"), None)
+        )
+        shape, dtype = read_buffer_type(call, _without_shape(call), _keywords(call), scope)
+        assert shape_node is not None
+        items = shape_node.elts if isinstance(shape_node, ast.Tuple | ast.List) else [shape_node]
+        sizes = []
+        for dim, item in zip(shape, items, strict=True):
+            if not isinstance(dim, int):
+                text = item.value if isinstance(item, ast.Constant) else None
+                given = ast.parse(text, mode="eval").body if isinstance(text, str) else item
+                size = as_index(item, self.expressions.term(_placed(given, item)), "the size")
+                zero = as_scalar(item, 0, INDEX).ssa
+                sizes.append(arith.maxsi(size, zero))
+        dynamic = int(ir.ShapedType.get_dynamic_size())
+        type_ = ir.MemRefType.get([d if isinstance(d, int) else dynamic for d in shape], dtype.storage_type())
+        if target.id in self.values and self.values[target.id] is not POISON:
+            raise Problem(target, f"'{target.id}' has a meaning already")
+        memory = memref.alloc(type_, sizes, [])
+        keep_sign(memory, dtype)
+        self.values[target.id] = Buffer(target.id, memory, shape, dtype, len(shape))
+
+    def expression(self, node: ast.Expr) -> None:
+        """``T.evaluate(…)``, ``T.reads``, strings."""
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return
+        path = self.path(node.value.func) if isinstance(node.value, ast.Call) else None
+        if path in ACCEPTED:
+            self.accept(node.value, path)
+            return
+        if path == "where":
+            raise Problem(node, "T.where stands at the beginning of a T.block")
+        if path == "evaluate" and isinstance(node.value, ast.Call) and len(node.value.args) == 1:
+            self.expressions.term(node.value.args[0])
+            return
+        raise Problem(node, "this does nothing: store its value into a buffer, or write T.evaluate(…)")
+
+    def accept(self, call: ast.expr, path: str | None) -> None:
+        """``T.reads(A[i, j])`` and ``T.writes``: the buffers must exist and have these dimensions."""
+        if path not in ("reads", "writes") or not isinstance(call, ast.Call):
+            return
+        regions: list[ast.expr] = []
+        for item in call.args:
+            regions += item.elts if isinstance(item, ast.List | ast.Tuple) else [item]
+        for region in regions:
+            if isinstance(region, ast.Name):
+                self.expressions.buffer(region)
+                continue
+            if not isinstance(region, ast.Subscript):
+                raise Problem(region, f"T.{path} takes parts of buffers, such as A[i, j] or A[0:n]")
+            buffer = self.expressions.buffer(region.value)
+            given = region.slice.elts if isinstance(region.slice, ast.Tuple) else [region.slice]
+            if len(given) != buffer.rank:
+                raise Problem(
+                    region, f"'{buffer.name}' has {buffer.rank} dimensions, {len(given)} given", "ShapeError"
+                )
+
+    def check(self, node: ast.Assert) -> None:
+        """``assert c, "message"``: an error of the call, not of the process."""
+        condition = self.expressions.condition(node.test)
+        message = node.msg.value if isinstance(node.msg, ast.Constant) else ast.unparse(node.test)
+        cf.assert_(condition.ssa, str(message))
+
+    # -- control
+
+    def conditional(self, node: ast.If) -> None:
+        condition = self.expressions.condition(node.test)
+        op = scf.IfOp(condition.ssa, [], has_else=bool(node.orelse))
+        blocks = [op.then_block, *([op.else_block] if node.orelse else [])]
+        for statements, block in zip((node.body, node.orelse), blocks, strict=False):
+            with ir.InsertionPoint(block):
+                self.inner().run(statements)
+                scf.YieldOp([])
+
+    def repeat(self, node: ast.While) -> None:
+        if node.orelse:
+            raise Problem(node.orelse[0], "`else` of a loop is not part of a prim func")
+        op = scf.WhileOp([], [])
+        with ir.InsertionPoint(op.before.blocks.append()):
+            scf.ConditionOp(self.expressions.condition(node.test).ssa, [])
+        with ir.InsertionPoint(op.after.blocks.append()):
+            self.inner().run(node.body)
+            scf.YieldOp([])
+
+    def loop(self, node: ast.For) -> None:
+        """``for i in T.serial(n)``, ``range``, ``for i, j in T.grid(n, m)``."""
+        if node.orelse:
+            raise Problem(node.orelse[0], "`else` of a loop is not part of a prim func")
+        kind, ranges = self.ranges(node.iter)
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        if len(targets) != len(ranges):
+            raise Problem(node.target, f"{len(targets)} loop variables for {len(ranges)} loops")
+        self.nest(targets, ranges, kind, node.body)
+
+    def nest(
+        self,
+        targets: Sequence[ast.expr],
+        ranges: Sequence[tuple[ir.Value, ir.Value, ir.Value]],
+        kind: str,
+        statements: Sequence[ast.stmt],
+    ) -> None:
+        if not targets:
+            self.run(statements)
+            return
+        start, stop, step = ranges[0]
+        target = targets[0]
+        if not isinstance(target, ast.Name):
+            raise Problem(target, "a loop variable is a name")
+        self.free_name(target)
+        op = scf.ForOp(start, stop, step)
+        if kind != "serial":
+            op.operation.attributes[LOOP_KIND] = ir.StringAttr.get(kind)
+        with ir.InsertionPoint(op.body):
+            inner = self.inner()
+            inner.values[target.id] = Scalar(op.induction_variable, INDEX)
+            inner.nest(targets[1:], ranges[1:], kind, statements)
+            scf.YieldOp([])
+
+    def free_name(self, target: ast.Name) -> None:
+        """A name may be a loop variable again, in a loop of its own, but not hide a buffer."""
+        if isinstance(self.values.get(target.id), Buffer):
+            raise Problem(target, f"'{target.id}' is a buffer")
+
+    def ranges(self, node: ast.expr) -> tuple[str, list[tuple[ir.Value, ir.Value, ir.Value]]]:
+        """The kind of loop, and begin, end and step of each loop of the nest."""
+        if not isinstance(node, ast.Call):
+            raise Problem(node, "a loop runs over range(n), T.serial(n), T.grid(n, m), …")
+        name = self.path(node.func)
+        if isinstance(node.func, ast.Name) and node.func.id == "range":
+            name = "serial"
+        if name == "thread_binding":
+            raise Problem(node, "T.thread_binding: there are no threads on this target", "UnsupportedError")
+        if name not in (*KINDS, "grid"):
+            raise Problem(
+                node, "a loop runs over range(n), T.serial(n), T.grid(n, m), T.parallel, T.unroll, …"
+            )
+        for keyword in node.keywords:
+            if keyword.arg != "annotations":
+                raise Problem(keyword, f"a loop takes no argument '{keyword.arg}'")
+        if not node.args or (name != "grid" and len(node.args) > 3):
+            raise Problem(node, "a loop takes its end, or begin and end", "ArgumentError")
+        terms = [self.expressions.index(a, "the bound of a loop") for a in node.args]
+        if len(terms) == 3 and name != "grid":
+            step = node.args[2].value if isinstance(node.args[2], ast.Constant) else 0
+            if not isinstance(step, int) or step < 1:
+                raise Problem(node.args[2], "the step of a loop is a positive integer, written out")
+            return str(name), [(terms[0], terms[1], terms[2])]
+        if len(terms) == 2 and name != "grid":
+            return str(name), [(terms[0], terms[1], as_scalar(node, 1, INDEX).ssa)]
+        zero, one = as_scalar(node, 0, INDEX).ssa, as_scalar(node, 1, INDEX).ssa
+        return "serial" if name == "grid" else str(name), [(zero, end, one) for end in terms]
+
+    # -- blocks
+
+    def block(self, node: ast.With) -> None:
+        """``with T.block("name"):`` and ``with T.init():``."""
+        call = node.items[0].context_expr
+        name = self.path(call.func) if isinstance(call, ast.Call) else None
+        if name == "init":
+            self.initial(node)
+            return
+        if len(node.items) != 1 or name not in BLOCKS:
+            raise Problem(call, '`with` opens a T.block("name"), or T.init() in one')
+        inner = self.inner(starts=[])
+        inner.depth = self.depth
+        rest = inner.axes(node.body)
+        inner.guarded(rest)
+
+    def guarded(self, statements: Sequence[ast.stmt]) -> None:
+        """The body of a block, under its T.where if it has one."""
+        for number, statement in enumerate(statements):
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(call, ast.Call) and self.path(call.func) == "where":
+                rest = [*statements[:number], *statements[number + 1 :]]
+                if len(call.args) != 1:
+                    raise Problem(call, "T.where takes one condition", "ArgumentError")
+                op = scf.IfOp(self.expressions.condition(call.args[0]).ssa, [])
+                with ir.InsertionPoint(op.then_block):
+                    self.inner().guarded(rest)
+                    scf.YieldOp([])
+                return
+        self.run(statements)
+
+    def axes(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Read the axes of a block; the statements that are left."""
+        rest: list[ast.stmt] = []
+        for statement in statements:
+            call = statement.value if isinstance(statement, ast.Assign) else None
+            name = self.path(call.func) if isinstance(call, ast.Call) else None
+            if not isinstance(statement, ast.Assign) or name is None or not name.startswith("axis."):
+                rest.append(statement)
+                continue
+            assert isinstance(call, ast.Call)
+            try:
+                with self.at(statement):
+                    self.axis(statement, call, name.removeprefix("axis."))
+            except Problem as problem:
+                self.source.report(problem)
+                self.poison(statement)
+            except Poisoned:
+                self.poison(statement)
+        return rest
+
+    def axis(self, node: ast.Assign, call: ast.Call, kind: str) -> None:
+        """``vi = T.axis.spatial(n, i)``, ``vi, vk = T.axis.remap("SR", [i, k])``."""
+        target = node.targets[0]
+        if kind == "remap":
+            names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+            kinds, bindings = remapped(call)
+            if not len(names) == len(kinds) == len(bindings):
+                raise Problem(
+                    node,
+                    f"{len(names)} axes, {len(kinds)} kinds and {len(bindings)} bindings must be as many",
+                )
+            for name, letter, binding in zip(names, kinds, bindings, strict=True):
+                self.bind_axis(name, letter == "R", binding, None)
+            return
+        if kind not in AXES:
+            raise Problem(call, f"T.axis.{kind} is none of {', '.join(AXES)}, remap")
+        if len(call.args) != 2:
+            raise Problem(
+                call, f"T.axis.{kind} takes the extent and what the axis is bound to", "ArgumentError"
+            )
+        extent, binding = call.args
+        start = extent.elts[0] if isinstance(extent, ast.Tuple) else None
+        ends = extent.elts[1:] if isinstance(extent, ast.Tuple) else [extent]
+        for end in ends:
+            self.expressions.index(end, "the extent of an axis")
+        self.bind_axis(target, AXES[kind], binding, start)
+
+    def bind_axis(self, target: ast.expr, reduces: bool, binding: ast.expr, start: ast.expr | None) -> None:
+        if not isinstance(target, ast.Name):
+            raise Problem(target, "an axis is a name")
+        value = self.expressions.index(binding, "the axis")
+        self.values[target.id] = Scalar(value, INDEX)
+        self.assigned[target.id] = self.depth
+        if reduces and self.starts is not None:
+            first = as_scalar(target, 0, INDEX).ssa if start is None else self.expressions.index(start)
+            self.starts.append(arith.cmpi(arith.CmpIPredicate.eq, value, first))
+
+    def initial(self, node: ast.With) -> None:
+        """``with T.init():``: when all reduction axes are at their beginning."""
+        if not self.starts:
+            if self.starts is None:
+                raise Problem(node, "T.init() stands in a T.block")
+            self.inner().run(node.body)
+            return
+        condition = self.starts[0]
+        for other in self.starts[1:]:
+            condition = arith.andi(condition, other)
+        op = scf.IfOp(condition, [])
+        with ir.InsertionPoint(op.then_block):
+            self.inner().run(node.body)
+            scf.YieldOp([])
+
+
+def keep_sign(memory: ir.Value, dtype: DType) -> None:
+    """Note that an allocation holds unsigned integers."""
+    if dtype.kind == "uint":
+        memory.owner.attributes[DTYPE] = ir.StringAttr.get(dtype.name)
+
+
+AXES = {"spatial": False, "S": False, "reduce": True, "R": True, "opaque": False, "scan": False}
+"""The kinds of axes, and whether they reduce."""
+
+
+def remapped(call: ast.Call) -> tuple[str, list[ast.expr]]:
+    """Kinds and bindings of ``T.axis.remap("SR", [i, k])``."""
+    kinds = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+    if (
+        len(call.args) != 2
+        or not isinstance(kinds, str)
+        or not isinstance(call.args[1], ast.List | ast.Tuple)
+    ):
+        raise Problem(call, 'write T.axis.remap("SR", [i, k])', "ArgumentError")
+    if set(kinds) - set("SR"):
+        raise Problem(call.args[0], f"the kinds of axes are S and R, not {kinds!r}", "ArgumentError")
+    return kinds, list(call.args[1].elts)
+
+
+def _without_shape(call: ast.Call) -> list[ast.expr]:
+    return list(call.args[:2])
+
+
+def _keywords(call: ast.Call) -> list[ast.keyword]:
+    return [k for k in call.keywords if k.arg != "scope"]
+
+
+def _placed(node: ast.expr, at: ast.expr) -> ast.expr:
+    """`node`, which was read from a string, at the place of the string."""
+    if node is not at:
+        for part in ast.walk(node):
+            ast.copy_location(part, at)
+    return node
+
+
+class Located:
+    """Ops made inside have a location in the script."""
+
+    def __init__(self, filename: str, line: int, column: int) -> None:
+        self._place = located_at(filename, line, column)
+        self._location = ir.Location.file(filename, line, column)
+
+    def __enter__(self) -> None:
+        self._place.__enter__()
+        self._location.__enter__()
+
+    def __exit__(self, *error: Any) -> None:  # noqa: ANN401 - what a context manager gets
+        self._location.__exit__(*error)
+        self._place.__exit__(*error)

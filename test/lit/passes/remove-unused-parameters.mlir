@@ -1,0 +1,32 @@
+// Private functions take what they use; a symbol that only a dropped parameter defined comes in a shape.
+// RUN: relax-opt %s --remove-unused-parameters | filecheck %s
+
+// CHECK-LABEL: func.func private @first(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}) ->
+func.func private @first(%x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}, %y: tensor<4xf32> {relax.name = "y"}) -> tensor<?xf32, #relax.shape<["n"]>> {
+  return %x : tensor<?xf32, #relax.shape<["n"]>>
+}
+
+// CHECK-LABEL: func.func private @sizes(
+// CHECK-SAME: %{{[a-z0-9]+}}: !relax.shape_value<["n"]> {relax.name = "sizes"}) ->
+// CHECK: "relax.arange"
+func.func private @sizes(%x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}) -> tensor<?xi64, #relax.shape<["n"]>> {
+  %0 = "relax.arange"() {start = 0, end = "n", step = 1, dtype = i64} : () -> tensor<?xi64, #relax.shape<["n"]>>
+  return %0 : tensor<?xi64, #relax.shape<["n"]>>
+}
+
+// Public functions keep what callers pass.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["m"]>> {relax.name = "a"}, %{{[a-z0-9]+}}: tensor<4xf32> {relax.name = "b"}, %{{[a-z0-9]+}}: tensor<2xf32>
+// CHECK: %[[T:[0-9]+]] = builtin.unrealized_conversion_cast %[[A]] : tensor<?xf32, #relax.shape<["m"]>> to tuple<
+// CHECK: "relax.call"(%[[T]]) {callee = @first}
+// CHECK: %[[S:[0-9]+]] = "relax.shape_expr"() {values = ["m"]}
+// CHECK: %[[U:[0-9]+]] = builtin.unrealized_conversion_cast %[[S]]
+// CHECK: "relax.call"(%[[U]]) {callee = @sizes}
+func.func @main(%a: tensor<?xf32, #relax.shape<["m"]>> {relax.name = "a"}, %b: tensor<4xf32> {relax.name = "b"}, %c: tensor<2xf32> {relax.name = "c"}) -> tensor<?xi64, #relax.shape<["m"]>> {
+  %t = builtin.unrealized_conversion_cast %a, %b : tensor<?xf32, #relax.shape<["m"]>>, tensor<4xf32> to tuple<tensor<?xf32, #relax.shape<["m"]>>, tensor<4xf32>>
+  %0 = "relax.call"(%t) {callee = @first} : (tuple<tensor<?xf32, #relax.shape<["m"]>>, tensor<4xf32>>) -> tensor<?xf32, #relax.shape<["m"]>>
+  %u = builtin.unrealized_conversion_cast %0 : tensor<?xf32, #relax.shape<["m"]>> to tuple<tensor<?xf32, #relax.shape<["m"]>>>
+  %1 = "relax.call"(%u) {callee = @sizes} : (tuple<tensor<?xf32, #relax.shape<["m"]>>>) -> tensor<?xi64, #relax.shape<["m"]>>
+  return %1 : tensor<?xi64, #relax.shape<["m"]>>
+}

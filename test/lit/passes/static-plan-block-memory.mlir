@@ -1,0 +1,178 @@
+// Tensors that never live at the same time share storages; sizes are compared symbolically.
+// RUN: relax-opt %s --call-tir-rewrite --static-plan-block-memory --split-input-file | filecheck %s
+
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  %0 = linalg.exp ins(%x : tensor<?xf32>) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// A chain of four: two storages for the temporaries, in turn; the result has its own.
+// CHECK-LABEL: func.func @chain(
+// CHECK: %[[S:[0-9]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: %[[T:[0-9]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[B:[0-9]+]] = "relax.memory_alloc_tensor"(%[[T]]
+// CHECK: "relax.memory_kill_tensor"(%[[A]])
+// CHECK-NOT: relax.memory_alloc_storage
+// CHECK: %[[C:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_kill_tensor"(%[[B]])
+// CHECK-NEXT: "relax.memory_kill_storage"(%[[T]])
+// CHECK: %[[R:[0-9]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[D:[0-9]+]] = "relax.memory_alloc_tensor"(%[[R]]
+// CHECK: "relax.memory_kill_tensor"(%[[C]])
+// CHECK-NEXT: "relax.memory_kill_storage"(%[[S]])
+// CHECK-NEXT: return %[[D]]
+func.func @chain(%x: !n) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %3 = "relax.call_tir"(%2) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %4 = builtin.unrealized_conversion_cast %3 : !n to tuple<!n>
+  %5 = "relax.call_tir"(%4) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %6 = builtin.unrealized_conversion_cast %5 : !n to tuple<!n>
+  %7 = "relax.call_tir"(%6) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  return %7 : !n
+}
+
+// -----
+
+// An (n + 7,) tensor makes the storage of an (n,) tensor grow, but one of (m,) has a storage of its own.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+!m = tensor<?xf32, #relax.shape<["m"]>>
+!large = tensor<?xf32, #relax.shape<["n + 7"]>>
+func.func private @use(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @sizes(
+// CHECK: %[[SIZE:[0-9]+]] = "relax.shape_expr"() {values = ["4*n + 28"]}
+// CHECK-NEXT: %[[S:[0-9]+]] = "relax.memory_alloc_storage"(%[[SIZE]])
+// CHECK: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK-SAME: #relax.shape<["n"]>
+// CHECK: %[[MSIZE:[0-9]+]] = "relax.shape_expr"() {values = ["4*m"]}
+// CHECK-NEXT: %[[M:[0-9]+]] = "relax.memory_alloc_storage"(%[[MSIZE]])
+// CHECK: %[[B:[0-9]+]] = "relax.memory_alloc_tensor"(%[[M]]
+// CHECK: "relax.memory_kill_tensor"(%[[A]])
+// CHECK-NOT: relax.memory_alloc_storage
+// CHECK: %[[C:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK-SAME: #relax.shape<["n + 7"]>
+// CHECK: "relax.memory_kill_tensor"(%[[B]])
+// CHECK-NEXT: "relax.memory_kill_storage"(%[[M]])
+// CHECK: "relax.memory_alloc_storage"
+// CHECK: "relax.memory_kill_tensor"(%[[C]])
+// CHECK-NEXT: "relax.memory_kill_storage"(%[[S]])
+func.func @sizes(%x: !n, %y: !m) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @use, tir_vars = []} : (tuple<!n>) -> !n
+  %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %3 = "relax.call_tir"(%2) {callee = @use, tir_vars = []} : (tuple<!n>) -> !m
+  %4 = builtin.unrealized_conversion_cast %3 : !m to tuple<!m>
+  %5 = "relax.call_tir"(%4) {callee = @use, tir_vars = []} : (tuple<!m>) -> !large
+  %6 = builtin.unrealized_conversion_cast %5 : !large to tuple<!large>
+  %7 = "relax.call_tir"(%6) {callee = @use, tir_vars = []} : (tuple<!large>) -> !n
+  return %7 : !n
+}
+
+// -----
+
+// With n at most 16, 4*n bytes fit into 64.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func private @to_n(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+func.func private @to_16(%x: tensor<?xf32>, %out: tensor<16xf32>) -> tensor<16xf32> attributes {relax.prim_func} {
+  return %out : tensor<16xf32>
+}
+
+// CHECK-LABEL: func.func @bounds(
+// CHECK: %[[S:[0-9]+]] = "relax.memory_alloc_storage"
+// CHECK-SAME: !relax.shape_value<[64]>
+// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_alloc_tensor"
+// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK-SAME: #relax.shape<["n"]>
+func.func @bounds(%x: !n) -> tensor<16xf32> attributes {relax.symbol_bounds = {n = [0, 16]}} {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @to_16, tir_vars = []} : (tuple<!n>) -> tensor<16xf32>
+  %2 = builtin.unrealized_conversion_cast %1 : tensor<16xf32> to tuple<tensor<16xf32>>
+  %3 = "relax.call_tir"(%2) {callee = @to_n, tir_vars = []} : (tuple<tensor<16xf32>>) -> !n
+  %4 = builtin.unrealized_conversion_cast %3 : !n to tuple<!n>
+  %5 = "relax.call_tir"(%4) {callee = @to_n, tir_vars = []} : (tuple<!n>) -> !n
+  %6 = builtin.unrealized_conversion_cast %5 : !n to tuple<!n>
+  %7 = "relax.call_tir"(%6) {callee = @to_16, tir_vars = []} : (tuple<!n>) -> tensor<16xf32>
+  return %7 : tensor<16xf32>
+}
+
+// -----
+
+// The branches take the storage of a tensor that ended before; where one does not, it ends at once.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @branches(
+// CHECK: %[[S:[0-9]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[T:[0-9]+]] = "relax.memory_alloc_storage"
+// CHECK: scf.if
+// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: "relax.memory_kill_storage"(%[[T]])
+// CHECK: "relax.memory_kill_storage"(%[[S]])
+// CHECK: } else {
+// CHECK: "relax.memory_kill_storage"(%[[T]])
+// CHECK: "relax.memory_kill_storage"(%[[S]])
+// CHECK: }
+func.func @branches(%x: !n, %c: tensor<i1>) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %3 = "relax.call_tir"(%2) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %f = tensor.extract %c[] : tensor<i1>
+  %r = scf.if %f -> !n {
+    %4 = builtin.unrealized_conversion_cast %3 : !n to tuple<!n>
+    %5 = "relax.call_tir"(%4) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+    %6 = builtin.unrealized_conversion_cast %5 : !n to tuple<!n>
+    %7 = "relax.call_tir"(%6) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+    scf.yield %7 : !n
+  } else {
+    scf.yield %x : !n
+  }
+  return %r : !n
+}
+
+// -----
+
+// A size with a symbol that is defined later cannot be that of an earlier storage.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+!both = tensor<?x?xf32, #relax.shape<["n", "k + 1"]>>
+func.func private @one(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+func.func private @two(%x: tensor<?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?x?xf32>
+}
+func.func private @back(%x: tensor<?x?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @later(
+// CHECK: "relax.memory_alloc_storage"
+// CHECK-SAME: <["4*n"]>
+// CHECK: "relax.memory_alloc_storage"
+// CHECK-SAME: <["4*n"]>
+// CHECK: relax.match_shape
+// CHECK: "relax.memory_alloc_storage"
+// CHECK-SAME: <["4*k*n + 4*n"]>
+func.func @later(%x: !n, %y: tensor<?xf32>) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @one, tir_vars = []} : (tuple<!n>) -> !n
+  %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %3 = "relax.call_tir"(%2) {callee = @one, tir_vars = []} : (tuple<!n>) -> !n
+  %z = "relax.match_shape"(%y) {pattern = ["k"], result_dtype} : (tensor<?xf32>) -> tensor<?xf32, #relax.shape<["k"]>>
+  %4 = builtin.unrealized_conversion_cast %3 : !n to tuple<!n>
+  %5 = "relax.call_tir"(%4) {callee = @two, tir_vars = []} : (tuple<!n>) -> !both
+  %6 = builtin.unrealized_conversion_cast %5 : !both to tuple<!both>
+  %7 = "relax.call_tir"(%6) {callee = @back, tir_vars = []} : (tuple<!both>) -> !n
+  return %7 : !n
+}

@@ -1,0 +1,20 @@
+// What passes before should have removed is refused.
+// RUN: not relax-opt %s --vm-shape-lower --split-input-file 2>&1 | filecheck %s
+
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func @view(%x: !n) -> !n {
+  // CHECK: view: relax.flatten is left; run vm-memory-lower before vm-shape-lower
+  %0 = "relax.flatten"(%x) : (!n) -> !n
+  return %0 : !n
+}
+
+// -----
+
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func @dataflow(%x: !n) -> !n {
+  // CHECK: dataflow: relax.dataflow is left; run to-non-dataflow before vm-shape-lower
+  %0 = "relax.dataflow"() ({
+    "relax.output"(%x) : (!n) -> ()
+  }) : () -> !n
+  return %0 : !n
+}

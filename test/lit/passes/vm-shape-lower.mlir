@@ -1,0 +1,109 @@
+// Symbols and their expressions become slots of a shape heap.
+// RUN: relax-opt %s --vm-shape-lower --split-input-file | filecheck %s
+
+// Of a parameter's dimensions n and m are stored; the function computes 2*n and 3*m; the shape is loaded.
+// CHECK-LABEL: func.func @foo(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?xf32>) -> !relax.shape_value<["?", "?"]>
+// CHECK-NEXT: %[[HEAP:[0-9]+]] = "relax.vm_alloc_shape_heap"() {size = 4 : i64} : () -> tensor<4xi64>
+// CHECK-NEXT: %[[SH:[0-9]+]] = "relax.shape_of"(%[[X]])
+// CHECK-NEXT: "relax.vm_store_shape"(%[[SH]], %[[HEAP]]) {indices = [0, 1]}
+// CHECK-NEXT: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[HEAP]]
+// CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @foo_shape_func, outputs = 1 : i64}
+// CHECK-NEXT: %[[TS:[0-9]+]] = "relax.vm_load_shape"(%[[HEAP]]) {indices = [2, 3]}
+// CHECK-NEXT: return %[[TS]]
+func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_value<["2*n", "3*m"]> {
+  %0 = "relax.shape_expr"() {values = ["2*n", "3*m"]} : () -> !relax.shape_value<["2*n", "3*m"]>
+  return %0 : !relax.shape_value<["2*n", "3*m"]>
+}
+// CHECK-LABEL: func.func private @foo_shape_func(
+// CHECK-SAME: %[[H:[a-z0-9]+]]: memref<4xi64>) attributes {relax.prim_func}
+// CHECK: %[[N:[0-9]+]] = memref.load %[[H]][%c0]
+// CHECK: %[[N2:[0-9]+]] = arith.muli %[[N]], %c2_i64
+// CHECK: memref.store %[[N2]], %[[H]][%c2]
+// CHECK: %[[M:[0-9]+]] = memref.load %[[H]][%c1]
+// CHECK: %[[M3:[0-9]+]] = arith.muli %[[M]], %c3_i64
+// CHECK: memref.store %[[M3]], %[[H]][%c3]
+
+// -----
+
+// match_shape in its three forms: it defines n and m, checks them on another tensor, and on a shape.
+!nm = tensor<?x?xf32, #relax.shape<["n", "m"]>>
+// CHECK-LABEL: func.func @match(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?xf32>, %[[Y:[a-z0-9]+]]: tensor<?x?xf32>, %[[Z:[a-z0-9]+]]: tensor<*x!relax.any>
+// CHECK: %[[HEAP:[0-9]+]] = "relax.vm_alloc_shape_heap"() {size = 4 : i64}
+// CHECK-NEXT: %[[SX:[0-9]+]] = "relax.shape_of"(%[[X]])
+// CHECK-NEXT: "relax.vm_store_shape"(%[[SX]], %[[HEAP]]) {indices = [0, 1]}
+// CHECK: "relax.call_prim"
+// CHECK: %[[SY:[0-9]+]] = "relax.shape_of"(%[[Y]])
+// CHECK-NEXT: "relax.vm_match_shape"(%[[SY]], %[[HEAP]]) {codes = [3, 3], context = "match: match_shape at -:{{[0-9]+}}:8", values = [0, 1]}
+// CHECK: %[[SY2:[0-9]+]] = "relax.shape_of"(%[[Y]])
+// CHECK-NEXT: "relax.vm_match_shape"(%[[SY2]], %[[HEAP]]) {codes = [3, 3]
+// CHECK: %[[SZ:[0-9]+]] = "relax.shape_of"(%[[Z]]) : (tensor<*x!relax.any>) -> !relax.shape_value<unit>
+// CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [0, 1, 3, 2], {{.*}} values = [7, 2, 0, 0]}
+// CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [2, 2, 2, 3], {{.*}} values = [0, 0, 0, 3]}
+// CHECK-NEXT: "relax.match_shape"(%[[Z]]) {pattern = [7, "?", "?", "?"], result_dtype = f32}
+// CHECK-SAME: -> tensor<7x?x?x?xf32>
+func.func @match(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %z: tensor<*x!relax.any>) -> tensor<7x?x?x?xf32, #relax.shape<[7, "k", "n", "m*n"]>> {
+  %0 = "relax.match_shape"(%x) {pattern = ["n", "m"], result_dtype} : (tensor<?x?xf32>) -> !nm
+  %1 = "relax.match_shape"(%y) {pattern = ["n", "m"], result_dtype} : (tensor<?x?xf32>) -> !nm
+  %2 = "relax.shape_of"(%y) : (tensor<?x?xf32>) -> !relax.shape_value<["?", "?"]>
+  %3 = "relax.match_shape"(%2) {pattern = ["n", "m"], result_dtype} : (!relax.shape_value<["?", "?"]>) -> !relax.shape_value<["n", "m"]>
+  %4 = "relax.match_shape"(%z) {pattern = [7, "k", "n", "m*n"], result_dtype = f32} : (tensor<*x!relax.any>) -> tensor<7x?x?x?xf32, #relax.shape<[7, "k", "n", "m*n"]>>
+  return %4 : tensor<7x?x?x?xf32, #relax.shape<[7, "k", "n", "m*n"]>>
+}
+
+// -----
+
+// Bounds are checked where the symbol gets its value; a quotient by a symbol is computed where it is used.
+// CHECK-LABEL: func.func @bounds(
+// CHECK-NOT: relax.symbol_bounds
+// CHECK: "relax.call_prim"({{.*}}) {callee = @bounds_shape_func, outputs = 1 : i64}
+// CHECK: scf.if
+// CHECK-NEXT: builtin.unrealized_conversion_cast
+// CHECK-NEXT: "relax.call_prim"({{.*}}) {callee = @bounds_shape_func_1, outputs = 1 : i64}
+// CHECK-NEXT: "relax.vm_make_shape"({{.*}}) {codes = [1, 0], values = [2, 3]}
+// CHECK-LABEL: func.func private @bounds_shape_func(
+// CHECK: cf.assert %{{[0-9]+}}, "bounds: symbol 'n' must be between 1 and 16"
+// CHECK: cf.assert %{{[0-9]+}}, "bounds: symbol 'n' must be between 1 and 16"
+// CHECK-LABEL: func.func private @bounds_shape_func_1(
+// CHECK: cf.assert %{{[0-9]+}}, "bounds: 'm // n' divides by n, which is 0"
+// CHECK: arith.floordivsi
+func.func @bounds(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>, %c: tensor<i1>) -> !relax.shape_value<["?", "?"]> attributes {relax.symbol_bounds = {n = [1, 16]}} {
+  %f = tensor.extract %c[] : tensor<i1>
+  %r = scf.if %f -> !relax.shape_value<["?", "?"]> {
+    %0 = "relax.shape_expr"() {values = ["m // n", 3]} : () -> !relax.shape_value<["m // n", 3]>
+    %1 = "relax.match_shape"(%0) {pattern = ["?", "?"], result_dtype} : (!relax.shape_value<["m // n", 3]>) -> !relax.shape_value<["?", "?"]>
+    scf.yield %1 : !relax.shape_value<["?", "?"]>
+  } else {
+    %2 = "relax.shape_of"(%x) : (tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_value<["?", "?"]>
+    scf.yield %2 : !relax.shape_value<["?", "?"]>
+  }
+  return %r : !relax.shape_value<["?", "?"]>
+}
+
+// -----
+
+// What a packed function returns is checked; a callee's static dimension that its erased type no longer tells is said
+// again.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+// CHECK-LABEL: func.func private @twice(
+// CHECK-SAME: tensor<?xf32>) -> tensor<?xf32>
+func.func private @twice(%x: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["2*k"]>> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<?xf32, #relax.shape<["k"]>> to tuple<tensor<?xf32, #relax.shape<["k"]>>>
+  // CHECK: %[[R:[0-9]+]] = "relax.call_packed"({{.*}}) {arg_spec = [unit], func = "double"} {{.*}} -> tensor<?xf32>
+  // CHECK-NEXT: %[[S:[0-9]+]] = "relax.shape_of"(%[[R]])
+  // CHECK-NEXT: "relax.vm_match_shape"(%[[S]], {{.*}}) {codes = [3], context = "twice: result of 'double' at -:{{[0-9]+}}:8", values = [1]}
+  // CHECK-NEXT: return %[[R]]
+  %1 = "relax.call_packed"(%0) {func = "double", arg_spec = [unit]} : (tuple<tensor<?xf32, #relax.shape<["k"]>>>) -> tensor<?xf32, #relax.shape<["2*k"]>>
+  return %1 : tensor<?xf32, #relax.shape<["2*k"]>>
+}
+// CHECK-LABEL: func.func @caller(
+// CHECK-SAME: tensor<4xf32>) -> tensor<8xf32>
+// CHECK: %[[C:[0-9]+]] = "relax.call"({{.*}}) {callee = @twice} : (tuple<tensor<4xf32>>) -> tensor<?xf32>
+// CHECK-NEXT: %[[M:[0-9]+]] = "relax.match_shape"(%[[C]]) {pattern = [8], result_dtype}
+// CHECK-NEXT: return %[[M]]
+func.func @caller(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tuple<tensor<4xf32>>
+  %1 = "relax.call"(%0) {callee = @twice} : (tuple<tensor<4xf32>>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -1,0 +1,123 @@
+"""The prim funcs of a module as Python functions: those on tensors compiled, shape functions evaluated op by op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import relax_mlir as rx
+import tvm_ffi
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.types import Shape, Tensor, Tuple
+from relax_mlir.error import ShapeError
+from relax_mlir.mlir import func, ir
+from relax_mlir.runtime import to_numpy
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[[Sequence[Array], Sequence[Array], Sequence[int]], None]
+"""``kernel(inputs, outputs, integers)`` writes the outputs."""
+
+
+def compile_prims(mod: rx.IRModule) -> dict[str, Kernel]:
+    """The module's prim funcs on tensors, each behind a public function of its own."""
+    work = mod.clone()
+    with work.context, ir.Location.unknown():
+        prims = [op for op in work.mlir.body.operations if PRIM_FUNC in op.attributes]
+        for op in list(work.mlir.body.operations):
+            if op not in prims or not op.type.results:
+                op.operation.erase()
+        prims = [op for op in prims if op.type.results]
+        for number, prim in enumerate(prims):
+            work.mlir.body.append(ir.Operation.parse(_wrapper(f"wrapper{number}", prim)))
+        names = [prim.name.value for prim in prims]
+        dynamic = [[_dynamic_axes(t) for t in prim.type.results] for prim in prims]
+    executable = rx.build(work)
+    return {
+        name: _kernel(executable[f"wrapper{number}"], dynamic[number]) for number, name in enumerate(names)
+    }
+
+
+def _info(type_: ir.Type, prefix: str) -> Tensor:
+    dims = [f"{prefix}{i}" if type_.is_dynamic_dim(i) else type_.get_dim_size(i) for i in range(type_.rank)]
+    return Tensor(dims, dtypes.from_element_type(type_.element_type))
+
+
+def _wrapper(name: str, prim: func.FuncOp) -> str:
+    inputs = list(prim.type.inputs)
+    tensors = [t for t in inputs if isinstance(t, ir.RankedTensorType)]
+    integers = inputs[len(tensors) :]
+    assert all(isinstance(t, ir.IndexType) for t in integers), "integers stand behind the tensors"
+    count = len(tensors) - len(prim.type.results)
+    ins = [_info(t, f"a{i}_") for i, t in enumerate(tensors[:count])]
+    outs = [_info(t, f"b{i}_") for i, t in enumerate(tensors[count:])]
+    extra = [f"v{i}" for i in range(len(integers))]
+    sizes = Shape([d for out in outs for d in out.shape if not isinstance(d, int)] + extra)
+    types = [str(info.to_type()) for info in ins]
+    names = [f"%a{i}" for i in range(len(ins))]
+    parameters = ", ".join([*map("{}: {}".format, names, types), f"%sizes: {sizes.to_type()}"])
+    result = Tuple(outs).to_type() if len(outs) > 1 else outs[0].to_type()
+    given = f"tuple<{', '.join(types)}>"
+    pack = f"builtin.unrealized_conversion_cast {', '.join(names)} : {', '.join(types)} to {given}"
+    if not ins:
+        pack = "builtin.unrealized_conversion_cast to tuple<>"
+    tir_vars = "[" + ", ".join(f'"{v}"' for v in extra) + "]"
+    callee = ir.FlatSymbolRefAttr.get(prim.name.value)
+    return f"""func.func @{name}({parameters}) -> {result} {{
+      %args = {pack}
+      %r = "relax.call_tir"(%args) {{callee = {callee}, tir_vars = {tir_vars}}} : ({given}) -> {result}
+      return %r : {result}
+    }}"""
+
+
+def _dynamic_axes(type_: ir.Type) -> list[int]:
+    return [axis for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
+
+
+def _kernel(compiled: Any, dynamic: Sequence[Sequence[int]]) -> Kernel:
+    def kernel(inputs: Sequence[Array], outputs: Sequence[Array], integers: Sequence[int]) -> None:
+        sizes = [out.shape[axis] for out, axes in zip(outputs, dynamic, strict=True) for axis in axes]
+        found = compiled(*map(_signless, inputs), tvm_ffi.Shape([*sizes, *integers]))
+        for out, array in zip(outputs, found if len(dynamic) > 1 else [found], strict=True):
+            _signless(out)[...] = to_numpy(array)
+
+    return kernel
+
+
+def _signless(array: Array) -> Array:
+    """Unsigned integers as prim funcs see them."""
+    return array.view(f"i{array.itemsize}") if array.dtype.kind == "u" else array
+
+
+def shape_function(prim: func.FuncOp, heap: Array) -> None:
+    """Evaluate a prim func that reads and writes a shape heap."""
+    values: dict[ir.Value, int] = {}
+    for view in prim.regions[0].blocks[0].operations:
+        op = view.operation
+        operands = [values.get(v, 0) for v in op.operands]
+        if op.name == "arith.constant":
+            values[op.results[0]] = int(ir.IntegerAttr(op.attributes["value"]).value)
+        elif op.name == "memref.load":
+            values[op.results[0]] = int(heap[operands[1]])
+        elif op.name == "memref.store":
+            heap[operands[2]] = operands[0]
+        elif op.name == "cf.assert":
+            if not operands[0]:
+                raise ShapeError(ir.StringAttr(op.attributes["msg"]).value)
+        elif op.name == "arith.cmpi":
+            predicate = int(ir.IntegerAttr(op.attributes["predicate"]).value)
+            compare = {1: int.__ne__, 3: int.__le__, 5: int.__ge__}[predicate]
+            values[op.results[0]] = int(compare(*operands))
+        elif op.name != "func.return":
+            values[op.results[0]] = ARITHMETIC[op.name](*operands)
+
+
+ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.floordivsi": lambda a, b: a // b,
+    "arith.minsi": min,
+    "arith.maxsi": max,
+}

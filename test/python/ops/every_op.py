@@ -1,0 +1,336 @@
+"""A use of every op, with what it means on NumPy arrays and inputs of several ranks and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from relax_mlir import op as R
+from scipy import special
+
+Array = np.ndarray[Any, Any]
+Spec = tuple[Callable[..., Any], Callable[..., Any], Sequence[Sequence[Array]]]
+RNG = np.random.default_rng(3)
+
+
+def floats(*shape: int, dtype: Any = np.float32) -> Array:
+    return np.asarray(RNG.uniform(0.1, 0.9, shape)).astype(dtype)
+
+
+def integers(*shape: int, dtype: Any = np.int32) -> Array:
+    return RNG.integers(1, 7, shape).astype(dtype)
+
+
+def flags(*shape: int) -> Array:
+    return RNG.integers(0, 2, shape).astype(bool)
+
+
+UNARY_INPUTS = [
+    [floats(2, 3)],
+    [floats(4, 1, dtype=np.float64)],
+    [floats(dtype=np.float32)],
+    [floats(0, 2)],
+    [floats(5, dtype=np.float16)],
+    [floats(3, dtype=ml_dtypes.bfloat16)],
+]
+FLOAT_UNARY: dict[str, Callable[..., Any]] = {
+    "acos": np.arccos,
+    "acosh": lambda x: np.arccosh(x),
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "erf": special.erf,
+    "exp": np.exp,
+    "log": np.log,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": special.expit,
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "nn.gelu": lambda x: x / 2 * (1 + special.erf(x / np.sqrt(2))),
+    "nn.gelu_tanh": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "nn.silu": lambda x: x / (1 + np.exp(-x)),
+}
+NUMBER_UNARY: dict[str, Callable[..., Any]] = {
+    "abs": np.abs,
+    "ceil": lambda x: np.asarray(np.ceil(x)).astype(x.dtype),
+    "floor": lambda x: np.asarray(np.floor(x)).astype(x.dtype),
+    "isfinite": np.isfinite,
+    "isinf": np.isinf,
+    "isnan": np.isnan,
+    "logical_not": np.logical_not,
+    "negative": np.negative,
+    "round": lambda x: np.asarray(np.round(x)).astype(x.dtype),
+    "sign": np.sign,
+    "square": np.square,
+    "trunc": lambda x: np.asarray(np.trunc(x)).astype(x.dtype),
+    "nn.relu": lambda x: np.maximum(x, 0).astype(x.dtype),
+}
+BROADCASTS = [((2, 3), (2, 3)), ((2, 3), (3,)), ((4, 1), (1, 5)), ((), (3,)), ((1,), (0,)), ((2, 2), (1, 2))]
+NUMBER_BINARY: dict[str, Callable[..., Any]] = {
+    name: getattr(np, name)
+    for name in (
+        *("add", "subtract", "multiply", "maximum", "minimum", "power", "floor_divide", "mod"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+        *("logical_and", "logical_or", "logical_xor"),
+    )
+} | {"floor_mod": np.mod}
+FLOAT_BINARY: dict[str, Callable[..., Any]] = {
+    "atan2": np.arctan2,
+    "divide": np.divide,
+    "log_add_exp": np.logaddexp,
+}
+INTEGER_BINARY: dict[str, Callable[..., Any]] = {
+    name: getattr(np, name)
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
+}
+FLOAT_REDUCTIONS: dict[str, Callable[..., Any]] = {"mean": np.mean, "std": np.std, "variance": np.var}
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "max": np.max,
+    "min": np.min,
+    "sum": lambda x, **axes: np.sum(x, dtype=x.dtype, **axes),
+    "prod": lambda x, **axes: np.prod(x, dtype=x.dtype, **axes),
+    **FLOAT_REDUCTIONS,
+}
+
+
+def builder(name: str) -> Callable[..., Any]:
+    return getattr(R.nn, name.removeprefix("nn.")) if name.startswith("nn.") else getattr(R, name)  # type: ignore[no-any-return]
+
+
+def softmax(x: Array, axis: int = -1) -> Array:
+    return np.exp(x - x.max(axis, keepdims=True)) / np.exp(x - x.max(axis, keepdims=True)).sum(
+        axis, keepdims=True
+    )
+
+
+def layer_norm(x: Array, gamma: Array, beta: Array) -> Array:
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * gamma + beta
+
+
+def attention(q: Array, k: Array, v: Array, bias: Array | float = 0.0) -> Array:
+    scores = np.einsum("bshd,bthd->bhst", q, k) / np.sqrt(q.shape[-1]) + bias
+    return np.einsum("bhst,bthe->bshe", softmax(scores), v)
+
+
+QKV = [floats(2, 3, 2, 4), floats(2, 5, 2, 4), floats(2, 5, 2, 3)]
+ROWS = [[floats(2, 3)], [floats(4, 1)], [floats(5, dtype=np.float64)], [floats(2, 2, 3, dtype=np.float16)]]
+
+
+THOROUGH = frozenset({"exp", "abs", "isnan", "add", "less", "divide", "left_shift"})
+"""Ops that get all inputs; the others of their kind, which share all but a scalar rule with them, the first two."""
+
+
+def few(name: str, inputs: Sequence[Sequence[Array]]) -> Sequence[Sequence[Array]]:
+    return inputs if name in THOROUGH else inputs[:2]
+
+
+def specs() -> dict[str, Spec]:
+    """Builder, reference and inputs by name of the op, or of one use of it behind a colon."""
+    found: dict[str, Spec] = {}
+    for name, reference in FLOAT_UNARY.items():
+        inputs = [[np.asarray(a + np.ones((), a.dtype)) for a in arrays] for arrays in UNARY_INPUTS]
+        found[name] = (builder(name), reference, inputs[:2] if name == "acosh" else few(name, UNARY_INPUTS))
+    for name, reference in NUMBER_UNARY.items():
+        found[name] = (
+            builder(name),
+            reference,
+            [*few(name, UNARY_INPUTS), [integers(2, 3)]],
+        )
+    found["bitwise_not"] = (R.bitwise_not, np.invert, [[integers(2, 3)], [flags(3)]])
+    for name, reference in NUMBER_BINARY.items():
+        inputs = [[integers(*a), integers(*b)] for a, b in BROADCASTS] + [[floats(2, 1), floats(3)]]
+        found[name] = (builder(name), reference, few(name, inputs))
+    for name, reference in FLOAT_BINARY.items():
+        inputs = [[floats(*a), floats(*b)] for a, b in BROADCASTS] + [
+            [floats(2, dtype="f2"), floats(1, dtype="f2")]
+        ]
+        found[name] = (builder(name), reference, few(name, inputs))
+    for name, reference in INTEGER_BINARY.items():
+        inputs = [[integers(*a), integers(*b)] for a, b in BROADCASTS]
+        found[name] = (builder(name), reference, few(name, inputs))
+    for name, reference in REDUCTIONS.items():
+        op = builder(name)
+        inputs = [[floats(2, 3, 4)], [floats(1, 5)], [floats(3, 1, 2, dtype="f8")]]
+        found[name] = (op, reference, [*inputs, [floats(7)], [floats()]])
+        found[f"{name}:axis"] = (
+            lambda x, op=op: op(x, axis=[1], keepdims=True),
+            lambda x, r=reference: r(x, axis=1, keepdims=True),
+            inputs,
+        )
+    for name, reference in {"argmax": np.argmax, "argmin": np.argmin}.items():
+        op = builder(name)
+        found[name] = (op, reference, [[floats(2, 3)], [integers(5)], [flags(4)]])
+        found[f"{name}:axis"] = (
+            lambda x, op=op: op(x, axis=-1),
+            lambda x, r=reference: r(x, -1),
+            [[floats(2, 3)]],
+        )
+    return found | movement() | products()
+
+
+def movement() -> dict[str, Spec]:
+    """Ops that move elements, choose or make them."""
+    any_dtype = [[floats(2, 3)], [integers(2, 3)], [floats(1, 4, dtype=ml_dtypes.bfloat16)]]
+    three = [[floats(2, 1)], [floats(1, 3)], [floats(1, 1)], [floats(2, 1, 1, dtype="f8")]]
+    return {
+        "astype": (
+            lambda x: R.astype(x, "float64"),
+            lambda x: x.astype(np.float64),
+            [*any_dtype, [flags(3)], [floats()]],
+        ),
+        "where": (
+            R.where,
+            np.where,
+            [[flags(2, 1), floats(2, 3), floats(3)], [flags(4), integers(1), integers(4)]],
+        ),
+        "clip": (
+            lambda x: R.clip(x, 2, 4),
+            lambda x: np.clip(x, 2, 4),
+            [[floats(3) * 9], [integers(2, 3, dtype="u1")]],
+        ),
+        "clip:float": (
+            lambda x: R.clip(x, 0.25, None),
+            lambda x: np.clip(x, 0.25, None),
+            [[floats(3, dtype="f8")]],
+        ),
+        "ewise_fma": (
+            R.ewise_fma,
+            lambda a, b, c: a * b + c,
+            [[floats(2, 1), floats(1, 3), floats(3)], [integers(2)] * 3],
+        ),
+        "full_like": (
+            R.full_like,
+            lambda x, v: np.full_like(x, v, v.dtype),
+            [[floats(2, 3), integers()], [flags(0), floats()]],
+        ),
+        "ones_like": (R.ones_like, np.ones_like, any_dtype),
+        "zeros_like": (R.zeros_like, np.zeros_like, any_dtype),
+        "ones_like:dtype": (lambda x: R.ones_like(x, "int8"), lambda x: np.ones_like(x, np.int8), any_dtype),
+        "full": (
+            lambda x, v: R.full(R.shape_of(x), v),
+            lambda x, v: np.full(x.shape, v),
+            [[floats(2, 3), integers()], [flags(), floats()]],
+        ),
+        "ones": (lambda x: R.ones(R.shape_of(x), "int32"), lambda x: np.ones(x.shape, np.int32), any_dtype),
+        "zeros": (lambda x: R.zeros(R.shape_of(x)), lambda x: np.zeros(x.shape, np.float32), any_dtype),
+        "tril": (lambda x: R.tril(x, 1), lambda x: np.tril(x, 1), [*any_dtype, [floats(2, 3, 4)]]),
+        "triu": (R.triu, np.triu, any_dtype),
+        "reshape": (
+            lambda x, y: R.reshape(x, R.shape_of(y)),
+            lambda x, y: x.reshape(y.shape),
+            [[floats(2, 3), floats(3, 1, 2)], [integers(1), flags()]],
+        ),
+        "reshape:known": (
+            lambda x: R.reshape(x, (2, 3)),
+            lambda x: x.reshape(2, 3),
+            [[floats(6)], [integers(3, 2)]],
+        ),
+        "flatten": (R.flatten, np.ravel, [*any_dtype, [floats()], [floats(2, 0)]]),
+        "expand_dims": (
+            lambda x: R.expand_dims(x, [0, -1]),
+            lambda x: x[None, ..., None],
+            [*any_dtype, [floats()]],
+        ),
+        "squeeze": (R.squeeze, np.squeeze, [*three, [floats(2, 2)]]),
+        "squeeze:axis": (
+            lambda x: R.squeeze(x, -1),
+            lambda x: np.squeeze(x, -1),
+            [[floats(2, 1)], [floats(1)]],
+        ),
+        "permute_dims": (R.permute_dims, np.transpose, [*any_dtype, [floats(2, 3, 4)], [floats()]]),
+        "permute_dims:axes": (
+            lambda x: R.permute_dims(x, [1, 2, 0]),
+            lambda x: np.transpose(x, [1, 2, 0]),
+            [[floats(2, 3, 4)]],
+        ),
+        "broadcast_to": (
+            lambda x, y: R.broadcast_to(x, R.shape_of(y)),
+            lambda x, y: np.broadcast_to(x, y.shape),
+            [[floats(3), floats(2, 3)], [integers(2, 1), flags(4, 2, 5)], [floats(), floats(0)]],
+        ),
+        "concat": (
+            lambda x, y: R.concat([x, y], axis=0),
+            lambda x, y: np.concatenate([x, y]),
+            [[floats(2, 3), floats(4, 3)], [integers(3), integers(0)], [flags(1, 1), flags(1, 1)]],
+        ),
+        "split": (
+            lambda x: R.split(x, 2),
+            lambda x: np.split(x, [(len(x) + 1) // 2]),
+            [[floats(4, 3)], [integers(5)], [floats(1)]],
+        ),
+        "split:at": (
+            lambda x: R.split(x, [1, 3], axis=-1),
+            lambda x: np.split(x, [1, 3], axis=-1),
+            [[floats(2, 4)], [integers(2)]],
+        ),
+        "take": (
+            lambda x, i: R.take(x, i, axis=0),
+            lambda x, i: np.take(x, i, 0, mode="clip"),
+            [[floats(5, 2), integers(3)], [integers(2), integers(2, 2, dtype="u1")], [floats(7), integers()]],
+        ),
+        "take:flat": (R.take, lambda x, i: np.take(x, i, mode="clip"), [[floats(2, 3), integers(4)]]),
+        "strided_slice": (
+            lambda x: R.strided_slice(x, [0], [1], [-1], [2]),
+            lambda x: x[1:-1:2],
+            [[floats(7, 2)], [integers(5)], [floats(1)]],
+        ),
+        "unique": (R.unique, np.unique, [[floats(4)], [integers(3, 5)], [flags(6)], [floats(0)]]),
+        "nonzero": (
+            R.nonzero,
+            lambda x: np.stack(np.nonzero(x)),
+            [[flags(4)], [integers(3, 5)], [flags(2, 2, 2)]],
+        ),
+        "shape_to_tensor": (
+            lambda x: R.shape_to_tensor(R.shape_of(x)),
+            lambda x: np.array(x.shape, np.int64),
+            [[flags(4, 2)], [floats()]],
+        ),
+        "tensor_to_shape": (
+            lambda x: R.shape_to_tensor(R.tensor_to_shape(x)),
+            lambda x: x,
+            [[np.array([3, 4])], [np.zeros(0, np.int64)]],
+        ),
+    }
+
+
+def products() -> dict[str, Spec]:
+    """Matrix products and the ops of neural networks."""
+    bias = floats(2, 1, 3, 5)
+    return {
+        "matmul": (
+            R.matmul,
+            np.matmul,
+            [
+                [floats(2, 3), floats(3, 4)],
+                [floats(3), floats(3)],
+                [floats(2, 1, 3), floats(1, 3, 1)],
+                [integers(2, 3), integers(3)],
+                [floats(2, 0), floats(0, 2)],
+            ],
+        ),
+        "nn.softmax": (R.nn.softmax, softmax, ROWS),
+        "nn.log_softmax": (R.nn.log_softmax, lambda x: np.log(softmax(x)), ROWS),
+        "nn.layer_norm": (
+            R.nn.layer_norm,
+            layer_norm,
+            [
+                [floats(2, 8), floats(8), floats(8)],
+                [floats(2, 1, 3, dtype="f8"), floats(3, dtype="f8"), floats(3, dtype="f8")],
+            ],
+        ),
+        "nn.rms_norm": (
+            R.nn.rms_norm,
+            lambda x, w: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * w,
+            [[floats(2, 8), floats(8)]],
+        ),
+        "nn.attention": (R.nn.attention, attention, [QKV]),
+        "nn.attention_bias": (R.nn.attention_bias, attention, [[*QKV, bias]]),
+    }

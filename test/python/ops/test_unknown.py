@@ -1,0 +1,98 @@
+"""Every op on operands of unknown rank and dtype: results as for known ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+import tvm_ffi
+from every_op import Array, specs
+from relax_mlir import op as R
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dialect import Relax
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.lowering.legalize import rules
+from relax_mlir.lowering.legalize.packed import PACKED_RULES
+from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE
+from relax_mlir.runtime import to_numpy
+
+SPECS = specs()
+GROUPS = [sorted(SPECS)[start::6] for start in range(6)]
+
+
+def test_every_op_is_here() -> None:
+    rules.rule_for("relax.add")
+    general = {*rules._rules, *PACKED_RULES, *GENERAL_STRUCTURE}
+    with_operands = {c.OPERATION_NAME for c in Relax.operations if c.operand_names()}
+    tried = {"relax." + name.partition(":")[0].replace("nn.", "nn_") for name in SPECS}
+    assert (general & with_operands) - tried == set()
+
+
+def unknown_module(names: Sequence[str]) -> rx.IRModule:
+    """A function per spec on operands of which nothing is known, and one that knows the result's first rank."""
+    bb = rx.BlockBuilder()
+    for name in names:
+        build, _, inputs = SPECS[name]
+        for kind in ("unknown", "matched"):
+            params = [rx.Var(f"x{i}", Tensor(None, None)) for i in range(len(inputs[0]))]
+            with bb.function(f"{name} {kind}", params):
+                with bb.dataflow():
+                    result = build(*params)
+                    if kind == "matched":
+                        result = matched(result, expected(name, inputs[0]))
+                    result = bb.emit_output(result)
+                bb.emit_func_output(result)
+    return bb.get()
+
+
+def matched(result: rx.Value, like: Sequence[Array]) -> list[rx.Value]:
+    """The result, or its fields, with the rank and dtype of what the reference gives."""
+    fields = list(result) if isinstance(result.struct_info, rx.Tuple) else [result]
+    found = []
+    for number, (field, array) in enumerate(zip(fields, like, strict=True)):
+        dims = [f"s{number}_{i}" for i in range(array.ndim)]
+        found.append(R.match_shape(field, dims, dtypes.dtype(array.dtype).name))
+    return found
+
+
+def expected(name: str, arrays: Sequence[Array]) -> list[Array]:
+    """What the reference gives; floats are computed in float64, and rounded to the dtype of the first ones."""
+    given = next((a.dtype for a in arrays if dtypes.dtype(a.dtype).is_float), None)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = SPECS[name][1](
+            *(a.astype(np.float64) if dtypes.dtype(a.dtype).is_float else a for a in arrays)
+        )
+    items = [np.asarray(r) for r in (result if isinstance(result, list | tuple) else [result])]
+    keeps = given is None or name == "astype"
+    return [r if keeps or r.dtype != np.float64 else r.astype(given) for r in items]
+
+
+@pytest.mark.parametrize("group", range(len(GROUPS)))
+def test_results(group: int) -> None:
+    executable = rx.build(unknown_module(GROUPS[group]))
+    for name in GROUPS[group]:
+        inputs = SPECS[name][2]
+        for arrays in inputs:
+            check(name, arrays, executable[f"{name} unknown"](*arrays))
+        check(name, inputs[0], executable[f"{name} matched"](*inputs[0]))
+
+
+def check(name: str, arrays: Sequence[Array], result: Any) -> None:
+    found, want = list(result) if isinstance(result, tvm_ffi.Array) else [result], expected(name, arrays)
+    context = f"{name} on {', '.join(f'{a.dtype}{a.shape}' for a in arrays)}"
+    assert len(found) == len(want), context
+    for have, wanted in zip(map(to_numpy, found), want, strict=True):
+        assert (have.dtype, have.shape) == (wanted.dtype, wanted.shape), context
+        tolerance = 1e-2 if have.dtype.itemsize == 2 else 2e-5
+        np.testing.assert_allclose(
+            have.astype(np.float64),
+            wanted.astype(np.float64),
+            rtol=tolerance,
+            atol=tolerance,
+            err_msg=context,
+        )
