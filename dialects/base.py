@@ -9,6 +9,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import (
     Shape,
     StructInfo,
@@ -186,7 +187,21 @@ def implies(known: StructInfo, claim: StructInfo) -> bool:
         return _dims_imply(known.values, claim.values)
     if isinstance(known, Tuple) and isinstance(claim, Tuple):
         return len(known.fields) == len(claim.fields) and all(map(implies, known.fields, claim.fields))
+    if isinstance(known, CallableInfo) and isinstance(claim, CallableInfo):
+        return _callable_implies(known.canonical(), claim.canonical())
     return type(known) is type(claim)
+
+
+def _callable_implies(known: CallableInfo, claim: CallableInfo) -> bool:
+    """Both in canonical form."""
+    if claim.pure and not known.pure:
+        return False
+    if claim.params is None or claim.result is None:
+        return True
+    if known.params is None or known.result is None or len(known.params) != len(claim.params):
+        return False
+    accepts = all(implies(c, k) for k, c in zip(known.params, claim.params, strict=True))
+    return accepts and implies(known.result, claim.result)
 
 
 def _dims_imply(

@@ -84,4 +84,4 @@ def bounds_around(op: ir.Operation) -> Bounds:
     try:
         return read_bounds(parent.opview)
     except ArgumentError:
-        return {}  # invariant 12 reports it
+        return {}  # invariant 14 reports it

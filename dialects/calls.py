@@ -1,15 +1,16 @@
 """Calls: of Relax functions, of prim funcs by destination passing, and of packed functions."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
+import tvm_ffi
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.infer_rules import check_rule, deduced
 from relax_mlir.dialects.structure import make_tuple
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, expect
-from relax_mlir.mlir import ext, ir
+from relax_mlir.mlir import ext, func, ir
 
 StaticArg = str | int | float | bool
 
@@ -155,21 +156,66 @@ def destinations(result: StructInfo) -> Sequence[StructInfo]:
     return result.fields if isinstance(result, Tuple) else [result]
 
 
+Callee: TypeAlias = str | func.FuncOp
+"""A function of the module: its name, or the function itself."""
+
+
+def callee_name(op: str, callee: Callee) -> str:
+    """The name of `callee`; `op` is the builder that was given it."""
+    expect(f"{op}: 'callee'", callee, str | func.FuncOp, "a prim func of the module, or its name")
+    return callee if isinstance(callee, str) else callee.name.value
+
+
+def tir_vars_attr(op: str, tir_vars: Sequence[DimLike]) -> ir.ArrayAttr:
+    """The attribute `tir_vars` of the builder `op`; raises `ShapeError` for an unknown one."""
+    expect(f"{op}: 'tir_vars'", tir_vars, list | tuple, "a list of expressions")
+    dims = [as_dim(v) for v in tir_vars]
+    if None in dims:
+        raise ShapeError(f"{op}: a tir_var is unknown ('?'); give an expression of the symbols in scope")
+    return dims_attr(dims)
+
+
 def call_tir(
-    callee: str, args: Sequence[Value], out: Tensor | Sequence[Tensor], tir_vars: Sequence[DimLike] = ()
+    callee: Callee,
+    args: Sequence[Value | StaticArg],
+    out: Tensor | Sequence[Tensor],
+    tir_vars: Sequence[DimLike] = (),
 ) -> Value:
     """Call the prim func `callee` of the module on `args`; `out`: the result's shape and dtype, or several.
 
-    Returns a tensor, or a tuple of tensors when `out` is a sequence.
+    `tir_vars` are integers that the prim func takes after its outputs. A name that the module does not have, but
+    that a packed function is registered under, makes it a `call_dps_packed`. Returns a tensor, or a tuple of
+    tensors when `out` is a sequence.
     """
-    require_insertion_point("call_tir")
-    expect("call_tir: 'callee'", callee, str, "the name of a prim func of the module")
-    expect("call_tir: 'tir_vars'", tir_vars, list | tuple, "a list of expressions")
-    dims = [as_dim(v) for v in tir_vars]
-    if None in dims:
-        raise ShapeError("call_tir: a tir_var is unknown ('?'); give an expression of the symbols in scope")
-    attributes = {"callee": ir.FlatSymbolRefAttr.get(callee), "tir_vars": dims_attr(dims)}
-    return create(CallTirOp, [make_tuple(*args)], attributes, [_result(out)])[0]
+    point = require_insertion_point("call_tir")
+    name = callee_name("call_tir", callee)
+    if not _is_symbol(point, name) and tvm_ffi.get_global_func(name, allow_missing=True) is not None:
+        if tir_vars:
+            raise ArgumentError(
+                f"call_tir: the packed function '{name}' takes no tir_vars; give them as arguments"
+            )
+        return call_dps_packed(name, args, out)
+    attributes = {
+        "callee": ir.FlatSymbolRefAttr.get(name),
+        "tir_vars": tir_vars_attr("call_tir", tir_vars),
+    }
+    return create(CallTirOp, [make_tuple(*args)], attributes, [result_info(out)])[0]  # type: ignore[arg-type]  # make_tuple refuses literals
+
+
+call_tir_dyn = call_tir
+
+
+def _is_symbol(point: ir.InsertionPoint, name: str) -> bool:
+    """Whether the module that is being built has a function called `name`."""
+    op = point.block.owner.operation
+    while op.parent is not None:
+        op = op.parent
+    return any(
+        isinstance(top, func.FuncOp) and top.name.value == name
+        for region in op.regions
+        for block in region.blocks
+        for top in block.operations
+    )
 
 
 def call_dps_packed(
@@ -180,10 +226,10 @@ def call_dps_packed(
     `out` may be left out where `register_infer` has a rule for `func`.
     """
     expect("call_dps_packed: 'func'", func, str, "the name of a packed function")
-    operands, spec = _arg_spec("call_dps_packed", args)
+    operands, spec = arg_spec_of("call_dps_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     packed = make_tuple(*operands)
-    result = _ruled("call_dps_packed", packed, attributes) if out is None else _result(out)
+    result = _ruled("call_dps_packed", packed, attributes) if out is None else result_info(out)
     if result is None:
         raise ArgumentError(
             f"call_dps_packed: '{func}' has no registered shape rule, so that 'out' must say what it fills"
@@ -199,7 +245,7 @@ def call_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = No
     returned here too.
     """
     expect("call_packed: 'func'", func, str, "the name of a packed function")
-    operands, spec = _arg_spec("call_packed", args)
+    operands, spec = arg_spec_of("call_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     packed = make_tuple(*operands)
     out = _ruled("call_packed", packed, attributes) if out is None else out
@@ -213,7 +259,7 @@ def call_pure_packed(func: str, *args: Value | StaticArg, out: StructInfo | None
     `out` may be left out where `register_infer` has a rule for `func`.
     """
     expect("call_pure_packed: 'func'", func, str, "the name of a packed function")
-    operands, spec = _arg_spec("call_pure_packed", args)
+    operands, spec = arg_spec_of("call_pure_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     packed = make_tuple(*operands)
     result = _ruled("call_pure_packed", packed, attributes) if out is None else out
@@ -235,7 +281,8 @@ def _ruled(op: str, packed: Value, attributes: dict[str, ir.Attribute]) -> Struc
     return deduced(OpArgs(op, ("args",), (packed.struct_info,), attributes))
 
 
-def _result(out: Tensor | Sequence[Tensor]) -> StructInfo:
+def result_info(out: Tensor | Sequence[Tensor]) -> StructInfo:
+    """What a destination-passing call gives: a tensor, or the tuple of several."""
     if isinstance(out, Tensor):
         return out
     expect("the parameter 'out' of the call", out, list | tuple, "a Tensor, or a list of Tensors")
@@ -244,7 +291,8 @@ def _result(out: Tensor | Sequence[Tensor]) -> StructInfo:
     return Tuple(out)
 
 
-def _arg_spec(op: str, args: Sequence[Value | StaticArg]) -> tuple[list[Value], ir.ArrayAttr]:
+def arg_spec_of(op: str, args: Sequence[Value | StaticArg]) -> tuple[list[Value], ir.ArrayAttr]:
+    """Operands of a call of a packed function, and which arguments are literals."""
     require_insertion_point(op)
     operands: list[Value] = []
     spec: list[ir.Attribute] = []

@@ -23,5 +23,13 @@ class ShapeValueType(Relax.Type, name="shape_value"):  # type: ignore[misc, name
     dims: ir.ArrayAttr | ir.UnitAttr
 
 
+class CallableType(Relax.Type, name="callable"):  # type: ignore[misc, name-defined, call-arg]  # untyped DSL
+    """A function as a value: types of its parameters and of its result (``unit``: unknown), and whether it is pure."""
+
+    inputs: ir.ArrayAttr | ir.UnitAttr
+    result: ir.TypeAttr | ir.UnitAttr
+    pure: ir.IntegerAttr
+
+
 class ObjectType(Relax.Type, name="object"):  # type: ignore[misc, name-defined, call-arg]  # untyped DSL
     """An opaque object: random state, a library's handle."""

@@ -10,6 +10,16 @@ module {
       %2 = irdl.any_of(%0, %1) 
       irdl.parameters(dims: %2)
     }
+    irdl.type @callable {
+      %0 = irdl.base "#builtin.array" 
+      %1 = irdl.base "#builtin.unit" 
+      %2 = irdl.any_of(%0, %1) 
+      %3 = irdl.base "#builtin.type" 
+      %4 = irdl.base "#builtin.unit" 
+      %5 = irdl.any_of(%3, %4) 
+      %6 = irdl.base "#builtin.integer" 
+      irdl.parameters(inputs: %2, result: %5, pure: %6)
+    }
     irdl.type @object {
       irdl.parameters()
     }
@@ -93,6 +103,16 @@ module {
       irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
+    }
+    irdl.operation @assert_op {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"relation" = %3, "values" = %4, "message" = %5}
     }
     irdl.operation @astype {
       %0 = irdl.any
@@ -205,6 +225,16 @@ module {
       irdl.attributes {"callee" = %1, "tir_vars" = %2}
       %3 = irdl.any
       irdl.results(result: %3)
+    }
+    irdl.operation @call_tir_inplace {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      irdl.attributes {"callee" = %1, "inplace_indices" = %2, "tir_vars" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @ceil {
       %0 = irdl.any
@@ -363,6 +393,20 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @invoke_closure {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(closure: %0, args: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @invoke_pure_closure {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(closure: %0, args: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @isfinite {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -380,6 +424,18 @@ module {
       irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
+    }
+    irdl.operation @lambda {
+      %0 = irdl.base "#builtin.array" 
+      irdl.attributes {"names" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+      %2 = irdl.region
+      irdl.regions(body: %2)
+    }
+    irdl.operation @lambda_return {
+      %0 = irdl.any
+      irdl.operands(value: %0)
     }
     irdl.operation @left_shift {
       %0 = irdl.any
@@ -439,6 +495,14 @@ module {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @make_closure {
+      %0 = irdl.any
+      irdl.operands(captured: %0)
+      %1 = irdl.base "#builtin.symbol_ref" 
+      irdl.attributes {"callee" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
     }
@@ -717,6 +781,13 @@ module {
       irdl.attributes {"value" = %2}
       %3 = irdl.any
       irdl.results(result: %3)
+    }
+    irdl.operation @print {
+      %0 = irdl.any
+      irdl.operands(args: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.array" 
+      irdl.attributes {"format" = %1, "arg_spec" = %2}
     }
     irdl.operation @prod {
       %0 = irdl.any

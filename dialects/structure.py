@@ -208,12 +208,22 @@ def _check_dataflow(op: ir.Operation) -> None:
         name = inner.operation.name
         if not is_pure(inner.operation):
             raise ArgumentError(
-                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow"
+                f"dataflow: {name} is not pure; dataflow blocks hold pure ops without control flow "
+                "[invariant 4]"
             )
 
 
 IMPURE_OPS = frozenset(
-    {"relax.call_packed", "relax.call_prim", "relax.updated", "relax.output", "relax.dataflow"}
+    {
+        "relax.assert_op",
+        "relax.call_packed",
+        "relax.call_prim",
+        "relax.dataflow",
+        "relax.invoke_closure",
+        "relax.output",
+        "relax.print",
+        "relax.updated",
+    }
 )
 IMPURE_FAMILIES = ("relax.memory_", "relax.vm_")
 

@@ -11,7 +11,9 @@ from relax_mlir.symbolic import Dim
 
 DIM_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "relax.arange": ("start", "end", "step"),
+    "relax.assert_op": ("values",),
     "relax.call_tir": ("tir_vars",),
+    "relax.call_tir_inplace": ("tir_vars",),
     "relax.eye": ("shape",),
     "relax.match_shape": ("pattern",),
     "relax.prim_value": ("value",),

@@ -12,6 +12,8 @@
 | ``Prim("int64")`` | ``i64`` |
 | ``Tuple([...])`` | ``tuple<...>`` |
 | ``Object()`` | ``!relax.object`` |
+| ``Callable([Tensor((2,))], Tensor((2,)), pure=True)`` | ``!relax.callable<[tensor<2xf32>], tensor<2xf32>, true>`` |
+| ``Callable()``: unknown parameters | ``!relax.callable<unit, unit, false>`` |
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.ir_types import AnyType, ObjectType, ShapeAttr, ShapeValueType
-from relax_mlir.error import DTypeError, ParseError, ShapeError, VerifyError
+from relax_mlir.dialects.ir_types import AnyType, CallableType, ObjectType, ShapeAttr, ShapeValueType
+from relax_mlir.error import ArgumentError, DTypeError, ParseError, ShapeError, VerifyError
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
@@ -248,6 +250,75 @@ class Object(StructInfo):
         return "Object()"
 
 
+@dataclass(frozen=True, init=False)
+class Callable(StructInfo):
+    """A function as a value. `params` and `result` are None where they are not known.
+
+    A symbol that is a dimension of a parameter belongs to the function: it stands for another size in each call. The
+    other symbols are those of the function around it.
+    """
+
+    params: tuple[StructInfo, ...] | None
+    result: StructInfo | None
+    pure: bool
+
+    def __init__(
+        self,
+        params: Sequence[StructInfo] | None = None,
+        result: StructInfo | None = None,
+        pure: bool = False,
+    ) -> None:
+        if (params is None) != (result is None):
+            raise ArgumentError("Callable: parameters and result are given together, or neither")
+        object.__setattr__(self, "params", None if params is None else tuple(params))
+        object.__setattr__(self, "result", result)
+        object.__setattr__(self, "pure", pure)
+
+    def own_symbols(self) -> set[str]:
+        """The symbols that the parameters define."""
+        return {name for info in self.params or () for name in _bare_symbols(info)}
+
+    def symbols(self) -> Iterator[str]:
+        own = self.own_symbols()
+        infos = [] if self.params is None or self.result is None else [*self.params, self.result]
+        yield from (name for info in infos for name in info.symbols() if name not in own)
+
+    def to_type(self) -> ir.Type:
+        if self.params is None or self.result is None:
+            return CallableType.get(ir.UnitAttr.get(), ir.UnitAttr.get(), ir.BoolAttr.get(self.pure))
+        params = ir.ArrayAttr.get([ir.TypeAttr.get(info.to_type()) for info in self.params])
+        return CallableType.get(params, ir.TypeAttr.get(self.result.to_type()), ir.BoolAttr.get(self.pure))
+
+    def canonical(self) -> Callable:
+        """The same with symbols of its own named by their order."""
+        if self.params is None or self.result is None:
+            return self
+        order = dict.fromkeys(name for info in self.params for name in _bare_symbols(info))
+        mapping = {name: as_dim(f"callable_{number}") for number, name in enumerate(order)}
+        infos = [substitute(info, mapping) for info in (*self.params, self.result)]
+        return Callable(infos[:-1], infos[-1], self.pure)
+
+    def __str__(self) -> str:
+        pure = ", pure=True" if self.pure else ""
+        if self.params is None:
+            return f"Callable({pure.removeprefix(', ')})"
+        return f"Callable([{', '.join(map(str, self.params))}], {self.result}{pure})"
+
+    __repr__ = __str__
+
+
+def _bare_symbols(info: StructInfo) -> Iterator[str]:
+    """Symbols that are a dimension, or entry of a shape, by themselves."""
+    if isinstance(info, Tuple):
+        for item in info.fields:
+            yield from _bare_symbols(item)
+    dims = info.shape if isinstance(info, Tensor) else info.values if isinstance(info, Shape) else ()
+    for dim in dims or ():
+        name = None if dim is None else symbolic.linear_definition(dim)
+        if name is not None:
+            yield name
+
+
 def struct_info(type_: ir.Type) -> StructInfo:
     """What an MLIR type says of a value; raises `VerifyError` for a type that no Relax value has."""
     if isinstance(type_, ir.RankedTensorType):
@@ -265,7 +336,20 @@ def struct_info(type_: ir.Type) -> StructInfo:
         return Tuple([struct_info(type_.get_type(i)) for i in range(type_.num_types)])
     if isinstance(type_, ObjectType):
         return Object()
+    if isinstance(type_, CallableType):
+        return _callable(type_)
     raise VerifyError(f"type {type_} is not the type of a Relax value")
+
+
+def _callable(type_: CallableType) -> Callable:
+    pure = bool(ir.BoolAttr(type_.pure).value)
+    if type_.inputs == ir.UnitAttr.get(type_.context):
+        return Callable(pure=pure)
+    items = list(ir.ArrayAttr(type_.inputs))
+    if not all(isinstance(item, ir.TypeAttr) for item in items):
+        raise VerifyError(f"type {type_}: the parameters are types")
+    params = [struct_info(ir.TypeAttr(item).value) for item in items]
+    return Callable(params, struct_info(ir.TypeAttr(type_.result).value), pure)
 
 
 def _dtype(element: ir.Type) -> DType | None:
@@ -337,4 +421,10 @@ def substitute(info: StructInfo, mapping: dict[str, Any]) -> StructInfo:
         return Shape(dims(info.values))
     if isinstance(info, Tuple):
         return Tuple([substitute(f, mapping) for f in info.fields])
+    if isinstance(info, Callable) and info.params is not None and info.result is not None:
+        own = info.own_symbols()
+        outer = {name: dim for name, dim in mapping.items() if name not in own}
+        return Callable(
+            [substitute(p, outer) for p in info.params], substitute(info.result, outer), info.pure
+        )
     return info

@@ -41,7 +41,10 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
             "relax",
             (
                 create_pass("normalize"),
+                create_pass("lambda-lift"),
+                create_pass("specialize-closures"),
                 create_pass("explicit-effects"),
+                create_pass("canonicalize-calls"),
                 create_pass("fold-constant"),
                 cleanup,
             ),

@@ -23,14 +23,15 @@ class ExplicitEffects(FunctionPass):
     name: ClassVar[str] = "explicit-effects"
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
-        _make_explicit(function.regions[0].blocks[0])
+        make_explicit(function.regions[0].blocks[0])
 
 
 Updates = dict[ir.Value, ir.Value]
 """Values from outside of a block, each with what stands for it at the end of the block."""
 
 
-def _make_explicit(block: ir.Block) -> Updates:
+def make_explicit(block: ir.Block) -> Updates:
+    """Make the effects in `block` explicit: what it changes of values from outside, with what stands for them."""
     updates: Updates = {}
     for view in list(block.operations):
         op = view.operation
@@ -70,7 +71,7 @@ def _after_call(call: ir.Operation) -> Updates:
 
 def _after_conditional(op: ir.Operation) -> Updates:
     """Let the conditional yield the values that a branch may change, as more results."""
-    branches = [_make_explicit(region.blocks[0]) for region in op.regions if len(region.blocks)]
+    branches = [make_explicit(region.blocks[0]) for region in op.regions if len(region.blocks)]
     changed = list(dict.fromkeys(value for branch in branches for value in branch))
     if not changed or len(branches) != len(op.regions):
         return {}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.attributes import CHECK
 from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi import namers
 from relax_mlir.lowering.abi.signature import plain
 from relax_mlir.lowering.abi.text import Code, Fragment, quoted, symbol
 from relax_mlir.mlir import arith, func, ir, llvm
@@ -17,6 +18,8 @@ NAMERS = {
     "dtype": "relax.rt.dtype_name",
     "device": "relax.rt.device_name",
     "type": "relax.rt.type_name",
+    "float": namers.FLOAT,
+    "bool": namers.BOOL,
 }
 NAME_ROOM = 64
 
@@ -25,7 +28,8 @@ NAME_ROOM = 64
 class Check:
     """An error that a check raises: its kind, and its message with `{i}` for the i-th index value.
 
-    `{i:dtype}`, `{i:device}` and `{i:type}` show a DLDataType, a DLDeviceType or an FFI type index by name.
+    `{i:dtype}`, `{i:device}` and `{i:type}` show a DLDataType, a DLDeviceType or an FFI type index by name,
+    `{i:float}` and `{i:bool}` the bits of a float64 and of a truth value.
     Braces that do not hold a number stand for themselves, as all braces do in a `literal` message.
     """
 
@@ -71,9 +75,11 @@ class Raisers:
     def __init__(self, checks: Iterable[tuple[Check, int]]) -> None:
         """`checks`: every check, with how many values it is given."""
         self._strings: dict[str, str] = {}
-        counts = set()
+        counts, shown = set(), set()
         for check, count in checks:
-            counts.add(len(check.values(count)))
+            values = check.values(count)
+            counts.add(len(values))
+            shown |= {NAMERS[way] for _, way in values if way}
             for text in (check.kind, check.format):
                 self._strings.setdefault(text, f"relax.text.{len(self._strings)}")
         self.fragment = Fragment()
@@ -81,6 +87,7 @@ class Raisers:
             self.fragment.define(
                 f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})"
             )
+        namers.define_namers(self.fragment, shown)
         for count in sorted(counts):
             self._define(count)
 

@@ -12,6 +12,7 @@ from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legality import STRUCTURE
 from relax_mlir.lowering.legalize.packed import PACKED_RULES
+from relax_mlir.lowering.legalize.printing import legalize_print
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE, run_unknown
 from relax_mlir.mlir import ir
@@ -45,6 +46,9 @@ class LegalizeOps(ModulePass):
         """Raises `UnsupportedError` for an op without a rule."""
         legalizer = Legalizer(module)
         for op in relax_ops(module):
+            if op.name == "relax.print":
+                legalize_print(op)
+                continue
             cls = op_class(op)
             if cls is None or (op.name in STRUCTURE and op.name not in GENERAL_STRUCTURE):
                 continue

@@ -20,7 +20,18 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
-HANDLERS = ("structure", "match", "compare", "views", "calls", "packed", "control", "shape_values")
+HANDLERS = (
+    "structure",
+    "match",
+    "compare",
+    "views",
+    "calls",
+    "packed",
+    "control",
+    "shape_values",
+    "inplace",
+    "asserts",
+)
 """Modules of this package that say how ops are lowered."""
 
 

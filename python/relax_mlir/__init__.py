@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from relax_mlir.builder import BlockBuilder
-    from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
+    from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple
     from relax_mlir.dialects.value import Value, Var
     from relax_mlir.ir_module import IRModule
     from relax_mlir.runtime.build import CompileReport, build
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BlockBuilder": "relax_mlir.builder",
+    "Callable": "relax_mlir.dialects.types",
     "CompileReport": "relax_mlir.runtime.build",
     "Executable": "relax_mlir.runtime.executable",
     "IRModule": "relax_mlir.ir_module",
@@ -46,6 +47,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
 
 __all__ = [
     "BlockBuilder",
+    "Callable",
     "CompileReport",
     "Executable",
     "IRModule",

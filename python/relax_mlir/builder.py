@@ -10,13 +10,14 @@ from typing import Union
 import numpy as np
 
 from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.dialects import calls, dialect, structure
+from relax_mlir.analysis.purity import acts, impure_functions
+from relax_mlir.dialects import calls, closures, dialect, structure
 from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.types import DimLike, Prim, StructInfo, parameter_symbols, struct_info
+from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, parameter_symbols, struct_info
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
@@ -60,6 +61,7 @@ class BlockBuilder:
                 mod = IRModule(ir.Module.create())
         self._mod = mod
         self._function: _Function | None = None
+        self._lambdas = 0
         self._abandoned: list[func.FuncOp] = []
         """Functions whose building raised: kept, since values of them may still be held and printed."""
 
@@ -154,7 +156,10 @@ class BlockBuilder:
             raise ArgumentError(f"emit_func_output: function '{current.name}' has its result already")
         current.result = _tuple_of(output)
         with user_location():
-            func.ReturnOp([current.result.ssa])
+            if self._lambdas:
+                ir.Operation.create(closures.LambdaReturnOp.OPERATION_NAME, operands=[current.result.ssa])
+            else:
+                func.ReturnOp([current.result.ssa])
 
     @contextlib.contextmanager
     def dataflow(self) -> Iterator[None]:
@@ -192,6 +197,82 @@ class BlockBuilder:
         value = values[0] if len(values) == 1 else structure.pack(values, location)
         ir.Operation.create("relax.output", operands=[value], loc=location)
         return value
+
+    # -- functions as values
+
+    @contextlib.contextmanager
+    def lambda_function(
+        self, name: str, params: Sequence[Var] = (), *, pure: bool | None = None
+    ) -> Iterator[Value]:
+        """Build a function inside the function; it sees the values around it. Gives the function as a value.
+
+        Inside, `emit_func_output` ends it; afterwards the value can be called (`op.invoke_closure`), passed and
+        returned. `pure`: whether it has no effects; None: as its body says.
+        """
+        current = self._current("lambda_function")
+        expect("lambda_function: 'name'", name, str, "a string")
+        _check_params(name, params)
+        location = user_location()
+        handle = Var(name, Callable())
+        scratch = func.FuncOp("lambda", ir.FunctionType.get([], []), visibility="private", loc=location)
+        block = ir.Block.create_at_start(scratch.regions[0], [p.struct_info.to_type() for p in params])
+        for param, argument in zip(params, block.arguments, strict=True):
+            param.bind(argument)
+        saved = current.result, current.dataflow, current.outputs
+        current.result, current.dataflow, current.outputs = None, None, []
+        self._lambdas += 1
+        try:
+            with ir.InsertionPoint(block):
+                yield handle
+                result = current.result
+                if result is None:
+                    raise ArgumentError(f"function '{name}' has no result; call bb.emit_func_output")
+        except BaseException:
+            self._abandoned.append(scratch)
+            raise
+        finally:
+            self._lambdas -= 1
+            current.result, current.dataflow, current.outputs = saved
+        pure = self._is_pure(scratch.operation) if pure is None else pure
+        info = Callable([p.struct_info for p in params], result.struct_info, pure)
+        with location:
+            op = ir.Operation.create(
+                closures.LambdaOp.OPERATION_NAME,
+                results=[info.to_type()],
+                attributes={"names": ir.ArrayAttr.get([ir.StringAttr.get(p.name) for p in params])},
+                regions=1,
+                loc=ir.Location.name(name, location),
+                ip=ir.InsertionPoint.current,
+            )
+        block.append_to(op.regions[0])
+        scratch.operation.erase()
+        handle.bind(op.results[0])
+        handle._info = info
+
+    def _is_pure(self, function: ir.Operation) -> bool:
+        """Whether the ops of a function under construction only compute."""
+        functions = {
+            op.name.value: op for op in self._mod.mlir.body.operations if isinstance(op, func.FuncOp)
+        }
+        return acts(function, impure_functions(functions)) is None
+
+    def make_closure(self, callee: str, *captured: Value) -> Value:
+        """The function `callee` of this module as a value, its last parameters bound to `captured`."""
+        current = self._current("make_closure")
+        if callee == current.name:
+            raise ArgumentError(
+                f"make_closure: '{callee}' is still being built; its result type is not known yet"
+            )
+        target = self.lookup(callee)
+        for index, value in enumerate(captured):
+            expect(f"make_closure of '{callee}': captured value {index}", value, Value, "a Relax value")
+        return closures.make_closure(callee, target, structure.make_tuple(*captured), self._purity(callee))
+
+    def _purity(self, callee: str) -> bool:
+        functions = {
+            op.name.value: op for op in self._mod.mlir.body.operations if isinstance(op, func.FuncOp)
+        }
+        return callee not in impure_functions(functions)
 
     # -- emitting
 

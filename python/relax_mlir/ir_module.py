@@ -125,6 +125,9 @@ class IRModule:
         try:
             self.mlir.operation.verify()
         except ir.MLIRError as error:
+            escaped = well_formed.escapes(self.mlir)
+            if escaped:
+                raise VerifyError("the module is not well-formed", escaped) from None
             raise VerifyError("the module is not valid", of_error(error)) from None
         well_formed.verify(self.mlir)
 

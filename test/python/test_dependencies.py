@@ -20,7 +20,17 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"mlir", "error", "diagnostics", "isolation", "symbolic", "target"}),
     frozenset({"dialects", "op"}),
     frozenset(
-        {"passes", "builder", "ir_module", "analysis", "transform", "instrument", "module_text", "script"}
+        {
+            "passes",
+            "builder",
+            "ir_module",
+            "analysis",
+            "transform",
+            "instrument",
+            "module_text",
+            "script",
+            "rewrite",
+        }
     ),
     frozenset({"lowering"}),
     frozenset({"runtime"}),

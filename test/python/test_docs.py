@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -30,7 +32,7 @@ def test_generated_pages_are_current() -> None:
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: run 'make docs'"
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/writing-passes.md"])
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = (ROOT / name).read_text(encoding="utf-8")
@@ -38,7 +40,25 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert blocks
     source = tmp_path / "example.py"
     source.write_text("\n".join(blocks), encoding="utf-8")
-    exec(compile(source.read_text(encoding="utf-8"), str(source), "exec"), {"__name__": "example"})
+    code = compile(source.read_text(encoding="utf-8"), str(source), "exec", dont_inherit=True)
+    exec(code, {"__name__": "example"})
+
+
+def test_lit_test_of_the_page_on_passes(tmp_path: Path) -> None:
+    """The pass and the test on the page fit each other."""
+    text = (ROOT / "docs" / "writing-passes.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL))
+    (mlir,) = re.findall(r"^```mlir\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "page.py").write_text(f"{code}\nfrom relax_mlir.tools.opt import main\nmain()\n")
+    test = tmp_path / "test.mlir"
+    test.write_text(mlir)
+    made = subprocess.run(
+        [sys.executable, tmp_path / "page.py", test, "--fuse-multiply-add"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    subprocess.run([sys.executable, "-m", "filecheck", test], input=made.stdout, text=True, check=True)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relax_mlir import symbolic
+from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info, substitute
+from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import func
 from relax_mlir.symbolic import Definition, Dim
@@ -97,6 +98,8 @@ def _pairs(what: str, param: StructInfo, arg: StructInfo) -> Iterator[_Pair]:
         if param.dtype is not None and arg.dtype is not None and param.dtype != arg.dtype:
             raise ArgumentError(f"{what} is {arg}, expected {param}: the dtypes differ")
         yield from _dims(what, param, param.shape, arg, arg.shape)
+    elif isinstance(param, Callable) and not implies(arg, param):
+        raise ArgumentError(f"{what} is {arg}, expected {param}")
     elif isinstance(param, Shape) and isinstance(arg, Shape):
         yield from _dims(what, param, param.values, arg, arg.values)
 

@@ -9,20 +9,25 @@ The invariants; errors and tests cite their numbers:
     earlier `match_shape` that is the symbol alone. What a branch of a conditional defines is visible in that
     branch only.
  4. `relax.dataflow` holds pure ops without control flow and ends in `relax.output`; a function that is called in it
-    calls no packed function, nor does one that it calls.
+    has no effects: it contains no `call_packed`, `assert_op`, `print` or `invoke_closure`, nor does one that it
+    calls (see `relax_mlir.analysis.purity`).
  5. A tuple is made of its fields: types of the operands and of the tuple's fields agree.
  6. The callee of `relax.call` is a Relax function of the module; the arguments fit its parameters, and the
     result is its result with the callee's symbols substituted.
  7. The callee of `relax.call_tir` is a prim func of the module; it takes the arguments, one tensor per result,
     and an index per tir_var, and their dtypes, ranks and static sizes agree with the call's. Sizes that can never
-    be those that the prim func declares (`relax.params`) are wrong; those not proved are checked at run time.
+    be those that the prim func declares (`relax.params`) are wrong; those not proved are checked at run time. The
+    callee of `relax.call_tir_inplace` takes no tensor for a result that lies in an argument's memory.
  8. A prim func is private, contains no Relax op, and has no symbolic shapes in its types; on tensors it returns
     one tensor per destination.
  9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
 10. Relax ops stand inside Relax functions.
-11. The callee of `relax.call_prim` and `relax.vm_call_tir_dyn` is a prim func of the module that takes the arguments
+11. What a dataflow block computes is used in that block; `relax.output` lets a value leave it.
+12. The callee of `relax.make_closure` is a Relax function of the module; its last parameters take the captured values,
+    and the closure's type follows from the others. A function value whose type is pure has no effects.
+13. The callee of `relax.call_prim` and `relax.vm_call_tir_dyn` is a prim func of the module that takes the arguments
     (those to fill included), and an index per entry of the shape `tir_vars`, as in invariant 7.
-12. `relax.symbol_bounds` gives symbols that the function's parameters define a lower and an upper bound, integers
+14. `relax.symbol_bounds` gives symbols that the function's parameters define a lower and an upper bound, integers
     with 0 <= lower <= upper, or ``unit`` for no upper bound.
 """
 
@@ -34,13 +39,17 @@ from dataclasses import dataclass, field
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.analysis.prim_calls import PrimCall, wrong_dtypes
+from relax_mlir.analysis.purity import acts, impure_functions
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CHECK, CONSTANT, PACKED, PARAM_NAME, PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.dialects.closures import closure_info
+from relax_mlir.dialects.inplace import FRESH
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import (
+    Callable,
     Prim,
     Shape,
     StructInfo,
@@ -69,6 +78,7 @@ def check(module: ir.Module) -> list[Diagnostic]:
 
 def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
     functions = {op.name.value: op for op in tops if isinstance(op, func.FuncOp)}
+    impure = impure_functions(functions)
     found: list[Diagnostic] = []
     for top in tops:
         if not isinstance(top, func.FuncOp):
@@ -76,8 +86,39 @@ def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
         elif PRIM_FUNC in top.attributes:
             found += _check_prim(top)
         elif not top.is_external:
-            found += _FunctionCheck(functions).run(top)
+            found += _FunctionCheck(functions, impure).run(top)
     return found
+
+
+def escapes(module: ir.Module) -> list[Diagnostic]:
+    """Uses of values of a dataflow block outside of it (invariant 11); `module` need not be valid otherwise."""
+    found: list[Diagnostic] = []
+    for op in _walk(module.operation):
+        if op.name != "relax.dataflow" or len(op.regions) != 1:
+            continue
+        for inner in _walk(op):
+            if inner == op:
+                continue
+            found += [
+                _violation(
+                    use.owner,
+                    11,
+                    f"{use.owner.operation.name} uses a value of the dataflow block at {location_text(op.location)}, "
+                    f"made by {inner.name} at {location_text(inner.location)}, outside of it: output it",
+                )
+                for result in inner.results
+                for use in result.uses
+                if not _is_inside(use.owner.operation, op)
+            ]
+    return found
+
+
+def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
+    current: ir.Operation | None = op
+    while current is not None and current != ancestor:
+        parent = current.parent
+        current = None if parent is None else parent.operation
+    return current is not None
 
 
 def verify(module: ir.Module) -> None:
@@ -127,6 +168,7 @@ def _check_prim(prim: func.FuncOp) -> Iterator[Diagnostic]:
 @dataclass
 class _FunctionCheck:
     functions: dict[str, func.FuncOp]
+    impure: set[str]
     found: list[Diagnostic] = field(default_factory=list)
 
     def run(self, op: func.FuncOp) -> list[Diagnostic]:
@@ -145,13 +187,13 @@ class _FunctionCheck:
         try:
             bounds = read_bounds(op)
         except ArgumentError as error:
-            self._report(op, 12, str(error))
+            self._report(op, 14, str(error))
             return {}
         for symbol in bounds:
             if symbol not in defined:
                 self._report(
                     op,
-                    12,
+                    14,
                     f"function '{op.name.value}' gives bounds of symbol '{symbol}', which no parameter defines",
                 )
         return bounds
@@ -196,6 +238,7 @@ class _FunctionCheck:
             for region in op.regions:
                 inner = defined if op.name == "relax.dataflow" else set(defined)
                 for nested in region.blocks:
+                    inner |= {s for a in nested.arguments for s in _defined_by(a.type)}
                     self._check_block(nested, inner)
 
     def _check_op(self, op: ir.Operation, defined: set[str]) -> None:
@@ -209,11 +252,15 @@ class _FunctionCheck:
             self._check_tuple(op)
         elif op.name == "relax.call":
             self._check_call(op)
-        elif op.name == "relax.call_tir":
+        elif op.name == "relax.make_closure":
+            self._check_closure(op)
+        elif op.name == "relax.lambda":
+            self._check_lambda(op)
+        elif op.name in ("relax.call_tir", "relax.call_tir_inplace"):
             self._check_call_tir(op)
         elif op.name in ("relax.call_prim", "relax.vm_call_tir_dyn"):
             given = [info for operand in op.operands for info in _flat(struct_info(operand.type))]
-            self._check_prim_arguments(op, 11, given)
+            self._check_prim_arguments(op, 13, given)
         for name, dims in dim_attributes(op):
             if op.name != "relax.match_shape":
                 self._check_symbols(op, f"attribute '{name}'", [d for d in dims if d is not None], defined)
@@ -237,22 +284,9 @@ class _FunctionCheck:
             inner = view.operation
             if inner.name != "relax.output" and not is_pure(inner):
                 self._report(inner, 4, f"{inner.name} is not pure, but stands in a dataflow block")
-            elif inner.name == "relax.call" and self._has_effects(_callee_name(inner)):
+            elif inner.name == "relax.call" and _callee_name(inner) in self.impure:
                 name = _callee_name(inner)
                 self._report(inner, 4, f"'{name}' has effects, but is called in a dataflow block")
-
-    def _has_effects(self, name: str) -> bool:
-        """Whether the function called `name` calls a packed function, itself or through others."""
-        waiting, seen = [name], {name}
-        while waiting:
-            callee = self.functions.get(waiting.pop())
-            ops = [] if callee is None or PRIM_FUNC in callee.attributes else _walk(callee.operation)
-            if any(op.name == "relax.call_packed" for op in ops):
-                return True
-            called = {_callee_name(op) for op in ops if op.name == "relax.call"}
-            waiting += called - seen
-            seen |= called
-        return False
 
     def _check_tuple(self, op: ir.Operation) -> None:
         if len(op.results) != 1 or not isinstance(op.results[0].type, ir.TupleType):
@@ -289,14 +323,47 @@ class _FunctionCheck:
         if not implies(expected, found):
             self._report(op, 6, f"call of '{callee.name.value}': its result is {expected}, not {found}")
 
+    def _check_closure(self, op: ir.Operation) -> None:
+        callee = self._callee(op, 12, prim=False)
+        if callee is None:
+            return
+        name = callee.name.value
+        captured, found = struct_info(op.operands[0].type), struct_info(op.results[0].type)
+        assert isinstance(captured, Tuple)
+        if len(callee.type.results) != 1:
+            return  # invariant 1
+        params = [struct_info(type_) for type_ in callee.type.inputs]
+        result = struct_info(callee.type.results[0])
+        try:
+            expected = closure_info(params, result, captured.fields, name not in self.impure)
+        except RelaxError as error:
+            self._report(op, 12, str(error))
+            return
+        if not implies(expected, found):
+            self._report(op, 12, f"make_closure of '{name}': it is {expected}, not {found}")
+
+    def _check_lambda(self, op: ir.Operation) -> None:
+        names = [ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["names"])]
+        for name in sorted({n for n in names if names.count(n) > 1}):
+            self._report(op, 2, f"lambda: two parameters are called '{name}'")
+        info = struct_info(op.results[0].type)
+        found = acts(op, self.impure)
+        if isinstance(info, Callable) and info.pure and found is not None:
+            self._report(found, 12, f"{found.name} has effects, but stands in a function whose type is pure")
+
     def _check_call_tir(self, op: ir.Operation) -> None:
         arguments, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
         assert isinstance(arguments, Tuple)
-        outs = result.fields if isinstance(result, Tuple) else (result,)
+        outs = list(result.fields) if isinstance(result, Tuple) else [result]
+        if op.name == "relax.call_tir_inplace":
+            indices = ir.ArrayAttr(op.attributes["inplace_indices"])
+            outs = [
+                out for out, index in zip(outs, indices, strict=True) if ir.IntegerAttr(index).value == FRESH
+            ]
         given: list[StructInfo] = [*_flat(arguments), *outs]
         given += [Prim()] * len(dims_from_attr(op.attributes["tir_vars"]))
         callee = self._check_prim_arguments(op, 7, given)
-        if callee is None:
+        if callee is None or op.name == "relax.call_tir_inplace":
             return
         name, count = callee.name.value, len(callee.type.results)
         if count and count != len(outs):
@@ -359,6 +426,26 @@ def _bare(dims: Sequence[Dim | None]) -> Iterator[str]:
         name = None if dim is None else symbolic.linear_definition(dim)
         if name is not None:
             yield name
+
+
+def _defined_by(type_: ir.Type) -> Iterator[str]:
+    """The symbols that an argument of a block defines; none if it is no Relax value."""
+    try:
+        info = struct_info(type_)
+    except RelaxError:
+        return
+    yield from defining_symbols(info)
+
+
+def defining_symbols(info: StructInfo) -> Iterator[str]:
+    """The symbols that are entries of their own in `info`."""
+    if isinstance(info, Tensor):
+        yield from _bare(info.shape or ())
+    elif isinstance(info, Shape):
+        yield from _bare(info.values or ())
+    elif isinstance(info, Tuple):
+        for item in info.fields:
+            yield from defining_symbols(item)
 
 
 def parameter_names(op: func.FuncOp) -> list[str]:

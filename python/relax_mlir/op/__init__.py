@@ -32,10 +32,12 @@ from relax_mlir.dialects.calls import (
     call_packed,
     call_pure_packed,
     call_tir,
+    call_tir_dyn,
 )
 from relax_mlir.dialects.cast import (
     astype,
 )
+from relax_mlir.dialects.closures import invoke_closure, invoke_pure_closure
 from relax_mlir.dialects.comparison import (
     equal,
     greater,
@@ -60,10 +62,12 @@ from relax_mlir.dialects.data_dependent import (
     nonzero,
     unique,
 )
+from relax_mlir.dialects.effects import assert_op, print
 from relax_mlir.dialects.infer_rules import (
     register_infer,
     unregister_infer,
 )
+from relax_mlir.dialects.inplace import call_tir_inplace
 from relax_mlir.dialects.linear_algebra import (
     matmul,
 )
@@ -176,6 +180,7 @@ __all__ = [
     "argmin",
     "asin",
     "asinh",
+    "assert_op",
     "astype",
     "atan",
     "atan2",
@@ -191,6 +196,8 @@ __all__ = [
     "call_prim",
     "call_pure_packed",
     "call_tir",
+    "call_tir_dyn",
+    "call_tir_inplace",
     "ceil",
     "clip",
     "concat",
@@ -215,6 +222,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "if_then_else",
+    "invoke_closure",
+    "invoke_pure_closure",
     "isfinite",
     "isinf",
     "isnan",
@@ -248,6 +257,7 @@ __all__ = [
     "permute_dims",
     "power",
     "prim_value",
+    "print",
     "prod",
     "register_infer",
     "reshape",

@@ -1,11 +1,12 @@
 """Running compiled modules: executables, arrays in and out, errors that cross the TVM FFI unchanged."""
 
+from relax_mlir.runtime import printing
 from relax_mlir.runtime.arrays import to_ffi, to_numpy
 from relax_mlir.runtime.errors import register_errors
 from relax_mlir.runtime.executable import CompiledFunction, Executable
 from relax_mlir.runtime.registration import register_functions
 
-__all__ = ["CompiledFunction", "Executable", "to_ffi", "to_numpy"]
+__all__ = ["CompiledFunction", "Executable", "printing", "to_ffi", "to_numpy"]
 
 register_errors()
 register_functions()

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Sequence
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, as_dim
+from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple, as_dim
 from relax_mlir.error import RelaxError, UnknownNameError
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
 
-KINDS = ("Tensor", "Shape", "Prim", "Tuple", "Object")
+KINDS = ("Tensor", "Shape", "Prim", "Tuple", "Object", "Callable")
 
 
 def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
@@ -20,13 +20,18 @@ def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
     head, arguments, keywords = _parts(node)
     path = scope.path(head)
     if path is None or path[0] != "R":
-        raise Problem(node, "expected an annotation: R.Tensor, R.Shape, R.Prim, R.Tuple or R.Object")
+        raise Problem(
+            node, "expected an annotation: R.Tensor, R.Shape, R.Prim, R.Tuple, R.Callable or R.Object"
+        )
     kind = path[1]
-    if kind == "Callable":
-        raise Problem(node, "R.Callable: functions as values are not supported", "UnsupportedError")
     if kind not in KINDS:
         raise Problem.of(head, UnknownNameError("annotation", f"R.{kind}", [f"R.{k}" for k in KINDS]))
-    allowed = {"Tensor": {"shape", "dtype", "ndim"}, "Shape": {"values", "ndim"}, "Prim": {"dtype", "value"}}
+    allowed = {
+        "Tensor": {"shape", "dtype", "ndim"},
+        "Shape": {"values", "ndim"},
+        "Prim": {"dtype", "value"},
+        "Callable": {"params", "result", "pure"},
+    }
     for keyword in keywords:
         if keyword.arg not in allowed.get(kind, ()):
             raise Problem(keyword, f"R.{kind} takes no argument '{keyword.arg}'")
@@ -69,7 +74,7 @@ def _is_unknown(node: ast.expr) -> bool:
 def _read(
     kind: str, node: ast.expr, arguments: list[ast.expr], named: dict[str | None, ast.expr], scope: Scope
 ) -> StructInfo:
-    limit = {"Tensor": 2, "Shape": 1, "Prim": 1, "Object": 0}.get(kind)
+    limit = {"Tensor": 2, "Shape": 1, "Prim": 1, "Object": 0, "Callable": 3}.get(kind)
     if limit is not None and len(arguments) > limit:
         raise Problem(node, f"R.{kind} takes at most {limit} arguments, {len(arguments)} given")
     if kind == "Tensor":
@@ -82,9 +87,31 @@ def _read(
         return Prim(_dtype([*arguments, named.get("dtype")][0]) or "int64", value)
     if kind == "Object":
         return Object()
+    if kind == "Callable":
+        return _callable(node, arguments, named, scope)
     if len(arguments) == 1 and isinstance(arguments[0], ast.List | ast.Tuple):
         arguments = list(arguments[0].elts)
     return Tuple([read_annotation(a, scope) for a in arguments])
+
+
+def _callable(
+    node: ast.expr, arguments: list[ast.expr], named: dict[str | None, ast.expr], scope: Scope
+) -> Callable:
+    parts = dict(zip(("params", "result", "pure"), arguments, strict=False)) | {
+        str(k): v for k, v in named.items()
+    }
+    flag = parts.get("pure", ast.Constant(False))
+    if not isinstance(flag, ast.Constant) or not isinstance(flag.value, bool):
+        raise Problem(flag, "pure is True or False")
+    if "params" not in parts:
+        return Callable(pure=flag.value)
+    if not isinstance(parts["params"], ast.Tuple | ast.List) or "result" not in parts:
+        raise Problem(
+            node,
+            "R.Callable takes a tuple of the parameters, and the result: R.Callable((R.Object(),), R.Object())",
+        )
+    params = [read_annotation(item, scope) for item in parts["params"].elts]
+    return Callable(params, read_annotation(parts["result"], scope), flag.value)
 
 
 def _tensor(arguments: list[ast.expr], named: dict[str | None, ast.expr], scope: Scope) -> Tensor:

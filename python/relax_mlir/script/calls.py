@@ -16,6 +16,7 @@ from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects import dtypes, vm
 from relax_mlir.dialects.base import RelaxOp
 from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed, call_pure_packed
+from relax_mlir.dialects.closures import InvokeClosureOp, InvokePureClosureOp
 from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
@@ -24,6 +25,8 @@ from relax_mlir.dialects.value import Value, create, create_one
 from relax_mlir.error import UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
+from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
+from relax_mlir.script.effects import assertion, inplace, printing
 from relax_mlir.script.source import Problem
 
 if TYPE_CHECKING:
@@ -40,6 +43,9 @@ class Signatures(Protocol):
 
     def require(self, name: str) -> None:
         """Raise `UnknownNameError` unless the module has a function `name`, Relax or prim."""
+
+    def is_pure(self, name: str) -> bool:
+        """Whether the function `name` is known to have no effects."""
 
 
 @dataclass
@@ -66,6 +72,9 @@ class Calls:
             return self.module_call(expressions, node, callee)
         path = expressions.scope.path(node.func)
         if path is None:
+            closure = function_value(expressions, node.func)
+            if closure is not None:
+                return invoke(self, expressions, node, closure)
             return self.python_call(expressions, node)
         root, name = path
         if root != "R":
@@ -104,8 +113,10 @@ class Calls:
         text = ast.unparse(node.func)
         hint = "a script calls the ops R.…, and the functions of its module as cls.…"
         if isinstance(node.func, ast.Name) and node.func.id not in expressions.scope.captured:
-            known = [*op_names()]
+            known = {*op_names()}
             message = str(UnknownNameError("function", text, known, hint))
+            if text in known:
+                message = f"unknown function '{text}'; the op is R.{text} ({hint})"
             raise Problem(node.func, message, "UnknownNameError")
         if isinstance(node.func, ast.Attribute):
             expressions.evaluate(node.func)
@@ -157,18 +168,11 @@ class Calls:
         return expressions.relax_value(node, tuple(fields))
 
     def call_tir(self, expressions: Expressions, node: ast.Call) -> Value:
-        """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``."""
+        """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``; of a string: `call_dps_packed`."""
         parts = named_arguments(node, ("callee", "args", "out", "tir_vars"), 3)
-        callee = self.callee(parts["callee"])
-        if callee is None:
-            raise Problem(
-                parts["callee"],
-                "call_tir calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
-            )
-        try:
-            self.signatures.require(callee)
-        except UnknownNameError as error:
-            raise Problem.of(parts["callee"], error) from None
+        if isinstance(parts["callee"], ast.Constant) and "tir_vars" not in parts:
+            return self.dps_packed(expressions, node, parts["callee"], parts["args"], parts["out"])
+        callee = self.prim_func("call_tir", parts["callee"])
         operands = expressions.value(parts["args"])
         if not isinstance(operands.struct_info, Tuple):
             raise Problem(parts["args"], "the arguments of call_tir are a tuple: write (x,) for one")
@@ -201,25 +205,40 @@ class Calls:
         parts: dict[str, ast.expr],
         build: Callable[..., None],
     ) -> None:
-        callee = self.callee(parts["callee"])
-        if callee is None:
-            raise Problem(parts["callee"], "expected a prim func of the module: cls.f")
-        try:
-            self.signatures.require(callee)
-        except UnknownNameError as error:
-            raise Problem.of(parts["callee"], error) from None
+        callee = self.prim_func(ast.unparse(node.func).removeprefix("R."), parts["callee"])
         operands = [expressions.value(parts[name]) for name in ("args", "tir_vars") if name in parts]
         outputs = expressions.evaluate(parts["outputs"]) if "outputs" in parts else 1
         expressions.apply(node, build, callee, *operands, outputs=outputs)
 
+    def prim_func(self, what: str, node: ast.expr) -> str:
+        """The name of the prim func ``cls.f`` that the op `what` calls."""
+        callee = self.callee(node)
+        if callee is None:
+            raise Problem(
+                node,
+                f"{what} calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
+            )
+        try:
+            self.signatures.require(callee)
+        except UnknownNameError as error:
+            raise Problem.of(node, error) from None
+        return callee
+
     def call_dps_packed(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_dps_packed("name", [x, 3], R.Tensor(...))``."""
         parts = named_arguments(node, ("func", "args", "out"), 2)
-        name = literal_text(parts["func"])
-        args = packed_arguments(expressions, parts["args"])
-        out = destinations(expressions, parts["out"]) if "out" in parts else None
-        given: Any = list(out.fields) if isinstance(out, Tuple) else out
-        return expressions.apply(node, call_dps_packed, name, args, given)  # type: ignore[no-any-return]  # it is a value
+        return self.dps_packed(expressions, node, parts["func"], parts["args"], parts.get("out"))
+
+    @staticmethod
+    def dps_packed(
+        expressions: Expressions, node: ast.Call, func: ast.expr, given: ast.expr, results: ast.expr | None
+    ) -> Value:
+        """A call of the registered function `func` with its destinations."""
+        name = literal_text(func)
+        args = packed_arguments(expressions, given)
+        out = None if results is None else destinations(expressions, results)
+        infos: Any = list(out.fields) if isinstance(out, Tuple) else out
+        return expressions.apply(node, call_dps_packed, name, args, infos)  # type: ignore[no-any-return]  # it is a value
 
     def call_packed(self, expressions: Expressions, node: ast.Call) -> Value | None:
         """``R.call_packed("name", x, 3, out=R.Object())``; None when it is called for its effect."""
@@ -439,9 +458,12 @@ def op_names() -> Iterator[str]:
 
 
 SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
+    "assert_op": assertion,
     "call_tir": Calls.call_tir,
     "call_prim": Calls.call_prim,
     "vm.call_tir_dyn": Calls.call_tir_dyn,
+    "call_tir_dyn": Calls.call_tir,
+    "call_tir_inplace": inplace,
     "call_dps_packed": Calls.call_dps_packed,
     "call_packed": Calls.call_packed,
     "call_pure_packed": Calls.call_pure_packed,
@@ -451,7 +473,11 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "constant": Calls.const,
     "shape": Calls.shape,
     "shape_expr": Calls.shape,
+    "invoke_closure": invocation(InvokeClosureOp),
+    "invoke_pure_closure": invocation(InvokePureClosureOp),
+    "make_closure": closure_of,
     "prim_value": Calls.prim_value,
+    "print": printing,
     "tuple": Calls.tuple,
     "make_tuple": Calls.tuple,
     "op": Calls.generic,

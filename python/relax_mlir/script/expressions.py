@@ -16,6 +16,7 @@ from relax_mlir.dialects.structure import constant, make_tuple, prim_value
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import RelaxError
 from relax_mlir.script.calls import Calls
+from relax_mlir.script.closures import module_function
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem, Source
 from relax_mlir.symbolic import Expr
@@ -47,7 +48,7 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 }
 INSTEAD = {
     ast.BoolOp: "`and` and `or` have no meaning for tensors; write R.logical_and or R.logical_or",
-    ast.Lambda: "functions inside functions are not supported; write a function of the module and call cls.f(...)",
+    ast.Lambda: "a function has a name: write `def f(x: R.Tensor(...)): …` inside the function",
     ast.JoinedStr: "strings with fields are not supported; write the string out",
 }
 
@@ -162,6 +163,9 @@ class Expressions:
         return self.apply(node, if_then_else, condition, branch(node.body), branch(node.orelse))  # type: ignore[no-any-return]  # it is a value
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:  # noqa: ANN401
+        callee = self.calls.callee(node)
+        if callee is not None:
+            return module_function(self.calls, self, node, callee)
         item = self.evaluate(node.value)
         index = self.evaluate(node.slice)
         if isinstance(item, Value) and (not isinstance(index, int) or isinstance(index, bool)):
@@ -172,6 +176,9 @@ class Expressions:
         return self.apply(node, operator.getitem, item, index)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: ANN401
+        callee = self.calls.callee(node)
+        if callee is not None:
+            return module_function(self.calls, self, node, callee)
         if self.scope.path(node) is not None:
             raise Problem(node, f"`{ast.unparse(node)}` is not a value; call it")
         item = self.evaluate(node.value)

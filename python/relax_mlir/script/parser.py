@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects.base import implies
@@ -147,6 +148,11 @@ class ModuleParser:
         known = {*self.signatures, *self.broken, *self.builder._symbols()}
         if name not in known:
             raise UnknownNameError("function of the module", name, known)
+
+    def is_pure(self, name: str) -> bool:
+        """Whether the function `name` has been read and has no effects."""
+        functions = {f.name.value: f for f in self.builder._mod.functions()}
+        return name in functions and name != self.current and name not in impure_functions(functions)
 
     def signature(self, name: str) -> func.FuncOp | None:
         """The function `name`, or a declaration with its annotated types."""

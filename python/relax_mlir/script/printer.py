@@ -13,6 +13,7 @@ from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import (
+    Callable,
     Object,
     Prim,
     Shape,
@@ -32,6 +33,8 @@ from relax_mlir.symbolic import Dim
 INDENT = "    "
 PRIM_PRINTER = "relax_mlir.tir.printer"
 """Prints prim funcs; found by name, as it belongs to the lowering, which imports this package."""
+RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float"})
+"""Names that values must not have."""
 
 
 def script(module: ir.Module) -> str:
@@ -59,6 +62,12 @@ def annotation(info: StructInfo) -> str:
         return f'R.Prim("{info.dtype}")'
     if isinstance(info, Tuple):
         return f"R.Tuple({', '.join(map(annotation, info.fields))})"
+    if isinstance(info, Callable):
+        pure = ["pure=True"] if info.pure else []
+        if info.params is None or info.result is None:
+            return f"R.Callable({', '.join(pure)})"
+        inner = ", ".join(map(annotation, info.params)) + ("," if len(info.params) == 1 else "")
+        return f"R.Callable({', '.join([f'({inner})', annotation(info.result), *pure])})"
     assert isinstance(info, Object)
     return "R.Object()"
 
@@ -111,7 +120,7 @@ class _Names:
 class _Printer:
     function: func.FuncOp
     constants: Mapping[ir.Operation, str]
-    names: _Names = field(default_factory=lambda: _Names({"R", "T", "I", "cls", "constants", "float"}))
+    names: _Names = field(default_factory=lambda: _Names(set(RESERVED)))
     inline: dict[ir.Value, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
@@ -167,10 +176,11 @@ class _Printer:
             yield from self.dataflow(op)
         elif op.name == "scf.if":
             yield from self.conditional(op)
+        elif op.name == "relax.lambda":
+            yield from self.function_inside(op)
         else:
             right = self.expression(op)
-            effect = op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([])
-            if effect or not len(op.results):
+            if len(op.results) == 0 or _is_for_effect(op):
                 yield right
             else:
                 yield f"{self.bind(op)}: {self.annotate(op.results[0])} = {right}"
@@ -189,6 +199,34 @@ class _Printer:
         yield from (INDENT + line for line in inner)
         yield f"{INDENT}{name}: {self.annotate(op.results[0])} = {last}"
         yield f"{INDENT}R.output({name})"
+
+    def function_inside(self, op: ir.Operation) -> Iterator[str]:
+        info = struct_info(op.results[0].type)
+        assert isinstance(info, Callable) and info.result is not None
+        name = self.bind(op, "f")
+        body = op.regions[0].blocks[0]
+        params, around = [], self.names.taken
+        self.names.taken = set(RESERVED) | {
+            self.names.names[v] for v in _captured(op) if v in self.names.names
+        }
+        for given, argument in zip(ir.ArrayAttr(op.attributes["names"]), body.arguments, strict=True):
+            params.append(
+                f"{self.names.bind(argument, ir.StringAttr(given).value)}: {self.annotate(argument)}"
+            )
+        if not info.pure:
+            yield "@R.function(pure=False)"
+        yield f"def {name}({', '.join(params)}) -> {annotation(info.result)}:"
+        yield from (INDENT + line for line in self.block(body, "return {}"))
+        self.names.taken = around
+
+    def on_make_closure(self, op: ir.Operation) -> str:
+        return f"R.make_closure({_callee(op)}, {self.text(op.operands[0])}, {self.annotate(op.results[0])})"
+
+    def on_invoke_closure(self, op: ir.Operation) -> str:
+        operands = ", ".join(map(self.text, op.operands))
+        return f"R.{op.name.removeprefix('relax.')}({operands}, {self.annotate(op.results[0])})"
+
+    on_invoke_pure_closure = on_invoke_closure
 
     def conditional(self, op: ir.Operation) -> Iterator[str]:
         names = [self.names.bind(result, "gv") for result in op.results]
@@ -266,6 +304,23 @@ class _Printer:
         args, tir_vars = map(self.text, op.operands)
         return f"R.vm.call_tir_dyn({_callee(op)}, {args}, {tir_vars}{_outputs(op)})"
 
+    def on_call_tir_inplace(self, op: ir.Operation) -> str:
+        indices = python_text(python_value(op.attributes["inplace_indices"]))
+        extra = dims_from_attr(op.attributes["tir_vars"])
+        tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
+        arguments = f"{_callee(op)}, {self.text(op.operands[0])}, {indices}, {self.outs(op)}"
+        return f"R.call_tir_inplace({arguments}{tir_vars})"
+
+    def on_assert_op(self, op: ir.Operation) -> str:
+        arguments = self.fields(op.operands[0])
+        if isinstance(op.attributes["relation"], ir.StringAttr):
+            left, right = dims_from_attr(op.attributes["values"])
+            arguments.insert(0, quoted(f"{left} {ir.StringAttr(op.attributes['relation']).value} {right}"))
+        return f"R.assert_op({', '.join(arguments + _format(op, 'message'))})"
+
+    def on_print(self, op: ir.Operation) -> str:
+        return f"R.print({', '.join(self.packed_arguments(op) + _format(op, 'format'))})"
+
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
         return f"[{', '.join(map(annotation, info.fields))}]" if isinstance(info, Tuple) else annotation(info)
@@ -295,9 +350,30 @@ def _outputs(op: ir.Operation) -> str:
     return "" if outputs == 1 else f", outputs={outputs}"
 
 
+def _captured(op: ir.Operation) -> list[ir.Value]:
+    """All operands of the ops inside `op`."""
+    found: list[ir.Value] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        found.extend(inner.operands)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
+def _is_for_effect(op: ir.Operation) -> bool:
+    return bool(op.name == "relax.call_packed" and op.results[0].type == ir.TupleType.get_tuple([]))
+
+
 def _callee(op: ir.Operation) -> str:
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
     return f"cls.{name}" if name.isidentifier() and not keyword.iskeyword(name) else f"cls[{quoted(name)}]"
+
+
+def _format(op: ir.Operation, attribute: str) -> list[str]:
+    text = ir.StringAttr(op.attributes[attribute]).value
+    return [f"format={quoted(text)}"] if text else []
 
 
 def _annotation_of(type_: ir.Type) -> str:

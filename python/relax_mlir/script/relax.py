@@ -39,6 +39,10 @@ class Tuple(Annotation):
     """A tuple of values."""
 
 
+class Callable(Annotation):
+    """A function as a value: ``R.Callable((R.Tensor(...),), R.Tensor(...), pure=True)``."""
+
+
 class Object(Annotation):
     """An opaque object."""
 
@@ -74,6 +78,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - an op builder
 
 __all__ = [
     "Annotation",
+    "Callable",
     "Object",
     "Prim",
     "Shape",

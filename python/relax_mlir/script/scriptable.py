@@ -7,14 +7,17 @@ import keyword
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.structure import TUPLE, maker_of
-from relax_mlir.dialects.types import struct_info
+from relax_mlir.dialects.types import Callable, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.inlining import inlined_ops
 
 SIGNATURE = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs"})
 """Attributes that the head of a function says."""
-PACKED = frozenset({"relax.call_packed", "relax.call_pure_packed", "relax.call_dps_packed"})
+ACTIONS = frozenset({"relax.assert_op", "relax.print"})
+"""Ops without a result."""
+PACKED = ACTIONS | {"relax.call_packed", "relax.call_pure_packed", "relax.call_dps_packed"}
+"""Ops whose arguments are written one by one."""
 
 
 def is_scriptable(op: ir.OpView) -> bool:
@@ -62,7 +65,7 @@ def _block(block: ir.Block) -> bool:
 
 
 def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
-    if op.name in ("func.return", "relax.output"):
+    if op.name in ("func.return", "relax.output", "relax.lambda_return"):
         return len(op.operands) == 1
     if op.name == "scf.yield":
         return True
@@ -77,8 +80,22 @@ def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
         return is_read and all(_block(block) for region in op.regions for block in region.blocks)
     if op.name == TUPLE:
         return str(op.results[0].type) == str(ir.TupleType.get_tuple([v.type for v in op.operands]))
+    if op.name == "relax.lambda":
+        return _is_lambda(op)
     if op.name == "relax.dataflow":
         return _block(op.regions[0].blocks[0])
-    if op_class(op) is None or len(op.results) > 1:
+    if op_class(op) is None or len(op.results) != (0 if op.name in ACTIONS else 1):
         return False
     return op.name not in PACKED or maker_of(op.operands[0]) in inside
+
+
+def _is_lambda(op: ir.Operation) -> bool:
+    """Whether a function inside a function has the type that reading it gives, up to its purity, which is written."""
+    body = op.regions[0].blocks[0]
+    ends = body.operations[-1].operation
+    declared = struct_info(op.results[0].type)
+    params = [struct_info(argument.type) for argument in body.arguments]
+    pure = isinstance(declared, Callable) and declared.pure
+    if declared != Callable(params, struct_info(ends.operands[0].type), pure):
+        return False
+    return all(map(_is_value_type, (argument.type for argument in body.arguments))) and _block(body)

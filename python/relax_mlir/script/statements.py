@@ -17,6 +17,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import ir, scf, tensor
 from relax_mlir.script.annotations import read_annotation
+from relax_mlir.script.closures import define_function
 from relax_mlir.script.expressions import Expressions, bound
 from relax_mlir.script.scope import POISON, is_path
 from relax_mlir.script.source import Poisoned, Problem
@@ -24,7 +25,6 @@ from relax_mlir.script.source import Poisoned, Problem
 UNSUPPORTED = {
     ast.For: "`for` loops are not supported in a script; unroll the loop, or call a packed function",
     ast.While: "`while` loops are not supported in a script; call a packed function",
-    ast.FunctionDef: "functions inside functions are not supported; write a function of the module, cls.f",
     ast.Try: "exceptions have no meaning in a script",
     ast.Import: "imports belong outside of the script",
     ast.ImportFrom: "imports belong outside of the script",
@@ -96,6 +96,8 @@ class Block:
             self.conditional(node, later)
         elif isinstance(node, ast.Return):
             self.end(node)
+        elif isinstance(node, ast.FunctionDef):
+            define_function(self, node)
         elif isinstance(node, ast.AugAssign):
             raise Problem(node, "values do not change; bind the result to a name: `y = y + x`")
         elif not isinstance(node, ast.Pass):

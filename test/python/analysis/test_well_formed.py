@@ -83,19 +83,19 @@ CASES = {
     ),
     "reserved name": (9, f"func.func @f.shapes(%x: {N}) -> {N} {{ return %x : {N} }}"),
     "bounds that are no dictionary": (
-        12,
+        14,
         f"func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = [1, 2]}} {{ return %x : {N} }}",
     ),
     "bounds that are no integers": (
-        12,
+        14,
         f'func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = {{n = ["1", 2]}}}} {{ return %x : {N} }}',
     ),
     "bounds without a value between them": (
-        12,
+        14,
         f"func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = {{n = [3, 2]}}}} {{ return %x : {N} }}",
     ),
     "bounds of an unknown symbol": (
-        12,
+        14,
         f"func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = {{k = [3, 4]}}}} {{ return %x : {N} }}",
     ),
     "a product of two unknown symbols": (
@@ -105,12 +105,12 @@ CASES = {
     ),
     "stray op": (10, '"relax.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>'),
     "call on memory of a missing prim func": (
-        11,
+        13,
         f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
         f'  "relax.call_prim"(%0) {{callee = @g, outputs = 1 : i64}} : (tuple<{N}>) -> ()\n  return %x : {N}\n}}',
     ),
     "call on memory without its output": (
-        11,
+        13,
         PRIM + f"func.func @f(%x: {N}) -> {N} {{\n  %0 = {CAST} %x : {N} to tuple<{N}>\n"
         f'  "relax.call_prim"(%0) {{callee = @prim, outputs = 1 : i64}} : (tuple<{N}>) -> ()\n  return %x : {N}\n}}',
     ),

@@ -192,7 +192,7 @@ MISTAKES = {
         "return print(x)",
         [
             "1 mistake in the script",
-            "<script>:5:16: UnknownNameError: unknown function 'print'; did you mean 'split' or 'argmin' or 'sin'? (a script calls the ops R.…, and the functions of its module as cls.…)",
+            "<script>:5:16: UnknownNameError: unknown function 'print'; the op is R.print (a script calls the ops R.…, and the functions of its module as cls.…)",
             "    5 |         return print(x)",
             "      |                ^^^^^",
         ],
@@ -210,7 +210,7 @@ MISTAKES = {
         'with R.dataflow():\n    R.call_packed("f", x)\n    y = R.exp(x)\n    R.output(y)\nreturn y',
         [
             "1 mistake in the script",
-            "<script>:5:9: VerifyError: dataflow: relax.call_packed is not pure; dataflow blocks hold pure ops without control flow",
+            "<script>:5:9: VerifyError: dataflow: relax.call_packed is not pure; dataflow blocks hold pure ops without control flow [invariant 4]",
             "    5 |         with R.dataflow():",
             "      |         ^^^^^^^^^^^^^^^^^^",
         ],

@@ -1,0 +1,217 @@
+"""Functions as values: functions inside functions, closures of functions of the module, and their calls."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import OpArgs, RelaxOp, implies
+from relax_mlir.dialects.structure import make_tuple
+from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
+from relax_mlir.dialects.value import Value, create, require_insertion_point
+from relax_mlir.error import ArgumentError, RelaxError, ShapeError, expect
+from relax_mlir.mlir import ext, func, ir
+from relax_mlir.symbolic import Dim
+
+
+class LambdaReturnOp(RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait]):  # type: ignore[call-arg]  # untyped DSL
+    """Terminator of `relax.lambda`: the value that the function returns."""
+
+    value: ext.Operand[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Sequence[StructInfo]:
+        return []
+
+
+class LambdaOp(RelaxOp, name="lambda", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """A function inside a function, as a value. It sees the values and symbols around it.
+
+    The body is one block: its arguments are the parameters, called `names`; `relax.lambda_return` ends it. The pass
+    ``lambda-lift`` makes a function of the module of it.
+    """
+
+    names: ir.ArrayAttr
+    result: ext.Result[Any]
+    body: ext.Region
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        if not isinstance(results[0], Callable) or results[0].params is None:
+            raise ArgumentError(f"{args.op}: its result is {results[0]}, expected a Callable with parameters")
+
+    @staticmethod
+    def verify_region_invariants(op: Any) -> bool:  # noqa: ANN401 - called by the bindings with the op's own view
+        """Called by MLIR's verifier after the ops of the body have been verified."""
+        try:
+            _check_lambda(op.operation)
+        except RelaxError as error:
+            op.operation.location.emit_error(str(error))
+            return False
+        return True
+
+
+def _check_lambda(op: ir.Operation) -> None:
+    blocks = list(op.regions[0].blocks)
+    body = list(blocks[0].operations) if len(blocks) == 1 else []
+    if not body or body[-1].operation.name != LambdaReturnOp.OPERATION_NAME:
+        raise ArgumentError("lambda: the body is one block that ends in relax.lambda_return")
+    params = [struct_info(argument.type) for argument in blocks[0].arguments]
+    declared = struct_info(op.results[0].type)
+    assert isinstance(declared, Callable)
+    given = Callable(params, struct_info(body[-1].operation.operands[0].type), pure=declared.pure)
+    if not implies(given, declared):
+        raise ShapeError(f"lambda: its type is {declared}, but its body gives {given}")
+    if len(ir.ArrayAttr(op.attributes["names"])) != len(params):
+        raise ArgumentError(
+            f"lambda: {len(ir.ArrayAttr(op.attributes['names']))} names for {len(params)} parameters"
+        )
+
+
+class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The function `callee` of the module as a value; its last parameters are bound to the fields of `captured`."""
+
+    captured: ext.Operand[Any]
+    callee: ir.FlatSymbolRefAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        args.tuple(0)
+        if not isinstance(results[0], Callable):
+            raise ArgumentError(f"{args.op}: its result is {results[0]}, expected a Callable")
+
+
+class InvokeClosureOp(RelaxOp, name="invoke_closure"):  # type: ignore[call-arg]  # untyped DSL
+    """Call of a function value; it may have effects. `args` is a tuple."""
+
+    closure: ext.Operand[Any]
+    args: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        check_invocation(args)
+
+
+class InvokePureClosureOp(RelaxOp, name="invoke_pure_closure", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Call of a function value without effects. `args` is a tuple."""
+
+    closure: ext.Operand[Any]
+    args: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        info = check_invocation(args)
+        if not info.pure:
+            raise ArgumentError(
+                f"{args.op}: the function is {info}, which may have effects: use invoke_closure"
+            )
+
+
+def check_invocation(args: OpArgs) -> Callable:
+    """The function that is called, once the number of arguments has been checked."""
+    info, given = args.infos[0], args.tuple(1).fields
+    if not isinstance(info, Callable):
+        raise ArgumentError(f"{args.op}: operand 'closure' is {info}, expected a function")
+    if info.params is not None and len(info.params) != len(given):
+        raise ArgumentError(f"{args.op}: {len(given)} arguments given, the function takes {len(info.params)}")
+    return info
+
+
+def bind_symbols(params: Sequence[StructInfo], args: Sequence[StructInfo], mapping: dict[str, Dim]) -> None:
+    """Note in `mapping` which dimensions of `args` the symbols of `params` stand for, at their first appearance."""
+    for param, arg in zip(params, args, strict=False):
+        if isinstance(param, Tuple) and isinstance(arg, Tuple):
+            bind_symbols(param.fields, arg.fields, mapping)
+            continue
+        for want, have in zip(_dims(param), _dims(arg), strict=False):
+            name = None if want is None else symbolic.linear_definition(want)
+            if name is not None and have is not None:
+                mapping.setdefault(name, have)
+
+
+def _dims(info: StructInfo) -> Sequence[Dim | None]:
+    if isinstance(info, Tensor):
+        return info.shape or ()
+    return info.values or () if isinstance(info, Shape) else ()
+
+
+def invocation_result(op: str, info: Callable, args: Sequence[StructInfo]) -> StructInfo:
+    """What a call of a function described by `info` gives; raises `ShapeError` where that is not known."""
+    if info.params is None or info.result is None:
+        raise ShapeError(f"{op}: the function is {info}: give 'out', the info of the result")
+    mapping: dict[str, Dim] = {}
+    bind_symbols(info.params, args, mapping)
+    missing = sorted(info.own_symbols() - set(mapping))
+    result = substitute(info.result, mapping)
+    if any(name in missing for name in result.symbols()):
+        raise ShapeError(
+            f"{op}: the size '{missing[0]}' of the result {info.result} is not known: give 'out'"
+        )
+    return result
+
+
+def closure_info(
+    params: Sequence[StructInfo], result: StructInfo, captured: Sequence[StructInfo], pure: bool
+) -> Callable:
+    """What a closure of a function with these parameters is, its last ones bound to `captured`."""
+    free = len(params) - len(captured)
+    if free < 0:
+        raise ArgumentError(
+            f"make_closure: {len(captured)} values are captured, the function takes {len(params)}"
+        )
+    mapping: dict[str, Any] = {}
+    bind_symbols(params[free:], captured, mapping)
+    taken = {symbol for info in captured for symbol in info.symbols()}
+    for symbol in {s for info in params[:free] for s in info.symbols()} - set(mapping):
+        if symbol in taken:
+            mapping[symbol] = fresh_symbol(symbol, taken | set(mapping))
+    whole = substitute(Tuple([*params[:free], result]), mapping)
+    assert isinstance(whole, Tuple)
+    return Callable(whole.fields[:-1], whole.fields[-1], pure=pure)
+
+
+def make_closure(callee: str, target: func.FuncOp, captured: Value, pure: bool) -> Value:
+    """A closure of the function `target`, called `callee`; `captured` is a tuple."""
+    bound = captured.struct_info
+    if not isinstance(bound, Tuple):
+        raise ArgumentError(f"make_closure: the captured values are {bound}, expected a tuple")
+    params = [struct_info(type_) for type_ in target.type.inputs]
+    info = closure_info(params, struct_info(target.type.results[0]), bound.fields, pure)
+    return create(MakeClosureOp, [captured], {"callee": ir.FlatSymbolRefAttr.get(callee)}, [info])[0]
+
+
+def fresh_symbol(wanted: str, taken: set[str]) -> str:
+    """`wanted`, or it with a number behind it, that is not in `taken`."""
+    name, count = wanted, 0
+    while name in taken:
+        count += 1
+        name = f"{wanted}_{count}"
+    return name
+
+
+def invoke_closure(closure: Value, args: Sequence[Value], out: StructInfo | None = None) -> Value:
+    """Call the function value `closure`; `out` is the result's info where the function's type does not say it."""
+    return _invoke(InvokeClosureOp, closure, args, out)
+
+
+def invoke_pure_closure(closure: Value, args: Sequence[Value], out: StructInfo | None = None) -> Value:
+    """Call the function value `closure`, which has no effects; see `invoke_closure`."""
+    return _invoke(InvokePureClosureOp, closure, args, out)
+
+
+def _invoke(cls: type[RelaxOp], closure: Value, args: Sequence[Value], out: StructInfo | None) -> Value:
+    what = cls.OPERATION_NAME.removeprefix("relax.")
+    require_insertion_point(what)
+    expect(f"{what}: 'closure'", closure, Value, "a Relax value")
+    expect(f"{what}: 'args'", args, list | tuple, "a list of values")
+    return invoke_with(cls, closure, make_tuple(*args), out)
+
+
+def invoke_with(cls: type[RelaxOp], closure: Value, args: Value, out: StructInfo | None) -> Value:
+    """A call of a function value on one tuple of arguments."""
+    info, given = closure.struct_info, args.struct_info
+    if out is None and isinstance(info, Callable) and isinstance(given, Tuple):
+        out = invocation_result(cls.OPERATION_NAME.removeprefix("relax."), info, given.fields)
+    return create(cls, [closure, args], {}, [Tuple() if out is None else out])[0]

@@ -1,0 +1,102 @@
+"""`call_tir_inplace`: a call of a prim func that writes results over arguments."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.base import OpArgs, RelaxOp, implies
+from relax_mlir.dialects.calls import (
+    Callee,
+    callee_name,
+    destinations,
+    require_destinations,
+    result_info,
+    tir_vars_attr,
+)
+from relax_mlir.dialects.structure import make_tuple
+from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, dims_from_attr
+from relax_mlir.dialects.value import Value, create, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError, expect
+from relax_mlir.mlir import ext, ir
+
+FRESH = -1
+"""The entry of `inplace_indices` of a result that has memory of its own."""
+
+
+class CallTirInplaceOp(RelaxOp, name="call_tir_inplace", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Call of a prim func that leaves results in the memory of its arguments.
+
+    `inplace_indices` has an entry per result: the number of the argument (a field of the tuple `args`) whose memory
+    it takes over, or -1 for a result of its own. The callee takes the arguments, then one tensor per result of its
+    own, then an ``index`` per entry of `tir_vars`; on tensors it returns all results, in order.
+
+    Values never change: where the old elements of an argument are still needed (it has other uses, or it is a
+    parameter or a constant), the callee gets a copy.
+    """
+
+    args: ext.Operand[Any]
+    callee: ir.FlatSymbolRefAttr
+    inplace_indices: ir.ArrayAttr
+    tir_vars: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
+        dims_from_attr(args.attrs["tir_vars"])
+        require_destinations(args.op, results[0])
+        outs, fields = destinations(results[0]), args.tuple(0).fields
+        indices = args.ints_attr("inplace_indices")
+        if len(indices) != len(outs):
+            raise ArgumentError(f"{args.op}: {len(indices)} inplace_indices for {len(outs)} results")
+        taken = [index for index in indices if index != FRESH]
+        if not taken:
+            raise ArgumentError(f"{args.op}: no result is in place; that is a call_tir")
+        for number, index in enumerate(indices):
+            if index == FRESH:
+                continue
+            if not 0 <= index < len(fields):
+                raise ArgumentError(
+                    f"{args.op}: result {number} takes argument {index}, but there are {len(fields)} arguments"
+                )
+            if taken.count(index) > 1:
+                raise ArgumentError(f"{args.op}: two results take argument {index}")
+            given, out = fields[index], outs[number]
+            if not (implies(given, out) and implies(out, given)):
+                raise ShapeError(f"{args.op}: result {number} is {out}, but argument {index} is {given}")
+
+
+def call_tir_inplace(
+    callee: Callee,
+    args: Sequence[Value],
+    inplace_indices: int | Sequence[int],
+    out: Tensor | Sequence[Tensor],
+    tir_vars: Sequence[DimLike] = (),
+) -> Value:
+    """Call the prim func `callee` on `args`; its results take over the memory of arguments.
+
+    `inplace_indices`: per result the number of the argument whose memory it takes, or -1 for new memory. `out`: the
+    result's shape and dtype, or several; that of an argument taken is the argument's. The arguments keep their
+    elements for all other uses: what is needed later is copied.
+    """
+    require_insertion_point("call_tir_inplace")
+    return inplace_call(callee, make_tuple(*args), inplace_indices, result_info(out), tir_vars)
+
+
+def inplace_call(
+    callee: Callee,
+    args: Value,
+    inplace_indices: int | Sequence[int],
+    result: StructInfo,
+    tir_vars: Sequence[DimLike] = (),
+) -> Value:
+    """`call_tir_inplace` of one tuple of arguments, with the info of its result."""
+    indices = [inplace_indices] if isinstance(inplace_indices, int) else inplace_indices
+    expect("call_tir_inplace: 'inplace_indices'", indices, list | tuple, "an int, or a list of ints")
+    for index in indices:
+        expect("call_tir_inplace: an entry of 'inplace_indices'", index, int, "an int")
+    i64 = ir.IntegerType.get_signless(64)
+    attributes = {
+        "callee": ir.FlatSymbolRefAttr.get(callee_name("call_tir_inplace", callee)),
+        "inplace_indices": ir.ArrayAttr.get([ir.IntegerAttr.get(i64, index) for index in indices]),
+        "tir_vars": tir_vars_attr("call_tir_inplace", tir_vars),
+    }
+    return create(CallTirInplaceOp, [args], attributes, [result])[0]

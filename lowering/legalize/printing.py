@@ -1,0 +1,22 @@
+"""Printing: a call of a function of the runtime."""
+
+from __future__ import annotations
+
+from relax_mlir.dialects.calls import CallPackedOp
+from relax_mlir.mlir import ir
+
+PRINT = "relax.run.print"
+"""The registered function: the format, then the values."""
+
+
+def legalize_print(op: ir.Operation) -> None:
+    """Replace a `relax.print`; the functions that follow see the order of effects in `relax.call_packed`."""
+    spec = ir.ArrayAttr.get([op.attributes["format"], *ir.ArrayAttr(op.attributes["arg_spec"])])
+    with ir.InsertionPoint(op), op.location:
+        ir.Operation.create(
+            CallPackedOp.OPERATION_NAME,
+            results=[ir.TupleType.get_tuple([])],
+            operands=list(op.operands),
+            attributes={"func": ir.StringAttr.get(PRINT), "arg_spec": spec},
+        )
+    op.erase()

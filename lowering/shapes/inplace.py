@@ -1,0 +1,121 @@
+"""Calls of prim funcs that leave results in the memory of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects.calls import destinations
+from relax_mlir.dialects.inplace import FRESH
+from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
+from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, flatten, handles
+from relax_mlir.lowering.shapes.buffers import fresh_buffer, memref_type, owned_tensor, read_buffer
+from relax_mlir.lowering.shapes.calls import call_result
+from relax_mlir.mlir import bufferization, func, ir, memref
+
+OWNERS = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.updated"})
+"""Ops whose results are the only users of their memory."""
+
+
+@handles("relax.call_tir_inplace")
+def _call_tir_inplace(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    if name not in body.callees:
+        raise UnsupportedError(f"{where(op)}: {op.name}: the module has no function '{name}'")
+    callee = body.callees[name]
+    indices = [ir.IntegerAttr(item).value for item in ir.ArrayAttr(op.attributes["inplace_indices"])]
+    infos = [info for info in destinations(struct_info(op.results[0].type)) if isinstance(info, Tensor)]
+    fields = body.values[op.operands[0]]
+    assert isinstance(fields, tuple)
+    extra = [body.symbols.value(d) for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
+    lower = _on_memrefs if any(isinstance(t, ir.MemRefType) for t in callee.type.inputs) else _on_tensors
+    return call_result(op, lower(body, op, callee, fields, indices, infos, extra))
+
+
+def _on_tensors(
+    body: BodyLowering,
+    op: ir.Operation,
+    callee: func.FuncOp,
+    fields: Sequence[Lowered],
+    indices: Sequence[int],
+    infos: Sequence[Tensor],
+    extra: Sequence[ir.Value],
+) -> list[ir.Value]:
+    """Bufferisation copies the arguments that are read later, and those that nobody may write."""
+    arguments = [leaf for item in fields for leaf in flatten(item)]
+    outs = [body.empty(info) for info, index in zip(infos, indices, strict=True) if index == FRESH]
+    given = _fitting(op, callee, [*arguments, *outs, *extra])
+    args = [
+        cast(v, t) if isinstance(t, ir.RankedTensorType) else v
+        for v, t in zip(given, callee.type.inputs, strict=True)
+    ]
+    results = func.CallOp(list(callee.type.results), callee.name.value, args).results
+    return [cast(r, info.storage_type()) for r, info in zip(results, infos, strict=True)]
+
+
+def _on_memrefs(
+    body: BodyLowering,
+    op: ir.Operation,
+    callee: func.FuncOp,
+    fields: Sequence[Lowered],
+    indices: Sequence[int],
+    infos: Sequence[Tensor],
+    extra: Sequence[ir.Value],
+) -> list[ir.Value]:
+    arguments, written = [], {}
+    owned = _owned(op)
+    for number, field in enumerate(fields):
+        if number in indices:
+            assert isinstance(field, ir.Value)
+            own = field if number in owned else bufferization.alloc_tensor(field.type, [], copy=field)
+            written[number] = bufferization.to_buffer(memref_type(field.type), own)
+            arguments.append(written[number])
+        else:
+            arguments += [
+                read_buffer(leaf) if isinstance(leaf.type, ir.RankedTensorType) else leaf
+                for leaf in flatten(field)
+            ]
+    buffers = [
+        fresh_buffer(body, info) if index == FRESH else written[index]
+        for info, index in zip(infos, indices, strict=True)
+    ]
+    outs = [buffer for buffer, index in zip(buffers, indices, strict=True) if index == FRESH]
+    given = _fitting(op, callee, [*arguments, *outs, *extra])
+    args = [
+        memref.cast(t, v) if isinstance(t, ir.MemRefType) and v.type != t else v
+        for v, t in zip(given, callee.type.inputs, strict=True)
+    ]
+    func.CallOp([], callee.name.value, args)
+    return [owned_tensor(info.storage_type(), buffer) for info, buffer in zip(infos, buffers, strict=True)]
+
+
+def _fitting(op: ir.Operation, callee: func.FuncOp, given: list[ir.Value]) -> list[ir.Value]:
+    """`given`, which are as many as the prim func takes."""
+    wanted = len(callee.type.inputs)
+    if len(given) != wanted:
+        raise UnsupportedError(
+            f"{where(op)}: call_tir_inplace of '{callee.name.value}': {len(given)} arguments (outputs of their own "
+            f"and tir_vars included), the prim func takes {wanted}"
+        )
+    return given
+
+
+def _owned(call: ir.Operation) -> set[int]:
+    """Numbers of the arguments whose old elements nothing but `call` needs: it may have their memory."""
+    maker = maker_of(call.operands[0])
+    if (
+        maker is None
+        or maker.name != TUPLE
+        or [use.owner.operation for use in maker.results[0].uses] != [call]
+    ):
+        return set()
+    owned = set()
+    for number, value in enumerate(maker.operands):
+        made_by = maker_of(value)
+        if made_by is None or made_by.name not in OWNERS or made_by.block != call.block:
+            continue
+        if [use.owner.operation for use in value.uses] == [maker]:
+            owned.add(number)
+    return owned

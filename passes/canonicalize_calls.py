@@ -1,0 +1,78 @@
+"""Pass ``canonicalize-calls``: calls of pure functions are dropped when unused, and made once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+CALL = "relax.call"
+
+
+@dataclass(frozen=True)
+class CanonicalizeCalls(ModulePass):
+    """Drop calls of functions without effects whose results nobody uses, and merge equal ones.
+
+    MLIR's own CSE and dead-code elimination leave every `relax.call`, since an op's traits do not depend on its
+    callee. Comes after ``explicit-effects``, as CSE does. `relax_mlir.analysis.purity` says what counts as an
+    effect.
+    """
+
+    name: ClassVar[str] = "canonicalize-calls"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+        pure = set(functions) - impure_functions(functions)
+        for function in relax_functions(module):
+            block = function.regions[0].blocks[0]
+            _merge(block, pure, {})
+            _drop(block, pure)
+
+
+def _is_pure_call(op: ir.Operation, pure: set[str]) -> bool:
+    return op.name == CALL and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in pure
+
+
+def _merge(block: ir.Block, pure: set[str], earlier: dict[Hashable, ir.Operation]) -> None:
+    """Let equal calls use the first one; `earlier`: the calls that come before `block`."""
+    for view in list(block.operations):
+        op = view.operation
+        if _is_pure_call(op, pure):
+            key = (
+                ir.FlatSymbolRefAttr(op.attributes["callee"]).value,
+                str(op.results[0].type),
+                _identity(op.operands[0]),
+            )
+            if key in earlier:
+                op.results[0].replace_all_uses_with(earlier[key].results[0])
+                op.erase()
+                continue
+            earlier[key] = op
+        for region in op.regions:
+            for nested in region.blocks:
+                _merge(nested, pure, dict(earlier))
+
+
+def _identity(value: ir.Value) -> Hashable:
+    """What two values have in common that are equal: tuples are their fields."""
+    maker = maker_of(value)
+    if maker is not None and maker.name == TUPLE:
+        return tuple(map(_identity, maker.operands))
+    identity: Hashable = value
+    return identity
+
+
+def _drop(block: ir.Block, pure: set[str]) -> None:
+    for view in reversed(list(block.operations)):
+        op = view.operation
+        for region in op.regions:
+            for nested in region.blocks:
+                _drop(nested, pure)
+        is_used = any(True for result in op.results for _ in result.uses)
+        if not is_used and (_is_pure_call(op, pure) or op.name == TUPLE):
+            op.erase()

@@ -1,0 +1,81 @@
+"""Where a function value comes from: which closure it is, as far as that is known before the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.dialects.closures import MakeClosureOp
+from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.types import Callable, StructInfo, Tuple, struct_info
+from relax_mlir.error import RelaxError
+from relax_mlir.mlir import ir
+
+Path = tuple[int, ...]
+"""Which field of which field of a tuple; empty for the value itself."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A closure of the function `callee`; `captured` are the values that it holds."""
+
+    callee: str
+    captured: tuple[ir.Value, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of two values, chosen by the flag (i1) at run time; `op` is what chooses."""
+
+    flag: ir.Value
+    taken: ir.Value
+    other: ir.Value
+    op: ir.Operation
+
+
+def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
+    """Where the function at `path` in `value` comes from; None where that is not known here."""
+    maker = maker_of(value)
+    if maker is None:
+        return None
+    if maker.name == MakeClosureOp.OPERATION_NAME:
+        captured = tuple(maker_of(maker.operands[0]).operands)  # type: ignore[union-attr]  # the passes make it of a tuple
+        return Known(ir.FlatSymbolRefAttr(maker.attributes["callee"]).value, captured)
+    if maker.name == TUPLE and path:
+        return source_of(maker.operands[path[0]], path[1:])
+    if maker.name == "relax.tuple_get_item":
+        index = ir.IntegerAttr(maker.attributes["index"]).value
+        return source_of(maker.operands[0], (index, *path))
+    if maker.name == "arith.select" and not path:
+        return Choice(maker.operands[0], maker.operands[1], maker.operands[2], maker)
+    if maker.name == "scf.if" and not path:
+        number = list(maker.results).index(value)
+        ends = [region.blocks[0].operations[-1].operation for region in maker.regions]
+        return Choice(maker.operands[0], ends[0].operands[number], ends[1].operands[number], maker)
+    return None
+
+
+def callable_paths(info: StructInfo) -> list[Path]:
+    """Where the functions in a value described by `info` are."""
+    if isinstance(info, Callable):
+        return [()]
+    if not isinstance(info, Tuple):
+        return []
+    return [(index, *path) for index, item in enumerate(info.fields) for path in callable_paths(item)]
+
+
+def has_callables(type_: ir.Type) -> bool:
+    """Whether values of this type are or hold functions."""
+    try:
+        return bool(callable_paths(struct_info(type_)))
+    except RelaxError:
+        return False  # a type of upstream ops
+
+
+def replaced(info: StructInfo, parts: dict[Path, Sequence[StructInfo]], path: Path = ()) -> StructInfo:
+    """`info` with the functions at the paths in `parts` replaced by tuples of what they captured."""
+    if path in parts:
+        return Tuple(parts[path])
+    if not isinstance(info, Tuple):
+        return info
+    return Tuple([replaced(item, parts, (*path, index)) for index, item in enumerate(info.fields)])

@@ -1,0 +1,123 @@
+"""Pass ``convert-to-dataflow``: runs of pure bindings become dataflow blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, maker_of, pack
+from relax_mlir.error import ArgumentError
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform import FunctionPass, PassContext
+
+
+@dataclass(frozen=True)
+class ConvertToDataflow(FunctionPass):
+    """Group each maximal run of at least `min_size` pure bindings outside of dataflow blocks into one.
+
+    Branches of conditionals are looked into. Calls of functions with effects, control flow, dataflow blocks and ops
+    of other dialects end a run. Tuples that are used behind a run are made behind it.
+    """
+
+    name: ClassVar[str] = "convert-to-dataflow"
+    min_size: int = 2
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        if self.min_size < 1:
+            raise ArgumentError(f"{self.name}: min_size is {self.min_size}, expected at least 1")
+        functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+        for run in list(_runs(function.regions[0].blocks[0], impure_functions(functions))):
+            if sum(op.name != TUPLE for op in run) >= self.min_size:
+                _group(run)
+
+
+def _runs(block: ir.Block, impure: set[str]) -> Iterator[list[ir.Operation]]:
+    run: list[ir.Operation] = []
+    for view in list(block.operations):
+        op = view.operation
+        if _may_join(op, impure):
+            run.append(op)
+            continue
+        yield run
+        run = []
+        if op.name != "relax.dataflow":
+            for region in op.regions:
+                for nested in region.blocks:
+                    yield from _runs(nested, impure)
+    yield run
+
+
+def _may_join(op: ir.Operation, impure: set[str]) -> bool:
+    if op.name == "relax.call":
+        return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in impure
+    if op.name == TupleGetItemOp.OPERATION_NAME:
+        maker = maker_of(op.operands[0])
+        if maker is not None and maker.name == "relax.dataflow":
+            return False  # an output of the block in front
+    return bool(op.name == TUPLE or (op.name.startswith("relax.") and is_pure(op)))
+
+
+def _group(run: Sequence[ir.Operation]) -> None:
+    """Move the ops of `run`, which follow each other, into a dataflow block in their place."""
+    dataflow = _block_in_front(run)
+    body = dataflow.regions[0].blocks[0]
+    for op in run:
+        body.append(op)
+    bindings = [op for op in run if op.name != TUPLE]
+    for op in reversed([op for op in run if op.name == TUPLE]):
+        _make_behind(op, dataflow)
+    outputs = [op.results[0] for op in bindings if _outer_uses(op.results[0], dataflow)]
+    with ir.InsertionPoint(body), dataflow.location:
+        given = outputs[0] if len(outputs) == 1 else pack(outputs, dataflow.location)
+        ir.Operation.create("relax.output", operands=[given])
+    dataflow.results[0].set_type(given.type)
+    for index, value in reversed(list(enumerate(outputs))):
+        outer = _outer_uses(value, dataflow)
+        seen = dataflow.results[0] if len(outputs) == 1 else _field(dataflow, index, value)
+        for user, number in outer:
+            user.operands[number] = seen
+
+
+def _block_in_front(run: Sequence[ir.Operation]) -> ir.Operation:
+    location = ir.Location.from_attr(run[0].location.attr, run[0].context)
+    plain = location.child_loc if isinstance(location, ir.NameLoc) else location
+    dataflow = ir.Operation.create(
+        "relax.dataflow",
+        results=[ir.TupleType.get_tuple([])],
+        regions=1,
+        loc=plain,
+        ip=ir.InsertionPoint(run[0]),
+    )
+    ir.Block.create_at_start(dataflow.regions[0], [])
+    return dataflow
+
+
+def _make_behind(op: ir.Operation, dataflow: ir.Operation) -> None:
+    """Let uses behind the block have a tuple of their own: its fields leave the block one by one."""
+    outer = _outer_uses(op.results[0], dataflow)
+    if not outer:
+        return
+    copy = op.clone(ip=ir.InsertionPoint.after(dataflow))
+    for user, number in outer:
+        user.operands[number] = copy.results[0]
+    if not list(op.results[0].uses):
+        op.erase()
+
+
+def _field(dataflow: ir.Operation, index: int, value: ir.Value) -> ir.Value:
+    with ir.InsertionPoint.after(dataflow), dataflow.location:
+        return ir.Operation.create(
+            TupleGetItemOp.OPERATION_NAME,
+            results=[value.type],
+            operands=[dataflow.results[0]],
+            attributes={"index": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)},
+        ).results[0]
+
+
+def _outer_uses(value: ir.Value, dataflow: ir.Operation) -> list[tuple[ir.Operation, int]]:
+    uses = [(use.owner.operation, use.operand_number) for use in value.uses]
+    return [
+        (user, number) for user, number in uses if user.parent is None or user.parent.operation != dataflow
+    ]

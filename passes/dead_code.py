@@ -1,0 +1,94 @@
+"""Pass ``dead-code-elimination``: bindings that nobody uses, and private functions that nobody calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.canonicalize_bindings import clean_outputs
+from relax_mlir.rewrite.binding import TERMINATORS
+from relax_mlir.rewrite.replace import removable
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+from relax_mlir.transform.passes import dataflow_blocks
+
+
+@dataclass(frozen=True)
+class DeadCodeElimination(ModulePass):
+    """Remove pure bindings without users, outputs of dataflow blocks without users, and unreachable private functions.
+
+    A `match_shape` stays, since it checks and may define symbols. Calls go if the function that they call has no
+    effects. Reachable is what public functions call or name, directly or through others.
+    """
+
+    name: ClassVar[str] = "dead-code-elimination"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+        impure = impure_functions(functions)
+        for function in relax_functions(module):
+            for block in dataflow_blocks(function):
+                clean_outputs(block)
+            _clean(function.regions[0].blocks[0], impure)
+        _drop_unreachable(module)
+
+
+def _clean(block: ir.Block, impure: set[str]) -> None:
+    for view in reversed(list(block.operations)):
+        op = view.operation
+        if op.name not in TERMINATORS and _is_unused(op, impure):
+            op.erase()
+            continue
+        for region in op.regions:
+            for nested in region.blocks:
+                _clean(nested, impure)
+
+
+def _is_unused(op: ir.Operation, impure: set[str]) -> bool:
+    if any(list(result.uses) for result in op.results):
+        return False
+    if op.name == "relax.call":
+        return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in impure
+    if op.name == "scf.if":
+        inside = [
+            view.operation for region in op.regions for block in region.blocks for view in block.operations
+        ]
+        return all(inner.name in TERMINATORS or removable(inner) for inner in inside)
+    return removable(op)
+
+
+def _drop_unreachable(module: ir.Module) -> None:
+    tops = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    waiting = [name for name, op in tops.items() if "sym_visibility" not in op.attributes]
+    reached = set(waiting)
+    while waiting:
+        named = set(_named_by(tops[waiting.pop()].operation)) & set(tops)
+        waiting += named - reached
+        reached |= named
+    for name, op in tops.items():
+        if name not in reached:
+            op.operation.erase()
+
+
+def _named_by(op: ir.Operation) -> Iterator[str]:
+    """The symbols that attributes inside `op` refer to."""
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                attributes = view.operation.attributes
+                for index in range(len(attributes)):
+                    yield from _symbols(attributes[index].attr)
+                yield from _named_by(view.operation)
+
+
+def _symbols(attribute: ir.Attribute) -> Iterator[str]:
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
+        yield attribute.value
+    elif isinstance(attribute, ir.ArrayAttr):
+        for item in attribute:
+            yield from _symbols(item)
+    elif isinstance(attribute, ir.DictAttr):
+        for index in range(len(attribute)):
+            yield from _symbols(attribute[index].attr)

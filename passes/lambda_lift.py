@@ -1,0 +1,250 @@
+"""Pass ``lambda-lift``: functions inside functions become private functions of the module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
+from relax_mlir.dialects.attributes import PARAM_NAME
+from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
+from relax_mlir.dialects.structure import ShapeExprOp, maker_of, pack
+from relax_mlir.dialects.types import (
+    Shape,
+    StructInfo,
+    as_dim,
+    dims_attr,
+    dims_from_attr,
+    parameter_symbols,
+    struct_info,
+)
+from relax_mlir.error import RelaxError
+from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import symbols
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+COPIED = frozenset({"relax.constant", "tensor.extract", "arith.constant", "index.constant"})
+"""Ops that are made anew inside a lifted function rather than passed to it."""
+
+
+@dataclass(frozen=True)
+class LambdaLift(ModulePass):
+    """Make a private function of every `relax.lambda`, which becomes a `relax.make_closure`.
+
+    The values that the body takes from around it become the function's last parameters, and symbols that neither
+    these nor its own parameters define become a shape value behind them. Constants move into the function.
+    """
+
+    name: ClassVar[str] = "lambda-lift"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        for function in list(relax_functions(module)):
+            for op in list(_lambdas(function.operation)):
+                _lift(module, function, op)
+
+
+def _lambdas(root: ir.Operation) -> Iterator[ir.Operation]:
+    """All lambdas, inner ones first."""
+    yield from (op for op in _walk(root, ir.WalkOrder.POST_ORDER) if op.name == LambdaOp.OPERATION_NAME)
+
+
+def _walk(root: ir.Operation, order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, order)
+    return found
+
+
+def _lift(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> None:
+    body = op.regions[0].blocks[0]
+    _copy_inside(op, body)
+    captured = _captured(op)
+    own = [struct_info(argument.type) for argument in body.arguments]
+    infos = [struct_info(value.type) for value in captured]
+    names = [ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["names"])]
+    names += [_name_of(outer, value) for value in captured]
+    missing = _missing_symbols(op, [*own, *infos])
+    if missing:
+        infos.append(Shape(missing))
+        names.append("sizes")
+    lifted = _function(module, _symbol_name(module, outer, op), [*own, *infos], _distinct(names), op.location)
+    entry = lifted.add_entry_block()
+    terminator = _move(body, entry)
+    for old, new in zip([*body.arguments, *captured], entry.arguments, strict=False):
+        _replace_inside(old, new, lifted.operation)
+    with terminator.location, ir.InsertionPoint(terminator):
+        func.ReturnOp([terminator.operands[0]])
+    result = terminator.operands[0].type
+    terminator.erase()
+    inputs = [argument.type for argument in entry.arguments]
+    lifted.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [result]))
+    with op.location, ir.InsertionPoint(op):
+        if missing:
+            captured.append(_shape(missing))
+        closure = ir.Operation.create(
+            MakeClosureOp.OPERATION_NAME,
+            results=[op.results[0].type],
+            operands=[pack(captured, op.location)],
+            attributes={"callee": ir.FlatSymbolRefAttr.get(lifted.name.value)},
+        )
+    op.results[0].replace_all_uses_with(closure.results[0])
+    op.erase()
+
+
+def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
+    while op != ancestor:
+        if op.parent is None:
+            return False
+        op = op.parent.operation
+    return True
+
+
+def _is_from_outside(value: ir.Value, op: ir.Operation) -> bool:
+    owner = value.owner.owner.operation if isinstance(value.owner, ir.Block) else value.owner.operation
+    return not _is_inside(owner, op)
+
+
+def _outer_operands(op: ir.Operation) -> list[ir.Value]:
+    """The values from around `op` that its body uses, in order."""
+    used = (value for inner in _walk(op) if inner != op for value in inner.operands)
+    return list(dict.fromkeys(value for value in used if _is_from_outside(value, op)))
+
+
+def _copy_inside(op: ir.Operation, body: ir.Block) -> None:
+    """Make constants, and values that are no Relax values, inside."""
+    again = True
+    while again:
+        again = False
+        for value in _outer_operands(op):
+            maker = maker_of(value)
+            if maker is None or maker.name not in COPIED:
+                continue
+            copy = maker.clone(ip=ir.InsertionPoint.at_block_begin(body))
+            _replace_inside(value, copy.operation.results[0], op)
+            again = True
+
+
+def _captured(op: ir.Operation) -> list[ir.Value]:
+    return _outer_operands(op)
+
+
+def _replace_inside(old: ir.Value, new: ir.Value, op: ir.Operation) -> None:
+    for use in list(old.uses):
+        user = use.owner.operation
+        if user != op and _is_inside(user, op):
+            user.operands[use.operand_number] = new
+
+
+def _missing_symbols(op: ir.Operation, infos: list[StructInfo]) -> list[str]:
+    """Symbols that the body uses, and that neither the parameters nor it define."""
+    defined = set(parameter_symbols(infos))
+    used = dict.fromkeys(symbol for info in infos for symbol in info.symbols())
+    for inner in _walk(op):
+        if inner == op:
+            continue
+        if inner.name == "relax.match_shape":
+            defined |= set(defining_symbols(Shape(dims_from_attr(inner.attributes["pattern"]))))
+        used |= dict.fromkeys(_symbols_of_op(inner))
+    return [symbol for symbol in used if symbol not in defined]
+
+
+def used_symbols(function: ir.Operation) -> set[str]:
+    """The symbols of a function."""
+    infos = [struct_info(argument.type) for argument in function.regions[0].blocks[0].arguments]
+    found = {symbol for info in infos for symbol in info.symbols()}
+    return found | {symbol for op in _walk(function) for symbol in _symbols_of_op(op)}
+
+
+def _symbols_of_op(op: ir.Operation) -> Iterator[str]:
+    """The symbols in the attributes and the result types of an op."""
+    for attribute in ("pattern", "values", "tir_vars"):
+        if op.name.startswith("relax.") and attribute in op.attributes:
+            dims = dims_from_attr(op.attributes[attribute])
+            yield from (symbol for dim in dims if dim is not None for symbol in symbols(dim))
+    if op.name == "relax.prim_value":
+        (dim,) = dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]]))
+        yield from () if dim is None else symbols(dim)
+    for result in op.results:
+        yield from _symbols_of_type(result.type)
+
+
+def _symbols_of_type(type_: ir.Type) -> list[str]:
+    try:
+        return list(struct_info(type_).symbols())
+    except RelaxError:
+        return []  # index, i1: values of upstream ops
+
+
+def _shape(names: list[str]) -> ir.Value:
+    dims = [as_dim(name) for name in names]
+    return ir.Operation.create(
+        ShapeExprOp.OPERATION_NAME, results=[Shape(dims).to_type()], attributes={"values": dims_attr(dims)}
+    ).results[0]
+
+
+def _name_of(outer: func.FuncOp, value: ir.Value) -> str:
+    if isinstance(value.owner, ir.Block):
+        if value.owner == outer.regions[0].blocks[0]:
+            return parameter_names(outer)[ir.BlockArgument(value).arg_number]
+        return "captured"
+    location = value.owner.operation.location
+    return str(location.name_str) if isinstance(location, ir.NameLoc) else "captured"
+
+
+def _distinct(names: list[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        fresh, count = name, 0
+        while fresh in found:
+            count += 1
+            fresh = f"{name}_{count}"
+        found.append(fresh)
+    return found
+
+
+def _symbol_name(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> str:
+    location = op.location
+    name = location.name_str if isinstance(location, ir.NameLoc) else "lambda"
+    return fresh_function_name(module, f"{outer.name.value}_{name}")
+
+
+def fresh_function_name(module: ir.Module, wanted: str) -> str:
+    """`wanted`, or it with a number behind it, that no symbol of the module has."""
+    taken = {
+        ir.StringAttr(top.attributes["sym_name"]).value
+        for top in module.body.operations
+        if "sym_name" in top.attributes
+    }
+    name, count = wanted, 0
+    while name in taken:
+        count += 1
+        name = f"{wanted}_{count}"
+    return name
+
+
+def _function(
+    module: ir.Module, name: str, infos: list[StructInfo], names: list[str], location: ir.Location
+) -> func.FuncOp:
+    with location, ir.InsertionPoint(module.body):
+        types = [info.to_type() for info in infos]
+        lifted = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
+    lifted.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [ir.DictAttr.get({PARAM_NAME: ir.StringAttr.get(item)}) for item in names]
+    )
+    return lifted
+
+
+def _move(source: ir.Block, target: ir.Block) -> ir.Operation:
+    """Move all ops; returns the last one."""
+    operations = [view.operation for view in source.operations]
+    with ir.InsertionPoint(target), ir.Location.unknown():
+        mark = func.ReturnOp([]).operation
+    for op in operations:
+        op.move_before(mark)
+    mark.erase()
+    return operations[-1]

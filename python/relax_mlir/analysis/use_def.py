@@ -1,0 +1,174 @@
+"""Who defines and who uses every value of a function, and what of it can be computed at compile time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.dialect import NAMESPACE
+from relax_mlir.dialects.structure import TUPLE, is_pure
+from relax_mlir.dialects.types import Prim, Shape, Tensor, struct_info
+from relax_mlir.error import RelaxError, UnknownNameError, expect
+from relax_mlir.mlir import func, ir
+
+
+@dataclass(frozen=True)
+class Use:
+    """One use of a value: the op, which of its operands, and the path of regions around the op.
+
+    `path` names the ops around it from the outside in, with the number of the region: ``("scf.if", 1)`` is the else
+    branch. Uses by the end of a block (`func.return`, `relax.output`, `scf.yield`) say that the value leaves it.
+    """
+
+    op: ir.Operation
+    operand: int
+    path: tuple[tuple[str, int], ...]
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the value is given out of its block here."""
+        return self.op.name in ("func.return", "relax.output", "scf.yield", "scf.condition")
+
+
+@dataclass(frozen=True)
+class UseDef:
+    """The definitions of a function with their uses, in the order of the program.
+
+    `definitions` has an entry per parameter and per result of an op, in the order in which they are made: inside of a
+    region after what stands in front of it, before the result of the op that has the region.
+    """
+
+    definitions: Mapping[ir.Value, tuple[Use, ...]]
+    names: Mapping[str, tuple[ir.Value, ...]]
+    """The values by the names that the program gives them; several may share one."""
+
+    def uses(self, value: ir.Value) -> tuple[Use, ...]:
+        """The uses of `value`, in the order of the program; none for a value of another function."""
+        return self.definitions.get(value, ())
+
+    def unused(self) -> list[ir.Value]:
+        """The values that nothing uses, parameters included."""
+        return [value for value, uses in self.definitions.items() if not uses]
+
+    def named(self, name: str) -> ir.Value:
+        """The one value called `name`; raises `UnknownNameError` if there is none, or more than one."""
+        found = self.names.get(name, ())
+        if len(found) != 1:
+            hint = f"{len(found)} values have this name" if found else ""
+            raise UnknownNameError("value", name, self.names, hint)
+        return found[0]
+
+
+def use_def(function: func.FuncOp) -> UseDef:
+    """Definitions and uses of all values of `function`, those in branches and dataflow blocks included."""
+    expect("use_def: 'function'", function, func.FuncOp, "a function of a module")
+    uses: dict[ir.Value, list[Use]] = {}
+    names: dict[str, list[ir.Value]] = {}
+    if not function.is_external:
+        arguments = function.regions[0].blocks[0].arguments
+        for name, argument in zip(parameter_names(function), arguments, strict=True):
+            uses[argument] = []
+            names.setdefault(name, []).append(argument)
+        _collect(function.operation, (), uses, names)
+    return UseDef(
+        {value: tuple(found) for value, found in uses.items()},
+        {name: tuple(values) for name, values in names.items()},
+    )
+
+
+def _collect(
+    parent: ir.Operation,
+    path: tuple[tuple[str, int], ...],
+    uses: dict[ir.Value, list[Use]],
+    names: dict[str, list[ir.Value]],
+) -> None:
+    for number, region in enumerate(parent.regions):
+        inner = path if parent.name == "func.func" else (*path, (parent.name, number))
+        for block in region.blocks:
+            for argument in block.arguments:
+                uses.setdefault(argument, [])
+            for view in block.operations:
+                op = view.operation
+                for index, operand in enumerate(op.operands):
+                    uses.setdefault(operand, []).append(Use(op, index, inner))
+                _collect(op, inner, uses, names)
+                location = ir.Location.from_attr(op.location.attr, op.context)
+                for result in op.results:
+                    uses.setdefault(result, [])
+                    if isinstance(location, ir.NameLoc):
+                        names.setdefault(location.name_str, []).append(result)
+
+
+def name_to_binding(function: func.FuncOp) -> dict[str, list[ir.Operation]]:
+    """The ops of `function` by the names that the program gives their results, in its order."""
+    found: dict[str, list[ir.Operation]] = {}
+    for name, values in use_def(function).names.items():
+        made = [value.owner.operation for value in values if not isinstance(value.owner, ir.Block)]
+        if made:
+            found[name] = made
+    return found
+
+
+def compile_time_computable(function: func.FuncOp, params: Iterable[str | int] = ()) -> list[ir.Operation]:
+    """The bindings of `function` whose value depends on constants alone, in the order of the program.
+
+    Args:
+        function: a Relax function; branches are not looked into, since whether they run is not known.
+        params: names or numbers of parameters that will be known too, weights for instance. A tensor parameter
+            whose shape has symbols defines these; the result of any other op that has symbols is not computable.
+
+    Calls of functions and of packed functions are not computable, nor is anything with an effect. A dataflow block
+    is, when all that it gives out is.
+
+    Raises:
+        UnknownNameError: `params` names no parameter.
+    """
+    expect("compile_time_computable: 'function'", function, func.FuncOp, "a function of a module")
+    if function.is_external:
+        return []
+    names = parameter_names(function)
+    arguments = list(function.regions[0].blocks[0].arguments)
+    known: set[ir.Value] = set()
+    symbols: set[str] = set()
+    for param in params:
+        index = names.index(param) if param in names else param
+        if not isinstance(index, int) or not 0 <= index < len(names):
+            raise UnknownNameError(f"parameter of '{function.name.value}'", str(param), names)
+        known.add(arguments[index])
+        symbols.update(struct_info(arguments[index].type).symbols())
+    return list(_computable(function.operation, known, symbols))
+
+
+def _computable(parent: ir.Operation, known: set[ir.Value], symbols: set[str]) -> Iterator[ir.Operation]:
+    for view in parent.regions[0].blocks[0].operations:
+        op = view.operation
+        if op.name == "relax.dataflow":
+            yield from _computable(op, known, symbols)
+            end = op.regions[0].blocks[0].operations[-1].operation
+            if not all(operand in known for operand in end.operands):
+                continue
+        elif not _may_be_computed(op, symbols) or not all(operand in known for operand in op.operands):
+            continue
+        known.update(op.results)
+        yield op
+
+
+def _may_be_computed(op: ir.Operation, symbols: set[str]) -> bool:
+    is_value = op.name == TUPLE or (op.name.startswith(f"{NAMESPACE}.") and is_pure(op))
+    if not is_value or "callee" in op.attributes or "func" in op.attributes:
+        return False
+    for result in op.results:
+        try:
+            info = struct_info(result.type)
+        except RelaxError:
+            return False  # a value of another dialect
+        if isinstance(info, Prim) and not _is_number(op):
+            return False
+        if isinstance(info, Tensor | Shape) and not set(info.symbols()) <= symbols:
+            return False
+    return True
+
+
+def _is_number(op: ir.Operation) -> bool:
+    return "value" in op.attributes and isinstance(op.attributes["value"], ir.IntegerAttr)

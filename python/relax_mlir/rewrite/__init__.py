@@ -1,0 +1,11 @@
+"""Reading and rewriting programs: visitors, mutators and rules, for authors of passes.
+
+A visitor looks at every binding, a mutator may replace it: by nothing, one value or many ops, which the builders of
+`relax_mlir.op` emit with their shapes deduced. ``docs/writing-passes.md`` is the introduction.
+"""
+
+from relax_mlir.rewrite.binding import Binding
+from relax_mlir.rewrite.mutator import DataflowMutator, ExprMutator
+from relax_mlir.rewrite.visitor import ExprVisitor
+
+__all__ = ["Binding", "DataflowMutator", "ExprMutator", "ExprVisitor"]

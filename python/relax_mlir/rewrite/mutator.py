@@ -1,0 +1,198 @@
+"""`ExprMutator` and `DataflowMutator`: a method per op, which says what a binding becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relax_mlir.dialects.create import full
+from relax_mlir.dialects.structure import is_pure, make_tuple
+from relax_mlir.dialects.types import StructInfo, Tensor
+from relax_mlir.dialects.value import Value, as_value
+from relax_mlir.error import ArgumentError, RelaxError
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_explicit
+from relax_mlir.rewrite.binding import TERMINATORS, Binding
+from relax_mlir.rewrite.replace import Replacer
+from relax_mlir.rewrite.visitor import Target, Walker, bindings_in, roots_of
+
+Replacement = Any
+"""What a method returns: None, a `Value`, a number or array (a constant), or a sequence of these (a tuple)."""
+
+
+class ExprMutator(Walker):
+    """Visits every binding of the program once, in order, and replaces those whose method says so.
+
+    Subclasses define ``visit_<op>(self, binding)`` and `visit_default`, as for an `ExprVisitor`. A method returns
+
+    - None: the binding stays;
+    - a value: whatever used the binding's result uses that value instead;
+    - a number: the same with that number, in the shape and dtype of the result; an array: with that constant;
+    - a list or tuple of these: the same with a tuple; ``()`` also removes a `call_packed` whose result nobody uses.
+
+    Ops that the method emits by builders (`R.add`, ``x * 2``) stand in front of the binding and carry its location,
+    the last one its name. They may use the binding's own result, which then stays. Bindings that a replacement
+    leaves without use are removed, and the types of those that use it are deduced again, down to the result of the
+    function; where the new type does not follow from a declared one, a `match_shape` checks it at run time.
+
+    What methods emit is not visited in the same walk. With ``repeat = True`` walks are repeated until no method
+    replaces anything; after `max_walks` of them an error says which op goes round in circles.
+
+    Functions with `call_packed` have their effects made explicit first (see the pass ``explicit-effects``), so that
+    a value may be replaced by any that is equal to it.
+
+    >>> class Halve(ExprMutator):
+    ...     def visit_divide(self, binding):
+    ...         x, y = binding.operands
+    ...         if self.constant_value(y) is not None and (self.constant_value(y) == 2).all():
+    ...             return x * 0.5
+    """
+
+    repeat: ClassVar[bool] = False
+    max_walks: ClassVar[int] = 32
+    dataflow_only: ClassVar[bool] = False
+
+    _replacer: Replacer | None = None
+
+    def visit(self, target: Target) -> int:
+        """Rewrite an `IRModule` (verified at the end), a module or function, or the inside of one op, in place.
+
+        Returns how many bindings were replaced. When it raises, the target may be half rewritten; a pass that runs
+        it has its module restored.
+
+        Raises:
+            ArgumentError: a method returned what is no replacement, emitted an effect in a dataflow block, or
+                still replaces something after `max_walks` walks.
+            ShapeError, DTypeError: a binding that uses a replaced value does not accept the new type.
+        """
+        context, roots = roots_of(target)
+        total = 0
+        with context, ir.Location.unknown():
+            for root in roots:
+                total += self._visit_root(root)
+        if isinstance(target, IRModule):
+            target.verify()
+        return total
+
+    def users(self, value: Value) -> list[Binding]:
+        """As for visitors, without those that replacements have left without use."""
+        replacer = self._replacer
+        found = super().users(value)
+        return found if replacer is None else [item for item in found if not replacer.is_dead(item.operation)]
+
+    def _visit_root(self, root: Any) -> int:  # noqa: ANN401 - a view or an op
+        operation = root.operation
+        function = _function_of(operation)
+        if any(op.name == "relax.call_packed" for op in bindings_in(function)):
+            make_explicit(function.regions[0].blocks[0])
+        total = 0
+        for _ in range(self.max_walks if self.repeat else 1):
+            count, last = self._walk(function, operation)
+            total += count
+            if not count or not self.repeat:
+                return total
+        raise ArgumentError(
+            f"{type(self).__name__} still replaces bindings after {self.max_walks} walks over the program, "
+            f"{last} for instance: its methods undo each other, or one replaces what it made itself"
+        )
+
+    def _walk(self, function: ir.Operation, root: ir.Operation) -> tuple[int, str]:
+        module = function.parent.operation
+        functions = {
+            view.name.value: view
+            for view in module.regions[0].blocks[0].operations
+            if isinstance(view, func.FuncOp)
+        }
+        scratch = func.FuncOp("rewrite", ir.FunctionType.get([], []), visibility="private", ip=False)
+        self._replacer = Replacer(functions, scratch.operation, scratch.add_entry_block())
+        self._last = ""
+        try:
+            self._visit_block(function.regions[0].blocks[0], root, inside=False)
+            self._replacer.sweep()
+            return self._replacer.count, self._last
+        finally:
+            self._replacer = None
+            scratch.operation.erase()
+
+    def _visit_block(self, block: ir.Block, root: ir.Operation, inside: bool) -> None:
+        """`inside`: whether bindings of the block are to be visited, or just kept up to date."""
+        replacer = self._replacer
+        assert replacer is not None
+        inside = inside or block.owner == root
+        for view in list(block.operations):
+            op = view.operation
+            replacer.refresh(op)
+            if op.name in TERMINATORS:
+                continue
+            for region in op.regions:
+                for nested in region.blocks:
+                    self._visit_block(nested, root, inside)
+            if len(op.regions):
+                replacer.refresh_results(op)
+            binding = Binding(op)
+            if inside and (binding.in_dataflow or not self.dataflow_only):
+                self._rewrite(binding, replacer)
+
+    def _rewrite(self, binding: Binding, replacer: Replacer) -> None:
+        method = self._method(binding)
+        name = f"{type(self).__name__}.{method.__name__}"
+        with ir.InsertionPoint(replacer.scratch_block):
+            try:
+                given = method(binding)
+                result = None if given is None else _value_of(given, binding, name)
+            except RelaxError as error:
+                error.add_hint(f"in {name}, on {binding!r} of function '{binding.function}'")
+                raise
+        emitted = replacer.emitted()
+        for op in emitted:
+            if binding.in_dataflow and not is_pure(op):
+                raise ArgumentError(
+                    f"{name} emits {Binding(op).op} in a dataflow block, which holds pure ops without control "
+                    "flow only; use an ExprMutator outside of dataflow blocks"
+                )
+        replacer.place(binding.operation, emitted, result)
+        if result is not None:
+            self._last = repr(binding)
+
+
+class DataflowMutator(ExprMutator):
+    """An `ExprMutator` that visits what stands in dataflow blocks only; what it emits must be pure."""
+
+    dataflow_only: ClassVar[bool] = True
+
+
+def _function_of(op: ir.Operation) -> ir.Operation:
+    while op.name != "func.func":
+        if op.parent is None:
+            raise ArgumentError(f"visit: {op.name} stands in no function")
+        op = op.parent.operation
+    return op
+
+
+def _value_of(given: Replacement, binding: Binding, name: str) -> Value:
+    info = binding.result.struct_info
+    return _converted(given, info, name)
+
+
+def _converted(given: Replacement, info: StructInfo, name: str) -> Value:
+    if isinstance(given, Value):
+        return given
+    if isinstance(given, Binding):
+        return given.result
+    if isinstance(given, bool | int | float):
+        shape = info.known_shape if isinstance(info, Tensor) else None
+        number = as_value(given, info)
+        return full(shape, number) if shape else number
+    if isinstance(given, np.ndarray | np.generic):
+        return as_value(given)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        fields = getattr(info, "fields", (info,) * len(given))
+        if len(fields) != len(given):
+            raise ArgumentError(f"{name} returns {len(given)} values for a binding of type {info}")
+        return make_tuple(*(_converted(g, f, name) for g, f in zip(given, fields, strict=True)))
+    raise ArgumentError(
+        f"{name} returns {given!r} ({type(given).__name__}), expected None, a value, or several"
+    )

@@ -1,0 +1,238 @@
+"""`Replacer`: puts replacements in place, keeps types up to date behind them, removes what is left without use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.calls import CallPackedOp, UpdatedOp
+from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, is_pure, maker_of
+from relax_mlir.dialects.types import StructInfo, struct_info
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import RelaxError
+from relax_mlir.mlir import func, ir
+from relax_mlir.rewrite.binding import TERMINATORS
+from relax_mlir.rewrite.retype import Functions, deduce, fit
+
+
+class Replacer:
+    """The state of one walk over one function. Ops are removed at its end only, so that views of them stay valid."""
+
+    def __init__(self, functions: Functions, scratch: ir.Operation, scratch_block: ir.Block) -> None:
+        self.functions = functions
+        self.scratch, self.scratch_block = scratch, scratch_block
+        self.count = 0
+        self._changed: set[ir.Value] = set()
+        """Values at whose uses the type has changed."""
+        self._replaced: set[ir.Value] = set()
+        self._unused: list[ir.Operation] = []
+
+    def emitted(self) -> list[ir.Operation]:
+        """The ops that stand in the scratch block."""
+        return [view.operation for view in self.scratch_block.operations]
+
+    def place(self, op: ir.Operation, emitted: Sequence[ir.Operation], result: Value | None) -> None:
+        """Move `emitted` in front of `op`, and let `result`, if given, take the place of its first result.
+
+        Ops that use that result themselves go behind `op`, which stays.
+        """
+        last = None if result is None else maker_of(result.ssa)
+        location = op.location
+        exact = ir.Location.from_attr(location.attr, location.context)
+        inner = exact.child_loc if isinstance(exact, ir.NameLoc) else location
+        old, new = op.results[0] if len(op.results) else None, None if result is None else result.ssa
+        uses = [(use.owner.operation, use.operand_number) for use in old.uses] if old is not None else []
+        outer = [(user, number) for user, number in uses if not self._is_scratch(user)]
+        wraps = new is not None and len(outer) < len(uses)
+        previous = op
+        for item in emitted:
+            if wraps:
+                item.move_after(previous)
+                previous = item
+            else:
+                item.move_before(op)
+            item.location = location if last is not None and item == last else inner
+            self._unused.append(item)
+        if new is not None and new != old:
+            self._replace(op, new, outer, wraps)
+
+    def _replace(
+        self, op: ir.Operation, new: ir.Value, uses: Sequence[tuple[ir.Operation, int]], wraps: bool
+    ) -> None:
+        old = op.results[0]
+        self.count += 1
+        for user, number in uses:
+            user.operands[number] = new
+        if not wraps:
+            self._replaced.add(old)
+            if op.name == CallPackedOp.OPERATION_NAME:
+                self._drop_updates(op)
+        self._unused.append(op)
+        if new.type != old.type:
+            self._announce(new, old.type)
+
+    def _is_scratch(self, op: ir.Operation) -> bool:
+        while op.name != "func.func":
+            op = op.parent.operation
+        return bool(op == self.scratch)
+
+    def _drop_updates(self, call: ir.Operation) -> None:
+        """Without the call, what it was given stays as it was."""
+        following = list(call.block.operations)
+        position = next(index for index, view in enumerate(following) if view.operation == call)
+        for view in following[position + 1 :]:
+            if view.operation.name != UpdatedOp.OPERATION_NAME:
+                return
+            view.operation.results[0].replace_all_uses_with(view.operation.operands[0])
+            self._replaced.add(view.operation.results[0])
+            self._unused.append(view.operation)
+
+    def _announce(self, value: ir.Value, old_type: ir.Type) -> None:
+        """Remember that uses of `value` must be looked at; ops of other dialects get a value of the old type."""
+        self._changed.add(value)
+        for use in list(value.uses):
+            user = use.owner.operation
+            if user.name.startswith("relax.") or user.name == TUPLE or user.name in TERMINATORS:
+                continue
+            user.operands[use.operand_number] = self._fitted(
+                value, old_type, user, f"the operand of {user.name}"
+            )
+
+    def refresh(self, op: ir.Operation) -> None:
+        """Deduce the types of `op` again if those of its operands have changed."""
+        if not any(operand in self._changed for operand in op.operands) or self._is_replaced(op):
+            return
+        if op.name == "func.return":
+            self._return(op)
+        elif op.name not in TERMINATORS:
+            self.refresh_results(op)
+
+    def refresh_results(self, op: ir.Operation) -> None:
+        """Give the results of `op` the types that its operands, or the ends of its regions, say."""
+        if op.name == "scf.if":
+            infos: Sequence[StructInfo] | None = self._branches(op)
+        elif op.name != "relax.dataflow" and len(op.regions):
+            self._keep_yields(op)
+            return
+        else:
+            infos = self._deduced(op)
+        for result, info in zip(op.results, infos or (), strict=False):
+            wanted = info.to_type()
+            if wanted != result.type:
+                old_type = result.type
+                result.set_type(wanted)
+                self._announce(result, old_type)
+
+    def _deduced(self, op: ir.Operation) -> Sequence[StructInfo] | None:
+        try:
+            return deduce(op, self.functions)
+        except RelaxError as error:
+            error.add_hint(
+                f"a rewrite has changed the type of an operand of {op.name.removeprefix('relax.')} "
+                f"at {location_text(op.location)}"
+            )
+            raise
+
+    def _branches(self, op: ir.Operation) -> Sequence[StructInfo]:
+        """Infos of a conditional: what all branches agree on, else the declared ones, to which they are fitted."""
+        yields = [region.blocks[0].operations[-1].operation for region in op.regions if len(region.blocks)]
+        infos = []
+        for index, result in enumerate(op.results):
+            given = [struct_info(end.operands[index].type) for end in yields]
+            agreed = given[0] if all(info == given[0] for info in given) else struct_info(result.type)
+            for end in yields:
+                end.operands[index] = self._fitted(
+                    end.operands[index], agreed.to_type(), end, "the result of a branch"
+                )
+            infos.append(agreed)
+        return infos
+
+    def _keep_yields(self, op: ir.Operation) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                end = block.operations[-1].operation
+                if end.name != "scf.yield":
+                    continue
+                for index, result in enumerate(op.results):
+                    end.operands[index] = self._fitted(
+                        end.operands[index], result.type, end, f"what {op.name} carries on"
+                    )
+
+    def _return(self, op: ir.Operation) -> None:
+        function = op.parent.operation.opview
+        assert isinstance(function, func.FuncOp)
+        results = []
+        for index, declared in enumerate(function.type.results):
+            value = op.operands[index]
+            if not implies(struct_info(value.type), struct_info(declared)):
+                what = f"the result of function '{function.name.value}'"
+                op.operands[index] = self._fitted(value, declared, op, what)
+            results.append(op.operands[index].type)
+        function.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(list(function.type.inputs), results)
+        )
+
+    @staticmethod
+    def _fitted(value: ir.Value, wanted: ir.Type, user: ir.Operation, what: str) -> ir.Value:
+        if value.type == wanted:
+            return value
+        with ir.InsertionPoint(user):
+            fitted = fit(Value(value), struct_info(wanted), what).ssa
+        maker = maker_of(fitted)
+        if maker is not None:
+            maker.location = user.location
+        return fitted
+
+    # -- what is left without use
+
+    def _is_replaced(self, op: ir.Operation) -> bool:
+        return any(result in self._replaced for result in op.results)
+
+    def is_dead(self, op: ir.Operation) -> bool:
+        """Whether `op` will be removed: it has been replaced, or is pure and used by such ops only."""
+        if self._is_replaced(op):
+            return True
+        if op.name in TERMINATORS or not removable(op):
+            return False
+        return all(self.is_dead(use.owner.operation) for result in op.results for use in result.uses)
+
+    def sweep(self) -> None:
+        """Remove the ops that replacements have left without use, and those that only they used."""
+        waiting = [op.results[0] for op in self._unused if len(op.results)]
+        gone: set[ir.Value] = set()
+        while waiting:
+            value = waiting.pop(0)
+            if value in gone:
+                continue
+            op = value.owner.operation
+            used = any(list(result.uses) for result in op.results)
+            if used or not (self._is_replaced(op) or removable(op)):
+                continue
+            operands = [operand for operand in _operands_inside(op) if maker_of(operand) is not None]
+            gone.add(value)
+            op.erase()
+            waiting[:0] = operands  # at once: an op around them may be next
+
+
+def removable(op: ir.Operation) -> bool:
+    """Whether `op` may be dropped when nothing uses it: it is pure, and neither checks nor defines a symbol."""
+    if op.name == "relax.dataflow":
+        return all(removable(view.operation) for view in list(op.regions[0].blocks[0].operations)[:-1])
+    if op.name == MatchShapeOp.OPERATION_NAME:
+        return False
+    if op.name == "relax.call":
+        return op.parent is not None and op.parent.operation.name == "relax.dataflow"
+    return is_pure(op)
+
+
+def _operands_inside(op: ir.Operation) -> list[ir.Value]:
+    """The operands of `op` and, if it has regions, those that its insides take from around it."""
+    found = list(op.operands)
+    inside: set[ir.Value] = set()
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                found += _operands_inside(view.operation)
+                inside.update(view.operation.results)
+    return [value for value in found if value not in inside]

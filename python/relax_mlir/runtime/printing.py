@@ -1,0 +1,29 @@
+"""What `relax.print` calls: values as text on Python's standard output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm_ffi
+
+from relax_mlir.runtime.arrays import to_numpy
+
+
+def _shown(value: Any) -> Any:  # noqa: ANN401 - whatever the FFI passes
+    """A value as it is printed: tensors are NumPy arrays, shapes tuples of integers."""
+    if isinstance(value, tvm_ffi.Tensor):
+        return to_numpy(value)
+    if isinstance(value, tvm_ffi.Shape):
+        return tuple(value)
+    if isinstance(value, tvm_ffi.Array):
+        return tuple(map(_shown, value))
+    return value
+
+
+def print_values(format: str, *values: object) -> None:
+    """Print `values`, joined by spaces or put into `format`."""
+    shown = [_shown(value) for value in values]
+    print(str(format).format(*shown) if format else " ".join(map(str, shown)), flush=True)
+
+
+tvm_ffi.register_global_func("relax.run.print", print_values, override=True)

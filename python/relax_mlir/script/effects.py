@@ -1,0 +1,93 @@
+"""Calls in a script of what acts, and of what writes in place: assertions, printing, `call_tir_inplace`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relax_mlir.dialects.effects import assert_op
+from relax_mlir.dialects.effects import print as print_values
+from relax_mlir.dialects.inplace import inplace_call
+from relax_mlir.dialects.types import Tuple
+from relax_mlir.dialects.value import Value
+from relax_mlir.script.annotations import read_dim, read_dims
+from relax_mlir.script.source import Problem
+
+if TYPE_CHECKING:
+    from relax_mlir.script.calls import Calls
+    from relax_mlir.script.expressions import Expressions
+
+RELATIONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+
+
+def inplace(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
+    """``R.call_tir_inplace(cls.prim, (x, y), [0], R.Tensor(...), tir_vars=[...])``."""
+    from relax_mlir.script.calls import destinations, named_arguments
+
+    parts = named_arguments(node, ("callee", "args", "inplace_indices", "out", "tir_vars"), 4)
+    callee = calls.prim_func("call_tir_inplace", parts["callee"])
+    operands = expressions.value(parts["args"])
+    if not isinstance(operands.struct_info, Tuple):
+        raise Problem(parts["args"], "the arguments of call_tir_inplace are a tuple: write (x,) for one")
+    indices = expressions.evaluate(parts["inplace_indices"])
+    out = destinations(expressions, parts["out"])
+    extra = read_dims(parts["tir_vars"], expressions.scope) if "tir_vars" in parts else []
+    return expressions.apply(node, inplace_call, callee, operands, indices, out, extra)  # type: ignore[no-any-return]  # it is a value
+
+
+def assertion(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
+    """``R.assert_op(c, x, format="x is {}")``, ``R.assert_op(n % 4 == 0)``."""
+    if not node.args:
+        raise Problem(node, "assert_op takes a condition, then the values of the message")
+    condition = _symbolic(expressions, node.args[0])
+    if condition is None:
+        condition = expressions.evaluate(node.args[0])
+    values: list[Any] = []
+    for item in node.args[1:]:
+        found = expressions.evaluate(item)
+        values += list(found) if isinstance(found, tuple | list) else [found]
+    expressions.apply(node, assert_op, condition, *values, format=_format(expressions, node))
+
+
+def _symbolic(expressions: Expressions, node: ast.expr) -> str | None:
+    """A comparison of symbols and integers as text; None for another expression."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or type(node.ops[0]) not in RELATIONS:
+        return None
+    names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+    scope = expressions.scope
+    if (
+        not names
+        or any(isinstance(scope.values.get(name), Value) for name in names)
+        or not names & scope.symbols
+    ):
+        return None
+    left, right = read_dim(node.left, scope), read_dim(node.comparators[0], scope)
+    return f"{left} {RELATIONS[type(node.ops[0])]} {right}"
+
+
+def printing(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
+    """``R.print(x, "text", format="…")``."""
+    values = expressions.elements(list(node.args))
+    values = [expressions.relax_value(node, v) if isinstance(v, np.ndarray) else v for v in values]
+    expressions.apply(node, print_values, *values, format=_format(expressions, node))
+
+
+def _format(expressions: Expressions, node: ast.Call) -> str:
+    text = ""
+    for keyword in node.keywords:
+        if keyword.arg != "format":
+            raise Problem(
+                keyword,
+                f"{ast.unparse(node.func)} takes no argument '{keyword.arg}'; the message is `format`",
+            )
+        text = expressions.evaluate(keyword.value)
+    return text

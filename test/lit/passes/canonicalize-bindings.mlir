@@ -1,0 +1,68 @@
+// RUN: relax-opt %s --canonicalize-bindings | filecheck %s
+// Other names of values, and outputs of dataflow blocks that nobody needs.
+
+!v = tensor<?xf32, #relax.shape<["n"]>>
+
+// CHECK-LABEL: func.func @tuples
+// CHECK-SAME: (%[[T:[a-z0-9]+]]: tuple<tensor<2xf32>, tensor<3xf32>>)
+// CHECK-NEXT: return %[[T]]
+func.func @tuples(%t: tuple<tensor<2xf32>, tensor<3xf32>>) -> tuple<tensor<2xf32>, tensor<3xf32>> {
+  %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<tensor<2xf32>, tensor<3xf32>>) -> tensor<2xf32>
+  %b = "relax.tuple_get_item"(%t) {index = 1 : i64} : (tuple<tensor<2xf32>, tensor<3xf32>>) -> tensor<3xf32>
+  %u = builtin.unrealized_conversion_cast %a, %b : tensor<2xf32>, tensor<3xf32> to tuple<tensor<2xf32>, tensor<3xf32>>
+  %c = "relax.tuple_get_item"(%u) {index = 0 : i64} : (tuple<tensor<2xf32>, tensor<3xf32>>) -> tensor<2xf32>
+  %w = builtin.unrealized_conversion_cast %c, %b : tensor<2xf32>, tensor<3xf32> to tuple<tensor<2xf32>, tensor<3xf32>>
+  return %w : tuple<tensor<2xf32>, tensor<3xf32>>
+}
+
+// CHECK-LABEL: func.func @matched
+// CHECK-NOT: relax.match_shape
+// CHECK: return
+func.func @matched(%x: tensor<?x?xf32, #relax.shape<["n", "2*n"]>>) -> tensor<?x?xf32, #relax.shape<["n", "2*n"]>> {
+  %0 = "relax.match_shape"(%x) {pattern = ["n", "n + n"], result_dtype = f32} : (tensor<?x?xf32, #relax.shape<["n", "2*n"]>>) -> tensor<?x?xf32, #relax.shape<["n", "2*n"]>>
+  return %0 : tensor<?x?xf32, #relax.shape<["n", "2*n"]>>
+}
+
+// One output is used by nobody, one twice, one was made in front of the block.
+// CHECK-LABEL: func.func @outputs
+// CHECK-SAME: (%[[X:[a-z0-9]+]]:
+// CHECK-NEXT: %[[D:[0-9]+]] = "relax.dataflow"() ({
+// CHECK: %[[E:[0-9]+]] = "relax.exp"(%[[X]])
+// CHECK: "relax.output"(%[[E]])
+// CHECK-NEXT: }) : () -> tensor<?xf32
+// CHECK-NEXT: %[[S:[0-9]+]] = "relax.add"(%[[D]], %[[D]])
+// CHECK-NEXT: %[[R:[0-9]+]] = "relax.add"(%[[S]], %[[X]])
+func.func @outputs(%x: !v) -> !v {
+  %d = "relax.dataflow"() ({
+    %e = "relax.exp"(%x) : (!v) -> !v
+    %n = "relax.negative"(%x) : (!v) -> !v
+    %t = builtin.unrealized_conversion_cast %e, %n, %e, %x : !v, !v, !v, !v to tuple<!v, !v, !v, !v>
+    "relax.output"(%t) : (tuple<!v, !v, !v, !v>) -> ()
+  }) : () -> tuple<!v, !v, !v, !v>
+  %0 = "relax.tuple_get_item"(%d) {index = 0 : i64} : (tuple<!v, !v, !v, !v>) -> !v
+  %2 = "relax.tuple_get_item"(%d) {index = 2 : i64} : (tuple<!v, !v, !v, !v>) -> !v
+  %3 = "relax.tuple_get_item"(%d) {index = 3 : i64} : (tuple<!v, !v, !v, !v>) -> !v
+  %s = "relax.add"(%0, %2) : (!v, !v) -> !v
+  %r = "relax.add"(%s, %3) : (!v, !v) -> !v
+  return %r : !v
+}
+
+// Two of three remain.
+// CHECK-LABEL: func.func @two
+// CHECK: "relax.output"(%{{[0-9]+}}) : (tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["n"]>>>)
+// CHECK: "relax.tuple_get_item"(%{{[0-9]+}}) {index = 0 : i64}
+// CHECK: "relax.tuple_get_item"(%{{[0-9]+}}) {index = 1 : i64}
+// CHECK: relax.subtract
+func.func @two(%x: !v) -> !v {
+  %d = "relax.dataflow"() ({
+    %e = "relax.exp"(%x) : (!v) -> !v
+    %n = "relax.negative"(%x) : (!v) -> !v
+    %a = "relax.abs"(%x) : (!v) -> !v
+    %t = builtin.unrealized_conversion_cast %e, %n, %a : !v, !v, !v to tuple<!v, !v, !v>
+    "relax.output"(%t) : (tuple<!v, !v, !v>) -> ()
+  }) : () -> tuple<!v, !v, !v>
+  %0 = "relax.tuple_get_item"(%d) {index = 0 : i64} : (tuple<!v, !v, !v>) -> !v
+  %2 = "relax.tuple_get_item"(%d) {index = 2 : i64} : (tuple<!v, !v, !v>) -> !v
+  %s = "relax.subtract"(%0, %2) : (!v, !v) -> !v
+  return %s : !v
+}

@@ -1,0 +1,74 @@
+// RUN: relax-opt %s --dead-code-elimination | filecheck %s
+// What nobody uses goes; checks, effects and public functions stay.
+
+!v = tensor<?xf32, #relax.shape<["n"]>>
+
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: relax.exp
+// CHECK-NOT: relax.dataflow
+// CHECK-NOT: callee = @pure
+// CHECK-NOT: scf.if
+// CHECK: relax.match_shape
+// CHECK: callee = @effect
+// CHECK: return
+func.func @main(%x: !v, %y: tensor<?xf32>, %c: i1) -> !v {
+  %a = "relax.exp"(%x) : (!v) -> !v
+  %b = "relax.negative"(%a) : (!v) -> !v
+  %d = "relax.dataflow"() ({
+    %e = "relax.exp"(%x) : (!v) -> !v
+    "relax.output"(%e) : (!v) -> ()
+  }) : () -> !v
+  %m = "relax.match_shape"(%y) {pattern = ["n"], result_dtype = unit} : (tensor<?xf32>) -> !v
+  %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
+  %p = "relax.call"(%t) {callee = @pure} : (tuple<!v>) -> !v
+  %q = "relax.call"(%t) {callee = @effect} : (tuple<!v>) -> !v
+  %i = scf.if %c -> (!v) {
+    %e = "relax.exp"(%x) : (!v) -> !v
+    scf.yield %e : !v
+  } else {
+    scf.yield %x : !v
+  }
+  return %x : !v
+}
+
+// An output without users.
+// CHECK-LABEL: func.func @outputs
+// CHECK: relax.exp
+// CHECK-NEXT: relax.output
+func.func @outputs(%x: !v) -> !v {
+  %d = "relax.dataflow"() ({
+    %e = "relax.exp"(%x) : (!v) -> !v
+    %n = "relax.negative"(%x) : (!v) -> !v
+    %t = builtin.unrealized_conversion_cast %e, %n : !v, !v to tuple<!v, !v>
+    "relax.output"(%t) : (tuple<!v, !v>) -> ()
+  }) : () -> tuple<!v, !v>
+  %0 = "relax.tuple_get_item"(%d) {index = 0 : i64} : (tuple<!v, !v>) -> !v
+  return %0 : !v
+}
+
+// CHECK-NOT: @pure
+func.func private @pure(%x: !v) -> !v {
+  return %x : !v
+}
+
+// CHECK-LABEL: func.func private @effect
+// CHECK: relax.call_packed
+func.func private @effect(%x: !v) -> !v {
+  %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
+  %c = "relax.call_packed"(%t) {func = "f", arg_spec = [unit]} : (tuple<!v>) -> tuple<>
+  return %x : !v
+}
+
+// Two that call each other, and nobody else does.
+// CHECK-NOT: @ping
+func.func private @ping(%x: !v) -> !v {
+  %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
+  %r = "relax.call"(%t) {callee = @pong} : (tuple<!v>) -> !v
+  return %r : !v
+}
+// CHECK-NOT: @pong
+func.func private @pong(%x: !v) -> !v {
+  %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
+  %r = "relax.call"(%t) {callee = @ping} : (tuple<!v>) -> !v
+  return %r : !v
+}

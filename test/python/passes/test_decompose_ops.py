@@ -1,0 +1,99 @@
+"""What ``decompose-ops`` makes of an op computes the same, edge cases included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.passes.decompose_ops import RULES, DecomposeOps
+from relax_mlir.runtime import to_numpy
+
+Array = np.ndarray[Any, Any]
+M = ("n", 3, 4)
+
+CASES: list[tuple[str, Callable[..., rx.Value], list[tuple[Any, ...]]]] = [
+    ("nn_gelu", R.nn.gelu, [M]),
+    ("nn_gelu_tanh", R.nn.gelu_tanh, [M]),
+    ("nn_silu", R.nn.silu, [M]),
+    ("nn_relu", R.nn.relu, [M]),
+    ("sigmoid", R.sigmoid, [M]),
+    ("square", R.square, [M]),
+    ("rsqrt", lambda x: R.rsqrt(R.abs(x) + 0.5), [M]),
+    ("nn_softmax", R.nn.softmax, [M]),
+    ("nn_softmax", lambda x: R.nn.softmax(x, axis=1), [M]),
+    ("nn_log_softmax", lambda x: R.nn.log_softmax(x, axis=-2), [M]),
+    ("nn_layer_norm", R.nn.layer_norm, [M, (4,), (4,)]),
+    ("nn_layer_norm", lambda x, g, b: R.nn.layer_norm(x, g, b, axes=[-1, 1]), [M, (4, 3), (4, 3)]),
+    ("nn_layer_norm", lambda x, g, b: R.nn.layer_norm(x, g, b, axes=1, center=False), [M, (3,), (3,)]),
+    ("nn_layer_norm", lambda x, g, b: R.nn.layer_norm(x, g, b, axes=[0, 2]), [(5, 3, 4), (5, 4), (5, 4)]),
+    ("nn_rms_norm", lambda x, w: R.nn.rms_norm(x, w, axes=[1, 2], epsilon=0.1), [M, (3, 4)]),
+    ("variance", lambda x: R.variance(x, axis=[0, 2]), [M]),
+    ("variance", R.variance, [M]),
+    ("std", lambda x: R.std(x, axis=1, keepdims=True), [M]),
+    ("nn_attention", R.nn.attention, [("b", "s", 2, 4), ("b", "t", 2, 4), ("b", "t", 2, 3)]),
+    (
+        "nn_attention",
+        lambda q, k, v: R.nn.attention(q, k, v, scale=0.3, causal_mask="TopLeft"),
+        [("b", "s", 2, 4), ("b", "t", 2, 4), ("b", "t", 2, 3)],
+    ),
+    (
+        "nn_attention_bias",
+        lambda q, k, v, b: R.nn.attention(q, k, v, b, causal_mask="BottomRight"),
+        [("b", "s", 2, 4), ("b", "t", 2, 4), ("b", "t", 2, 3), ("s", "t")],
+    ),
+]
+SIZES = ({"n": 2, "b": 2, "s": 3, "t": 5}, {"n": 1, "b": 1, "s": 1, "t": 1})
+
+
+def build(function: Callable[..., rx.Value], shapes: list[tuple[Any, ...]], dtype: str) -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    params = [rx.Var(f"p{i}", rx.Tensor(shape, dtype)) for i, shape in enumerate(shapes)]
+    with bb.function("main", params):
+        with bb.dataflow():
+            out = bb.emit_output(function(*params))
+        bb.emit_func_output(out)
+    return bb.get()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(
+    ("op", "function", "shapes"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)]
+)
+def test_equal_within_rounding(
+    op: str, function: Callable[..., rx.Value], shapes: list[tuple[Any, ...]], dtype: str
+) -> None:
+    module = build(function, shapes, dtype)
+    decomposed = build(function, shapes, dtype)
+    DecomposeOps()(decomposed.mlir)
+    assert f'"relax.{op}"' in str(module)
+    assert not any(f'"relax.{name}"' in str(decomposed) for name in RULES)
+    before, after = rx.build(module)["main"], rx.build(decomposed)["main"]
+    for sizes in SIZES:
+        rng = np.random.default_rng(5)
+        concrete = [tuple(sizes.get(dim, dim) for dim in shape) for shape in shapes]
+        arrays = [np.asarray(rng.standard_normal(shape), dtype) for shape in concrete]
+        expected, found = to_numpy(before(*arrays)), to_numpy(after(*arrays))
+        assert found.dtype == expected.dtype
+        tolerance = 1e-5 if dtype == "float32" else 2e-3
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["nn_gelu", "nn_silu", "nn_relu", "sigmoid"])
+def test_special_values(name: str) -> None:
+    function = getattr(R.nn, name.removeprefix("nn_"), None) or getattr(R, name)
+    values = np.array([0.0, -0.0, np.nan, np.inf, -80.0, 80.0, 1e-30], "f4")
+    module, decomposed = build(function, [(7,)], "float32"), build(function, [(7,)], "float32")
+    DecomposeOps()(decomposed.mlir)
+    expected, found = (to_numpy(rx.build(m)["main"](values)) for m in (module, decomposed))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-30)
+
+
+def test_no_elements() -> None:
+    module = build(R.nn.softmax, [("n", 0)], "float32")
+    DecomposeOps()(module.mlir)
+    assert '"relax.nn_softmax"' in str(module)
+    assert to_numpy(rx.build(module)["main"](np.zeros((2, 0), "f4"))).shape == (2, 0)
