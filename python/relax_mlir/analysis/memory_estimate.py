@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.memory import bytes_of, shape_dims
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.error import UnknownNameError
-from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Bounds, Dim
+
+if TYPE_CHECKING:
+    from relax_mlir.ir_module import IRModule
 
 PASSES = ("to-non-dataflow", "call-tir-rewrite", "static-plan-block-memory")
 
