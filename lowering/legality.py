@@ -45,7 +45,8 @@ STRUCTURE = frozenset(
 
 
 EXPLICIT = (
-    STRUCTURE - {f"relax.{name}" for name in ("dataflow", "output", "call_tir", "call_dps_packed")}
+    STRUCTURE
+    - {f"relax.{name}" for name in ("dataflow", "output", "call_tir", "call_tir_inplace", "call_dps_packed")}
 ) | {
     f"relax.{name}"
     for name in [
@@ -71,9 +72,13 @@ MACHINE = {
         "match_shape",
         "tuple_get_item",
         "call",
+        "assert_op",
         "call_packed",
+        "call_pure_packed",
         "updated",
         "call_prim",
+        "shape_to_tensor",
+        "tensor_to_shape",
     ]
 } | set(BUILTINS)
 """Relax ops of the form that the virtual machine runs: builtins, calls and structure."""

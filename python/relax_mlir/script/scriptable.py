@@ -84,7 +84,7 @@ def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
         return _is_lambda(op)
     if op.name == "relax.dataflow":
         return _block(op.regions[0].blocks[0])
-    if op_class(op) is None or len(op.results) != (0 if op.name in ACTIONS else 1):
+    if op_class(op) is None or len(op.results) > 1:
         return False
     return op.name not in PACKED or maker_of(op.operands[0]) in inside
 

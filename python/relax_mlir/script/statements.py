@@ -11,12 +11,12 @@ from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.structure import maker_of
-from relax_mlir.dialects.types import StructInfo, Tensor
+from relax_mlir.dialects.structure import maker_of, shape_expr
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import ir, scf, tensor
-from relax_mlir.script.annotations import read_annotation
+from relax_mlir.script.annotations import read_annotation, read_dims
 from relax_mlir.script.closures import define_function
 from relax_mlir.script.expressions import Expressions, bound
 from relax_mlir.script.scope import POISON, is_path
@@ -149,7 +149,14 @@ class Block:
             info = read_annotation(node.annotation, self.expressions.scope)
         except Problem as error:
             problem = error
-        value = self.expressions.value(node.value)
+        if isinstance(info, Shape) and isinstance(node.value, ast.Tuple | ast.List):
+            dims = read_dims(node.value, self.expressions.scope)
+            value = self.expressions.apply(node.value, shape_expr, dims)
+            info = (
+                value.struct_info if info.values is None else info
+            )  # R.Shape alone says what kind of value it is
+        else:
+            value = self.expressions.value(node.value)
         if problem is not None or info is None:
             raise problem or Problem(node.annotation, "no annotation")
         assert isinstance(node.target, ast.expr)

@@ -115,7 +115,7 @@ CASES = {
         f'  "relax.call_prim"(%0) {{callee = @prim, outputs = 1 : i64}} : (tuple<{N}>) -> ()\n  return %x : {N}\n}}',
     ),
     "dynamic call with an integer too many": (
-        11,
+        13,
         PRIM
         + f"func.func @f(%x: {N}, %y: {N}) -> {N} {{\n  %0 = {CAST} %x, %y : {N}, {N} to tuple<{N}, {N}>\n"
         '  %1 = "relax.shape_expr"() {values = ["n"]} : () -> !relax.shape_value<["n"]>\n'
