@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from relax_mlir import symbolic
+from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Callable as CallableInfo
@@ -140,7 +141,8 @@ class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL i
             cls = type(op)
             args = cls.args_of(op.operation)
             cls.check_declared(args)
-            cls.check(args, [struct_info(result.type) for result in op.operation.results])
+            with symbolic.assuming(bounds_around(op.operation)):
+                cls.check(args, [struct_info(result.type) for result in op.operation.results])
         except (RelaxError, ValueError) as error:  # ValueError: an attribute of another kind
             op.operation.location.emit_error(str(error))
             return False
@@ -222,7 +224,7 @@ def broadcast(
     Two symbolic dimensions broadcast if they are provably equal or one of them is the constant 1. Where that
     cannot be told (``n`` with ``m``) a `ShapeError` asks for a `match_shape`; where they differ for sure
     (2 with 3) it says so. An unknown dimension gives an unknown one, unless it meets an
-    integer other than 1, which it must fit.
+    dimension that is provably not 1, which it must fit.
     """
     if any(shape is None for shape in shapes):
         return None
@@ -255,7 +257,7 @@ def _broadcast_dim(
             f"{where}: cannot tell whether {dim_text(first)} equals {dim_text(second)}; "
             "match_shape one of the tensors first"
         )
-    if None in others and not (known and isinstance(known[0], int)):
+    if None in others and not (known and symbolic.prove_not_equal(known[0], 1)):
         return None
     return known[0]
 

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import tvm_ffi
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.infer_rules import check_rule, deduced
 from relax_mlir.dialects.structure import make_tuple, prim_value
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create, require_insertion_point
@@ -69,6 +70,7 @@ class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure]):  # ty
         check_arg_spec(args)
         args.tuple(0)
         require_destinations(args.op, results[0])
+        check_rule(args, results[0])
 
 
 class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # untyped DSL
@@ -90,6 +92,7 @@ class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # un
     @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
         check_arg_spec(args)
+        check_rule(args, results[0])
 
 
 class CallPurePackedOp(RelaxOp, name="call_pure_packed", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
@@ -111,6 +114,7 @@ class CallPurePackedOp(RelaxOp, name="call_pure_packed", traits=[ext.Pure]):  # 
             raise ArgumentError(
                 f"{args.op}: a call without effects gives a value, but its result is an empty tuple"
             )
+        check_rule(args, results[0])
 
 
 class UpdatedOp(RelaxOp, name="updated"):  # type: ignore[call-arg]  # untyped DSL
@@ -215,33 +219,56 @@ def _is_symbol(point: ir.InsertionPoint, name: str) -> bool:
     )
 
 
-def call_dps_packed(func: str, args: Sequence[Value | StaticArg], out: Tensor | Sequence[Tensor]) -> Value:
-    """Call the packed function registered as `func` with `args`, then the allocated results, which it fills."""
+def call_dps_packed(
+    func: str, args: Sequence[Value | StaticArg], out: Tensor | Sequence[Tensor] | None = None
+) -> Value:
+    """Call the packed function registered as `func` with `args`, then the allocated results, which it fills.
+
+    `out` may be left out where `register_infer` has a rule for `func`.
+    """
     expect("call_dps_packed: 'func'", func, str, "the name of a packed function")
     operands, spec = arg_spec_of("call_dps_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
-    return create(CallDpsPackedOp, [make_tuple(*operands)], attributes, [result_info(out)])[0]
+    packed = make_tuple(*operands)
+    result = _ruled("call_dps_packed", packed, attributes) if out is None else result_info(out)
+    if result is None:
+        raise ArgumentError(
+            f"call_dps_packed: '{func}' has no registered shape rule, so that 'out' must say what it fills"
+        )
+    return create(CallDpsPackedOp, [packed], attributes, [result])[0]
 
 
 def call_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = None) -> Value | None:
     """Call the packed function registered as `func`; it may have any effect.
 
-    `out` says what it returns (for instance ``Tensor(ndim=1)``, then `match_shape`); None: nothing is used of
-    what it returns, and None is returned here too.
+    `out` says what it returns (for instance ``Tensor(ndim=1)``, then `match_shape`). None: the rule that
+    `register_infer` has for `func` says it; where there is none, nothing is used of what it returns, and None is
+    returned here too.
     """
     expect("call_packed: 'func'", func, str, "the name of a packed function")
     operands, spec = arg_spec_of("call_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
-    result = create(CallPackedOp, [make_tuple(*operands)], attributes, [Tuple() if out is None else out])[0]
+    packed = make_tuple(*operands)
+    out = _ruled("call_packed", packed, attributes) if out is None else out
+    result = create(CallPackedOp, [packed], attributes, [Tuple() if out is None else out])[0]
     return None if out is None else result
 
 
-def call_pure_packed(func: str, *args: Value | StaticArg, out: StructInfo) -> Value:
-    """Call the packed function registered as `func`, which has no effects and allocates its result, `out`."""
+def call_pure_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = None) -> Value:
+    """Call the packed function registered as `func`, which has no effects and allocates its result, `out`.
+
+    `out` may be left out where `register_infer` has a rule for `func`.
+    """
     expect("call_pure_packed: 'func'", func, str, "the name of a packed function")
     operands, spec = arg_spec_of("call_pure_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
-    return create(CallPurePackedOp, [make_tuple(*operands)], attributes, [out])[0]
+    packed = make_tuple(*operands)
+    result = _ruled("call_pure_packed", packed, attributes) if out is None else out
+    if result is None:
+        raise ArgumentError(
+            f"call_pure_packed: '{func}' has no registered shape rule, so that 'out' must say what it returns"
+        )
+    return create(CallPurePackedOp, [packed], attributes, [result])[0]
 
 
 def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:
@@ -249,6 +276,10 @@ def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:
     require_insertion_point("call")
     attributes = {"callee": ir.FlatSymbolRefAttr.get(callee)}
     return create(CallOp, [make_tuple(*args)], attributes, [result])[0]
+
+
+def _ruled(op: str, packed: Value, attributes: dict[str, ir.Attribute]) -> StructInfo | None:
+    return deduced(OpArgs(op, ("args",), (packed.struct_info,), attributes))
 
 
 def result_info(out: Tensor | Sequence[Tensor]) -> StructInfo:

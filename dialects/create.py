@@ -10,6 +10,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.structure import constant, shape_expr
 from relax_mlir.dialects.types import DimLike, Tensor
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
@@ -228,7 +229,7 @@ def _number_attr(value: Number) -> ir.Attribute:
 
 
 def _shape(shape: ShapeLike) -> Value:
-    return shape if isinstance(shape, Value) else shape_expr(shape)
+    return bind_shape(shape) if isinstance(shape, Value) else shape_expr(shape)
 
 
 def _fill(op: str, fill_value: ValueLike, dtype: str | DType | None) -> Value:

@@ -35,6 +35,7 @@ FAMILIES = (
     "linear_algebra",
     "manipulate",
     "nn",
+    "shape_functions",
     "memory",
     "vm",
 )

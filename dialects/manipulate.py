@@ -10,6 +10,7 @@ from typing import Any, Literal
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.slicing import Slice, resolve_slice
 from relax_mlir.dialects.structure import make_tuple, shape_expr
 from relax_mlir.dialects.types import DimLike, Tensor, Tuple, as_dim, dim_text, shape_text
@@ -402,7 +403,7 @@ def reshape(x: ValueLike, shape: ShapeLike) -> Value:
     value = as_value(x)
     if not isinstance(shape, Value):
         shape = shape_expr(_deduced(value.tensor_info, shape))
-    return create_one(ReshapeOp, [value, shape])
+    return create_one(ReshapeOp, [value, bind_shape(shape)])
 
 
 def _deduced(x: Tensor, shape: Sequence[DimLike]) -> list[DimLike]:
@@ -455,7 +456,9 @@ def permute_dims(x: ValueLike, axes: Sequence[int] | None = None) -> Value:
 def broadcast_to(x: ValueLike, shape: ShapeLike) -> Value:
     """`x` repeated to `shape` (see `BroadcastToOp`)."""
     value = as_value(x)
-    return create_one(BroadcastToOp, [value, shape if isinstance(shape, Value) else shape_expr(shape)])
+    return create_one(
+        BroadcastToOp, [value, bind_shape(shape) if isinstance(shape, Value) else shape_expr(shape)]
+    )
 
 
 def concat(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:

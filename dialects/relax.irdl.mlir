@@ -826,6 +826,13 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @shape_equal {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(a: %0, b: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @shape_expr {
       %0 = irdl.base "#builtin.array" 
       irdl.attributes {"values" = %0}

@@ -7,6 +7,7 @@ import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
+from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import (
     DimLike,
@@ -202,7 +203,8 @@ class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure]):  # type: ignore[c
     def verify_region_invariants(op: Any) -> bool:  # noqa: ANN401 - called by the bindings with the op's own view
         """Called by MLIR's verifier after the ops of the body have been verified."""
         try:
-            _check_dataflow(op.operation)
+            with symbolic.assuming(bounds_around(op.operation)):
+                _check_dataflow(op.operation)
         except RelaxError as error:
             op.operation.location.emit_error(str(error))
             return False

@@ -38,6 +38,7 @@ STRUCTURE = frozenset(
         "tensor_to_shape",
         "expand_dims",
         "squeeze",
+        "shape_equal",
     ]
 )
 """Relax ops that level R1 keeps: structure, calls, and views, which cost nothing after shape lowering."""

@@ -11,7 +11,15 @@ from relax_mlir.dialects.attributes import PARAM_NAME
 from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
 from relax_mlir.dialects.structure import ShapeExprOp, maker_of, pack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
-from relax_mlir.dialects.types import Shape, StructInfo, as_dim, dims_attr, dims_from_attr, struct_info
+from relax_mlir.dialects.types import (
+    Shape,
+    StructInfo,
+    as_dim,
+    dims_attr,
+    dims_from_attr,
+    parameter_symbols,
+    struct_info,
+)
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import symbols
@@ -135,7 +143,7 @@ def _replace_inside(old: ir.Value, new: ir.Value, op: ir.Operation) -> None:
 
 def _missing_symbols(op: ir.Operation, infos: list[StructInfo]) -> list[str]:
     """Symbols that the body uses, and that neither the parameters nor it define."""
-    defined = {symbol for info in infos for symbol in defining_symbols(info)}
+    defined = set(parameter_symbols(infos))
     used = dict.fromkeys(symbol for info in infos for symbol in info.symbols())
     for inner in _walk(op):
         if inner == op:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.call_inference import call_mapping
-from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
+from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import ShapeExprOp
-from relax_mlir.dialects.types import Shape, Tuple, dims_attr, struct_info
+from relax_mlir.dialects.types import Shape, Tuple, dims_attr, parameter_symbols, struct_info
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.function_editing import (
     arguments_of,
@@ -56,8 +56,8 @@ def _shrink(function: func.FuncOp, calls: list[ir.Operation]) -> bool:
         return False
     kept = [i for i in range(len(block.arguments)) if i not in unused]
     infos = [struct_info(argument.type) for argument in block.arguments]
-    defined = {name for i in kept for name in defining_symbols(infos[i])}
-    was_defined = {name for i in unused for name in defining_symbols(infos[i])} - defined
+    defined = set(parameter_symbols([infos[i] for i in kept]))
+    was_defined = set(parameter_symbols(infos)) - defined
     probe = _symbols_without(function, unused)
     missing = [name for name in probe if name in was_defined]
     if missing and [infos[i] for i in unused] == [Shape(tuple(map(symbol, missing)))]:

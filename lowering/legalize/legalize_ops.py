@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import RelaxOp, op_class
+from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.structure import pack
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legality import STRUCTURE
@@ -15,6 +16,7 @@ from relax_mlir.lowering.legalize.printing import legalize_print
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE, run_unknown
 from relax_mlir.mlir import ir
+from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext
 
 
@@ -50,7 +52,7 @@ class LegalizeOps(ModulePass):
             cls = op_class(op)
             if cls is None or (op.name in STRUCTURE and op.name not in GENERAL_STRUCTURE):
                 continue
-            with ir.InsertionPoint(op), op.location:
+            with ir.InsertionPoint(op), op.location, assuming(bounds_around(op)):
                 new = _legalized(legalizer, op, cls)
             if new is not None:
                 op.results[0].replace_all_uses_with(new)

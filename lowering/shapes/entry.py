@@ -10,24 +10,10 @@ from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, T
 from relax_mlir.lowering.hooks import SHAPES_SUFFIX, Hooks
 from relax_mlir.lowering.shapes.body import Handle, is_handle, object_sizes
 from relax_mlir.lowering.shapes.leaves import Leaf
+from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols, describe, leaf_dims
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import arith, func, ir, tensor
-from relax_mlir.symbolic import Dim
-
-
-def leaf_dims(leaf: Leaf) -> Sequence[Dim | None]:
-    """Dimensions of a tensor, values of a shape, the value of an integer."""
-    if isinstance(leaf.info, Tensor):
-        return leaf.info.shape or ()
-    if isinstance(leaf.info, Shape):
-        return leaf.info.values or ()
-    return (None,) if isinstance(leaf.info, Prim) else ()
-
-
-def describe(leaf: Leaf, axis: int) -> str:
-    """How messages call entry `axis` of a leaf."""
-    what = "dimension" if isinstance(leaf.info, Tensor) else "value"
-    return f"parameter '{leaf.name}' {what} {axis}"
+from relax_mlir.symbolic import Bounds, Dim
 
 
 def leaf_sizes(hooks: Hooks, params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[list[ir.Value]]:
@@ -46,17 +32,13 @@ def leaf_sizes(hooks: Hooks, params: Sequence[Leaf], given: Sequence[ir.Value]) 
     return dims
 
 
-def define_symbols(table: SymbolTable, params: Sequence[Leaf], dims: Sequence[Sequence[ir.Value]]) -> None:
-    """Define every symbol that is a dimension of its own, at its first occurrence."""
-    for leaf, values in zip(params, dims, strict=True):
-        for axis, dim in enumerate(leaf_dims(leaf)):
-            name = None if dim is None else symbolic.linear_definition(dim)
-            if name is not None and name not in table.values:
-                table.define(name, values[axis], describe(leaf, axis))
-
-
 def build_shapes_function(
-    hooks: Hooks, function: str, params: Sequence[Leaf], results: Sequence[Leaf], location: ir.Location
+    hooks: Hooks,
+    function: str,
+    params: Sequence[Leaf],
+    results: Sequence[Leaf],
+    bounds: Bounds,
+    location: ir.Location,
 ) -> None:
     """Emit ``f.shapes``: all dimensions of the parameters in, those of the results that the caller allocates out."""
     index = ir.IndexType.get()
@@ -72,6 +54,7 @@ def build_shapes_function(
             define_symbols(table, params, dims)
             for leaf, values in zip(params, dims, strict=True):
                 _check_leaf(hooks, table, leaf, values)
+            check_bounds(table, bounds)
             func.ReturnOp(
                 [table.value(dim) for leaf in results for dim in leaf_dims(leaf) if dim is not None]
             )

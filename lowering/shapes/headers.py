@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir import symbolic
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.attributes import SIGNATURE
-from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
+from relax_mlir.dialects.types import StructInfo, Tensor, parameter_symbols, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.shapes.body import is_handle
-from relax_mlir.lowering.shapes.entry import leaf_dims, signature
+from relax_mlir.lowering.shapes.entry import signature
 from relax_mlir.lowering.shapes.leaves import Leaf, handle_types, leaves
 from relax_mlir.mlir import func, ir
 
@@ -60,7 +59,7 @@ def make_header(op: func.FuncOp, name: str, recursive: bool) -> Header:
     if len(op.type.results) != 1:
         raise UnsupportedError(f"{name}: a Relax function returns one value (a tuple for several)")
     result_info = struct_info(op.type.results[0])
-    known = _defined_symbols(params)
+    known = set(parameter_symbols(infos))
     results = [
         Result(leaf, recursive or not _has_size(leaf, known)) for leaf in leaves("result", result_info)
     ]
@@ -78,11 +77,6 @@ def make_header(op: func.FuncOp, name: str, recursive: bool) -> Header:
             returned = [result.returned for result in results]
             new.attributes[SIGNATURE] = signature(name, named, result_info, returned, recursive)
     return Header(name, op, new, named, params, result_info, results, recursive)
-
-
-def _defined_symbols(params: Sequence[Leaf]) -> set[str]:
-    names = [symbolic.linear_definition(dim) for leaf in params for dim in leaf_dims(leaf) if dim is not None]
-    return {name for name in names if name is not None}
 
 
 def _has_size(leaf: Leaf, known: set[str]) -> bool:

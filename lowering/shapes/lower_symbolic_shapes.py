@@ -7,19 +7,23 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import SIGNATURE
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.lowering.hooks import Hooks
 from relax_mlir.lowering.shapes.body import BodyLowering, unflatten
-from relax_mlir.lowering.shapes.entry import build_shapes_function, define_symbols, leaf_sizes
+from relax_mlir.lowering.shapes.entry import build_shapes_function, leaf_sizes
 from relax_mlir.lowering.shapes.headers import Header, make_header, recursive_functions
 from relax_mlir.lowering.shapes.recursion import check_stack
 from relax_mlir.lowering.shapes.results import give_results
+from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols
 from relax_mlir.lowering.shapes.symbols import SymbolTable
 from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 HANDLERS = (
     "structure",
     "match",
+    "compare",
     "views",
     "calls",
     "packed",
@@ -61,7 +65,7 @@ class LowerSymbolicShapes(ModulePass):
             _lower(hooks, header, callees, headers, entry_checks)
         for name, header in headers.items():
             if name in entry_checks or SIGNATURE in header.new.attributes:
-                build_shapes_function(hooks, name, header.params, header.destinations, header.old.location)
+                _shapes_function(hooks, header)
         for op in functions:
             op.operation.erase()
 
@@ -74,13 +78,15 @@ def _lower(
     entry_checks: set[str],
 ) -> None:
     location = header.old.location
+    bounds = read_bounds(header.old)
     block = header.new.add_entry_block()
-    with location, ir.InsertionPoint(block):
+    with location, ir.InsertionPoint(block), assuming(bounds):
         arguments = list(block.arguments)
         given = [arguments.pop(0) for leaf in header.params for _ in leaf.types]
         stack = check_stack(hooks, header.name, arguments.pop()) if header.recursive else None
         symbols = SymbolTable(header.name, hooks)
         define_symbols(symbols, header.params, leaf_sizes(hooks, header.params, given))
+        check_bounds(symbols, bounds)
         remaining = list(given)
         values = {
             old: unflatten(info, remaining)
@@ -89,3 +95,8 @@ def _lower(
         body = BodyLowering(hooks, symbols, dict(values), callees, headers, stack, entry_checks=entry_checks)
         (result,) = body.lower_block(header.old.entry_block)
         give_results(body, header, result, arguments)
+
+
+def _shapes_function(hooks: Hooks, header: Header) -> None:
+    bounds, location = read_bounds(header.old), header.old.location
+    build_shapes_function(hooks, header.name, header.params, header.destinations, bounds, location)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -12,14 +12,17 @@ import numpy as np
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.analysis.purity import acts, impure_functions
 from relax_mlir.dialects import calls, closures, dialect, structure
-from relax_mlir.dialects.attributes import PARAM_NAME
+from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
+from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.types import Callable, DimLike, StructInfo
+from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, parameter_symbols, struct_info
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
-from relax_mlir.error import ArgumentError, ShapeError, expect
+from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import assume, assuming
 
 Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |
 
@@ -77,11 +80,14 @@ class BlockBuilder:
         *,
         private: bool = False,
         result: StructInfo | None = None,
+        bounds: Mapping[str, tuple[int, int | None]] | None = None,
     ) -> Iterator[None]:
         """Build the function `name`; inside, `params` are its values, and `emit_func_output` ends it.
 
         `private` functions are not callable from outside the module. `result` says what it returns, which lets the
-        function call itself; what `emit_func_output` gets must fit it. When the body raises, the function is
+        function call itself; what `emit_func_output` gets must fit it. `bounds` gives symbols of the parameters
+        inclusive bounds, ``{"n": (1, 4096), "m": (2, None)}``: proofs use them, and each call checks them. An integer
+        parameter ``Prim(value="n")`` defines the symbol n, by a `match_shape`. When the body raises, the function is
         removed again.
         """
         if self._function is not None:
@@ -109,7 +115,11 @@ class BlockBuilder:
                 param.bind(argument)
             self._function = _Function(name, op, body, private, result)
             try:
-                with ir.InsertionPoint(body):
+                with ir.InsertionPoint(body), assuming({}), building(op.operation):
+                    self.bound_symbols(bounds or {})
+                    for param in params:
+                        if isinstance(param.struct_info, Prim) and param.struct_info.value is not None:
+                            structure.match_shape(param, (param.struct_info.value,))
                     yield
                 self._end_function(self._function)
             except BaseException:
@@ -118,6 +128,18 @@ class BlockBuilder:
                 raise
             finally:
                 self._function = None
+
+    def bound_symbols(self, bounds: Mapping[str, tuple[int, int | None]]) -> None:
+        """Give symbols of the function's parameters bounds, as `function` does; to be called before any op."""
+        current = self._current("bound_symbols")
+        checked = checked_bounds(f"function '{current.name}'", bounds)
+        defined = parameter_symbols([struct_info(argument.type) for argument in current.body.arguments])
+        for name in checked:
+            if name not in defined:
+                raise UnknownNameError(f"symbol of function '{current.name}'", name, defined)
+        if checked:
+            current.op.attributes[SYMBOL_BOUNDS] = bounds_attr(checked)
+        assume(checked)
 
     def _end_function(self, current: _Function) -> None:
         if current.result is None:

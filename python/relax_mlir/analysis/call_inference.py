@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import func
-from relax_mlir.symbolic import Dim
+from relax_mlir.symbolic import Definition, Dim
 
 
 def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> StructInfo:
@@ -18,7 +20,7 @@ def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> 
     Dimensions that the callee alone knows are unknown to its callers. Arguments may be known less well than the
     parameters (of unknown dimension, rank or dtype): the call then checks them at run time, see `needs_checks`.
 
-    Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature.
+    Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature, or the bounds of its symbols.
     """
     mapping = call_mapping(callee, target, args)
     return substitute(_forget(struct_info(target.type.results[0]), set(mapping)), mapping)
@@ -64,52 +66,116 @@ def call_mapping(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -
     params = [struct_info(t) for t in target.type.inputs]
     if len(params) != len(args):
         raise ArgumentError(f"call of '{callee}': {len(args)} arguments given, {len(params)} expected")
-    mapping: dict[str, Dim] = {}
-    for index, (param, arg) in enumerate(zip(params, args, strict=True)):
-        _bind(f"call of '{callee}': argument {index}", param, arg, mapping)
+    pairs = [
+        pair
+        for index, (param, arg) in enumerate(zip(params, args, strict=True))
+        for pair in _pairs(f"call of '{callee}': argument {index}", param, arg)
+    ]
+    mapping = _solved(pairs, any(map(needs_checks, params, args)))
+    _check(pairs, mapping)
+    _check_bounds(callee, target, mapping)
     return mapping
 
 
-def _bind(what: str, param: StructInfo, arg: StructInfo, mapping: dict[str, Dim]) -> None:
+@dataclass(frozen=True)
+class _Pair:
+    """A dimension of a parameter, and that of the argument given for it; `what` says which, in words."""
+
+    what: str
+    axis: int
+    want: Dim
+    have: Dim
+
+
+def _pairs(what: str, param: StructInfo, arg: StructInfo) -> Iterator[_Pair]:
     if isinstance(param, Tuple) and isinstance(arg, Tuple) and len(param.fields) == len(arg.fields):
         for index, (p, a) in enumerate(zip(param.fields, arg.fields, strict=True)):
-            _bind(f"{what}, field {index}", p, a, mapping)
+            yield from _pairs(f"{what}, field {index}", p, a)
         return
     if type(param) is not type(arg):
         raise ArgumentError(f"{what} is {arg}, expected {param}")
     if isinstance(param, Tensor) and isinstance(arg, Tensor):
         if param.dtype is not None and arg.dtype is not None and param.dtype != arg.dtype:
             raise ArgumentError(f"{what} is {arg}, expected {param}: the dtypes differ")
-        _bind_dims(what, param, param.shape, arg, arg.shape, mapping)
+        yield from _dims(what, param, param.shape, arg, arg.shape)
     elif isinstance(param, Callable) and not implies(arg, param):
         raise ArgumentError(f"{what} is {arg}, expected {param}")
     elif isinstance(param, Shape) and isinstance(arg, Shape):
-        _bind_dims(what, param, param.values, arg, arg.values, mapping)
+        yield from _dims(what, param, param.values, arg, arg.values)
 
 
-def _bind_dims(
+def _dims(
     what: str,
     param: StructInfo,
     wanted: tuple[Dim | None, ...] | None,
     arg: StructInfo,
     given: tuple[Dim | None, ...] | None,
-    mapping: dict[str, Dim],
-) -> None:
+) -> Iterator[_Pair]:
     if wanted is None or given is None:
         return
     if len(given) != len(wanted):
         raise ShapeError(f"{what} is {arg}, expected {param}: the ranks differ")
     for axis, (want, have) in enumerate(zip(wanted, given, strict=True)):
-        if want is None or have is None:
-            continue
-        name = symbolic.linear_definition(want)
-        if name is not None and name not in mapping:
-            mapping[name] = have
-            continue
-        if not set(mapping).issuperset(symbolic.symbols(want)):
-            continue
-        expected = symbolic.substitute(want, mapping)
-        if not symbolic.prove_equal(expected, have):
+        if want is not None and have is not None:
+            yield _Pair(f"{what} is {arg}, expected {param}", axis, want, have)
+
+
+def _solved(pairs: Sequence[_Pair], is_checked: bool) -> dict[str, Dim]:
+    """The callee's symbols in terms of the caller's.
+
+    One that cannot be told is an error, unless the call checks its arguments when it runs.
+    """
+    mapping: dict[str, Dim] = {}
+    for definition in symbolic.definitions([pair.want for pair in pairs]):
+        pair = pairs[definition.index]
+        if not set(mapping).issuperset(set(symbolic.symbols(pair.want)) - {definition.symbol}):
+            continue  # what it takes could not be told either
+        value = pair.have if definition.is_bare else _solve(pair, definition, mapping)
+        if value is not None:
+            mapping[definition.symbol] = value
+        elif not is_checked:
             raise ShapeError(
-                f"{what} is {arg}, expected {param}: dimension {axis} is {have}, which is not provably {expected}"
+                f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {pair.want} for a "
+                f"{definition.symbol} that is zero or positive; match_shape it to such an expression first"
+            )
+    return mapping
+
+
+def _solve(pair: _Pair, definition: Definition, mapping: dict[str, Dim]) -> Dim | None:
+    scale = symbolic.substitute(definition.scale, mapping)
+    rest = pair.have - symbolic.substitute(definition.offset, mapping)
+    if scale == 0:
+        return None
+    value = symbolic.floordiv(rest, scale)
+    is_whole = symbolic.prove_equal(value * scale, rest)
+    return value if is_whole and symbolic.prove_less_equal(0, value) else None
+
+
+def _check(pairs: Sequence[_Pair], mapping: dict[str, Dim]) -> None:
+    for pair in pairs:
+        if not set(mapping).issuperset(symbolic.symbols(pair.want)):
+            continue
+        expected = symbolic.substitute(pair.want, mapping)
+        if not symbolic.prove_equal(expected, pair.have):
+            raise ShapeError(
+                f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {expected}"
+            )
+
+
+def _check_bounds(callee: str, target: func.FuncOp, mapping: dict[str, Dim]) -> None:
+    """Raise `ShapeError` if no value of the call's dimensions lies within the callee's bounds.
+
+    Where some do and some do not, the callee checks them when it is entered.
+    """
+    for name, (low, high) in read_bounds(target).items():
+        dim = mapping.get(name)
+        if dim is None:
+            continue
+        lowest, highest = symbolic.bounds(dim)
+        is_below = highest is not None and highest < low
+        if is_below or (high is not None and lowest is not None and lowest > high):
+            limit = f"at least {low}" if is_below else f"at most {high}"
+            raise ShapeError(
+                f"call of '{callee}': its symbol '{name}' is {dim} here, but must be {limit} "
+                f"(bounds of '{callee}')"
             )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from relax_mlir import symbolic
+from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.dialects.symbolic_attributes import DIM_ATTRIBUTES, dims_in
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
@@ -87,6 +88,8 @@ class _Comparison:
             self.bind(left, f"result {index}", mine, other)
         for mine_region, other_region in zip(left.regions, right.regions, strict=True):
             self.compare_region(left, mine_region, other_region)
+        if SYMBOL_BOUNDS in left.attributes:
+            self.compare_bounds(left, right)
 
     def bind(self, op: ir.Operation, what: str, mine: ir.Value, other: ir.Value) -> None:
         self.compare_types(op, what, mine.type, other.type)
@@ -117,8 +120,8 @@ class _Comparison:
         if set(ours) != set(theirs):
             self.fail(left, f"its attributes are {sorted(ours)}, the other's {sorted(theirs)}")
         for name, mine in ours.items():
-            if name == "function_type":
-                continue  # the types of the arguments and of the returned values say it
+            if name in ("function_type", SYMBOL_BOUNDS):
+                continue  # the types of arguments and returned values say it; bounds are compared at the end
             if name == "arg_attrs":
                 if _without_names(mine) != _without_names(theirs[name]):
                     self.fail(left, "the attributes of its parameters differ")
@@ -127,6 +130,13 @@ class _Comparison:
                 self.fail(
                     left, f"attribute '{name}' is {str(mine)[:80]}, the other's {str(theirs[name])[:80]}"
                 )
+
+    def compare_bounds(self, left: ir.Operation, right: ir.Operation) -> None:
+        """The bounds of symbols, once it is known which symbol is which."""
+        ours, theirs = _entries(left.attributes[SYMBOL_BOUNDS]), _entries(right.attributes[SYMBOL_BOUNDS])
+        renamed = {self.symbols.get(name, name): value for name, value in ours.items()}
+        if renamed != theirs:
+            self.fail(left, f"the bounds of its symbols are {ours}, the other's {theirs}")
 
     def same_attribute(self, op: ir.Operation, name: str, mine: ir.Attribute, other: ir.Attribute) -> bool:
         if (
@@ -187,6 +197,11 @@ class _Comparison:
                 return False
             self.symbols[mine] = other
         return self.symbols[mine] == other
+
+
+def _entries(attribute: ir.Attribute) -> dict[str, str]:
+    items = ir.DictAttr(attribute)
+    return {item.name: str(item.attr) for item in map(items.__getitem__, range(len(items)))}
 
 
 def _without_names(arg_attrs: ir.Attribute) -> list[dict[str, str]]:

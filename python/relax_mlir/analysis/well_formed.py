@@ -5,8 +5,9 @@ The invariants; errors and tests cite their numbers:
  1. A Relax function returns exactly one value (a tuple for several).
  2. Names of parameters are distinct within a function.
  3. Every symbol is defined before it is used: by a dimension, or entry of a shape, of a parameter that is the
-    symbol alone, or by such an entry of the pattern of an earlier `match_shape`. What a branch of a conditional
-    defines is visible in that branch only.
+    symbol alone or linear in it (``2*n``, or ``n*m`` where n is defined), or by an entry of the pattern of an
+    earlier `match_shape` that is the symbol alone. What a branch of a conditional defines is visible in that
+    branch only.
  4. `relax.dataflow` holds pure ops without control flow and ends in `relax.output`; a function that is called in it
     has no effects: it contains no `call_packed`, `assert_op`, `print` or `invoke_closure`, nor does one that it
     calls (see `relax_mlir.analysis.purity`).
@@ -26,6 +27,8 @@ The invariants; errors and tests cite their numbers:
     and the closure's type follows from the others. A function value whose type is pure has no effects.
 13. The callee of `relax.call_prim` and `relax.vm_call_tir_dyn` is a prim func of the module that takes the arguments
     (those to fill included), and an index per entry of the shape `tir_vars`, as in invariant 7.
+14. `relax.symbol_bounds` gives symbols that the function's parameters define a lower and an upper bound, integers
+    with 0 <= lower <= upper, or ``unit`` for no upper bound.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ from relax_mlir.analysis.purity import acts, impure_functions
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CHECK, CONSTANT, PACKED, PARAM_NAME, PRIM_FUNC, SIGNATURE
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.closures import closure_info
 from relax_mlir.dialects.inplace import inplace_indices, passed_results
 from relax_mlir.dialects.structure import TUPLE, is_pure
@@ -52,11 +56,12 @@ from relax_mlir.dialects.types import (
     Tensor,
     Tuple,
     dims_from_attr,
+    parameter_symbols,
     struct_info,
 )
-from relax_mlir.error import Diagnostic, RelaxError, VerifyError
+from relax_mlir.error import ArgumentError, Diagnostic, RelaxError, VerifyError
 from relax_mlir.mlir import func, ir
-from relax_mlir.symbolic import Dim
+from relax_mlir.symbolic import Bounds, Dim
 
 LOWERED = (SIGNATURE, CHECK, CONSTANT, PACKED)
 """Attributes that only modules below level R1 have."""
@@ -173,9 +178,25 @@ class _FunctionCheck:
                 op, 1, f"function '{op.name.value}' has {len(op.type.results)} results, expected one"
             )
         defined = self._parameter_symbols(op)
-        for block in op.regions[0].blocks:
-            self._check_block(block, defined)
+        with symbolic.assuming(self._bounds(op, defined)):
+            for block in op.regions[0].blocks:
+                self._check_block(block, defined)
         return self.found
+
+    def _bounds(self, op: func.FuncOp, defined: set[str]) -> Bounds:
+        try:
+            bounds = read_bounds(op)
+        except ArgumentError as error:
+            self._report(op, 14, str(error))
+            return {}
+        for symbol in bounds:
+            if symbol not in defined:
+                self._report(
+                    op,
+                    14,
+                    f"function '{op.name.value}' gives bounds of symbol '{symbol}', which no parameter defines",
+                )
+        return bounds
 
     def _report(self, op: ir.Operation | ir.OpView, number: int, message: str) -> None:
         self.found.append(_violation(op, number, message))
@@ -190,7 +211,7 @@ class _FunctionCheck:
 
     def _parameter_symbols(self, op: func.FuncOp) -> set[str]:
         infos = [info for t in op.type.inputs if (info := self._info(op, t)) is not None]
-        defined = {name for info in infos for name in defining_symbols(info)}
+        defined = set(parameter_symbols(infos))
         for name, info in zip(parameter_names(op), infos, strict=False):
             for symbol in dict.fromkeys(info.symbols()):
                 if symbol not in defined:
@@ -198,7 +219,8 @@ class _FunctionCheck:
                         op,
                         3,
                         f"function '{op.name.value}': parameter '{name}: {info}' uses symbol '{symbol}', "
-                        "which no parameter defines as a dimension of its own",
+                        "which no dimension of a parameter defines, by being the symbol alone or a linear "
+                        f'expression of it; add a parameter Shape(("{symbol}",))',
                     )
                     defined.add(symbol)
         return defined
@@ -409,7 +431,7 @@ def _defined_by(type_: ir.Type) -> Iterator[str]:
 
 
 def defining_symbols(info: StructInfo) -> Iterator[str]:
-    """The symbols that a parameter described by `info` defines."""
+    """The symbols that are entries of their own in `info`."""
     if isinstance(info, Tensor):
         yield from _bare(info.shape or ())
     elif isinstance(info, Shape):

@@ -63,6 +63,10 @@ from relax_mlir.dialects.data_dependent import (
     unique,
 )
 from relax_mlir.dialects.effects import assert_op, print
+from relax_mlir.dialects.infer_rules import (
+    register_infer,
+    unregister_infer,
+)
 from relax_mlir.dialects.inplace import call_tir_inplace
 from relax_mlir.dialects.integers import (
     prim_to_tensor,
@@ -108,6 +112,12 @@ from relax_mlir.dialects.reduce import (
 from relax_mlir.dialects.select import (
     clip,
     where,
+)
+from relax_mlir.dialects.shape_functions import (
+    bind_shape,
+    ewise_add,
+    shape_equal,
+    shaped,
 )
 from relax_mlir.dialects.shape_values import (
     shape_to_tensor,
@@ -182,6 +192,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bind_shape",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -204,6 +215,7 @@ __all__ = [
     "divide",
     "equal",
     "erf",
+    "ewise_add",
     "ewise_fma",
     "exp",
     "expand_dims",
@@ -256,13 +268,16 @@ __all__ = [
     "prim_value",
     "print",
     "prod",
+    "register_infer",
     "reshape",
     "right_shift",
     "round",
     "rsqrt",
+    "shape_equal",
     "shape_expr",
     "shape_of",
     "shape_to_tensor",
+    "shaped",
     "sigmoid",
     "sign",
     "sin",
@@ -284,6 +299,7 @@ __all__ = [
     "trunc",
     "tuple_get_item",
     "unique",
+    "unregister_infer",
     "variance",
     "vm",
     "where",

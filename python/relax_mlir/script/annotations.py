@@ -30,7 +30,7 @@ def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
     allowed = {
         "Tensor": {"shape", "dtype", "ndim"},
         "Shape": {"values", "ndim"},
-        "Prim": {"dtype"},
+        "Prim": {"dtype", "value"},
         "Callable": {"params", "result", "pure"},
     }
     for keyword in keywords:
@@ -84,7 +84,8 @@ def _read(
         values = [*arguments, *([named["values"]] if "values" in named else [])]
         return Shape(read_dims(values[0], scope) if values else None, ndim=_ndim(named))
     if kind == "Prim":
-        return Prim(_dtype([*arguments, named.get("dtype")][0]) or "int64")
+        value = read_dim(named["value"], scope) if "value" in named else None
+        return Prim(_dtype([*arguments, named.get("dtype")][0]) or "int64", value)
     if kind == "Object":
         return Object()
     if kind == "Callable":

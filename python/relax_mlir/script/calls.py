@@ -231,17 +231,17 @@ class Calls:
 
     def call_dps_packed(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_dps_packed("name", [x, 3], R.Tensor(...))``."""
-        parts = named_arguments(node, ("func", "args", "out"), 3)
-        return self.dps_packed(expressions, node, parts["func"], parts["args"], parts["out"])
+        parts = named_arguments(node, ("func", "args", "out"), 2)
+        return self.dps_packed(expressions, node, parts["func"], parts["args"], parts.get("out"))
 
     @staticmethod
     def dps_packed(
-        expressions: Expressions, node: ast.Call, func: ast.expr, given: ast.expr, results: ast.expr
+        expressions: Expressions, node: ast.Call, func: ast.expr, given: ast.expr, results: ast.expr | None
     ) -> Value:
         """A call of the registered function `func` with its destinations."""
         name = literal_text(func)
         args = packed_arguments(expressions, given)
-        out = destinations(expressions, results)
+        out = None if results is None else destinations(expressions, results)
         infos: Any = list(out.fields) if isinstance(out, Tuple) else out
         return expressions.apply(node, call_dps_packed, name, args, infos)  # type: ignore[no-any-return]  # it is a value
 
@@ -253,8 +253,6 @@ class Calls:
     def call_pure_packed(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_pure_packed("name", x, 3, out=R.Tensor(None, "float32"))``."""
         name, args, out = self.packed_call(expressions, node, "call_pure_packed")
-        if out is None:
-            raise Problem(node, "call_pure_packed needs the argument 'out', which says what it returns")
         return expressions.apply(node, call_pure_packed, name, *args, out=out)  # type: ignore[no-any-return]  # it is a value
 
     @staticmethod
@@ -422,7 +420,11 @@ def named_arguments(node: ast.Call, names: Sequence[str], required: int) -> dict
 def destinations(expressions: Expressions, node: ast.expr) -> StructInfo:
     """``out`` of a destination-passing call: an annotation, or a list of them."""
     if isinstance(node, ast.List | ast.Tuple):
-        return Tuple([read_annotation(item, expressions.scope) for item in node.elts])
+        return Tuple([destinations(expressions, item) for item in node.elts])
+    if isinstance(node, ast.Call) and expressions.scope.path(node.func) == ("R", "shaped"):
+        found = expressions.evaluate(node)
+        assert isinstance(found, StructInfo)
+        return found
     return read_annotation(node, expressions.scope)
 
 
@@ -458,7 +460,7 @@ def op_names() -> Iterator[str]:
         family = getattr(op, name)
         if isinstance(family, ModuleType):
             yield from (f"{name}.{inner}" for inner in family.__all__)
-        else:
+        elif name not in STATEMENTS:
             yield name
     yield from SPECIAL
 
@@ -496,5 +498,7 @@ STATEMENTS = {
     "outputs": "R.output(...) is the last statement of a dataflow block",
     "func_attr": "R.func_attr({...}) is a statement of its own",
     "function": "R.function is a decorator",
+    "register_infer": "register_infer is called in Python, not in a script",
+    "unregister_infer": "unregister_infer is called in Python, not in a script",
     "if_then_else": "write `if c: … else: …`, or `a if c else b`",
 }

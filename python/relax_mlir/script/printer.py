@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.analysis.well_formed import parameter_names
-from relax_mlir.dialects.attributes import PARAMS
+from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import ir_fields, op_class
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.loops import known_integer, loop_symbol
 from relax_mlir.dialects.structure import TUPLE, integer_of, maker_of
 from relax_mlir.dialects.types import (
@@ -142,8 +143,13 @@ class _Printer:
         given = self.function.attributes
         named = {a.name: a.attr for a in map(given.__getitem__, range(len(given)))}
         items = [
-            f"{quoted(name)}: {_attribute(value)}" for name, value in named.items() if name not in SIGNATURE
+            f"{quoted(name)}: {_attribute(value)}"
+            for name, value in named.items()
+            if name not in (*SIGNATURE, SYMBOL_BOUNDS)
         ]
+        if SYMBOL_BOUNDS in named:
+            bounds = (f"{quoted(n)}: {pair}" for n, pair in read_bounds(self.function).items())
+            items.append(f'"symbol_bounds": {{{", ".join(bounds)}}}')
         if items:
             yield f"R.func_attr({{{', '.join(items)}}})"
 

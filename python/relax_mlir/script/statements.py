@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.structure import maker_of, shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo
@@ -253,6 +254,9 @@ class Block:
         if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
             raise Problem(node, "R.func_attr takes a dictionary of names and values")
         for name, value in given.items():
+            if name in ("symbol_bounds", SYMBOL_BOUNDS) and not isinstance(value, ir.Attribute):
+                self.expressions.apply(node, self.builder.bound_symbols, value)
+                continue
             self.attributes[name] = self.expressions.apply(node, attribute, name, value)
 
     def dataflow(self, node: ast.With, later: frozenset[str]) -> None:

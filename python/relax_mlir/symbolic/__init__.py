@@ -10,23 +10,30 @@ stored.
 >>> prove_less_equal(n, (n + 3) // 4 * 4)
 True
 
+Proofs take bounds of symbols, or use those of the `assuming` around them: a function's own.
+
 Division is floor division as in Python. An expression with a division has no value where the divisor is zero;
 simplifications and proofs hold wherever the original has one.
 """
 
 from relax_mlir.symbolic.division import ceildiv, floordiv, floormod, maximum, minimum
 from relax_mlir.symbolic.expr import Dim, Expr, product
-from relax_mlir.symbolic.interval import Bounds, bounds
+from relax_mlir.symbolic.interval import Bounds, assume, assuming, bounds
 from relax_mlir.symbolic.parser import is_identifier, parse, symbol, to_dim
 from relax_mlir.symbolic.proofs import prove_divisible, prove_equal, prove_less_equal, prove_not_equal
+from relax_mlir.symbolic.solve import Definition, definitions
 from relax_mlir.symbolic.visit import divisors, evaluate, linear_definition, lower, substitute, symbols
 
 __all__ = [
     "Bounds",
+    "Definition",
     "Dim",
     "Expr",
+    "assume",
+    "assuming",
     "bounds",
     "ceildiv",
+    "definitions",
     "divisors",
     "evaluate",
     "floordiv",

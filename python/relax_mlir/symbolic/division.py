@@ -148,7 +148,7 @@ def _floordiv_symbolic(a: Dim, b: Expr) -> Dim:
     quotient, rest = _split(a, b)
     if rest == 0:
         return quotient
-    _, small, divisor = _cancel(rest, b)
+    _, small, divisor = cancel(rest, b)
     if divisor != b:
         return add(quotient, floordiv(small, divisor))
     if is_nonnegative(rest) and is_nonnegative(add(b, -1) - rest):
@@ -165,16 +165,31 @@ def _floordiv_symbolic(a: Dim, b: Expr) -> Dim:
 def _mod_symbolic(a: Dim, b: Expr) -> Dim:
     if b.terms[0][1] < 0:
         return -floormod(-a, -b)
-    _, rest = _split(a, b)
+    _, rest = _split(_without_inner_mods(a, b), b)
     if rest == 0:
         return 0
-    factor, small, divisor = _cancel(rest, b)
+    factor, small, divisor = cancel(rest, b)
     if divisor != b:
         # (f*x) % (f*y) == f*(x % y)
         return multiply(factor, floormod(small, divisor))
     if is_nonnegative(rest) and is_nonnegative(add(b, -1) - rest):
         return rest
     return atom(Kind.MOD, rest, b)
+
+
+def _without_inner_mods(a: Dim, b: Expr) -> Dim:
+    """`a` with terms ``f*(x % y)`` as ``f*x`` where `b` divides ``f*y``: the same remainder by `b`."""
+    flat: Dim = 0
+    for monomial, factor in terms_of(a):
+        term = from_terms({monomial: factor})
+        mods = [x for x in monomial if x.kind is Kind.MOD]
+        if len(mods) == 1:
+            dividend, divisor = mods[0].args
+            others = from_terms({_without(monomial, (mods[0],)) or (): factor})
+            if _split(multiply(others, divisor), b)[1] == 0:
+                term = multiply(others, dividend)
+        flat = add(flat, term)
+    return flat
 
 
 def _split(a: Dim, b: Expr) -> tuple[Dim, Dim]:
@@ -195,7 +210,7 @@ def _split(a: Dim, b: Expr) -> tuple[Dim, Dim]:
     return from_terms(whole), from_terms(rest)
 
 
-def _cancel(a: Dim, b: Expr) -> tuple[Dim, Dim, Dim]:
+def cancel(a: Dim, b: Expr) -> tuple[Dim, Dim, Dim]:
     """(f, x, y) with ``a == f*x`` and ``b == f*y``, f the greatest such product of a number and atoms."""
     terms = terms_of(a) + b.terms
     number = gcd(*(factor for _, factor in terms))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import inf
 from typing import TypeAlias
 
@@ -20,10 +22,31 @@ BoundsKey: TypeAlias = "tuple[tuple[str, int, int | None], ...]"
 """Bounds as a hashable value, sorted by name."""
 
 
+_ASSUMED: ContextVar[BoundsKey] = ContextVar("assumed symbol bounds", default=())
+
+
+@contextmanager
+def assuming(bounds: Bounds) -> Iterator[None]:
+    """Inside, proofs that are given no bounds use these: a function's own, while its ops are looked at.
+
+    Normal forms do not depend on them, so that equal shapes keep equal texts everywhere.
+    """
+    token = _ASSUMED.set(bounds_key(bounds))
+    try:
+        yield
+    finally:
+        _ASSUMED.reset(token)
+
+
+def assume(bounds: Bounds) -> None:
+    """Use `bounds` up to the end of the `assuming` that is open."""
+    _ASSUMED.set(bounds_key(bounds))
+
+
 def bounds_key(bounds: Bounds | None) -> BoundsKey:
-    """Checked, hashable form of bounds. ShapeError: a symbol whose bounds exclude every value."""
-    if not bounds:
-        return ()
+    """Checked, hashable form of bounds (None: those assumed). ShapeError: bounds that exclude every value."""
+    if bounds is None:
+        return _ASSUMED.get()
     key = []
     for name, (low, high) in sorted(bounds.items()):
         low = max(low, 0)

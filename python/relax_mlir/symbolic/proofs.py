@@ -14,7 +14,7 @@ from itertools import product
 from math import gcd, lcm, prod
 
 from relax_mlir.error import ShapeError
-from relax_mlir.symbolic.division import floormod
+from relax_mlir.symbolic.division import cancel, floormod
 from relax_mlir.symbolic.expr import Dim, Expr, Kind, add, multiply, symbol_atom
 from relax_mlir.symbolic.inequality import expand_mod, is_provably_nonnegative
 from relax_mlir.symbolic.interval import Bounds, BoundsKey, bounds_key, interval, symbol_intervals
@@ -214,9 +214,19 @@ def _samples(dim: Expr, key: BoundsKey) -> Iterator[int]:
 
 
 def _factors_are_nonnegative(dim: Dim, key: BoundsKey) -> bool:
-    """Whether `dim` is a product of squares and of factors that are not negative."""
+    """Whether `dim` is a product of squares, of factors that are not negative, and of pairs that are not positive."""
     if isinstance(dim, int) or len(dim.terms[0][0]) < 2:
         return False
+    shared, rest, _ = cancel(dim, dim)
+    if shared != 1 and is_provably_nonnegative(shared, key) and is_provably_nonnegative(rest, key):
+        return True
     from relax_mlir.symbolic.polynomial import factors
 
-    return all(power % 2 == 0 or is_provably_nonnegative(factor, key) for factor, power in factors(dim))
+    is_positive = True
+    for factor, power in factors(dim):
+        if power % 2 == 0 or is_provably_nonnegative(factor, key):
+            continue
+        if not is_provably_nonnegative(-factor, key):
+            return False
+        is_positive = not is_positive
+    return is_positive

@@ -18,7 +18,9 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import assuming
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.failure import guarded
 from relax_mlir.transform.info import PassInfo
@@ -65,7 +67,8 @@ class FunctionPass(PythonPass):
 
     def transform(self, module: ir.Module, ctx: PassContext) -> None:
         for function in relax_functions(module):
-            self.run_on_function(function, module, ctx)
+            with assuming(read_bounds(function)):
+                self.run_on_function(function, module, ctx)
 
     @abstractmethod
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
@@ -77,8 +80,9 @@ class DataflowBlockPass(PythonPass):
 
     def transform(self, module: ir.Module, ctx: PassContext) -> None:
         for function in relax_functions(module):
-            for block in dataflow_blocks(function):
-                self.run_on_block(block, module, ctx)
+            with assuming(read_bounds(function)):
+                for block in dataflow_blocks(function):
+                    self.run_on_block(block, module, ctx)
 
     @abstractmethod
     def run_on_block(self, block: ir.Operation, module: ir.Module, ctx: PassContext) -> None:

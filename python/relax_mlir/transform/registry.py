@@ -56,6 +56,7 @@ PASSES: dict[str, str] = {
     "place-results": "relax_mlir.lowering.place_results:PlaceResults",
     "plan-memory": "relax_mlir.lowering.memory_plan:PlanMemory",
     "protect-inputs": "relax_mlir.lowering.protect_inputs:ProtectInputs",
+    "refine-shapes": "relax_mlir.passes.refine_shapes:RefineShapes",
     "relax-optimize": "relax_mlir.lowering.named_pipelines:RelaxOptimize",
     "relax-to-calls": "relax_mlir.lowering.named_pipelines:RelaxToCalls",
     "relax-to-explicit-memory": "relax_mlir.lowering.named_pipelines:RelaxToExplicitMemory",

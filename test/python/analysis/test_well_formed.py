@@ -23,8 +23,8 @@ CASES = {
     ),
     "symbol of a parameter that none defines": (
         3,
-        'func.func @f(%x: tensor<?xf32, #relax.shape<["2*n"]>>) -> tensor<?xf32, #relax.shape<["2*n"]>> {\n'
-        '  return %x : tensor<?xf32, #relax.shape<["2*n"]>>\n}',
+        'func.func @f(%x: tensor<?xf32, #relax.shape<["n // 2"]>>) -> tensor<?xf32, #relax.shape<["n // 2"]>> {\n'
+        '  return %x : tensor<?xf32, #relax.shape<["n // 2"]>>\n}',
     ),
     "undefined symbol in a shape": (
         3,
@@ -129,6 +129,27 @@ CASES = {
         ),
     ),
     "reserved name": (9, f"func.func @f.shapes(%x: {N}) -> {N} {{ return %x : {N} }}"),
+    "bounds that are no dictionary": (
+        14,
+        f"func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = [1, 2]}} {{ return %x : {N} }}",
+    ),
+    "bounds that are no integers": (
+        14,
+        f'func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = {{n = ["1", 2]}}}} {{ return %x : {N} }}',
+    ),
+    "bounds without a value between them": (
+        14,
+        f"func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = {{n = [3, 2]}}}} {{ return %x : {N} }}",
+    ),
+    "bounds of an unknown symbol": (
+        14,
+        f"func.func @f(%x: {N}) -> {N} attributes {{relax.symbol_bounds = {{k = [3, 4]}}}} {{ return %x : {N} }}",
+    ),
+    "a product of two unknown symbols": (
+        3,
+        'func.func @f(%x: tensor<?xf32, #relax.shape<["k*n"]>>) -> f32 {\n'
+        "  %0 = arith.constant 1.0 : f32\n  return %0 : f32\n}",
+    ),
     "stray op": (10, '"relax.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>'),
     "call on memory of a missing prim func": (
         13,

@@ -1,0 +1,134 @@
+"""Shapes that functions compute at run time: used as shapes of results, and compared."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.binary import add
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.fresh_symbols import fresh_symbols
+from relax_mlir.dialects.structure import MatchShapeOp, match_shape, shape_of
+from relax_mlir.dialects.types import Shape, Tensor, shape_text, struct_info
+from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError, expect
+from relax_mlir.mlir import ext
+from relax_mlir.symbolic import Dim
+
+
+class ShapeEqualOp(RelaxOp, name="shape_equal", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """Whether two shape values are equal, rank and dimensions: a bool tensor of rank 0.
+
+    Example: ``(n, 4)`` and ``(n, 5)`` give false.
+    """
+
+    a: ext.Operand[Any]
+    b: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.shape(0), args.shape(1)
+        return Tensor((), "bool")
+
+
+def shape_equal(a: Value, b: Value) -> Value:
+    """Whether two shape values are equal (see `ShapeEqualOp`)."""
+    return create_one(ShapeEqualOp, [a, b])
+
+
+def bind_shape(shape: Value) -> Value:
+    """`shape` with a name for every value: symbols that nothing else has, bound by a `match_shape`, where it has none.
+
+    A shape of unknown rank stays as it is.
+    """
+    require_insertion_point("bind_shape")
+    expect("bind_shape: 'shape'", shape, Value, "a shape value")
+    info = shape.struct_info
+    if not isinstance(info, Shape):
+        raise ArgumentError(f"bind_shape: operand 'shape' is {info}, expected a shape value")
+    if info.values is None or None not in info.values:
+        return shape
+    bound = _bound_before(shape)
+    if bound is not None:
+        return bound
+    names = fresh_symbols(info.values.count(None))
+    return match_shape(shape, [names.pop(0) if value is None else value for value in info.values])
+
+
+def _bound_before(shape: Value) -> Value | None:
+    """The result of a `match_shape` of `shape` that is visible at the insertion point, if there is one."""
+    visible = [require_insertion_point("bind_shape").block]
+    while (owner := visible[-1].owner.operation).parent is not None:
+        visible.append(owner.block)
+    for use in shape.ssa.uses:
+        user = use.owner.operation
+        if user.name == MatchShapeOp.OPERATION_NAME and user.block in visible:
+            info = struct_info(user.results[0].type)
+            if isinstance(info, Shape) and None not in (info.values or ()):
+                return Value(user.results[0])
+    return None
+
+
+def shaped(shape: Value, dtype: str | DType = "float32") -> Tensor:
+    """The info of a tensor whose shape is the value `shape`, for the results of calls.
+
+    ``R.call_tir("f", [x], R.shaped(shape, "float32"))``, where `shape` may come from a packed function. Values of
+    it that have no name yet get one (see `bind_shape`). Raises `ShapeError` where even the rank is unknown.
+    """
+    info = bind_shape(shape).struct_info
+    assert isinstance(info, Shape)
+    if info.values is None:
+        raise ShapeError(
+            "shaped: the rank of the shape is unknown; declare it, Shape(ndim=…), or match_shape it first"
+        )
+    return Tensor(info.values, dtype)
+
+
+def ewise_add(x1: Value, x2: Value) -> Value:
+    """``x1 + x2`` of two tensors of the same shape, without broadcasting.
+
+    A dimension that is not provably the same in both is matched: the tensor that is known less gets the shape of the
+    other by a `match_shape`, which raises `ShapeError` at run time where they differ, and from which the pass
+    ``refine-shapes`` learns what made it. The rank of one of them must be known.
+    """
+    require_insertion_point("ewise_add")
+    for name, value in (("x1", x1), ("x2", x2)):
+        expect(f"ewise_add: operand '{name}'", value, Value, "a Relax value")
+    first, second = x1.tensor_info, x2.tensor_info
+    if first.shape is None and second.shape is None:
+        raise ShapeError("ewise_add: the ranks of both operands are unknown; match_shape one of them first")
+    if _unknowns(second) > _unknowns(first):
+        return add(x1, _like(x2, x1))
+    return add(_like(x1, x2), x2)
+
+
+def _unknowns(info: Tensor) -> float:
+    return float("inf") if info.shape is None else info.shape.count(None)
+
+
+def _like(value: Value, other: Value) -> Value:
+    """`value`, matched to the shape and dtype of `other` where they are not known to be the same."""
+    info, wanted = value.tensor_info, other.tensor_info
+    shape = wanted.shape
+    assert shape is not None
+    if info.shape is not None and _differ(info.shape, shape):
+        raise ShapeError(f"ewise_add: shapes {shape_text(info.shape)} and {shape_text(shape)} differ")
+    if None in shape:
+        bound = bind_shape(shape_of(other)).struct_info
+        assert isinstance(bound, Shape) and bound.values is not None
+        shape = bound.values
+    is_known = info.shape is not None and all(
+        have is not None and want is not None and symbolic.prove_equal(have, want)
+        for have, want in zip(info.shape, shape, strict=True)
+    )
+    if is_known and (info.dtype is not None or wanted.dtype is None):
+        return value
+    told = wanted.dtype if info.dtype is None else None
+    return match_shape(value, shape, None if told is None else told.name)
+
+
+def _differ(a: Sequence[Dim | None], b: Sequence[Dim | None]) -> bool:
+    return len(a) != len(b) or any(
+        x is not None and y is not None and symbolic.prove_not_equal(x, y) for x, y in zip(a, b, strict=True)
+    )

@@ -1,0 +1,75 @@
+"""Which dimensions of a signature give their symbols values, and how: ``2*n`` is 10 for n = 5 only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.symbolic.expr import Dim, Kind, Monomial, add, from_terms, multiply, symbol_atom, terms_of
+from relax_mlir.symbolic.visit import linear_definition, symbols
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Entry `index` of a list of dimensions is ``scale*symbol + offset`` and gives `symbol` its value.
+
+    `scale` and `offset` are made of constants and of symbols that earlier definitions give.
+    """
+
+    index: int
+    symbol: str
+    scale: Dim
+    offset: Dim
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the dimension is the symbol alone."""
+        return self.scale == 1 and self.offset == 0
+
+    @property
+    def dim(self) -> Dim:
+        """The dimension as it is written."""
+        return add(multiply(symbol_atom(self.symbol), self.scale), self.offset)
+
+
+def definitions(dims: Sequence[Dim | None], known: Iterable[str] = ()) -> list[Definition]:
+    """How the values of `dims` give those of their symbols, in an order in which each can be computed.
+
+    A dimension that is a symbol alone defines it, at its first occurrence. The other dimensions define the one
+    symbol of theirs that is still unknown, if they are linear in it: ``2*n``, ``n + 1``, ``n*m`` where n is known.
+    Constant factors come first, as another one may turn out to be zero. Symbols of `known` need no definition.
+    """
+    have, found = set(known), []
+    for index, dim in enumerate(dims):
+        name = None if dim is None else linear_definition(dim)
+        if name is not None and name not in have:
+            have.add(name)
+            found.append(Definition(index, name, 1, 0))
+    while True:
+        solvable = list(_solvable(dims, have))
+        if not solvable:
+            return found
+        best = min(solvable, key=lambda item: (not isinstance(item.scale, int), item.index))
+        have.add(best.symbol)
+        found.append(best)
+
+
+def _solvable(dims: Sequence[Dim | None], known: set[str]) -> Iterator[Definition]:
+    for index, dim in enumerate(dims):
+        unknown = [] if dim is None else [name for name in symbols(dim) if name not in known]
+        if dim is not None and len(unknown) == 1:
+            parts = linear_parts(dim, unknown[0])
+            if parts is not None:
+                yield Definition(index, unknown[0], *parts)
+
+
+def linear_parts(dim: Dim, symbol: str) -> tuple[Dim, Dim] | None:
+    """(a, b) with ``dim == a*symbol + b``, neither of which has `symbol` in it; None if there are none."""
+    scale: dict[Monomial, int] = {}
+    offset: dict[Monomial, int] = {}
+    for monomial, factor in terms_of(dim):
+        rest = tuple(x for x in monomial if not (x.kind is Kind.SYMBOL and x.text == symbol))
+        if len(monomial) - len(rest) > 1 or symbol in symbols(from_terms({rest: 1})):
+            return None
+        (offset if len(rest) == len(monomial) else scale)[rest] = factor
+    return (from_terms(scale), from_terms(offset)) if scale else None
