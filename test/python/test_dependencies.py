@@ -17,7 +17,7 @@ FOLDERS = {
 }
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"mlir", "error", "diagnostics", "isolation", "symbolic", "target"}),
+    frozenset({"mlir", "error", "diagnostics", "isolation", "source_frame", "symbolic", "target"}),
     frozenset({"dialects", "op"}),
     frozenset(
         {

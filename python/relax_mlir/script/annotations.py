@@ -127,6 +127,8 @@ def _tensor(arguments: list[ast.expr], named: dict[str | None, ast.expr], scope:
 def _dtype(node: ast.expr | None) -> str | None:
     if node is None or _is_unknown(node):
         return None
+    if isinstance(node, ast.Name):
+        return node.id  # f32, which formatters make of "f32"
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         raise Problem(node, 'expected a dtype such as "float32"', "DTypeError")
     return node.value
