@@ -31,11 +31,11 @@ class Module:
                 B[vi] = T.exp(A[vi])
 
     @R.function
-    def relax_func(x: R.Tensor[(n, k), f32], w: R.Tensor[_, f32]):  # noqa: F821
+    def relax_func(x: R.Tensor[(n, k), "f32"], w: R.Tensor[_, "f32"]):  # noqa: F821, UP037
         with R.dataflow():
             lv0 = R.match_shape(w, (k, m))  # noqa: F821
-            lv1: R.Tensor[(n, m), f32] = R.dot(x, lv0)  # noqa: F821
-            lv2: R.Tensor[(n * m,), f32] = R.flatten(lv1)  # noqa: F821
+            lv1: R.Tensor[(n, m), "f32"] = R.dot(x, lv0)  # noqa: F821, UP037
+            lv2: R.Tensor[(n * m,), "f32"] = R.flatten(lv1)  # noqa: F821, UP037
             lv3: R.Shape = (n * m,)  # noqa: F821
             gv0 = R.call_tir(lv3, tir_exp_func, [lv2])  # noqa: F821
             R.outputs(gv0)

@@ -31,7 +31,7 @@ class Module:
                 Y[vi, vj] = T.exp(X[vi, vj])
 
     @R.function
-    def myfunc(x: R.Tensor[(n, m), f32]):  # noqa: F821
+    def myfunc(x: R.Tensor[(n, m), "f32"]):  # noqa: F821, UP037
         with R.dataflow():
             lv0 = R.call_tir((n, m), tirexp, [x])  # noqa: F821
             gv0 = R.call_tir((m * n,), "flatten", [lv0])  # noqa: F821
