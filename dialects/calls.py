@@ -5,11 +5,12 @@ from typing import Any, TypeAlias
 
 import tvm_ffi
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
-from relax_mlir.dialects.structure import make_tuple
+from relax_mlir.dialects.structure import make_tuple, prim_value
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, func, ir
+from relax_mlir.symbolic import Expr
 
 StaticArg = str | int | float | bool
 
@@ -265,7 +266,8 @@ def arg_spec_of(op: str, args: Sequence[Value | StaticArg]) -> tuple[list[Value]
     require_insertion_point(op)
     operands: list[Value] = []
     spec: list[ir.Attribute] = []
-    for arg in args:
+    for given in args:
+        arg = prim_value(given) if isinstance(given, Expr) else given
         if isinstance(arg, Value):
             operands.append(arg)
             spec.append(ir.UnitAttr.get())

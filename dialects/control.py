@@ -27,12 +27,23 @@ def if_then_else(condition: Value, then: Branch, otherwise: Branch) -> Value:
             raise ArgumentError(
                 f"if_then_else: '{name}' is {branch!r}, expected a function that emits the branch"
             )
+    return choose(flag_of("if_then_else", condition), then, otherwise)
+
+
+def flag_of(what: str, condition: Value) -> ir.Value:
+    """The ``i1`` of a bool tensor of rank 0; raises `ArgumentError` for another value."""
+    expect(f"{what}: 'condition'", condition, Value, "a Relax value")
     info = condition.struct_info
     if not isinstance(info, Tensor) or info.shape != () or info.dtype is None or info.dtype.kind != "bool":
-        raise ArgumentError(f"if_then_else: the condition is {info}, expected a bool tensor of rank 0")
+        raise ArgumentError(f"{what}: the condition is {info}, expected a bool tensor of rank 0")
+    with user_location():
+        found: ir.Value = tensor.extract(condition.ssa, [])
+    return found
+
+
+def choose(flag: ir.Value, then: Branch, otherwise: Branch) -> Value:
+    """`if_then_else` of an ``i1``."""
     location = user_location()
-    with location:
-        flag = tensor.extract(condition.ssa, [])
     probe = scf.IfOp(flag, [], has_else=True, loc=location)
     taken = _emit(then, probe.then_block)
     other = _emit(otherwise, probe.else_block)

@@ -1061,6 +1061,16 @@ module {
       %4 = irdl.any
       irdl.results(result: %4)
     }
+    irdl.operation @vm_assert_relation {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(heap: %0, args: %1)
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"relation" = %2, "codes" = %3, "values" = %4, "message" = %5}
+    }
     irdl.operation @vm_call_tir_dyn {
       %0 = irdl.any
       %1 = irdl.any

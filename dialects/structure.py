@@ -71,8 +71,18 @@ class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure]):  # type: ignor
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
-        dims_from_attr(ir.ArrayAttr.get([args.attrs["value"]], context=args.attrs["value"].context))
+        integer_of(args.attrs["value"])
         return Prim("int64")
+
+
+def integer_of(value: ir.Attribute) -> symbolic.Dim:
+    """What the attribute of a `relax.prim_value` says; as a value, unlike a dimension, an integer may be negative."""
+    if isinstance(value, ir.IntegerAttr):
+        return int(value.value)
+    dim = dims_from_attr(ir.ArrayAttr.get([value], context=value.context))[0]
+    if dim is None:
+        raise ParseError("prim_value: an unknown integer has no value")
+    return dim
 
 
 class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
@@ -89,10 +99,11 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[ca
 class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # untyped DSL
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
-    `input` is a tensor or a shape value, or an object, which must be a tensor then; the result is the same value,
-    now known to have that shape. At run time a rank or dimension that does not fit raises `ShapeError`.
-    `result_dtype` gives a tensor of unknown dtype one (checked at run time); ``unit`` leaves it. The op may stand in
-    a dataflow block, but stays where nothing uses its result: it asserts, and others use its symbols.
+    `input` is a tensor, a shape value, an integer, whose pattern has one entry, or an object, which must be a tensor
+    then; the result is the same value, now known to have that shape. At run time a rank or dimension that does not
+    fit raises `ShapeError`, and so does a negative integer for a symbol. `result_dtype` gives a tensor of unknown
+    dtype one (checked at run time); ``unit`` leaves it. The op may stand in a dataflow block, but stays where nothing
+    uses its result: it asserts, and others use its symbols.
     """
 
     input: ext.Operand[Any]
@@ -107,6 +118,8 @@ class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # un
         if isinstance(info, Shape):
             _check_match(args.op, info.values, pattern)
             return Shape(pattern)
+        if isinstance(info, Prim):
+            return _matched_integer(args, pattern)
         tensor = Tensor(None, None) if isinstance(info, Object) else args.tensor(0)
         _check_match(args.op, tensor.shape, pattern)
         dtype = tensor.dtype
@@ -116,6 +129,14 @@ class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # un
                 raise DTypeError(f"{args.op}: the tensor has dtype {dtype}, not {wanted}")
             dtype = wanted
         return Tensor(pattern, dtype)
+
+
+def _matched_integer(args: OpArgs, pattern: tuple[symbolic.Dim | None, ...]) -> Prim:
+    if len(pattern) != 1 or pattern[0] is None:
+        raise ShapeError(f"{args.op}: the pattern of an integer is one symbol or expression: (n,)")
+    if not args.is_unit("result_dtype"):
+        raise DTypeError(f"{args.op}: an integer has no dtype to match")
+    return Prim("int64")
 
 
 def _check_match(
@@ -207,6 +228,9 @@ def _check_dataflow(op: ir.Operation) -> None:
             )
 
 
+INTEGER_OPS = frozenset({"arith.addi", "arith.subi", "arith.muli", "arith.floordivsi", "arith.cmpi"})
+"""Arithmetic of integers as values, which is upstream's."""
+
 IMPURE_OPS = frozenset(
     {
         "relax.assert_op",
@@ -227,6 +251,8 @@ def is_pure(op: ir.Operation) -> bool:
     name = op.name
     if name.startswith("relax."):
         return name not in IMPURE_OPS and not name.startswith(IMPURE_FAMILIES)
+    if name in INTEGER_OPS:
+        return True
     return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
 
 
@@ -263,6 +289,9 @@ def shape_expr(values: Sequence[DimLike]) -> Value:
 def prim_value(value: DimLike) -> Value:
     """Emit a symbolic integer as a value."""
     require_insertion_point("prim_value")
+    if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+        i64 = ir.IntegerType.get_signless(64)
+        return create_one(PrimValueOp, [], {"value": ir.IntegerAttr.get(i64, value)})
     dim = as_dim(value)
     if dim is None:
         raise ParseError("prim_value: an unknown integer has no value")
@@ -275,7 +304,7 @@ def shape_of(x: Value) -> Value:
 
 
 def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
-    """`value` (tensor or shape), known from here on to have the shape `pattern`; see `MatchShapeOp`."""
+    """`value` (tensor, shape or integer), known from here on to have the shape `pattern`; see `MatchShapeOp`."""
     require_insertion_point("match_shape")
     expect("match_shape: 'pattern'", pattern, list | tuple, "a list or tuple of dimensions")
     result_dtype = ir.UnitAttr.get() if dtype is None else ir.TypeAttr.get(dtypes.dtype(dtype).element_type())

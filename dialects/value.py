@@ -91,52 +91,52 @@ class Value:
         return _builder("tuple_get_item")(self, index)
 
     def __add__(self, other: ValueLike) -> Value:
-        return _builder("add")(self, other)
+        return _binary("add", self, other)
 
     def __radd__(self, other: ValueLike) -> Value:
-        return _builder("add")(other, self)
+        return _binary("add", other, self)
 
     def __sub__(self, other: ValueLike) -> Value:
-        return _builder("subtract")(self, other)
+        return _binary("subtract", self, other)
 
     def __rsub__(self, other: ValueLike) -> Value:
-        return _builder("subtract")(other, self)
+        return _binary("subtract", other, self)
 
     def __mul__(self, other: ValueLike) -> Value:
-        return _builder("multiply")(self, other)
+        return _binary("multiply", self, other)
 
     def __rmul__(self, other: ValueLike) -> Value:
-        return _builder("multiply")(other, self)
+        return _binary("multiply", other, self)
 
     def __truediv__(self, other: ValueLike) -> Value:
-        return _builder("divide")(self, other)
+        return _binary("divide", self, other)
 
     def __rtruediv__(self, other: ValueLike) -> Value:
-        return _builder("divide")(other, self)
+        return _binary("divide", other, self)
 
     def __floordiv__(self, other: ValueLike) -> Value:
-        return _builder("floor_divide")(self, other)
+        return _binary("floor_divide", self, other)
 
     def __rfloordiv__(self, other: ValueLike) -> Value:
-        return _builder("floor_divide")(other, self)
+        return _binary("floor_divide", other, self)
 
     def __mod__(self, other: ValueLike) -> Value:
-        return _builder("floor_mod")(self, other)
+        return _binary("floor_mod", self, other)
 
     def __rmod__(self, other: ValueLike) -> Value:
-        return _builder("floor_mod")(other, self)
+        return _binary("floor_mod", other, self)
 
     def __pow__(self, other: ValueLike) -> Value:
-        return _builder("power")(self, other)
+        return _binary("power", self, other)
 
     def __rpow__(self, other: ValueLike) -> Value:
-        return _builder("power")(other, self)
+        return _binary("power", other, self)
 
     def __matmul__(self, other: ValueLike) -> Value:
-        return _builder("matmul")(self, other)
+        return _binary("matmul", self, other)
 
     def __rmatmul__(self, other: ValueLike) -> Value:
-        return _builder("matmul")(other, self)
+        return _binary("matmul", other, self)
 
     def __neg__(self) -> Value:
         return _builder("negative")(self)
@@ -148,25 +148,25 @@ class Value:
         return _builder("bitwise_not")(self)
 
     def __and__(self, other: ValueLike) -> Value:
-        return _builder("bitwise_and")(self, other)
+        return _binary("bitwise_and", self, other)
 
     def __or__(self, other: ValueLike) -> Value:
-        return _builder("bitwise_or")(self, other)
+        return _binary("bitwise_or", self, other)
 
     def __xor__(self, other: ValueLike) -> Value:
-        return _builder("bitwise_xor")(self, other)
+        return _binary("bitwise_xor", self, other)
 
     def __lt__(self, other: ValueLike) -> Value:
-        return _builder("less")(self, other)
+        return _binary("less", self, other)
 
     def __le__(self, other: ValueLike) -> Value:
-        return _builder("less_equal")(self, other)
+        return _binary("less_equal", self, other)
 
     def __gt__(self, other: ValueLike) -> Value:
-        return _builder("greater")(self, other)
+        return _binary("greater", self, other)
 
     def __ge__(self, other: ValueLike) -> Value:
-        return _builder("greater_equal")(self, other)
+        return _binary("greater_equal", self, other)
 
 
 class Var(Value):
@@ -193,6 +193,18 @@ class Var(Value):
 
 
 ValueLike = Value | Scalar | np.ndarray | np.generic
+
+
+def _binary(name: str, left: Any, right: Any) -> Value:  # noqa: ANN401 - values, numbers, expressions
+    """An operator, on tensors or on integers."""
+    from relax_mlir.dialects import integers  # it is made of values
+
+    left, right = integers.as_elements(left, right), integers.as_elements(right, left)
+    if not integers.is_integer(left) and not integers.is_integer(right):
+        return _builder(name)(left, right)
+    if name in integers.COMPARISONS:
+        return integers.compare(name, left, right)
+    return integers.arithmetic(name, left, right)
 
 
 def _builder(name: str) -> Callable[..., Value]:

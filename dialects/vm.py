@@ -11,6 +11,7 @@ from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.effects import RELATIONS, message_pieces
 from relax_mlir.dialects.memory import (
     AllocStorageBase,
     AllocTensorBase,
@@ -40,6 +41,7 @@ BUILTINS = {
     "relax.vm_make_shape": "vm.builtin.make_shape",
     "relax.vm_match_shape": "vm.builtin.match_shape",
     "relax.vm_load_prim": "vm.builtin.make_prim_value",
+    "relax.vm_assert_relation": "vm.builtin.assert_relation",
 }
 """Op → the name of the machine's builtin that it calls."""
 
@@ -220,6 +222,35 @@ class VmLoadPrimOp(RelaxOp, name="vm_load_prim"):  # type: ignore[call-arg]  # u
         return Prim("int64")
 
 
+class VmAssertRelationOp(RelaxOp, name="vm_assert_relation"):  # type: ignore[call-arg]  # untyped DSL
+    """Raise ``AssertionError`` unless `relation` holds between two integers, numbers and slots as in `vm.make_shape`.
+
+    `args`, a tuple, and `message` are those of `assert_op`.
+    """
+
+    heap: ext.Operand[Any]
+    args: ext.Operand[Any]
+    relation: ir.StringAttr
+    codes: ir.ArrayAttr
+    values: ir.ArrayAttr
+    message: ir.StringAttr
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        codes, values = _codes(args, MakeCode)
+        _require_slots(args, 0, [v for c, v in zip(codes, values, strict=True) if c == MakeCode.SLOT])
+        if args.str_attr("relation") not in RELATIONS:
+            raise ArgumentError(
+                f"{args.op}: relation '{args.str_attr('relation')}' is none of {', '.join(RELATIONS)}"
+            )
+        if len(codes) != 2:
+            raise ArgumentError(
+                f"{args.op}: {len(codes)} integers are given, expected the two of the relation"
+            )
+        message_pieces(args.op, args.str_attr("message"), len(args.tuple(1).fields))
+        return []
+
+
 def _codes(args: OpArgs, kind: type[IntEnum]) -> tuple[list[int], list[int]]:
     codes, values = args.ints_attr("codes"), args.ints_attr("values")
     if len(codes) != len(values):
@@ -325,6 +356,25 @@ def load_prim(heap: Value, index: int) -> Value:
     """Read an integer from the heap (see `VmLoadPrimOp`)."""
     require_insertion_point("load_prim")
     return create_one(VmLoadPrimOp, [heap], {"index": int_attr(index)})
+
+
+def assert_relation(
+    heap: Value,
+    args: Value | Sequence[Value],
+    relation: str,
+    codes: Sequence[int],
+    values: Sequence[int],
+    message: str = "",
+) -> None:
+    """Raise unless a relation holds between numbers or slots (see `VmAssertRelationOp`)."""
+    require_insertion_point("assert")
+    attributes = {
+        "relation": ir.StringAttr.get(relation),
+        "codes": _ints(codes),
+        "values": _ints(values),
+        "message": ir.StringAttr.get(message),
+    }
+    create(VmAssertRelationOp, [heap, as_tuple(args)], attributes)
 
 
 def _ints(values: Sequence[int]) -> ir.ArrayAttr:

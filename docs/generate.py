@@ -1,4 +1,4 @@
-"""Write ``docs/{api,ops,passes}.md`` from the docstrings: ``python docs/generate.py``, or ``make docs``."""
+"""Write ``docs/{api,language,ops,passes}.md`` from the docstrings: ``python docs/generate.py``, or ``make docs``."""
 
 from __future__ import annotations
 
@@ -102,6 +102,57 @@ def ops_page() -> str:
         parts.append(markdown(importlib.import_module(family).__doc__))
         parts += [op_entry(function, names[function]) for function in families[family]]
     return "\n\n".join(parts) + "\n"
+
+
+STRUCT_INFOS = ("Tensor", "Shape", "Prim", "Tuple", "Callable", "Object")
+
+
+def language_page() -> str:
+    """Types, invariants, and every op of the dialect as the IR has it."""
+    from relax_mlir.analysis import well_formed
+    from relax_mlir.dialects import dialect, types
+
+    dialect.import_families()
+    invariants = inspect.cleandoc(well_formed.__doc__ or "").partition("\n\n")[2]
+    parts = [
+        NOTICE,
+        "# Language reference",
+        "The Relax dialect as the IR has it: what `relax-opt` reads and prints. How the same is written in Python is "
+        "on the pages [Script](script.md), [Prim funcs](tir.md) and [Ops](ops.md).",
+        "## Types",
+        markdown(types.__doc__),
+        *(f"**{name}.** {markdown(getattr(types, name).__doc__)}" for name in STRUCT_INFOS),
+        "## Invariants",
+        textwrap.dedent(invariants).replace("``", "`"),
+        "## Ops",
+        "A signature lists operands, attributes in braces, and results. A *pure* op only computes its results. Ops on a "
+        "list of values take one tuple, which `builtin.unrealized_conversion_cast` makes.",
+    ]
+    families: dict[str, list[Any]] = {}
+    for cls in dialect.Relax.operations:
+        families.setdefault(cls.__module__, []).append(cls)
+    for family, classes in families.items():
+        heading = family.rpartition(".")[2].replace("_", " ")
+        parts.append(f"### {heading[0].upper()}{heading[1:]}")
+        parts.append(markdown(importlib.import_module(family).__doc__))
+        parts += [ir_entry(cls) for cls in classes]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def ir_entry(cls: Any) -> str:  # noqa: ANN401 - an op class of the untyped DSL
+    """An op of the dialect: its signature in the IR, and its docstring."""
+    from relax_mlir.dialects.base import ir_fields
+
+    operands, attributes, results, regions = ir_fields(cls)
+    text = f'"{cls.OPERATION_NAME}"({", ".join(operands)})'
+    text += "".join(f" ({{ {region} }})" for region in regions)
+    text += f" {{{', '.join(attributes)}}}" if attributes else ""
+    text += f" -> {', '.join(results)}" if results else ""
+    return f"#### {cls.OPERATION_NAME}\n\n```mlir\n{text}\n```\n\n{_purity(cls)}{markdown(cls.__doc__)}"
+
+
+def _purity(cls: Any) -> str:  # noqa: ANN401 - an op class of the untyped DSL
+    return "*Pure.* " if any(getattr(trait, "__name__", "") == "Pure" for trait in cls._traits) else ""
 
 
 def pass_entry(name: str) -> str:
@@ -224,7 +275,12 @@ def api_page() -> str:
 
 def pages() -> dict[Path, str]:
     """The generated pages by path."""
-    return {DOCS / "api.md": api_page(), DOCS / "ops.md": ops_page(), DOCS / "passes.md": passes_page()}
+    return {
+        DOCS / "api.md": api_page(),
+        DOCS / "language.md": language_page(),
+        DOCS / "ops.md": ops_page(),
+        DOCS / "passes.md": passes_page(),
+    }
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ def bufferize() -> list[Pass]:
         ProtectInputs(),
         PlaceResults(),
         MLIRPass(
-            "one-shot-bufferize{bufferize-function-boundaries=true "
+            "one-shot-bufferize{allow-return-allocs-from-loops=true bufferize-function-boundaries=true "
             "function-boundary-type-conversion=identity-layout-map}"
         ),
         DropDestinationResults(),

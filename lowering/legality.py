@@ -44,7 +44,8 @@ STRUCTURE = frozenset(
 
 
 EXPLICIT = (
-    STRUCTURE - {f"relax.{name}" for name in ("dataflow", "output", "call_tir", "call_dps_packed")}
+    STRUCTURE
+    - {f"relax.{name}" for name in ("dataflow", "output", "call_tir", "call_tir_inplace", "call_dps_packed")}
 ) | {
     f"relax.{name}"
     for name in [
@@ -70,9 +71,13 @@ MACHINE = {
         "match_shape",
         "tuple_get_item",
         "call",
+        "assert_op",
         "call_packed",
+        "call_pure_packed",
         "updated",
         "call_prim",
+        "shape_to_tensor",
+        "tensor_to_shape",
     ]
 } | set(BUILTINS)
 """Relax ops of the form that the virtual machine runs: builtins, calls and structure."""
@@ -97,7 +102,7 @@ class Level:
 
 
 _HOST = frozenset({"builtin", "func", "arith", "index", "cf.assert"})
-_CONTROL = frozenset({"scf.if", "scf.while", "scf.yield", "scf.condition"})
+_CONTROL = frozenset({"scf.if", "scf.for", "scf.while", "scf.yield", "scf.condition"})
 _TENSORS = _HOST | {"scf", "linalg", "tensor", "math", "bufferization", "memref", "affine", "vector", "ub"}
 _MEMREFS = _HOST | {"scf", "linalg", "memref", "math", "affine", "vector", "llvm", "ub"}
 _RELAX_HOST = _HOST | _CONTROL | {"tensor.extract", "tensor.from_elements"}

@@ -53,8 +53,8 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
             "legalize",
             "calls",
             (
-                create_pass("check-prim-calls"),
                 create_pass("name-unknown-dims"),
+                create_pass("check-prim-calls"),
                 LegalizeOps(),
                 MLIRPass("cse"),
                 create_pass("fuse-ops"),

@@ -27,7 +27,7 @@ class PlaceResults(ModulePass):
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == MATERIALIZE and isinstance(op.operands[1], ir.BlockArgument):
+            if op.name == MATERIALIZE and _is_parameter(op.operands[1]):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
@@ -35,6 +35,11 @@ class PlaceResults(ModulePass):
         uninitialised: dict[ir.Value, list[int]] = {}
         for op in found:
             _place(op.operands[0], op.operands[1], uninitialised)
+
+
+def _is_parameter(value: ir.Value) -> bool:
+    """Whether `value` is an argument of a function; what a loop carries is read where it is written."""
+    return isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == "func.func"
 
 
 def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value, list[int]]) -> None:

@@ -55,23 +55,28 @@ KEPT = frozenset(
         "flatten",
         "expand_dims",
         "squeeze",
+        "assert_op",
+        "shape_to_tensor",
+        "tensor_to_shape",
         "call_prim",
     ]
 )
 """Ops that the explicit-memory form has in common with level R1, and those it adds."""
-REWRITTEN = frozenset({"relax.call_tir", "relax.call_dps_packed"})
+REWRITTEN = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed"})
 FAMILIES = ("relax.memory_", "relax.vm_")
 
 
 @dataclass(frozen=True)
 class CallTirRewrite(FunctionPass):
-    """Allocate the results of `call_tir` and `call_dps_packed`, and pass them as arguments.
+    """Allocate the results of `call_tir`, `call_tir_inplace` and `call_dps_packed`, and pass them as arguments.
 
     Every result gets a storage and a tensor in it; both are killed behind the last use of the tensor and of what
     shares its memory, on every branch for itself. What is returned, yielded or given to a packed function is not
-    killed. A tensor that a packed function may change is copied first, unless nothing else reads it.
+    killed. A tensor that a packed function may change, or whose memory a result takes, is copied first, unless nothing
+    else reads it.
 
-    Needs level R1 without dataflow blocks (``legalize-ops``, ``to-non-dataflow``).
+    Needs level R1 without dataflow blocks (``legalize-ops``, ``to-non-dataflow``). A function in explicit memory
+    stays as it is.
     """
 
     name: ClassVar[str] = "call-tir-rewrite"
@@ -79,6 +84,9 @@ class CallTirRewrite(FunctionPass):
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function that is not at that level."""
         _require_form(function)
+        names = {op.name for op in _walk(function.regions[0].blocks[0])}
+        if not names & REWRITTEN and any(name.startswith(FAMILIES) for name in names):
+            return
         ExplicitEffects().run_on_function(function, module, ctx)
         rewriter = _Rewriter()
         for op in list(_walk(function.regions[0].blocks[0])):
@@ -119,30 +127,60 @@ class _Rewriter:
     borrowing: set[ir.Value] = field(default_factory=set)
     owned: set[ir.Value] = field(default_factory=set)
     """Tensors in memory of their own, which a packed function may change if nothing else reads them."""
-    fillers: dict[ir.Value, ir.Operation] = field(default_factory=dict)
-    """Tensors, each with the tuple (of a call) or copy by which it gets its first elements."""
+    fillers: dict[ir.Value, list[ir.Operation]] = field(default_factory=dict)
+    """Tensors, each with the tuples (of calls) and copies by which it gets its elements."""
 
     def rewrite(self, op: ir.Operation) -> None:
         if op.name == "relax.call_tir":
             self._call_tir(op)
+        elif op.name == "relax.call_tir_inplace":
+            self._call_tir_inplace(op)
         elif op.name == "relax.call_dps_packed":
             self._call_dps_packed(op)
         elif op.name == "relax.call_packed":
             self._call_packed(op)
 
     def _call_tir(self, op: ir.Operation) -> None:
-        tir_vars = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
         with ir.InsertionPoint(op):
             arguments, outs = self._arguments(op)
-            given = self._pack(arguments, outs, op)
-            attributes = call_attributes(callee, len(outs))
-            if tir_vars:
-                operands, name = [given, shape_value(tir_vars)], VmCallTirDynOp.OPERATION_NAME
-            else:
-                operands, name = [given], CallPrimOp.OPERATION_NAME
-            ir.Operation.create(name, operands=operands, attributes=attributes)
+            self._call_prim(op, arguments, outs)
         _replace(op, outs)
+
+    def _call_prim(
+        self,
+        op: ir.Operation,
+        arguments: Sequence[ir.Value],
+        outs: Sequence[ir.Value],
+        taken: Sequence[ir.Value] = (),
+    ) -> None:
+        tir_vars = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
+        operands, name = [self._pack(arguments, outs, op, taken)], CallPrimOp.OPERATION_NAME
+        if tir_vars:
+            operands, name = [*operands, shape_value(tir_vars)], VmCallTirDynOp.OPERATION_NAME
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        ir.Operation.create(name, operands=operands, attributes=call_attributes(callee, len(outs)))
+
+    def _call_tir_inplace(self, op: ir.Operation) -> None:
+        """Results take the memory of arguments, or of copies where the old elements are needed."""
+        maker = maker_of(op.operands[0])
+        results: list[ir.Value] = []
+        fresh: list[ir.Value] = []
+        infos = destinations(struct_info(op.results[0].type))
+        with ir.InsertionPoint(op):
+            given = list(self._fields(op))
+            for index, info in zip(ir.ArrayAttr(op.attributes["inplace_indices"]), infos, strict=True):
+                position = int(ir.IntegerAttr(index).value)
+                if position < 0:
+                    fresh.append(self._allocate(info, op.location))
+                    results.append(fresh[-1])
+                    continue
+                value = given[position]
+                owned = maker is not None and maker.name == TUPLE and self._is_owned(value, op, maker)
+                if not owned or given.count(value) > 1:
+                    given[position] = self._copy(value, op)
+                results.append(given[position])
+            self._call_prim(op, given, fresh, [value for value in results if value not in fresh])
+        _replace(op, results)
 
     def _call_dps_packed(self, op: ir.Operation) -> None:
         with ir.InsertionPoint(op):
@@ -157,17 +195,27 @@ class _Rewriter:
         self.borrowing.add(call.results[0])
         _replace(op, outs)
 
-    def _pack(self, arguments: Sequence[ir.Value], outs: Sequence[ir.Value], op: ir.Operation) -> ir.Value:
+    def _pack(
+        self,
+        arguments: Sequence[ir.Value],
+        outs: Sequence[ir.Value],
+        op: ir.Operation,
+        taken: Sequence[ir.Value] = (),
+    ) -> ir.Value:
         given = pack([*arguments, *outs], op.location)
-        self.fillers.update(dict.fromkeys(outs, given.owner.operation))
+        for value in {*outs, *taken}:
+            self.fillers.setdefault(value, []).append(given.owner.operation)
         return given
 
     def _arguments(self, op: ir.Operation) -> tuple[list[ir.Value], list[ir.Value]]:
         """The arguments of a destination-passing call, and new tensors for its results."""
-        given = ir.TupleType(op.operands[0].type)
-        arguments = unpack(op.operands[0], [given.get_type(i) for i in range(given.num_types)])
         outs = [self._allocate(info, op.location) for info in destinations(struct_info(op.results[0].type))]
-        return arguments, outs
+        return self._fields(op), outs
+
+    @staticmethod
+    def _fields(op: ir.Operation) -> list[ir.Value]:
+        given = ir.TupleType(op.operands[0].type)
+        return unpack(op.operands[0], [given.get_type(i) for i in range(given.num_types)])
 
     def _allocate(self, info: StructInfo, location: ir.Location) -> ir.Value:
         assert isinstance(info, Tensor) and info.known_shape is not None and info.dtype is not None
@@ -214,8 +262,7 @@ class _Rewriter:
             return False
         for use in value.uses:
             user = use.owner.operation
-            filler = self.fillers.get(value)
-            fills = filler is not None and user == filler
+            fills = any(user == filler for filler in self.fillers.get(value, ()))
             if user.name != "relax.updated" and user != maker and not fills:
                 return False
         return [use.owner.operation for use in maker.results[0].uses] == [call]
@@ -224,13 +271,15 @@ class _Rewriter:
         info = struct_info(value.type)
         assert isinstance(info, Tensor)
         if info.known_shape is None or info.dtype is None:
+            op = call.name.removeprefix("relax.")
             raise UnsupportedError(
-                f"{where(call)}: call_packed may change its argument {info}, which needs a copy of unknown size: "
+                f"{where(call)}: {op} may change its argument {info}, which needs a copy of unknown size: "
                 "match_shape it to a known shape and dtype first"
             )
         with ir.InsertionPoint(call):
             copy = self._allocate(info, call.location)
-            self.fillers[copy] = ir.Operation.create(MemoryCopyOp.OPERATION_NAME, operands=[value, copy])
+            filler = ir.Operation.create(MemoryCopyOp.OPERATION_NAME, operands=[value, copy])
+            self.fillers[copy] = [filler]
         return copy
 
 

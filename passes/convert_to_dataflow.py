@@ -10,6 +10,7 @@ from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, maker_of, pack
 from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import func, ir
+from relax_mlir.rewrite.binding import TERMINATORS
 from relax_mlir.transform import FunctionPass, PassContext
 
 
@@ -50,6 +51,8 @@ def _runs(block: ir.Block, impure: set[str]) -> Iterator[list[ir.Operation]]:
 
 
 def _may_join(op: ir.Operation, impure: set[str]) -> bool:
+    if len(op.regions) or op.name in TERMINATORS:
+        return False
     if op.name == "relax.call":
         return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in impure
     if op.name == TupleGetItemOp.OPERATION_NAME:

@@ -178,11 +178,15 @@ def _attention(binding: Binding, operands: list[Value]) -> Value | None:
         return None
     queries, keys, size = shapes[0][1], shapes[1][1], shapes[0][3]
     scale = binding.attrs["scale"]
-    if keys == 0 or size == 0 or (scale is None and not isinstance(size, int)):
+    if keys == 0 or size == 0:
         return None
+    if scale is None:
+        if not isinstance(size, int):
+            return None
+        scale = 1 / math.sqrt(size)
     query, key, value = (R.permute_dims(x, [0, 2, 1, 3]) for x in operands[:3])
     scores = R.matmul(query, R.permute_dims(key, [0, 1, 3, 2]))
-    scores = scores * (1 / math.sqrt(int(size)) if scale is None else scale)
+    scores = scores * scale
     if len(operands) > 3:
         scores = scores + operands[3]
     if binding.attrs["causal_mask"] is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects.base import RelaxOp, as_sequence, implies, op_class
-from relax_mlir.dialects.structure import TUPLE, match_shape
+from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_get_item
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
@@ -72,20 +72,31 @@ def _erase_op(op: ir.Operation, functions: Mapping[str, func.FuncOp]) -> None:
         if given == claim:
             result.set_type(claim)
             continue
-        info = struct_info(claim)
-        assert isinstance(info, Tensor | Shape)
         users = list(result.uses)
         result.set_type(given)
         with ir.InsertionPoint.after(op):
-            known = match_shape(Value(result), _leaf(info))
+            known = _stated(Value(result), struct_info(claim))
         for use in users:
             use.owner.operation.operands[use.operand_number] = known.ssa
 
 
-def _leaf(info: Tensor | Shape) -> tuple[Dim | None, ...]:
-    dims = info.shape if isinstance(info, Tensor) else info.values
+def _stated(value: Value, claim: StructInfo) -> Value:
+    """`value`, known to be what `claim` says."""
+    if value.struct_info == claim:
+        return value
+    if isinstance(claim, Tuple):
+        return make_tuple(*(_stated(tuple_get_item(value, i), item) for i, item in enumerate(claim.fields)))
+    assert isinstance(claim, Tensor | Shape)
+    dims = claim.shape if isinstance(claim, Tensor) else claim.values
     assert dims is not None
-    return dims
+    return match_shape(value, dims, new_dtype(value, claim))
+
+
+def new_dtype(value: Value, claim: StructInfo) -> str | None:
+    """The dtype that `claim` says of a tensor of which none is known."""
+    info = value.struct_info
+    known = isinstance(info, Tensor) and info.dtype is not None
+    return None if known or not isinstance(claim, Tensor) or claim.dtype is None else claim.dtype.name
 
 
 def _given(op: ir.Operation, claims: list[ir.Type], functions: Mapping[str, func.FuncOp]) -> list[ir.Type]:

@@ -17,7 +17,7 @@ class ExplicitEffects(FunctionPass):
     """Let what follows a `call_packed` use `relax.updated` of the tensors that it was given.
 
     Afterwards no op before an effect equals one after it, so that CSE and folding by SSA value are right.
-    A conditional yields the tensors of its surroundings that its branches may change.
+    A conditional yields the tensors of its surroundings that its branches may change, and a loop carries them.
     """
 
     name: ClassVar[str] = "explicit-effects"
@@ -40,6 +40,8 @@ def make_explicit(block: ir.Block) -> Updates:
             changed = _after_call(op)
         elif op.name == "scf.if":
             changed = _after_conditional(op)
+        elif op.name in ("scf.for", "scf.while"):
+            changed = _after_loop(op)
         for old, new in changed.items():
             _replace_later_uses(old, new)
             origin = next((origin for origin, latest in updates.items() if latest == old), old)
@@ -73,8 +75,12 @@ def _after_conditional(op: ir.Operation) -> Updates:
     """Let the conditional yield the values that a branch may change, as more results."""
     branches = [make_explicit(region.blocks[0]) for region in op.regions if len(region.blocks)]
     changed = list(dict.fromkeys(value for branch in branches for value in branch))
-    if not changed or len(branches) != len(op.regions):
+    if not changed:
         return {}
+    if len(branches) < len(op.regions):
+        with op.location, ir.InsertionPoint(op.regions[1].blocks.append()):
+            ir.Operation.create("scf.yield")
+        branches.append({})
     results = [*(result.type for result in op.results), *(value.type for value in changed)]
     with op.location, ir.InsertionPoint(op):
         new = ir.Operation.create("scf.if", results=results, operands=list(op.operands), regions=2)
@@ -91,6 +97,47 @@ def _after_conditional(op: ir.Operation) -> Updates:
         old_result.replace_all_uses_with(new_result)
     op.erase()
     return dict(zip(changed, list(new.results)[kept:], strict=True))
+
+
+def _after_loop(op: ir.Operation) -> Updates:
+    """Let the loop carry the values that a round may change."""
+    rounds = [make_explicit(region.blocks[0]) for region in op.regions]
+    changed = list(dict.fromkeys(value for updates in rounds for value in updates))
+    if not changed:
+        return {}
+    types = [value.type for value in changed]
+    results = [*(result.type for result in op.results), *types]
+    with op.location, ir.InsertionPoint(op):
+        new = ir.Operation.create(
+            op.name, results=results, operands=[*op.operands, *changed], regions=len(op.regions)
+        )
+    for index, updates in enumerate(rounds):
+        block = op.regions[index].blocks[0]
+        arguments = [block.add_argument(type_, op.location) for type_ in types]
+        for value, argument in zip(changed, arguments, strict=True):
+            _replace_uses_within(block, value, argument)
+        old_end = block.operations[-1].operation
+        given = [updates.get(v, a) for v, a in zip(changed, arguments, strict=True)]
+        with old_end.location, ir.InsertionPoint(old_end):
+            ir.Operation.create(old_end.name, operands=[*old_end.operands, *given])
+        old_end.erase()
+        block.append_to(new.regions[index])
+    kept = len(op.results)
+    for old_result, new_result in zip(op.results, list(new.results)[:kept], strict=True):
+        old_result.replace_all_uses_with(new_result)
+    op.erase()
+    return dict(zip(changed, list(new.results)[kept:], strict=True))
+
+
+def _replace_uses_within(block: ir.Block, old: ir.Value, new: ir.Value) -> None:
+    """Let the ops of a loop's block, and those nested in them, use `new` for `old`."""
+    for use in list(old.uses):
+        user = use.owner.operation
+        top = user
+        while top.name != "func.func" and top.block != block:
+            top = top.parent.operation
+        if top.name != "func.func":
+            user.operands[use.operand_number] = new
 
 
 def _owner_block(value: ir.Value) -> ir.Block:

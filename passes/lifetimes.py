@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from relax_mlir.dialects.ir_types import ObjectType
 from relax_mlir.mlir import func, ir
 
 CAPTURING = frozenset({"relax.call_packed", "relax.call_pure_packed", "func.return"})
 """Ops that may hold their operands beyond the call."""
 READING = frozenset(
     {
+        "relax.assert_op",
         "relax.shape_of",
+        "relax.tensor_to_shape",
+        "relax.vm_assert_relation",
         "relax.call_prim",
         "relax.vm_call_tir_dyn",
         "relax.memory_copy",
@@ -149,7 +153,7 @@ def _aliases(op: ir.Operation, operand: int) -> list[ir.Value]:
         return [parent.results[operand]] if parent.name == "scf.if" else _loop_values(parent)
     if op.name in LOOPS:
         return _loop_values(op)
-    return [r for r in op.results if isinstance(r.type, ir.ShapedType | ir.TupleType)]
+    return [r for r in op.results if isinstance(r.type, ir.ShapedType | ir.TupleType | ObjectType)]
 
 
 def _loop_values(loop: ir.Operation) -> list[ir.Value]:

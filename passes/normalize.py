@@ -14,13 +14,16 @@ from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext
 
+LOOPS = frozenset({"scf.for", "scf.while"})
+
 
 @dataclass(frozen=True)
 class Normalize(FunctionPass):
     """Re-deduce result types, print shapes canonically, take fields of tuples that are at hand.
 
     A result that claims less than its op's shape rule says (an unknown dimension or dtype) gets the better type;
-    so do the results of dataflow blocks, conditionals, calls and functions that depend on it.
+    so do the results of dataflow blocks, conditionals, calls and functions that depend on it. What a loop carries
+    keeps its type.
     """
 
     name: ClassVar[str] = "normalize"
@@ -46,6 +49,8 @@ def _retype(value: ir.Value, info: StructInfo | None) -> None:
 def _normalize_block(block: ir.Block, functions: dict[str, func.FuncOp]) -> None:
     for view in list(block.operations):
         op = view.operation
+        if op.name in LOOPS:
+            _prepare_loop(op)
         for region in op.regions:
             for nested in region.blocks:
                 _normalize_block(nested, functions)
@@ -68,6 +73,8 @@ def _best(op: ir.Operation, functions: dict[str, func.FuncOp]) -> Sequence[Struc
     """The best infos known of the results of `op`; None for ops of other dialects."""
     if op.name == "scf.if":
         return _branches(op)
+    if op.name in LOOPS:
+        return _carried(op)
     if not op.name.startswith("relax.") and op.name != TUPLE:
         return [None] * len(op.results)
     current = [struct_info(result.type) for result in op.results]
@@ -121,8 +128,43 @@ def _branches(op: ir.Operation) -> list[StructInfo]:
     return infos
 
 
+def _prepare_loop(op: ir.Operation) -> None:
+    """Print the types of what a loop carries canonically, before its body is looked at."""
+    for region in op.regions:
+        for argument in region.blocks[0].arguments:
+            _retype(argument, _info(argument.type))
+
+
+def _carried(op: ir.Operation) -> list[StructInfo | None]:
+    """Infos of a loop's results. A loop keeps the types it carries: what goes into it gives in."""
+    carried = [_info(argument.type) for argument in op.regions[0].blocks[0].arguments]
+    if op.name == "scf.for":
+        carried = carried[1:]
+    first = len(op.operands) - len(carried)
+    ends = [(op, first), (op.regions[-1].blocks[0].operations[-1].operation, 0)]
+    for terminator, offset in ends:
+        for index, info in enumerate(carried):
+            if info is not None:
+                _forget(terminator, offset + index, info)
+    if op.name == "scf.for":
+        return carried
+    after = [_info(argument.type) for argument in op.regions[1].blocks[0].arguments]
+    condition = op.regions[0].blocks[0].operations[-1].operation
+    for index, info in enumerate(after):
+        if info is not None:
+            _forget(condition, 1 + index, info)
+    return after
+
+
+def _info(type_: ir.Type) -> StructInfo | None:
+    try:
+        return struct_info(type_)
+    except RelaxError:
+        return None  # a type of MLIR's own
+
+
 def _forget(terminator: ir.Operation, index: int, wanted: StructInfo) -> None:
-    """Give operand `index` of a branch's terminator the vaguer info that both branches share."""
+    """Give operand `index` of a branch's terminator, or of a loop, the vaguer info that it is to have."""
     value = terminator.operands[index]
     if struct_info(value.type) == wanted or not isinstance(wanted, Tensor) or wanted.shape is None:
         return

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from relax_mlir import symbolic
 from relax_mlir.analysis.well_formed import defining_symbols
 from relax_mlir.dialects.structure import MatchShapeOp
-from relax_mlir.dialects.types import dims_from_attr, struct_info
+from relax_mlir.dialects.symbolic_attributes import dim_attributes
+from relax_mlir.dialects.types import struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import ir
+from relax_mlir.passes.function_editing import ops_of
+from relax_mlir.symbolic import symbols
 from relax_mlir.transform import DataflowBlockPass, PassContext
 
 Graph = Sequence[Sequence[int]]
 """Per op of a block, by its number, the numbers of others in ascending order."""
-
-SYMBOLIC = ("values", "value", "tir_vars", "pattern", "start", "end", "step")
-"""Attributes that hold expressions of symbols."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def _needs(ops: Sequence[ir.Operation], positions: dict[ir.Value, int]) -> Graph
     needs: list[list[int]] = []
     definers: dict[str, int] = {}
     for number, op in enumerate(ops):
-        needed = set(_numbers(positions, op.operands))
+        needed = set(_numbers(positions, [value for inner in ops_of(op) for value in inner.operands]))
         needed |= {definers[symbol] for symbol in _symbols(op) if symbol in definers}
         needs.append(sorted(needed))
         if op.name == MatchShapeOp.OPERATION_NAME:
@@ -68,19 +67,14 @@ def _numbers(positions: dict[ir.Value, int], values: Sequence[ir.Value]) -> list
 
 def _symbols(op: ir.Operation) -> set[str]:
     found: set[str] = set()
-    for result in op.results:
-        try:
-            found.update(struct_info(result.type).symbols())
-        except RelaxError:
-            continue  # a value of another dialect, which has no symbols
-    for name in SYMBOLIC:
-        if name not in op.attributes:
-            continue
-        attribute = op.attributes[name]
-        if isinstance(attribute, ir.StringAttr):
-            attribute = ir.ArrayAttr.get([attribute])
-        if isinstance(attribute, ir.ArrayAttr):
-            found.update(s for d in dims_from_attr(attribute) if d is not None for s in symbolic.symbols(d))
+    for inner in ops_of(op):
+        for _, dims in dim_attributes(inner):
+            found.update(name for dim in dims if dim is not None for name in symbols(dim))
+        for result in inner.results:
+            try:
+                found.update(struct_info(result.type).symbols())
+            except RelaxError:
+                continue  # a value of another dialect, which has no symbols
     return found
 
 

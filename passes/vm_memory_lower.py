@@ -26,6 +26,7 @@ VIEWS = frozenset({"relax.reshape", "relax.flatten", "relax.expand_dims", "relax
 EARLIER = {
     "relax.dataflow": "to-non-dataflow",
     "relax.call_tir": "call-tir-rewrite",
+    "relax.call_tir_inplace": "call-tir-rewrite",
     "relax.call_dps_packed": "call-tir-rewrite",
 }
 """Ops that a pass should have removed before, with that pass."""

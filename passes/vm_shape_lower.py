@@ -10,8 +10,10 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects import structure, vm
+from relax_mlir.dialects.ir_types import ShapeValueType
 from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import tuple_get_item
+from relax_mlir.dialects.symbolic_attributes import dim_attributes, dims_in
 from relax_mlir.dialects.types import (
     Shape,
     StructInfo,
@@ -24,7 +26,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.vm import MakeCode, MatchCode
 from relax_mlir.error import ShapeError
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.erase_shapes import erase_signature, erase_types
+from relax_mlir.passes.erase_shapes import erase_signature, erase_types, erased, new_dtype
 from relax_mlir.passes.shape_functions import ShapeFunctions
 from relax_mlir.passes.static_plan_block_memory import SYMBOL_BOUNDS, symbol_bounds
 from relax_mlir.passes.vm_memory_lower import EARLIER, RENAMED, VIEWS, refuse, walk
@@ -153,6 +155,8 @@ class _FunctionLowering:
             self._prim_value(op, scope)
         elif op.name == "relax.match_shape":
             self._match_shape(op, scope)
+        elif op.name == "relax.assert_op":
+            self._assert(op, scope)
         elif op.name in CHECKED:
             self._check_result(op, scope)
 
@@ -167,10 +171,23 @@ class _FunctionLowering:
             if all(isinstance(dim, Expr) for dim in dims):
                 shape = vm.load_shape(self.heap, [self.slot(dim) for dim in dims])
             else:
-                codes = [MakeCode.SLOT if isinstance(dim, Expr) else MakeCode.IMMEDIATE for dim in dims]
-                values = [dim if isinstance(dim, int) else self.slot(dim) for dim in dims]
-                shape = vm.make_shape(self.heap, codes, values)
+                shape = vm.make_shape(self.heap, *self._sources(dims))
         op.results[0].replace_all_uses_with(shape.ssa)
+        op.erase()
+
+    def _sources(self, dims: Sequence[Dim]) -> tuple[list[int], list[int]]:
+        """Where dimensions come from: codes of `MakeCode`, with their numbers and slots."""
+        codes = [int(MakeCode.SLOT if isinstance(dim, Expr) else MakeCode.IMMEDIATE) for dim in dims]
+        return codes, [dim if isinstance(dim, int) else self.slot(dim) for dim in dims]
+
+    def _assert(self, op: ir.Operation, scope: _Scope) -> None:
+        dims = [dim for dim in dims_in(op.attributes["values"]) if dim is not None]
+        if not any(isinstance(dim, Expr) for dim in dims):
+            return
+        relation, message = (ir.StringAttr(op.attributes[name]).value for name in ("relation", "message"))
+        with ir.InsertionPoint(op):
+            self._ensure(dims, scope, op)
+            vm.assert_relation(self.heap, Value(op.operands[0]), relation, *self._sources(dims), message)
         op.erase()
 
     def _prim_value(self, op: ir.Operation, scope: _Scope) -> None:
@@ -192,19 +209,15 @@ class _FunctionLowering:
         known = _leaf_dims(info) or (None,) * len(pattern)
         context = f"{self.name}: match_shape at {where(op)}"
         with ir.InsertionPoint(op):
-            shape = _shape(value, info)
+            static = [dim if isinstance(dim, int) else None for dim in pattern]
+            claimed = struct_info(op.results[0].type)
+            if erased(info) != erased(claimed):
+                value = structure.match_shape(value, static, new_dtype(value, claimed))
+            shape = _shape(value, claimed)
             late = self._define(shape, pattern, scope, context, known)
             self._compute(scope)
             self._check(shape, late, scope, context)
-            static = [dim if isinstance(dim, int) else None for dim in pattern]
-            dtype = op.attributes["result_dtype"]
-            name = None
-            if isinstance(info, Tensor) and not isinstance(dtype, ir.UnitAttr):
-                claimed = struct_info(op.results[0].type)
-                assert isinstance(claimed, Tensor) and claimed.dtype is not None
-                name = claimed.dtype.name
-            result = structure.match_shape(value, static, name)
-        op.results[0].replace_all_uses_with(result.ssa)
+        op.results[0].replace_all_uses_with(value.ssa)
         op.erase()
 
     def _check_result(self, op: ir.Operation, scope: _Scope) -> None:
@@ -322,7 +335,7 @@ def _divides_by_symbols(dim: Dim) -> bool:
 
 
 def _is_relax(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.RankedTensorType | ir.TupleType) or "shape_value" in str(type_)
+    return isinstance(type_, ir.RankedTensorType | ir.TupleType | ShapeValueType)
 
 
 def _leaf_dims(info: StructInfo) -> tuple[Dim | None, ...] | None:
@@ -340,11 +353,8 @@ def _dims(info: StructInfo) -> Iterator[Dim]:
 
 def _dims_used(op: ir.Operation) -> Iterator[Dim]:
     """Dimensions that the lowering of `op` needs in slots."""
-    for name in ("values", "pattern"):
-        if op.name in ("relax.shape_expr", "relax.match_shape") and name in op.attributes:
-            yield from (dim for dim in dims_from_attr(op.attributes[name]) if dim is not None)
-    if op.name == "relax.prim_value":
-        yield from (d for d in dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]])) if d is not None)
+    for _, dims in dim_attributes(op):
+        yield from (dim for dim in dims if dim is not None)
     if op.name in CHECKED:
         yield from _dims(struct_info(op.results[0].type))
 

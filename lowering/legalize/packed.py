@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import OpArgs
 from relax_mlir.dialects.calls import CallPurePackedOp
 from relax_mlir.dialects.structure import pack
@@ -39,7 +40,9 @@ def call_runtime(
 def _unique(op: ir.Operation, args: OpArgs) -> ir.Value:
     flags = [args.attrs[name] for name in ("sorted", "return_index", "return_inverse", "return_counts")]
     axis = [] if args.is_unit("axis") else [args.attrs["axis"]]
-    return call_runtime(UNIQUE, list(op.operands), [*flags, *axis], op.results[0].type)
+    return call_runtime(
+        UNIQUE, list(op.operands), [*flags, ir.StringAttr.get(where(op)), *axis], op.results[0].type
+    )
 
 
 def _nonzero(op: ir.Operation, args: OpArgs) -> ir.Value:

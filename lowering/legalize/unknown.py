@@ -35,7 +35,8 @@ def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
     function = _OWN_FUNCTIONS.get(op.name)
     if function is not None:
         known = _structure_known(infos[0])
-        return None if known else call_runtime(function, list(op.operands), [], op.results[0].type)
+        place = [ir.StringAttr.get(where(op))]
+        return None if known else call_runtime(function, list(op.operands), place, op.results[0].type)
     is_view = op.name in VIEWS
     known = _is_view(infos[0], result) if is_view else all(map(_is_known, [*infos, result]))
     return None if known else _run(op, cls, infos)
@@ -54,7 +55,7 @@ def _structure_known(info: StructInfo) -> bool:
     if isinstance(info, Shape):
         return info.values is not None
     shape = info.shape if isinstance(info, Tensor) and info.dtype is not None else None
-    return bool(shape) and isinstance(shape[0], int)
+    return shape is not None and len(shape) > 0 and isinstance(shape[0], int)
 
 
 def _is_view(source: StructInfo, target: StructInfo) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Union
 
-from relax_mlir.diagnostics import where
+from relax_mlir.diagnostics import locate, where
 from relax_mlir.dialects.types import (
     Object,
     Shape,
@@ -15,7 +15,7 @@ from relax_mlir.dialects.types import (
     Tuple,
     struct_info,
 )
-from relax_mlir.error import UnsupportedError
+from relax_mlir.error import RelaxError, UnsupportedError
 from relax_mlir.lowering.hooks import Hooks
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import func, ir, tensor
@@ -110,7 +110,11 @@ class BodyLowering:
             raise UnsupportedError(
                 f"{where(op)}: {op.name} is left over after legalisation; lower-symbolic-shapes cannot lower it"
             )
-        results = handler(self, op)
+        try:
+            results = handler(self, op)
+        except RelaxError as error:
+            locate(error, op)
+            raise
         for old, new in zip(op.results, results, strict=True):
             self.values[old] = new
 

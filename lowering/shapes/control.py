@@ -24,7 +24,7 @@ from relax_mlir.mlir import ir, scf
 def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     infos = [struct_info(result.type) for result in op.results]
     condition = body.tensor(op.operands[0])
-    probe = [t for info in infos for t in _branch_types(op, info)]
+    probe = [t for info in infos for t in leaf_types(op, info)]
     new = scf.IfOp(condition, probe, has_else=True)
     for old_region, block in zip(op.regions, (new.then_block, new.else_block), strict=True):
         with ir.InsertionPoint(block):
@@ -47,7 +47,7 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     """What canonicalisation makes of a conditional whose branches are empty."""
     info = struct_info(op.results[0].type)
-    new = scf.IfOp(body.tensor(op.operands[0]), _branch_types(op, info), has_else=True)
+    new = scf.IfOp(body.tensor(op.operands[0]), leaf_types(op, info), has_else=True)
     for value, block in zip(list(op.operands)[1:], (new.then_block, new.else_block), strict=True):
         with ir.InsertionPoint(block):
             scf.YieldOp(body.flat(value))
@@ -56,9 +56,10 @@ def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     return [unflatten(info, flat)]
 
 
-def _branch_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
+def leaf_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
+    """The types at level T of a result of control flow that `info` describes."""
     if isinstance(info, Tuple):
-        return [t for item in info.fields for t in _branch_types(op, item)]
+        return [t for item in info.fields for t in leaf_types(op, item)]
     if is_handle(info):
         return handle_types()
     if isinstance(info, Tensor):
@@ -67,4 +68,4 @@ def _branch_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
         return [ir.IndexType.get()] * len(info.values)
     if isinstance(info, Prim):
         return [ir.IndexType.get()]
-    raise UnsupportedError(f"{where(op)}: scf.if: its result is {info}, which native code cannot yield")
+    raise UnsupportedError(f"{where(op)}: {op.name}: its result is {info}, which native code cannot yield")

@@ -17,7 +17,19 @@ from relax_mlir.lowering.shapes.symbols import SymbolTable
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
-HANDLERS = ("structure", "match", "views", "calls", "packed", "control", "shape_values", "inplace", "asserts")
+HANDLERS = (
+    "structure",
+    "match",
+    "views",
+    "calls",
+    "packed",
+    "control",
+    "loops",
+    "integers",
+    "shape_values",
+    "inplace",
+    "asserts",
+)
 """Modules of this package that say how ops are lowered."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import (
     Object,
+    Prim,
     Shape,
     StructInfo,
     Tensor,
@@ -24,6 +25,7 @@ from relax_mlir.lowering.shapes.body import (
     object_sizes,
     place,
 )
+from relax_mlir.lowering.shapes.integers import match_integer
 from relax_mlir.lowering.shapes.objects import Origin, refine, require_tensor, shape_entries, view
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, ir, tensor
@@ -33,6 +35,8 @@ from relax_mlir.symbolic import Dim
 @handles("relax.match_shape")
 def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     info, result = struct_info(op.operands[0].type), struct_info(op.results[0].type)
+    if isinstance(info, Prim):
+        return match_integer(body, op)
     pattern = dims_from_attr(op.attributes["pattern"])
     site = place(op)
     sizes, known = _sizes(body, op, info, result, site)

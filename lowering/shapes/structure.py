@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.structure import TUPLE, integer_of
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, ShapeValue, handles
 from relax_mlir.lowering.shapes.objects import tensor_shape
@@ -32,9 +32,7 @@ def _shape_expr(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 @handles("relax.prim_value")
 def _prim_value(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    (dim,) = dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]]))
-    assert dim is not None
-    return [body.symbols.value(dim)]
+    return [body.symbols.value(integer_of(op.attributes["value"]))]
 
 
 @handles("relax.shape_of")
@@ -66,7 +64,6 @@ def _tuple_get_item(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     "arith.ori",
     "arith.xori",
     "tensor.extract",
-    "tensor.from_elements",
 )
 def _copy(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     clone = op.clone()

@@ -62,6 +62,11 @@ class BlockBuilder:
         self._abandoned: list[func.FuncOp] = []
         """Functions whose building raised: kept, since values of them may still be held and printed."""
 
+    @property
+    def mod(self) -> IRModule:
+        """The module as it is now, which need not be valid yet; `get` verifies it."""
+        return self._mod
+
     # -- functions
 
     @contextlib.contextmanager
@@ -348,7 +353,8 @@ class BlockBuilder:
             raise ArgumentError(f"{what}: no function is being built; use it inside `with bb.function(...)`")
         return self._function
 
-    def _symbols(self) -> set[str]:
+    def symbol_names(self) -> set[str]:
+        """Names of all functions of the module, prim funcs included."""
         return {
             ir.StringAttr(op.attributes["sym_name"]).value
             for op in self._mod.mlir.body.operations
@@ -356,11 +362,11 @@ class BlockBuilder:
         }
 
     def _check_free(self, name: str) -> None:
-        if name in self._symbols():
+        if name in self.symbol_names():
             raise ArgumentError(f"function '{name}' is defined already; use update_func to replace it")
 
     def _fresh(self, name: str) -> str:
-        taken, count, fresh = self._symbols(), 0, name
+        taken, count, fresh = self.symbol_names(), 0, name
         while fresh in taken:
             count += 1
             fresh = f"{name}_{count}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from relax_mlir.error import Diagnostic, ParseError
+from relax_mlir.error import Diagnostic, ParseError, RelaxError, ScriptError, VerifyError
 from relax_mlir.mlir import ir
+
+_PLACE = re.compile(r"^\S[^\n]*?:\d+:\d+: ")
 
 Sink = Callable[[Diagnostic], None]
 
@@ -29,6 +32,13 @@ def location_text(location: ir.Location) -> str:
 def where(op: ir.Operation) -> str:
     """``file:line:column`` of an op, as messages begin."""
     return location_text(op.location)
+
+
+def locate(error: RelaxError, op: ir.Operation) -> None:
+    """Let the message of `error` begin with the place and the name of `op`, unless it begins with a place."""
+    message = str(error)
+    if _PLACE.match(message) is None and not isinstance(error, VerifyError | ScriptError):
+        error.args = (f"{where(op)}: {op.name}: {message}",)
 
 
 def _inner_locations(location: Any) -> list[ir.Location]:  # noqa: ANN401 - a location class of the bindings
@@ -100,6 +110,18 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
             pass on.
     """
     return _decodable(lambda: ir.Module.parse(text, context))
+
+
+def name_source(module: ir.Module, source: str) -> None:
+    """Let the locations of ops that `parse_module` has read from `source` name it in place of ``-``."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        exact: Any = ir.Location.from_attr(op.location.attr, op.context)
+        if hasattr(exact, "filename") and exact.filename == "-":
+            op.location = ir.Location.file(source, exact.start_line, exact.start_col, op.context)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
 
 
 def parse_file(path: str, context: ir.Context) -> ir.Module:

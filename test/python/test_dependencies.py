@@ -32,7 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "rewrite",
         }
     ),
-    frozenset({"lowering"}),
+    frozenset({"lowering", "tir"}),
     frozenset({"runtime"}),
     frozenset({"tools", "frontend"}),
 )

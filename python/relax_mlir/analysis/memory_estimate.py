@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from relax_mlir import symbolic
 from relax_mlir.dialects.memory import bytes_of, shape_dims
 from relax_mlir.dialects.types import Tensor, struct_info
-from relax_mlir.error import UnknownNameError
+from relax_mlir.error import UnknownNameError, UnsupportedError
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Bounds, Dim
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
 
+ALLOC_STORAGE, ALLOC_TENSOR = "relax.memory_alloc_storage", "relax.memory_alloc_tensor"
 PASSES = ("to-non-dataflow", "call-tir-rewrite", "static-plan-block-memory")
 
 
@@ -87,7 +88,7 @@ def estimate_memory(
 
     Raises:
         UnknownNameError: no such function.
-        UnsupportedError: the module has ops that are not legalised.
+        UnsupportedError: the module has ops that are not legalised, or sizes that are no formulas any more.
     """
     from relax_mlir.passes.static_plan_block_memory import symbol_bounds
     from relax_mlir.transform import create_pass, relax_functions
@@ -97,7 +98,12 @@ def estimate_memory(
         functions = {f.name.value: f for f in relax_functions(work.mlir)}
         if function is not None and function not in functions:
             raise UnknownNameError("function", function, functions)
-        if not any(_storages(f) for f in functions.values()):
+        names = {op.name for f in functions.values() for op in _ops(f.regions[0].blocks[0])}
+        if any(name.startswith("relax.vm_alloc") for name in names):
+            raise UnsupportedError(
+                "estimate_memory: the module calls builtins; estimate it before vm-memory-lower"
+            )
+        if ALLOC_STORAGE not in names:
             for name in PASSES:
                 create_pass(name)(work.mlir)
         found = []
@@ -108,10 +114,6 @@ def estimate_memory(
                 known.update({name: (value, value) for name, value in (values or {}).items()})
                 found.append(_Estimator(each, known).estimate())
     return found
-
-
-def _storages(function: func.FuncOp) -> list[ir.Operation]:
-    return [op for op in _ops(function.regions[0].blocks[0]) if op.name.endswith("_alloc_storage")]
 
 
 def _ops(block: ir.Block) -> list[ir.Operation]:
@@ -132,8 +134,8 @@ class _Estimator:
     def estimate(self) -> MemoryEstimate:
         block = self.function.regions[0].blocks[0]
         ops = _ops(block)
-        tensors = [struct_info(op.results[0].type) for op in ops if op.name.endswith("_alloc_tensor")]
-        storages = [self._size(op) for op in ops if op.name.endswith("_alloc_storage")]
+        tensors = [struct_info(op.results[0].type) for op in ops if op.name == ALLOC_TENSOR]
+        storages = [self._size(op) for op in ops if op.name == ALLOC_STORAGE]
         _, peak = self._walk(block, 0, 0)
         known = tuple((name, low, high) for name, (low, high) in sorted(self.bounds.items()))
         return MemoryEstimate(
@@ -158,7 +160,7 @@ class _Estimator:
         """Bytes that live at the end of `block`, and the most on the way."""
         for view in block.operations:
             op = view.operation
-            if op.name.endswith("_alloc_storage"):
+            if op.name == ALLOC_STORAGE:
                 live = live + self._size(op)
                 peak = self._larger(peak, live)
             elif op.name == "relax.memory_kill_storage":

@@ -12,6 +12,9 @@ from relax_mlir.dialects.types import Prim, Shape, Tensor, struct_info
 from relax_mlir.error import RelaxError, UnknownNameError, expect
 from relax_mlir.mlir import func, ir
 
+ENDS = ("func.return", "relax.lambda_return", "relax.output", "scf.yield", "scf.condition")
+"""The ops that end a block."""
+
 
 @dataclass(frozen=True)
 class Use:
@@ -28,7 +31,7 @@ class Use:
     @property
     def leaves(self) -> bool:
         """Whether the value is given out of its block here."""
-        return self.op.name in ("func.return", "relax.output", "scf.yield", "scf.condition")
+        return self.op.name in ENDS
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ def _computable(parent: ir.Operation, known: set[ir.Value], symbols: set[str]) -
 
 def _may_be_computed(op: ir.Operation, symbols: set[str]) -> bool:
     is_value = op.name == TUPLE or (op.name.startswith(f"{NAMESPACE}.") and is_pure(op))
-    if not is_value or "callee" in op.attributes or "func" in op.attributes:
+    if not is_value or len(op.regions) or "callee" in op.attributes or "func" in op.attributes:
         return False
     for result in op.results:
         try:

@@ -64,6 +64,9 @@ from relax_mlir.dialects.data_dependent import (
 )
 from relax_mlir.dialects.effects import assert_op, print
 from relax_mlir.dialects.inplace import call_tir_inplace
+from relax_mlir.dialects.integers import (
+    prim_to_tensor,
+)
 from relax_mlir.dialects.linear_algebra import (
     matmul,
 )
@@ -71,6 +74,10 @@ from relax_mlir.dialects.logical import (
     logical_and,
     logical_or,
     logical_xor,
+)
+from relax_mlir.dialects.loops import (
+    for_loop,
+    while_loop,
 )
 from relax_mlir.dialects.manipulate import (
     broadcast_to,
@@ -205,6 +212,7 @@ __all__ = [
     "floor",
     "floor_divide",
     "floor_mod",
+    "for_loop",
     "full",
     "full_like",
     "greater",
@@ -244,6 +252,7 @@ __all__ = [
     "ones_like",
     "permute_dims",
     "power",
+    "prim_to_tensor",
     "prim_value",
     "print",
     "prod",
@@ -278,6 +287,7 @@ __all__ = [
     "variance",
     "vm",
     "where",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]

@@ -10,11 +10,12 @@ from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects import constants
 from relax_mlir.dialects.structure import TUPLE, ConstantOp, maker_of
 from relax_mlir.dialects.value import Value
+from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import ir
 
 NAMES = {TUPLE: "tuple", "scf.if": "if", "scf.while": "while"}
 """What ops of other dialects are called; the rest keep their names, ``arith.constant`` for instance."""
-TERMINATORS = frozenset({"func.return", "relax.output", "scf.yield", "scf.condition"})
+TERMINATORS = frozenset({"func.return", "relax.lambda_return", "relax.output", "scf.yield", "scf.condition"})
 
 
 class Binding:
@@ -47,7 +48,13 @@ class Binding:
 
     @property
     def result(self) -> Value:
-        """The value that the binding defines (the first, for an ``if`` with several)."""
+        """The value that the binding defines (the first, for an ``if`` with several).
+
+        Raises:
+            ArgumentError: the op has no result (`print`, `assert_op`).
+        """
+        if not len(self.operation.results):
+            raise ArgumentError(f"{self!r} has no result")
         return Value(self.operation.results[0])
 
     @property

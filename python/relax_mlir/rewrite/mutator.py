@@ -31,7 +31,8 @@ class ExprMutator(Walker):
     - None: the binding stays;
     - a value: whatever used the binding's result uses that value instead;
     - a number: the same with that number, in the shape and dtype of the result; an array: with that constant;
-    - a list or tuple of these: the same with a tuple; ``()`` also removes a `call_packed` whose result nobody uses.
+    - a list or tuple of these: the same with a tuple; ``()`` also removes a `print`, an `assert_op`, or a
+      `call_packed` without result.
 
     Ops that the method emits by builders (`R.add`, ``x * 2``) stand in front of the binding and carry its location,
     the last one its name. They may use the binding's own result, which then stays. Bindings that a replacement
@@ -154,8 +155,10 @@ class ExprMutator(Walker):
                     "flow only; use an ExprMutator outside of dataflow blocks"
                 )
         replacer.place(binding.operation, emitted, result)
-        if result is not None:
+        if given is not None:
             self._last = repr(binding)
+            if result is None:
+                replacer.remove(binding.operation)
 
 
 class DataflowMutator(ExprMutator):
@@ -172,9 +175,13 @@ def _function_of(op: ir.Operation) -> ir.Operation:
     return op
 
 
-def _value_of(given: Replacement, binding: Binding, name: str) -> Value:
-    info = binding.result.struct_info
-    return _converted(given, info, name)
+def _value_of(given: Replacement, binding: Binding, name: str) -> Value | None:
+    """What replaces the result; None for an op without result, which is to go."""
+    if len(binding.operation.results):
+        return _converted(given, binding.result.struct_info, name)
+    if given != ():
+        raise ArgumentError(f"{name} returns {given!r} for {binding.op}, which has no result; () removes it")
+    return None
 
 
 def _converted(given: Replacement, info: StructInfo, name: str) -> Value:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.calls import CallPackedOp, UpdatedOp
+from relax_mlir.dialects.closures import LambdaOp
 from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, is_pure, maker_of
-from relax_mlir.dialects.types import StructInfo, struct_info
+from relax_mlir.dialects.types import Callable, StructInfo, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
@@ -27,6 +28,7 @@ class Replacer:
         """Values at whose uses the type has changed."""
         self._replaced: set[ir.Value] = set()
         self._unused: list[ir.Operation] = []
+        self._removed: list[ir.Operation] = []
 
     def emitted(self) -> list[ir.Operation]:
         """The ops that stand in the scratch block."""
@@ -71,6 +73,11 @@ class Replacer:
         self._unused.append(op)
         if new.type != old.type:
             self._announce(new, old.type)
+
+    def remove(self, op: ir.Operation) -> None:
+        """Remove an op without results at the end of the walk."""
+        self.count += 1
+        self._removed.append(op)
 
     def _is_scratch(self, op: ir.Operation) -> bool:
         while op.name != "func.func":
@@ -149,6 +156,9 @@ class Replacer:
         return infos
 
     def _keep_yields(self, op: ir.Operation) -> None:
+        if op.name == LambdaOp.OPERATION_NAME:
+            self._keep_result(op)
+            return
         for region in op.regions:
             for block in region.blocks:
                 end = block.operations[-1].operation
@@ -158,6 +168,16 @@ class Replacer:
                     end.operands[index] = self._fitted(
                         end.operands[index], result.type, end, f"what {op.name} carries on"
                     )
+
+    def _keep_result(self, op: ir.Operation) -> None:
+        """What a function inside the function returns stays of the type that its callers were told."""
+        declared, end = struct_info(op.results[0].type), op.regions[0].blocks[0].operations[-1].operation
+        assert isinstance(declared, Callable)
+        assert declared.result is not None
+        if not implies(struct_info(end.operands[0].type), declared.result):
+            end.operands[0] = self._fitted(
+                end.operands[0], declared.result.to_type(), end, "the result of the function inside"
+            )
 
     def _return(self, op: ir.Operation) -> None:
         function = op.parent.operation.opview
@@ -191,7 +211,7 @@ class Replacer:
 
     def is_dead(self, op: ir.Operation) -> bool:
         """Whether `op` will be removed: it has been replaced, or is pure and used by such ops only."""
-        if self._is_replaced(op):
+        if self._is_replaced(op) or op in self._removed:
             return True
         if op.name in TERMINATORS or not removable(op):
             return False
@@ -201,6 +221,9 @@ class Replacer:
         """Remove the ops that replacements have left without use, and those that only they used."""
         waiting = [op.results[0] for op in self._unused if len(op.results)]
         gone: set[ir.Value] = set()
+        for op in self._removed:
+            waiting += [operand for operand in op.operands if maker_of(operand) is not None]
+            op.erase()
         while waiting:
             value = waiting.pop(0)
             if value in gone:

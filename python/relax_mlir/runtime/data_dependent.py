@@ -17,10 +17,14 @@ Array = np.ndarray[Any, Any]
 
 @registered(UNIQUE)
 def unique(
-    x: object, sorted: bool, index: bool, inverse: bool, counts: bool, axis: int | None = None
+    x: object, sorted: bool, index: bool, inverse: bool, counts: bool, place: str, axis: int | None = None
 ) -> object:
-    """See `UniqueOp`. Raises `ShapeError` for an axis out of range, which only the rank at run time tells."""
+    """See `UniqueOp`; `place` is that of the op. Raises `ShapeError` for an axis that the tensor has not."""
     array = to_numpy(x)
+    if axis is not None and not -array.ndim <= axis < array.ndim:
+        raise ShapeError(
+            f"unique: axis {axis} is out of range for a tensor of rank {array.ndim} (at {place})"
+        )
     found = distinct(array, sorted, axis)
     first = found[0]
     values = np.take(array.reshape(-1) if axis is None else array, first, axis=axis or 0)
@@ -35,8 +39,6 @@ def distinct(array: Array, sorted: bool, axis: int | None) -> tuple[Array, Array
     if axis is None:
         rows = codes.reshape(-1, 1)
     else:
-        if not -array.ndim <= axis < array.ndim:
-            raise ShapeError(f"unique: axis {axis} is out of range for a tensor of rank {array.ndim}")
         rows = np.moveaxis(codes, axis, 0)
         rows = rows.reshape(rows.shape[0], int(np.prod(rows.shape[1:])))
     if rows.shape[1] == 0:  # slices without elements are all equal

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
 import tvm_ffi
 
 from relax_mlir.dialects import dialect
+from relax_mlir.dialects.base import OpArgs
 from relax_mlir.dialects.dtypes import DTYPES
+from relax_mlir.dialects.shape_values import TensorToShapeOp
 from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
 from relax_mlir.lowering.legalize.unknown import RUN_OP, RUN_SHAPE_TO_TENSOR, RUN_TENSOR_TO_SHAPE
@@ -120,20 +121,21 @@ def _info(name: str, dtype: str | None, sizes: tuple[int, ...]) -> Tensor | Shap
 
 
 @registered(RUN_SHAPE_TO_TENSOR)
-def shape_to_tensor(shape: tvm_ffi.Shape) -> object:
-    """See `ShapeToTensorOp`."""
+def shape_to_tensor(shape: tvm_ffi.Shape, place: str) -> object:
+    """See `ShapeToTensorOp`; `place` is that of the op."""
     return to_ffi(np.array([int(size) for size in shape], np.int64))
 
 
 @registered(RUN_TENSOR_TO_SHAPE)
-def tensor_to_shape(tensor: Any) -> tvm_ffi.Shape:  # noqa: ANN401 - whatever the caller passes
-    """See `TensorToShapeOp`; raises `ShapeError` and `DTypeError` for what is no vector of sizes."""
-    array = to_numpy(tensor)
-    if array.dtype != np.int64:
-        raise DTypeError(f"tensor_to_shape: operand 'tensor' has dtype {tensor.dtype}, expected int64")
-    if array.ndim != 1:
-        raise ShapeError(f"tensor_to_shape: operand 'tensor' has shape {array.shape}, expected a vector")
-    for position, size in enumerate(array.tolist()):
-        if size < 0:
-            raise ShapeError(f"tensor_to_shape: element {position} is {size}, which is no size")
-    return tvm_ffi.Shape(tuple(array.tolist()))
+def tensor_to_shape(tensor: tvm_ffi.Tensor, place: str) -> tvm_ffi.Shape:
+    """See `TensorToShapeOp`; raises its errors and, for negative elements, `ShapeError`."""
+    try:
+        info = _info("tensor_to_shape", *_description("tensor_to_shape", tensor))
+        TensorToShapeOp.infer(OpArgs("tensor_to_shape", TensorToShapeOp.operand_names(), [info], {}))
+        sizes = to_numpy(tensor).tolist()
+        for position, size in enumerate(sizes):
+            if size < 0:
+                raise ShapeError(f"tensor_to_shape: element {position} is {size}, which is no size")
+    except RelaxError as error:
+        raise type(error)(f"{error} (at {place})") from None
+    return tvm_ffi.Shape(tuple(sizes))

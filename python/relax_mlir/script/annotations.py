@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple, as_dim
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, UnknownNameError
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem
@@ -160,7 +161,7 @@ def read_dim(node: ast.expr, scope: Scope) -> Dim | None:
 
 
 class _Captured(ast.NodeTransformer):
-    """Replaces captured integers by their values; the other names are symbols."""
+    """Replaces integers and symbolic expressions by their values; the other names are symbols."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -169,6 +170,15 @@ class _Captured(ast.NodeTransformer):
         value = self.scope.values.get(node.id, self.scope.captured.get(node.id))
         if isinstance(value, int) and not isinstance(value, bool):
             return ast.copy_location(ast.Constant(value), node)
+        if isinstance(value, symbolic.Expr):
+            return ast.parse(str(value), mode="eval").body
+        if isinstance(value, Value) and isinstance(value.struct_info, Prim):
+            raise Problem(
+                node,
+                f"'{node.id}' is an integer known at run time only; "
+                f"R.match_shape({node.id}, (m,)) gives it the symbol m",
+                "ShapeError",
+            )
         return node
 
 

@@ -27,12 +27,15 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
 from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
 from relax_mlir.script.effects import assertion, inplace, printing
+from relax_mlir.script.shape_first import is_shape_first, shape_first
 from relax_mlir.script.source import Problem
 
 if TYPE_CHECKING:
     from relax_mlir.script.expressions import Expressions
 
 MODULE_NAMES = ("cls",)
+ALIASES = {"dot": "matmul"}
+"""Ops that have another name in scripts too."""
 
 
 class Signatures(Protocol):
@@ -59,7 +62,7 @@ class Calls:
     def op(path: str) -> Callable[..., Any]:
         """The op builder called `path` ("add", "nn.softmax"); raises `UnknownNameError`."""
         found: Any = op
-        for part in path.split("."):
+        for part in ALIASES.get(path, path).split("."):
             found = getattr(found, part, None) if isinstance(found, ModuleType) else None
         if not callable(found):
             raise UnknownNameError("op", f"R.{path}", [f"R.{name}" for name in op_names()])
@@ -79,6 +82,8 @@ class Calls:
         root, name = path
         if root != "R":
             return self.ir_call(expressions, node, root, name)
+        if name == "call_tir" and is_shape_first(self, expressions, node):
+            return shape_first(self, expressions, node)
         special = SPECIAL.get(name)
         if special is not None:
             return special(self, expressions, node)
@@ -314,7 +319,10 @@ class Calls:
     def prim_value(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.prim_value(n * 2)``."""
         parts = named_arguments(node, ("value",), 1)
-        return expressions.apply(node, prim_value, read_dim(parts["value"], expressions.scope))  # type: ignore[no-any-return]  # it is a value
+        given = parts["value"]
+        negative = isinstance(given, ast.UnaryOp) and isinstance(given.operand, ast.Constant)
+        dim = expressions.evaluate(given) if negative else read_dim(given, expressions.scope)
+        return expressions.apply(node, prim_value, dim)  # type: ignore[no-any-return]  # it is a value
 
     def tuple(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.tuple(x, y)``."""

@@ -59,7 +59,12 @@ def _function(block: Block, node: ast.FunctionDef) -> Value:
     wanted = None if node.returns is None else read_annotation(node.returns, scope)
     scope.values.update({p.name: p for p in params})
     inner = type(block)(
-        block.builder, Expressions(outer.source, scope, outer.calls), frozenset(), is_body=True
+        block.builder,
+        Expressions(outer.source, scope, outer.calls),
+        frozenset(),
+        is_body=True,
+        returning=True,
+        annotated=wanted,
     )
     count = len(outer.source.frames)
     try:

@@ -58,6 +58,17 @@ def assertion(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
     expressions.apply(node, assert_op, condition, *values, format=_format(expressions, node))
 
 
+def assert_statement(calls: Calls, expressions: Expressions, node: ast.Assert) -> None:
+    """``assert c, "message"``: `R.assert_op`."""
+    message = node.msg
+    if message is not None and not (isinstance(message, ast.Constant) and isinstance(message.value, str)):
+        hint = 'the message of an assert is a string; R.assert_op(c, x, format="x is {}") shows values'
+        raise Problem(message, hint)
+    keywords = [] if message is None else [ast.keyword("format", message)]
+    call = ast.Call(ast.Name("assert_op", ast.Load()), [node.test], keywords)
+    assertion(calls, expressions, ast.fix_missing_locations(ast.copy_location(call, node)))
+
+
 def _symbolic(expressions: Expressions, node: ast.expr) -> str | None:
     """A comparison of symbols and integers as text; None for another expression."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or type(node.ops[0]) not in RELATIONS:

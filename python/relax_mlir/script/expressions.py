@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.dialects.control import if_then_else
+from relax_mlir.dialects import dtypes, integers
+from relax_mlir.dialects.control import choose
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.structure import constant, make_tuple, prim_value
+from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import RelaxError
+from relax_mlir.script import conditions, indexing
 from relax_mlir.script.calls import Calls
 from relax_mlir.script.closures import module_function
 from relax_mlir.script.scope import Scope
@@ -34,22 +38,26 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }
-COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-EQUALITIES: dict[type[ast.cmpop], str] = {ast.Eq: "equal", ast.NotEq: "not_equal"}
 UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: lambda x: x,
     ast.Invert: operator.invert,
 }
-INSTEAD = {
-    ast.BoolOp: "`and` and `or` have no meaning for tensors; write R.logical_and or R.logical_or",
+COMPREHENSION = "comprehensions are not unrolled: write the elements out, or a loop that carries a value"
+INSTEAD: dict[type[ast.expr], str] = {
     ast.Lambda: "a function has a name: write `def f(x: R.Tensor(...)): …` inside the function",
     ast.JoinedStr: "strings with fields are not supported; write the string out",
+    ast.ListComp: COMPREHENSION,
+    ast.GeneratorExp: COMPREHENSION,
+    ast.SetComp: COMPREHENSION,
+    ast.DictComp: COMPREHENSION,
+    ast.NamedExpr: "`:=` hides a binding: write `y = …` on a line of its own",
+    ast.Await: "a script has no coroutines; the call runs where it stands",
+    ast.Yield: "a script has no generators; return a tuple",
+    ast.YieldFrom: "a script has no generators; return a tuple",
+    ast.Set: "a script has no sets; write a tuple",
+    ast.Slice: "a slice stands in the index of a tensor, x[1:3]",
+    ast.Starred: "`*` stands before an argument of a call or an element of a tuple",
 }
 
 
@@ -62,8 +70,12 @@ class Expressions:
     calls: Calls
 
     def inner(self) -> Expressions:
-        """The same for a block of its own."""
+        """The same for a dataflow block."""
         return Expressions(self.source, self.scope.inner(), self.calls)
+
+    def branch(self) -> Expressions:
+        """The same for a branch or a loop."""
+        return Expressions(self.source, self.scope.branch(), self.calls)
 
     def value(self, node: ast.expr) -> Value:
         """The Relax value of an expression; raises `Problem`, `Poisoned`."""
@@ -94,7 +106,8 @@ class Expressions:
                 type(node), f"the expression `{ast.unparse(node)[:40]}` is not part of the script"
             )
             raise Problem(node, what, "UnsupportedError" if type(node) is ast.Lambda else "ScriptError")
-        return method(node)
+        found = method(node)
+        return from_torch(found) if is_torch(found) else found
 
     def apply(self, node: ast.AST, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Call what may emit ops, on behalf of `node`; its errors become problems of it."""
@@ -133,43 +146,53 @@ class Expressions:
         return self.apply(node, list, item)  # type: ignore[no-any-return]  # it is a list
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: ANN401
-        if type(node.op) not in UNARY:
-            raise Problem(node, "`not` has no meaning for tensors; write R.logical_not")
-        return self.apply(node, UNARY[type(node.op)], self.evaluate(node.operand))
+        if isinstance(node.op, ast.Not):
+            return conditions.negation(self, node)
+        item = self.evaluate(node.operand)
+        if isinstance(node.op, ast.USub) and integers.is_integer(item):
+            return self.apply(node, integers.arithmetic, "subtract", 0, item)
+        return self.apply(node, UNARY[type(node.op)], item)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:  # noqa: ANN401
         left, right = self.evaluate(node.left), self.evaluate(node.right)
-        if type(node.op) not in BINARY:
+        return self.binary(node, node.op, left, right)
+
+    def binary(self, node: ast.AST, kind: ast.operator, left: Any, right: Any) -> Any:  # noqa: ANN401
+        """``left + right`` and its like."""
+        if type(kind) not in BINARY:
             raise Problem(node, "shifts of tensors have no operator; write R.left_shift or R.right_shift")
-        return self.apply(node, BINARY[type(node.op)], left, right)
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, float) and (isinstance(other, Expr) or integers.is_integer(other)):
+                message = f"an integer and the float {one}: make a tensor of the integer, R.prim_to_tensor(…)"
+                raise Problem(node, message, "DTypeError")
+        return self.apply(node, BINARY[type(kind)], left, right)
 
     def visit_Compare(self, node: ast.Compare) -> Any:  # noqa: ANN401
-        if len(node.ops) > 1:
-            raise Problem(node, "chains of comparisons have no meaning for tensors; write R.logical_and")
-        kind = type(node.ops[0])
-        left, right = self.evaluate(node.left), self.evaluate(node.comparators[0])
-        if kind in EQUALITIES:
-            return self.apply(node, self.calls.op(EQUALITIES[kind]), left, right)
-        if kind not in COMPARISONS:
-            raise Problem(node, "`in` and `is` have no meaning for tensors")
-        return self.apply(node, COMPARISONS[kind], left, right)
+        return conditions.comparison(self, node)
 
-    def visit_IfExp(self, node: ast.IfExp) -> Value:
-        condition = self.value(node.test)
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:  # noqa: ANN401
+        return conditions.connection(self, node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:  # noqa: ANN401
+        flag = conditions.flag(self, node.test)
+        if isinstance(flag, bool):
+            return self.evaluate(node.body if flag else node.orelse)
 
         def branch(part: ast.expr) -> Callable[[], Value]:
-            return lambda: self.value(part)
+            return lambda: self.branch().value(part)
 
-        return self.apply(node, if_then_else, condition, branch(node.body), branch(node.orelse))  # type: ignore[no-any-return]  # it is a value
+        return self.apply(node, choose, flag, branch(node.body), branch(node.orelse))
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:  # noqa: ANN401
         callee = self.calls.callee(node)
         if callee is not None:
             return module_function(self.calls, self, node, callee)
         item = self.evaluate(node.value)
+        if isinstance(item, Value) and isinstance(item.struct_info, Tensor):
+            return indexing.elements(self, node, item)
         index = self.evaluate(node.slice)
         if isinstance(item, Value) and (not isinstance(index, int) or isinstance(index, bool)):
-            raise Problem(node.slice, "the index of a tuple is an integer; slice tensors by R.strided_slice")
+            raise Problem(node.slice, "the index of a tuple is an integer")
         if isinstance(item, Mapping) and index not in item:
             known = ", ".join(sorted(map(str, item))[:12]) or "none"
             raise Problem(node, f"{ast.unparse(node.value)} has no entry {index!r}; it has {known}")
@@ -203,6 +226,20 @@ def has_values(item: Any) -> bool:  # noqa: ANN401 - what `evaluate` returned
     if not isinstance(item, tuple | list):
         return False
     return any(isinstance(field, Value | np.ndarray) or has_values(field) for field in item)
+
+
+def is_torch(item: Any) -> bool:  # noqa: ANN401 - any Python object
+    """Whether `item` is a tensor of PyTorch, which need not be installed."""
+    return type(item).__module__.partition(".")[0] == "torch" and hasattr(item, "detach")
+
+
+def from_torch(item: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - a tensor of PyTorch
+    """A tensor of PyTorch as an array."""
+    host = item.detach().cpu().contiguous()
+    if str(host.dtype) != "torch.bfloat16":
+        return np.asarray(host.numpy())
+    bits = host.view(sys.modules["torch"].int16).numpy()
+    return np.asarray(bits.view(dtypes.dtype("bfloat16").numpy))
 
 
 def bound(item: Any) -> Any:  # noqa: ANN401 - what `evaluate` returned

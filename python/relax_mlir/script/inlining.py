@@ -8,42 +8,63 @@ from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.mlir import ir
 from relax_mlir.script.constants import literal
 
-INLINE = frozenset({TUPLE, "relax.tuple_get_item", "relax.shape_expr", "relax.constant", "tensor.extract"})
-"""Ops that read better inside expressions: tuples, fields, shapes, small constants, conditions."""
+INLINE = frozenset(
+    {
+        TUPLE,
+        "relax.tuple_get_item",
+        "relax.shape_expr",
+        "relax.constant",
+        "relax.prim_value",
+        "tensor.extract",
+        "arith.cmpi",
+    }
+)
+"""Ops that read better inside expressions: tuples, fields, shapes, integers, small constants, conditions."""
+NEVER = frozenset({"relax.dataflow", "relax.call_packed", "scf.if", "scf.for", "scf.while"})
+"""What is a statement, or has an effect."""
 
 
-def inlined_ops(ops: Sequence[ir.Operation]) -> set[ir.Operation]:
+def inlined_ops(ops: Sequence[ir.Operation], *, as_expression: bool = False) -> set[ir.Operation]:
     """The ops of a block to be written inside the op that uses them.
 
     An expression is read from its innermost part outwards, left to right. An op may stand inside the one that uses
-    it if that is its only use and reading makes it at the very place that it has in the block.
+    it if that is its only use and reading makes it at the very place that it has in the block. `as_expression`: the
+    block is to be one expression, so that any op may.
     """
     found: set[ir.Operation] = set()
     position = len(ops) - 1
     while position >= 0:
-        position = _claim(ops, position, found) - 1
+        position = _claim(ops, position, found, as_expression) - 1
     return found
 
 
-def _claim(ops: Sequence[ir.Operation], position: int, found: set[ir.Operation]) -> int:
+def _claim(ops: Sequence[ir.Operation], position: int, found: set[ir.Operation], anything: bool) -> int:
     """Put ops inside the op at `position`; returns the position of the first op that its expression makes."""
     first = position
-    for operand in reversed(list(ops[position].operands)):
+    for operand in reversed(_expression_operands(ops[position])):
         maker = maker_of(operand)
         if (
             first == 0
             or maker is None
             or maker != ops[first - 1]
-            or not _may_stand_inside(maker, operand, ops[position])
+            or not _may_stand_inside(maker, operand, ops[position], anything)
         ):
             continue
         found.add(maker)
-        first = _claim(ops, first - 1, found)
+        first = _claim(ops, first - 1, found, anything)
     return first
 
 
-def _may_stand_inside(op: ir.Operation, value: ir.Value, user: ir.Operation) -> bool:
-    if op.name not in INLINE or len(list(value.uses)) != 1:
+def _expression_operands(op: ir.Operation) -> list[ir.Value]:
+    """Operands that are written where the op stands: what a loop carries is bound to names before."""
+    operands = list(op.operands)
+    if op.name == "scf.while":
+        return []
+    return operands[:3] if op.name == "scf.for" else operands
+
+
+def _may_stand_inside(op: ir.Operation, value: ir.Value, user: ir.Operation, anything: bool) -> bool:
+    if len(list(value.uses)) != 1 or op.name in NEVER or (not anything and op.name not in INLINE):
         return False
     if op.name == TUPLE and user.name == "relax.tuple_get_item":
         return False  # Python takes the field of a written tuple itself

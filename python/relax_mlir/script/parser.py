@@ -62,7 +62,7 @@ class ModuleParser:
     broken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.context = self.builder._mod.context
+        self.context = self.builder.mod.context
         with self.context, ir.Location.unknown():
             self.declarations = ir.Module.create()
         self.declared: dict[str, func.FuncOp] = {}
@@ -145,13 +145,13 @@ class ModuleParser:
 
     def require(self, name: str) -> None:
         """Raise `UnknownNameError` unless the module has a function `name`."""
-        known = {*self.signatures, *self.broken, *self.builder._symbols()}
+        known = {*self.signatures, *self.broken, *self.builder.symbol_names()}
         if name not in known:
             raise UnknownNameError("function of the module", name, known)
 
     def is_pure(self, name: str) -> bool:
         """Whether the function `name` has been read and has no effects."""
-        functions = {f.name.value: f for f in self.builder._mod.functions()}
+        functions = {f.name.value: f for f in self.builder.mod.functions()}
         return name in functions and name != self.current and name not in impure_functions(functions)
 
     def signature(self, name: str) -> func.FuncOp | None:
@@ -161,7 +161,11 @@ class ModuleParser:
             raise Poisoned(name)
         if name in self.declared:
             return self.declared[name]
-        return self.builder.lookup(name) if name in self.builder._symbols() and name != self.current else None
+        return (
+            self.builder.lookup(name)
+            if name in self.builder.symbol_names() and name != self.current
+            else None
+        )
 
     current: str | None = None
 
@@ -170,7 +174,7 @@ class ModuleParser:
     def head(self, node: ast.FunctionDef) -> None:
         """Read the decorator and the signature of a function."""
         private = self.decorators(node)
-        if node.name in {*self.signatures, *self.builder._symbols()}:
+        if node.name in {*self.signatures, *self.builder.symbol_names()}:
             raise Problem(node, f"function '{node.name}' is defined already")
         given = node.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
@@ -203,10 +207,10 @@ class ModuleParser:
 
     def prim(self, node: ast.FunctionDef) -> None:
         """Add a prim func; after a mistake it is left out. Raises `Problem` for one in its head."""
-        if node.name in {*self.signatures, *self.builder._symbols()}:
+        if node.name in {*self.signatures, *self.builder.symbol_names()}:
             raise Problem(node, f"function '{node.name}' is defined already")
         reader = importlib.import_module(PRIM_PARSER)
-        if reader.parse_prim(self.source, self.scope(), node, self.builder._mod.mlir.body) is None:
+        if reader.parse_prim(self.source, self.scope(), node, self.builder.mod.mlir.body) is None:
             self.broken.add(node.name)
 
     def decorators(self, node: ast.FunctionDef) -> bool:
@@ -234,7 +238,10 @@ class ModuleParser:
         scope = Scope(self.captured, symbols=signature.symbols)
         params = [Var(name, info) for name, info in signature.params.items()]
         scope.values.update({p.name: p for p in params})
-        block = Block(self.builder, Expressions(self.source, scope, calls), frozenset(), is_body=True)
+        expressions = Expressions(self.source, scope, calls)
+        block = Block(
+            self.builder, expressions, frozenset(), is_body=True, returning=True, annotated=signature.result
+        )
         self.current = node.name
         line, begin, _ = self.source.span(node)
         try:
@@ -296,7 +303,7 @@ class ModuleParser:
                     self.report_text(texts, item)
                 return
         for op in list(parsed.body.operations):
-            op.operation.clone(ip=ir.InsertionPoint(self.builder._mod.mlir.body))
+            op.operation.clone(ip=ir.InsertionPoint(self.builder.mod.mlir.body))
 
     def report_text(self, texts: list[Text], item: Diagnostic) -> None:
         """A diagnostic of MLIR's parser, at its place in the script."""

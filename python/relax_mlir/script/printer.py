@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.attributes import PARAMS
 from relax_mlir.dialects.base import ir_fields, op_class
-from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.loops import known_integer, loop_symbol
+from relax_mlir.dialects.structure import TUPLE, integer_of, maker_of
 from relax_mlir.dialects.types import (
     Callable,
     Object,
@@ -22,18 +23,17 @@ from relax_mlir.dialects.types import (
     dims_from_attr,
     struct_info,
 )
+from relax_mlir.dialects.value import Value
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.builder_calls import keyword_arguments, python_text, python_value, quoted, script_name
 from relax_mlir.script.constants import constant_names, literal
 from relax_mlir.script.inlining import inlined_ops
-from relax_mlir.script.scriptable import SIGNATURE, is_scriptable
+from relax_mlir.script.scriptable import OPERATORS, PREDICATES, RESERVED, SIGNATURE, is_scriptable
 from relax_mlir.symbolic import Dim
 
 INDENT = "    "
 PRIM_PRINTER = "relax_mlir.tir.printer"
 """Prints prim funcs; found by name, as it belongs to the lowering, which imports this package."""
-RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float"})
-"""Names that values must not have."""
 
 
 def script(module: ir.Module) -> str:
@@ -124,6 +124,7 @@ class _Printer:
 
     def lines(self) -> list[str]:
         block = self.function.regions[0].blocks[0]
+        self.names.taken |= _loop_variables(self.function)
         params = []
         for name, argument in zip(parameter_names(self.function), block.arguments, strict=True):
             params.append(f"{self.names.bind(argument, name)}: {self.annotate(argument)}")
@@ -152,9 +153,10 @@ class _Printer:
     def text(self, value: ir.Value) -> str:
         return self.inline.get(value) or self.names.names[value]
 
-    def block(self, block: ir.Block, ending: str) -> list[str]:
-        """The ops of a block as statements; `ending` is the last one, given the terminator's operands."""
-        ops = [view.operation for view in block.operations]
+    def block(self, block: ir.Block, ending: str, skip: int = 0) -> list[str]:
+        """The ops of a block but the first `skip` as statements; `ending` is the last one, given the terminator's
+        operands."""
+        ops = [view.operation for view in block.operations][skip:]
         within = inlined_ops(ops)
         lines: list[str] = []
         for op in ops[:-1]:
@@ -170,6 +172,10 @@ class _Printer:
             yield from self.dataflow(op)
         elif op.name == "scf.if":
             yield from self.conditional(op)
+        elif op.name == "scf.for":
+            yield from self.for_loop(op)
+        elif op.name == "scf.while":
+            yield from self.while_loop(op)
         elif op.name == "relax.lambda":
             yield from self.function_inside(op)
         else:
@@ -177,6 +183,7 @@ class _Printer:
             if len(op.results) == 0 or _is_for_effect(op):
                 yield right
             else:
+                right = right[1:-1] if op.name in OPERATORS else right
                 yield f"{self.bind(op)}: {self.annotate(op.results[0])} = {right}"
 
     def bind(self, op: ir.Operation, default: str = "lv") -> str:
@@ -231,7 +238,42 @@ class _Printer:
                 yield head
                 yield from (INDENT + line for line in self.block(region.blocks[0], ending))
 
+    def carried(self, op: ir.Operation, first: int) -> tuple[list[str], str]:
+        """The names of what a loop carries, bound to what it begins with; and how a round ends."""
+        names = [self.names.bind(result, "lv") for result in op.results]
+        lines = [f"{n} = {self.text(v)}" for n, v in zip(names, list(op.operands)[first:], strict=True)]
+        for region in op.regions:
+            arguments = list(region.blocks[0].arguments)[-len(names) :] if names else []
+            self.names.names.update(zip(arguments, names, strict=True))
+        return lines, f"{', '.join(names)} = {{}}" if names else "pass"
+
+    def for_loop(self, op: ir.Operation) -> Iterator[str]:
+        lines, ending = self.carried(op, 3)
+        yield from lines
+        yield f"for {loop_symbol(op)} in R.range({self.bounds(op)}):"
+        yield from (INDENT + line for line in self.block(op.regions[0].blocks[0], ending, skip=1))
+
+    def bounds(self, op: ir.Operation) -> str:
+        """The bounds of a loop; the ops that make them are left to `R.range` if it makes the same."""
+        bounds = list(op.operands)[:3]
+        if not all(value in self.inline for value in bounds):
+            return ", ".join(map(self.text, bounds))
+        lower, upper, step = (known_integer(Value(value)) for value in bounds)
+        given = [lower, upper] if step == 1 else [lower, upper, step]
+        return _items(given[1:] if step == 1 and lower == 0 else given)
+
+    def while_loop(self, op: ir.Operation) -> Iterator[str]:
+        lines, ending = self.carried(op, 0)
+        yield from lines
+        before = [view.operation for view in op.regions[0].blocks[0].operations]
+        for inner in before[:-1]:
+            self.inline[inner.results[0]] = self.expression(inner)
+        yield f"while {self.text(before[-1].operands[0])}:"
+        yield from (INDENT + line for line in self.block(op.regions[1].blocks[0], ending))
+
     def expression(self, op: ir.Operation) -> str:
+        if op.name in OPERATORS:
+            return f"({self.integers(op, OPERATORS[op.name])})"
         special = getattr(self, "on_" + op.name.removeprefix("relax.").replace(".", "_"), None)
         if special is not None:
             return str(special(op))
@@ -255,6 +297,21 @@ class _Printer:
         inner = ", ".join(self.text(v) for v in op.operands)
         return f"({inner},)" if len(op.operands) == 1 else f"({inner})"
 
+    def on_arith_cmpi(self, op: ir.Operation) -> str:
+        return self.integers(op, PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value])
+
+    def integers(self, op: ir.Operation, operator: str) -> str:
+        """An operator on two integers; an int on the right is made after what stands on the left."""
+        left, right = op.operands
+        number = known_integer(Value(right)) if right in self.inline else None
+        text = str(number) if isinstance(number, int) else self.text(right)
+        return f"{self.text(left)} {operator} {text}"
+
+    def on_tensor_from_elements(self, op: ir.Operation) -> str:
+        maker = maker_of(op.operands[0])
+        text = self.text(op.operands[0])
+        return text if maker is not None and maker.name == "arith.cmpi" else f"R.prim_to_tensor({text})"
+
     def on_tensor_extract(self, op: ir.Operation) -> str:
         return self.text(op.operands[0])
 
@@ -265,7 +322,7 @@ class _Printer:
         return f"R.shape([{_items(dims_from_attr(op.attributes['values']))}])"
 
     def on_prim_value(self, op: ir.Operation) -> str:
-        return f"R.prim_value({_items(dims_from_attr(ir.ArrayAttr.get([op.attributes['value']])))})"
+        return f"R.prim_value({_items([integer_of(op.attributes['value'])])})"
 
     def on_constant(self, op: ir.Operation) -> str:
         return literal(op.attributes["value"]) or f"constants[{quoted(self.constants[op])}]"
@@ -337,6 +394,19 @@ class _Printer:
         operands = self.fields(op.operands[0])
         spec = ir.ArrayAttr(op.attributes["arg_spec"])
         return [operands.pop(0) if isinstance(item, ir.UnitAttr) else _attribute(item) for item in spec]
+
+
+def _loop_variables(function: func.FuncOp) -> set[str]:
+    """The names of loop variables, which values may not have."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "scf.for":
+            found.add(loop_symbol(op) or "")
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def _outputs(op: ir.Operation) -> str:

@@ -60,6 +60,11 @@ def output(*values: object) -> None:
 outputs = output
 
 
+def range(*bounds: object) -> Iterator[Any]:
+    """``for i in R.range(begin, end, step):``: bounds are ints, symbols and integers."""
+    yield from ()
+
+
 def func_attr(attributes: Mapping[str, Any]) -> None:
     """Attributes of the function."""
 
@@ -89,5 +94,6 @@ __all__ = [
     "function",
     "output",
     "outputs",
+    "range",
     "shape",
 ]

@@ -23,10 +23,16 @@ class Scope:
     captured: Mapping[str, Any]
     values: dict[str, Any] = field(default_factory=dict)
     symbols: set[str] = field(default_factory=set)
+    hidden: dict[str, str] = field(default_factory=dict)
+    """Names that have no value here, with the reason."""
+
+    def branch(self) -> Scope:
+        """A scope for a branch or a loop: neither names nor symbols that it defines are seen outside."""
+        return Scope(self.captured, dict(self.values), set(self.symbols), dict(self.hidden))
 
     def inner(self) -> Scope:
-        """A scope for a block: what it defines is not seen outside. Symbols belong to the whole function."""
-        return Scope(self.captured, dict(self.values), self.symbols)
+        """A scope for a dataflow block: what it defines is not seen outside, but its symbols are."""
+        return Scope(self.captured, dict(self.values), self.symbols, dict(self.hidden))
 
     def lookup(self, node: ast.Name) -> Any:  # noqa: ANN401 - a Relax value or any Python constant
         """What a name means; raises `Poisoned` or `Problem`."""
@@ -35,6 +41,8 @@ class Scope:
             if self.values[name] is POISON:
                 raise Poisoned(name)
             return self.values[name]
+        if name in self.hidden:
+            raise Problem(node, f"'{name}' {self.hidden[name]}", "UnknownNameError")
         if name in self.symbols:
             return symbolic.symbol(name)
         if name in self.captured:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import keyword
+from collections.abc import Callable, Iterable
 
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import op_class
+from relax_mlir.dialects.loops import known_integer, loop_symbol
 from relax_mlir.dialects.structure import TUPLE, maker_of
-from relax_mlir.dialects.types import Callable, struct_info
+from relax_mlir.dialects.types import Callable as CallableInfo
+from relax_mlir.dialects.types import struct_info
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.inlining import inlined_ops
 
 SIGNATURE = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs"})
 """Attributes that the head of a function says."""
+OPERATORS = {"arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floordivsi": "//"}
+"""Python's operators on integers."""
+PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
+"""Comparisons of integers, in the order of `arith`'s predicates."""
+RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range"})
+"""Names that mean something else in a script."""
 ACTIONS = frozenset({"relax.assert_op", "relax.print"})
 """Ops without a result."""
 PACKED = ACTIONS | {"relax.call_packed", "relax.call_pure_packed", "relax.call_dps_packed"}
@@ -56,8 +66,9 @@ def _is_value_type(type_: ir.Type) -> bool:
         return bool(info.to_type() == type_)
 
 
-def _block(block: ir.Block) -> bool:
-    ops = [view.operation for view in block.operations]
+def _block(block: ir.Block, skip: int = 0) -> bool:
+    """Whether all ops but the first `skip` have a form."""
+    ops = [view.operation for view in block.operations][skip:]
     if len(ops) == 0:
         return False
     inside = inlined_ops(ops)
@@ -70,32 +81,102 @@ def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
     if op.name == "scf.yield":
         return True
     if op.name == "tensor.extract":
-        uses = [use.owner.operation.name for use in op.results[0].uses]
-        return op in inside and uses == ["scf.if"]
-    if not all(_is_value_type(result.type) for result in op.results):
+        return op in inside and _user(op) in ("scf.if", "scf.condition")
+    if op.name == "arith.cmpi":
+        is_signed = ir.IntegerAttr(op.attributes["predicate"]).value < len(PREDICATES)
+        is_condition = op in inside and _user(op) in ("scf.if", "scf.condition", "tensor.from_elements")
+        return is_signed and is_condition and _are_values(op.operands)
+    if not _are_values(op.results):
         return False
-    if op.name == "scf.if":
-        condition = maker_of(op.operands[0])
-        is_read = condition is not None and condition.name == "tensor.extract" and condition in inside
-        return is_read and all(_block(block) for region in op.regions for block in region.blocks)
-    if op.name == TUPLE:
-        return str(op.results[0].type) == str(ir.TupleType.get_tuple([v.type for v in op.operands]))
-    if op.name == "relax.lambda":
-        return _is_lambda(op)
-    if op.name == "relax.dataflow":
-        return _block(op.regions[0].blocks[0])
-    if op_class(op) is None or len(op.results) != (0 if op.name in ACTIONS else 1):
+    special = _SPECIAL.get(op.name)
+    if special is not None:
+        return special(op, inside)
+    if op_class(op) is None or len(op.results) > 1:
         return False
     return op.name not in PACKED or maker_of(op.operands[0]) in inside
 
 
-def _is_lambda(op: ir.Operation) -> bool:
+def _are_values(values: Iterable[ir.Value]) -> bool:
+    return all(_is_value_type(value.type) for value in values)
+
+
+def _user(op: ir.Operation) -> str:
+    uses = list(op.results[0].uses)
+    return str(uses[0].owner.operation.name) if len(uses) == 1 else ""
+
+
+def _is_flag(value: ir.Value, inside: set[ir.Operation]) -> bool:
+    """Whether a condition is written where it is used."""
+    maker = maker_of(value)
+    return maker in inside and maker is not None and maker.name in ("tensor.extract", "arith.cmpi")
+
+
+def _conditional(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    return _is_flag(op.operands[0], inside) and all(
+        _block(block) for region in op.regions for block in region.blocks
+    )
+
+
+def _for(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    if not _are_values(op.operands):
+        return False
+    symbol, step = loop_symbol(op), known_integer(Value(op.operands[2]))
+    if symbol is None or not symbol.isidentifier() or keyword.iskeyword(symbol) or symbol in RESERVED:
+        return False
+    lower = known_integer(Value(op.operands[0]))
+    counts_up = isinstance(step, int) and step > 0 and not (isinstance(lower, int) and lower < 0)
+    return counts_up and _block(op.regions[0].blocks[0], skip=1)
+
+
+def _while(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    before, after = (region.blocks[0] for region in op.regions)
+    ops = [view.operation for view in before.operations]
+    if list(ops[-1].operands)[1:] != list(before.arguments):
+        return False
+    within = inlined_ops(ops, as_expression=True)
+    is_expression = set(ops[:-1]) == within and all(_op(item, within) for item in ops[:-1])
+    return is_expression and _is_flag(ops[-1].operands[0], within) and _block(after)
+
+
+def _tuple(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    return str(op.results[0].type) == str(ir.TupleType.get_tuple([v.type for v in op.operands]))
+
+
+def _dataflow(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    return _block(op.regions[0].blocks[0])
+
+
+def _arithmetic(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    return _are_values(op.operands)
+
+
+def _from_elements(op: ir.Operation, inside: set[ir.Operation]) -> bool:
+    if len(op.operands) != 1 or ir.RankedTensorType(op.results[0].type).rank != 0:
+        return False
+    maker = maker_of(op.operands[0])
+    is_comparison = maker in inside and maker is not None and maker.name == "arith.cmpi"
+    return is_comparison or _are_values(op.operands)
+
+
+def _is_lambda(op: ir.Operation, inside: set[ir.Operation]) -> bool:
     """Whether a function inside a function has the type that reading it gives, up to its purity, which is written."""
     body = op.regions[0].blocks[0]
     ends = body.operations[-1].operation
     declared = struct_info(op.results[0].type)
     params = [struct_info(argument.type) for argument in body.arguments]
-    pure = isinstance(declared, Callable) and declared.pure
-    if declared != Callable(params, struct_info(ends.operands[0].type), pure):
+    pure = isinstance(declared, CallableInfo) and declared.pure
+    if declared != CallableInfo(params, struct_info(ends.operands[0].type), pure):
         return False
     return all(map(_is_value_type, (argument.type for argument in body.arguments))) and _block(body)
+
+
+_SPECIAL: dict[str, Callable[[ir.Operation, set[ir.Operation]], bool]] = {
+    "scf.if": _conditional,
+    "scf.for": _for,
+    "scf.while": _while,
+    "relax.dataflow": _dataflow,
+    "tensor.from_elements": _from_elements,
+    "relax.lambda": _is_lambda,
+    TUPLE: _tuple,
+    **dict.fromkeys(OPERATORS, _arithmetic),
+}

@@ -98,7 +98,10 @@ class Source:
 
     def report_at(self, line: int, begin: int, end: int, kind: str, message: str) -> None:
         """Note a mistake at columns ``begin:end`` (counted from 0) of `line`."""
-        self.frames.append(self.frame(line, begin, end, kind, message))
+        frame = self.frame(line, begin, end, kind, message)
+        if frame in self.frames:
+            return  # what follows an `if` with a `return` is read once per branch
+        self.frames.append(frame)
         self.diagnostics.append(
             Diagnostic("error", f"{self.filename}:{line}:{begin + 1}", f"{kind}: {message}")
         )

@@ -3,42 +3,60 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.structure import maker_of
-from relax_mlir.dialects.types import StructInfo, Tensor
+from relax_mlir.dialects.structure import maker_of, shape_expr
+from relax_mlir.dialects.types import Shape, StructInfo
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
-from relax_mlir.mlir import ir, scf, tensor
-from relax_mlir.script.annotations import read_annotation
+from relax_mlir.mlir import ir
+from relax_mlir.script import conditionals, loops
+from relax_mlir.script.annotations import read_annotation, read_dims
 from relax_mlir.script.closures import define_function
+from relax_mlir.script.effects import assert_statement
 from relax_mlir.script.expressions import Expressions, bound
+from relax_mlir.script.flow import UNNAMED, assigned, reads, returns
 from relax_mlir.script.scope import POISON, is_path
 from relax_mlir.script.source import Poisoned, Problem
 
-UNSUPPORTED = {
-    ast.For: "`for` loops are not supported in a script; unroll the loop, or call a packed function",
-    ast.While: "`while` loops are not supported in a script; call a packed function",
-    ast.Try: "exceptions have no meaning in a script",
+INSTEAD: dict[type[ast.stmt], str] = {
+    ast.AsyncFunctionDef: "a script has no coroutines: write `def`",
+    ast.ClassDef: "classes have no meaning in a function of a script; write another module",
+    ast.Try: "exceptions have no meaning in a script; R.match_shape checks shapes at run time",
+    ast.Raise: "exceptions have no meaning in a script; R.match_shape checks shapes at run time",
     ast.Import: "imports belong outside of the script",
     ast.ImportFrom: "imports belong outside of the script",
+    ast.Delete: "values do not end: leave the `del` out, memory is planned by the compiler",
+    ast.Global: "a function has no global state; pass the value as a parameter and return it",
+    ast.Nonlocal: "a function has no outer state; pass the value as a parameter and return it",
+    ast.Break: "loops end by their condition only: write `while going and …:`, with a bool tensor `going`",
+    ast.Continue: "a round has no early end; put the rest of it into an `if`",
+    ast.Match: "write `if`, `elif` and `else`",
+    ast.AsyncFor: "write `for i in R.range(...)`",
+    ast.AsyncWith: "the only `with` of a script is `with R.dataflow():`",
 }
+"""Python's statements that a script does not have, and what to write."""
 
 
 @dataclass
 class Block:
-    """Reads the statements of one block; `later` are the names that are read after the block."""
+    """Reads the statements of one block.
+
+    `later`: the names that are read after the block. `is_body`: it is that of the function. `returning`: it may
+    hold a `return`. `annotated`: what the function is annotated to return.
+    """
 
     builder: BlockBuilder
     expressions: Expressions
     later: frozenset[str]
     in_dataflow: bool = False
     is_body: bool = False
+    returning: bool = False
+    annotated: StructInfo | None = None
     assigned: list[str] = field(default_factory=list)
     declared: dict[str, StructInfo] = field(default_factory=dict)
     outputs: list[str] | None = None
@@ -52,22 +70,39 @@ class Block:
             if self.ended:
                 self.note(Problem(statement, "nothing may follow the end of the block"))
                 return
-            later = self.later | reads(statements[index + 1 :])
+            rest = statements[index + 1 :]
+            ends = isinstance(statement, ast.If) and self.returning and returns(statement)
             try:
                 with self.expressions.at(statement):
-                    self.statement(statement, later)
+                    if isinstance(statement, ast.If) and ends:
+                        self.ended = True
+                        conditionals.returning(self, statement, rest)
+                    else:
+                        self.statement(statement, self.later | reads(rest))
             except Problem as problem:
                 self.note(problem)
                 self.poison(statement)
             except Poisoned:
                 self.poison(statement)
+            if ends:
+                return
+
+    def child(self, later: frozenset[str], *, returning: bool = False) -> Block:
+        """A block for a branch or a loop."""
+        branch = self.expressions.branch()
+        return Block(self.builder, branch, later, returning=returning, annotated=self.annotated)
+
+    @property
+    def mistakes(self) -> int:
+        """How many mistakes have been noted."""
+        return len(self.expressions.source.frames)
 
     def note(self, problem: Problem) -> None:
         self.expressions.source.report(problem)
 
     def poison(self, statement: ast.stmt) -> None:
         """Names that a mistaken statement would have defined; the end of a block has been reached all the same."""
-        for name in targets(statement):
+        for name in assigned([statement]):
             self.define(name, POISON)
         if isinstance(statement, ast.Return):
             self.ended = True
@@ -86,27 +121,33 @@ class Block:
                 raise Problem(node, "one assignment binds one target")
             self.assign(node.targets[0], node.value)
         elif isinstance(node, ast.AnnAssign):
-            self.annotated(node)
+            self.annotate(node)
         elif isinstance(node, ast.Expr):
             self.expression(node)
         elif isinstance(node, ast.With):
             self.dataflow(node, later)
         elif isinstance(node, ast.If):
-            self.conditional(node, later)
+            conditionals.conditional(self, node, later)
+        elif isinstance(node, ast.For):
+            loops.for_statement(self, node, later)
+        elif isinstance(node, ast.While):
+            loops.while_statement(self, node, later)
         elif isinstance(node, ast.Return):
             self.end(node)
         elif isinstance(node, ast.FunctionDef):
             define_function(self, node)
         elif isinstance(node, ast.AugAssign):
-            raise Problem(node, "values do not change; bind the result to a name: `y = y + x`")
+            self.augmented(node)
+        elif isinstance(node, ast.Assert):
+            assert_statement(self.expressions.calls, self.expressions, node)
         elif not isinstance(node, ast.Pass):
-            what = UNSUPPORTED.get(type(node), f"{type(node).__name__} is no statement of a script")
-            raise Problem(node, what)
+            raise Problem(node, INSTEAD.get(type(node), f"{type(node).__name__} is no statement of a script"))
 
     # -- names
 
     def define(self, name: str, value: Any) -> None:  # noqa: ANN401 - a value or a constant
         self.expressions.scope.values[name] = value
+        self.expressions.scope.hidden.pop(name, None)
         if name not in self.assigned:
             self.assigned.append(name)
 
@@ -114,6 +155,9 @@ class Block:
         """``y = x``, ``a, b = t``."""
         result = self.expressions.evaluate(source)
         if isinstance(target, ast.Tuple | ast.List):
+            starred = next((item for item in target.elts if isinstance(item, ast.Starred)), None)
+            if starred is not None:
+                raise Problem(starred, "a starred name has no type; name every field, or take t[0], t[1], …")
             fields = self.expressions.apply(source, list, result)
             if len(fields) != len(target.elts):
                 raise Problem(target, f"{len(target.elts)} names for {len(fields)} values")
@@ -125,7 +169,7 @@ class Block:
     def bind(self, target: ast.expr, source: ast.expr, result: Any, *, fresh: bool) -> Any:  # noqa: ANN401
         """Bind a result to a name; `fresh` ones get the name in their location."""
         if not isinstance(target, ast.Name):
-            raise Problem(target, "only names can be bound")
+            raise Problem(target, _not_a_name(target))
         if result is None:
             raise Problem(
                 source, "this has no value; say what it returns by out=R.Object() or another annotation"
@@ -133,12 +177,22 @@ class Block:
         if isinstance(result, tuple | list) and _holds_values(result):
             result = self.expressions.relax_value(source, result)
         result = self.expressions.apply(source, bound, result)
+        if target.id == UNNAMED:
+            return result
         if fresh and isinstance(result, Value):
             self.builder.emit(result, target.id)
         self.define(target.id, result)
         return result
 
-    def annotated(self, node: ast.AnnAssign) -> None:
+    def augmented(self, node: ast.AugAssign) -> None:
+        """``y += x``: the name stands for the sum from here on."""
+        if not isinstance(node.target, ast.Name):
+            raise Problem(node.target, _not_a_name(node.target))
+        old = self.expressions.scope.lookup(node.target)
+        result = self.expressions.binary(node, node.op, old, self.expressions.evaluate(node.value))
+        self.bind(node.target, node.value, result, fresh=True)
+
+    def annotate(self, node: ast.AnnAssign) -> None:
         """``y: R.Tensor((n, 4), "float32") = x``: what is annotated must follow from what is known."""
         if node.value is None:
             raise Problem(node, "a declaration without a value")
@@ -148,7 +202,14 @@ class Block:
             info = read_annotation(node.annotation, self.expressions.scope)
         except Problem as error:
             problem = error
-        value = self.expressions.value(node.value)
+        if isinstance(info, Shape) and isinstance(node.value, ast.Tuple | ast.List):
+            dims = read_dims(node.value, self.expressions.scope)
+            value = self.expressions.apply(node.value, shape_expr, dims)
+            info = (
+                value.struct_info if info.values is None else info
+            )  # R.Shape alone says what kind of value it is
+        else:
+            value = self.expressions.value(node.value)
         if problem is not None or info is None:
             raise problem or Problem(node.annotation, "no annotation")
         assert isinstance(node.target, ast.expr)
@@ -250,114 +311,25 @@ class Block:
     def end(self, node: ast.Return) -> None:
         """``return x``."""
         self.ended = True
-        if not self.is_body:
+        if not self.returning:
             raise Problem(
                 node,
-                "`return` stands at the end of the function; bind the value in both branches to one name",
+                "a loop or a dataflow block has no `return`: bind the value, and return it after the block",
             )
         if node.value is None:
             raise Problem(node, "a function returns a value; `return ()` returns the empty tuple")
         self.result = self.expressions.value(node.value)
-        self.expressions.apply(node, self.builder.emit_func_output, self.result)
-
-    def conditional(self, node: ast.If, later: frozenset[str]) -> None:
-        """``if c: … else: …``: names that both branches bind have a value after it."""
-        if self.in_dataflow:
-            raise Problem(node, "a dataflow block has no control flow; close it before the `if`")
-        condition = self.expressions.value(node.test)
-        info = condition.struct_info
-        if not isinstance(info, Tensor) or info.shape != () or str(info.dtype) != "bool":
-            raise Problem(
-                node.test, f"the condition is {info}, expected a bool tensor of rank 0", "ArgumentError"
-            )
-        with self.expressions.at(node.test):
-            flag = _extract(condition)
-        probe = scf.IfOp(flag, [], has_else=bool(node.orelse), loc=flag.owner.location)
-        blocks = [probe.then_block, *([probe.else_block] if node.orelse else [])]
-        branches = [
-            self.branch(body, block, later)
-            for body, block in zip((node.body, node.orelse), blocks, strict=False)
-        ]
-        names = merged(node, branches, later)
-        values = [[branch.expressions.scope.values[name] for name in names] for branch in branches]
-        if any(value is POISON for column in values for value in column):
-            probe.operation.erase()
-            raise Poisoned(node)
-        columns = [self.yielded(column, block, node) for column, block in zip(values, blocks, strict=True)]
-        for index, name in enumerate(names):
-            check_branches(node, name, *(column[index].struct_info for column in columns))
-        final = ir.Operation.create(
-            "scf.if",
-            results=[value.ssa.type for value in columns[0]],
-            operands=[flag],
-            regions=2,
-            loc=probe.operation.location,
-        )
-        for index, (column, block) in enumerate(zip(columns, blocks, strict=True)):
-            with ir.InsertionPoint(block), probe.operation.location:
-                scf.YieldOp([value.ssa for value in column])
-            block.append_to(final.regions[index])
-        probe.operation.erase()
-        for name, result in zip(names, final.results, strict=True):
-            self.define(name, Value(result))
-
-    def branch(self, body: Sequence[ast.stmt], block: ir.Block, later: frozenset[str]) -> Block:
-        inner = Block(self.builder, self.expressions.inner(), later)
-        with ir.InsertionPoint(block):
-            inner.run(body)
-        return inner
-
-    def yielded(self, column: Sequence[Any], block: ir.Block, node: ast.If) -> list[Value]:
-        """What a branch gives, as Relax values."""
-        with ir.InsertionPoint(block):
-            return [self.expressions.relax_value(node, value) for value in column]
+        if self.is_body:
+            self.expressions.apply(node, self.builder.emit_func_output, self.result)
 
 
-def _extract(condition: Value) -> ir.Value:
-    with user_location():
-        return tensor.extract(condition.ssa, [])
-
-
-def merged(node: ast.If, branches: Sequence[Block], later: frozenset[str]) -> list[str]:
-    """The names that both branches bind, and that are read after the `if` or bound last in both."""
-    if len(branches) < 2:
-        return []
-    first, second = branches
-    common = [name for name in first.assigned if name in second.assigned]
-    last = set(targets(node.body[-1])) & set(targets(node.orelse[-1]))
-    return [name for name in common if name in later or name in last]
-
-
-def check_branches(node: ast.If, name: str, taken: StructInfo, other: StructInfo) -> None:
-    """Raise `Problem` unless the branches give `name` the same struct info."""
-    if implies(taken, other) and implies(other, taken):
-        return
-    raise Problem(
-        node.test,
-        f"the branches give '{name}' different types: {taken} and {other}; match_shape or astype one of them",
-        "ShapeError",
-    )
-
-
-def targets(node: ast.stmt) -> list[str]:
-    """The names that a statement binds."""
-    if isinstance(node, ast.If):
-        inner = [set().union(*map(targets, body)) for body in (node.body, node.orelse)]
-        return sorted(inner[0] & inner[1])
-    if isinstance(node, ast.With):
-        return sorted({name for statement in node.body for name in targets(statement)})
-    roots: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        roots = node.targets
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For):
-        roots = [node.target]
-    return [n.id for root in roots for n in ast.walk(root) if isinstance(n, ast.Name)]
-
-
-def reads(statements: Iterable[ast.stmt]) -> frozenset[str]:
-    """The names that statements read."""
-    nodes = (node for statement in statements for node in ast.walk(statement))
-    return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+def _not_a_name(target: ast.expr) -> str:
+    text = ast.unparse(target)
+    if isinstance(target, ast.Subscript):
+        return f"values do not change: `{text} = …` makes no sense; R.where or R.concat make a new value"
+    if isinstance(target, ast.Attribute):
+        return f"values have no attributes to set: bind `{text}` to a name"
+    return "only names can be bound"
 
 
 def _holds_values(item: Any) -> bool:  # noqa: ANN401 - what an expression gave

@@ -151,6 +151,7 @@ class Reader:
     def axes(self, node: ast.Assign, call: ast.Call, kind: str, left: dict[str, Dim]) -> list[Axis]:
         """Axes, each bound to one loop, which is taken out of `left`."""
         target = node.targets[0]
+        given: list[tuple[ast.expr, bool, ast.expr, ast.expr | None]]
         if kind == "remap":
             names = list(target.elts) if isinstance(target, ast.Tuple | ast.List) else [target]
             kinds, bindings = remapped(call)

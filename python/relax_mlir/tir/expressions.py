@@ -325,8 +325,6 @@ class Expressions:
         root, name = path
         if root != "T":
             raise Problem(node.func, f"{root}.{name} is not part of a prim func")
-        if name == "op":
-            return self.generic(node)
         for keyword in node.keywords:
             raise Problem(keyword, f"T.{name} takes no argument '{keyword.arg}'")
         special = SPECIAL.get(name)
@@ -445,11 +443,11 @@ class Expressions:
             raise Problem(node, "T.likely takes one argument", "ArgumentError")
         return self.term(node.args[0])
 
-    def generic(self, node: ast.Call) -> Scalar:
-        """``T.op("arith.divsi", a, b, dtype="int32", attributes={…})``: one op of MLIR as it is."""
-        from relax_mlir.tir.raw import raw_op  # it needs this module
-
-        return raw_op(self, node)
+    def as_index(self, node: ast.Call) -> Scalar:
+        """``T.index(x)``: an integer as loop variables are, which a computed index is anyway."""
+        if len(node.args) != 1:
+            raise Problem(node, "T.index takes one argument", "ArgumentError")
+        return Scalar(self.index(node.args[0], "the argument"), INDEX)
 
 
 def _divided(node: ast.AST, name: str, value: Scalar, divisor: int) -> Scalar | None:
@@ -506,4 +504,5 @@ SPECIAL: dict[str, Callable[[Expressions, ast.Call], Any]] = {
     "logical_and": Expressions.logical,
     "logical_or": Expressions.logical,
     "likely": Expressions.likely,
+    "index": Expressions.as_index,
 }

@@ -93,7 +93,8 @@ class BlockPrinter(ExpressionPrinter):
             known = self.dtypes[name]
             assert known is not None
             self.cutter.types[argument] = known
-        lines = [f"for {', '.join(loops)} in T.grid({', '.join(extents[n] for n in range(len(kinds)))}):"]
+        ends = ", ".join(extents[n] for n in range(len(kinds)))
+        lines = [f"for {', '.join(loops)} in {'T.grid' if len(kinds) > 1 else 'range'}({ends}):"]
         lines.append(f'{INDENT}with T.block("{self.fresh("block")}"):')
         lines.append(
             f'{2 * INDENT}{", ".join(axes)} = T.axis.remap("{"".join(kinds)}", [{", ".join(loops)}])'

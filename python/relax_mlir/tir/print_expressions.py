@@ -55,7 +55,7 @@ class ExpressionPrinter:
                 maker is None
                 or not maker.is_expression
                 or maker.result != operand
-                or not self.used_once(operand)
+                or not self.used_once(operand, unit)
             ):
                 continue
             within.add(first - 1)
@@ -68,8 +68,10 @@ class ExpressionPrinter:
         self.inline[value] = lambda: self.expression(maker, index=index)
 
     @staticmethod
-    def used_once(value: ir.Value) -> bool:
-        return len(list(value.uses)) == 1
+    def used_once(value: ir.Value, unit: Unit) -> bool:
+        """Whether a value is one operand of `unit` and nothing else."""
+        inside = list(unit.ops)
+        return unit.operands.count(value) == 1 and all(use.owner.operation in inside for use in value.uses)
 
     def claim_literals(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
         """Literals that take the dtype of what they meet are made right before the unit."""
@@ -91,7 +93,7 @@ class ExpressionPrinter:
         for value, maker, dtype in reversed(list(zip(candidates, makers, wanted, strict=True))):
             if maker is None or maker.kind != "constant" or not first or units[first - 1] is not maker:
                 continue
-            if not self.used_once(value) or dtype is None:
+            if not self.used_once(value, unit) or dtype is None:
                 continue
             literal = self.literal(maker, dtype)
             if literal is None:
@@ -136,9 +138,7 @@ class ExpressionPrinter:
             return f"({parts[0]} {OPERATORS[name]} {number})"
         if name == "cast":
             if unit.template.result is INDEX:
-                if not index:
-                    raise NoForm
-                return parts[0]
+                return parts[0] if index else f"T.index({parts[0]})"
             return f"T.{unit.template.result}({parts[0]})"
         if name in OPERATORS:
             return f"({parts[0]} {OPERATORS[name]} {parts[1]})"
@@ -147,13 +147,11 @@ class ExpressionPrinter:
         return f"T.{name}({', '.join(parts)})"
 
     def constant(self, unit: Unit, *, index: bool) -> str:
-        """A constant that says its dtype; an index is a bare integer, where one is wanted."""
+        """A constant that says its dtype; where an index is wanted, a bare integer."""
         dtype = unit.dtype
         assert dtype is not None
         if dtype is INDEX:
-            if not index:
-                raise NoForm
-            return self.integer(unit, dtype)
+            return self.integer(unit, dtype) if index else f"T.index({self.integer(unit, dtype)})"
         bare = self.literal(unit, dtype)
         if bare is None:
             number = float(ir.FloatAttr(unit.last.attributes["value"]).value)

@@ -70,13 +70,19 @@ class LoopPrinter(ExpressionPrinter):
         value = self.cutter.units.get(store.operands[-1])
         if value is None or not position or units[position - 1] is not value or value.template is None:
             return None
-        if value.template.name not in UPDATES or value.template.literal or not self.used_once(value.result):
+        if (
+            value.template.name not in UPDATES
+            or value.template.literal
+            or not self.used_once(value.result, store)
+        ):
             return None
         old = self.cutter.units.get(value.operands[0])
         if old is None or old.kind != "load" or old.last.operands[0] != store.last.operands[1]:
             return None
         same = old.operands == store.operands[:-1]
-        return value if same and self.used_once(old.result) and value.operands[1] != old.result else None
+        return (
+            value if same and self.used_once(old.result, value) and value.operands[1] != old.result else None
+        )
 
     def claim_update(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
         value = units[position - 1]
@@ -87,7 +93,7 @@ class LoopPrinter(ExpressionPrinter):
             added not in self.inline
             and maker.is_expression
             and maker.result == added
-            and self.used_once(added)
+            and self.used_once(added, value)
         ):
             within.add(first - 1)
             first = self.claim(units, first - 1, within)
@@ -164,7 +170,7 @@ class LoopPrinter(ExpressionPrinter):
             raise NoForm
         for value in reversed(bounds):
             maker = units[first - 1] if first else unit
-            if maker.is_expression and maker.result == value and self.used_once(value):
+            if maker.is_expression and maker.result == value and len(list(value.uses)) == 1:
                 first = self.claim(units, first - 1, within)
                 self.put(value, maker, index=True)
         return first

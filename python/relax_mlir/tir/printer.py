@@ -82,7 +82,7 @@ def _lines(function: func.FuncOp, params: Sequence[PrimParam]) -> list[str]:
     printer.taken |= {p.name for p in params}
     ops = [view.operation for view in function.regions[0].blocks[0].operations]
     ops = ops[_symbols(printer, ops) : -1]
-    body = printer.blocks(ops) if isinstance(printer, BlockPrinter) else printer.statements(ops)  # type: ignore[attr-defined]  # a LoopPrinter
+    body = printer.blocks(ops) if isinstance(printer, BlockPrinter) else printer.statements(ops)
     head = ", ".join(f"{p.name}: {_annotation(p)}" for p in params)
     first = ["@T.prim_func", f"def {function.name.value}({head}):"]
     return [*first, *(INDENT + line for line in body or ["pass"])]

@@ -141,10 +141,6 @@ def convert(value: Scalar, wanted: DType) -> Scalar:
 
 def as_index(node: ast.AST, term: Term, what: str) -> ir.Value:
     """A term as ``index``: an integer of any dtype."""
-    if (
-        isinstance(term, bool)
-        or isinstance(term, float)
-        or (isinstance(term, Scalar) and not term.dtype.is_integer)
-    ):
+    if isinstance(term, bool | float) or (isinstance(term, Scalar) and not term.dtype.is_integer):
         raise Problem(node, f"{what} is {type_name(term)}, expected an integer", "DTypeError")
     return convert(as_scalar(node, term, INDEX), INDEX).ssa

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from relax_mlir.diagnostics import collect, of_error, parse_module
+from relax_mlir.diagnostics import collect, name_source, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError
 from relax_mlir.instrument import (
@@ -23,12 +23,14 @@ from relax_mlir.instrument import (
 )
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import PrintOptions, module_text, write_atomically
+from relax_mlir.source_frame import source_frame
 from relax_mlir.tools.expectations import compare, read_expectations
 from relax_mlir.tools.opt_options import Options, pipeline_elements
 from relax_mlir.tools.supervise import note
 from relax_mlir.transform import PassContext, PassInfo, Sequential
 from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
 from relax_mlir.transform.pipeline import passes_of
+from relax_mlir.transform.reproducer import Recipe, read_recipe
 
 SEPARATOR = re.compile(rb"^// -----.*$", re.MULTILINE)
 OUTPUT_SEPARATOR = "// -----\n"
@@ -57,6 +59,7 @@ class Driver:
     options: Options
     source: str = ""
     lines: list[str] = field(default_factory=list)
+    recipe: Recipe | None = None
     timing: PassTimingInstrument | None = None
     statistics: PassStatistics | None = None
 
@@ -66,10 +69,14 @@ class Driver:
         Raises:
             RelaxError: a bad command line, or a file that cannot be read or written.
         """
-        pipeline = Sequential(passes_of(pipeline_elements(self.options)), name="relax-opt")
+        if not self.options.on("run-reproducer"):
+            pipeline = self._pipeline()
         data = self._read()
         self.source = "<stdin>" if self.options.input == STDIN else self.options.input
         self.lines = data.decode(errors="replace").split("\n")
+        if self.options.on("run-reproducer"):
+            data = self._reproduce(data)
+            pipeline = self._pipeline()
         outputs: list[str] = []
         succeeded = True
         with self._pass_context():
@@ -81,6 +88,20 @@ class Driver:
         if outputs:
             self._write(OUTPUT_SEPARATOR.join(outputs))
         return 0 if succeeded else 1
+
+    def _pipeline(self) -> Sequential:
+        """The passes to run; unknown names fail here, before the input is read."""
+        return Sequential(passes_of(pipeline_elements(self.options)), name="relax-opt")
+
+    def _reproduce(self, data: bytes) -> bytes:
+        """Take passes and options from the reproducer that the input is; returns its module."""
+        if self.options.elements or self.options.text("pass-pipeline"):
+            raise ParseError("--run-reproducer takes the passes from the file: give no others")
+        self.recipe, text = read_recipe(data.decode(errors="replace"), self.source)
+        self.options.values["pass-pipeline"] = self.recipe.pipeline
+        self.options.values.setdefault("allow-unregistered-dialect", self.recipe.unregistered)
+        self.options.values.setdefault("opt-level", self.recipe.opt_level)
+        return text.encode()
 
     def _process(self, part: Part, pipeline: Sequential) -> tuple[str | None, bool]:
         """The text that the part becomes (None if it failed), and whether it went as it should."""
@@ -123,6 +144,7 @@ class Driver:
             except ParseError as error:
                 diagnostics.append(Diagnostic("error", "unknown", str(error)))
                 return None
+            name_source(module, self.source)
             if pipeline.passes:
                 pipeline(module)
             note("the module was printed")
@@ -134,15 +156,17 @@ class Driver:
 
     @contextmanager
     def _pass_context(self) -> Iterator[None]:
+        recipe = self.recipe or Recipe("")
         config = {
-            VERIFY_EACH: self.options.on("verify-each", True),
+            VERIFY_EACH: self.options.on("verify-each", recipe.config.get(VERIFY_EACH, True)),
             DUMP_DIR: self.options.text("dump-failures"),
         }
         level = self.options.number("opt-level")
         context = PassContext(
             opt_level=2 if level is None else level,
-            disabled_pass=self.options.names("disable-pass"),
-            config=config,
+            required_pass=recipe.required,
+            disabled_pass=[*self.options.names("disable-pass"), *recipe.disabled],
+            config={**recipe.config, **config},
             instruments=[Breadcrumbs(), *self._instruments()],
         )
         with context:
@@ -186,8 +210,8 @@ class Driver:
     def _show(self, diagnostic: Diagnostic) -> None:
         """Print as ``mlir-opt`` does: place, message, the line of the input and a caret."""
         head, *numbers = diagnostic.location.rsplit(":", 2)
-        if head != "-" or len(numbers) != 2:
-            print(diagnostic, file=sys.stderr)
+        if head not in ("-", self.source) or len(numbers) != 2:
+            print("\n".join([str(diagnostic), *source_frame(diagnostic.location)]), file=sys.stderr)
             return
         line, column = map(int, numbers)
         place = f"{self.source}:{line}:{column}"
@@ -227,5 +251,6 @@ def _split(data: bytes) -> Iterator[Part]:
 
 def _without_diagnostics(error: RelaxError) -> str:
     """The message of an error whose diagnostics are shown apart."""
-    shown = {f"  {d}" for d in error.diagnostics} if isinstance(error, CompileError) else set()
+    diagnostics = error.diagnostics if isinstance(error, CompileError) else ()
+    shown = {line for d in diagnostics for line in (f"  {d}", *source_frame(d.location))}
     return "\n".join(line for line in str(error).split("\n") if line not in shown)

@@ -23,13 +23,16 @@ USAGE: relax-opt [options] [passes] <input file, or - for stdin>
 
   relax-opt model.mlir --canonicalize --cse -o out.mlir
   relax-opt model.mlir --pass-pipeline='builtin.module(legalize-ops,func.func(canonicalize,cse))'
+  relax-opt --run-reproducer failed.mlir
   relax-opt model.mlir --relax-to-llvm --dump-stages=stages --mlir-timing
 """
 
 ENVIRONMENT = """\
 ENVIRONMENT:
 
-  RELAX_MLIR_DUMP_DIR     directory for the module as it was before a pass that fails (as --dump-failures)
+  RELAX_MLIR_DUMP_DIR     directory for a reproducer of a pass that fails (as --dump-failures); without it the
+                          reproducer, of all passes, goes into the directory for temporary files
+  RELAX_MLIR_REPRODUCERS=0  leave no reproducer there
   RELAX_MLIR_TRACEBACK=1  show the Python trace of an internal error
   RELAX_MLIR_IN_PROCESS=1 do not work in a child process (for debuggers); a crash then ends relax-opt itself
 """

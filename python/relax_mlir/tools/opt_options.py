@@ -53,6 +53,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag("allow-unregistered-dialect", bool, INPUT, "accept ops of dialects that are not known"),
     Flag("pass-pipeline", str, RUNNING, "the passes to run, as text: 'builtin.module(...)'", "text"),
+    Flag("run-reproducer", bool, RUNNING, "run the passes that the input, a reproducer, asks for"),
     Flag(
         "verify-each", bool, RUNNING, "verify after each pass (default: on; --verify-each=0 switches it off)"
     ),
@@ -79,7 +80,7 @@ FLAGS: tuple[Flag, ...] = (
         "dump-failures",
         str,
         WATCHING,
-        "write the module as it was before a pass that fails there",
+        "write a reproducer of a pass that fails there: the module as it was before it",
         "directory",
     ),
     Flag("check-well-formed", bool, WATCHING, "check the invariants of Relax after each pass"),

@@ -1,25 +1,25 @@
-"""What a failing pass turns into: an error with the pass, the diagnostics, a dump, a way to reproduce it."""
+"""What a failing pass turns into: an error with the pass, its place in the source, and a way to reproduce it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
-from pathlib import Path
 
 from relax_mlir.diagnostics import collect, of_error, report
 from relax_mlir.error import Diagnostic, PassError, RelaxError
 from relax_mlir.mlir import ir
-from relax_mlir.module_text import PrintOptions, file_name, module_text, write_atomically
-from relax_mlir.transform import registry
+from relax_mlir.source_frame import with_frames
 from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
-from relax_mlir.transform.upstream_names import PASSES as UPSTREAM_PASSES
+from relax_mlir.transform.reproducer import Recipe, command, write_reproducer
+from relax_mlir.transform.run import current_run
 
 DUMP_VARIABLE = "RELAX_MLIR_DUMP_DIR"
 """Environment variable that stands in for the config option ``pass.dump_dir``."""
+REPRODUCERS_VARIABLE = "RELAX_MLIR_REPRODUCERS"
+"""Environment variable that, being 0, switches reproducers in the folder for temporary files off."""
 
 
 @contextmanager
@@ -40,9 +40,9 @@ def guarded(module: ir.Module, info: PassInfo, ctx: PassContext, verify: bool = 
     except Exception as error:
         if error is ctx.instrument_error or getattr(error, "pass_name", None) is not None:
             raise
-        dump = None if before is None else _dump(before, info, Path(folder))
         failure = _failure(error, info, seen)
-        _add_hints(failure, info, dump, module.context.allow_unregistered_dialects)
+        failure.args = (with_frames(str(failure)),)
+        _leave_reproducer(failure, info, ctx, module, before, folder)
         if failure is error:
             raise
         raise failure from (None if isinstance(error, ir.MLIRError) else error)
@@ -62,30 +62,32 @@ def _failure(error: Exception, info: PassInfo, seen: list[Diagnostic]) -> RelaxE
     return PassError(info.name, errors[0] if errors else "MLIR gave no reason", diagnostics)
 
 
-def _add_hints(failure: RelaxError, info: PassInfo, dump: Path | None, unregistered: bool) -> None:
-    command = None if dump is None else reproducer(info, dump, unregistered)
-    if isinstance(failure, PassError):
-        failure.dump, failure.reproducer = dump, command
-    if dump is None:
-        failure.add_hint(f"set {DUMP_VARIABLE} to a directory to get the module as it was before the pass")
+def _leave_reproducer(
+    failure: RelaxError,
+    info: PassInfo,
+    ctx: PassContext,
+    module: ir.Module,
+    before: ir.Operation | None,
+    folder: str,
+) -> None:
+    """Write a reproducer and say where it is.
+
+    With a folder for it, that of the pass that failed; else that of the outermost pass, whose module is at hand.
+    """
+    if not folder and os.environ.get(REPRODUCERS_VARIABLE) == "0":
         return
-    failure.add_hint(f"the module before the pass: {dump}")
-    if command is not None:
-        failure.add_hint(f"to reproduce: {command}")
-
-
-def reproducer(info: PassInfo, dump: Path, unregistered: bool = False) -> str | None:
-    """The command that runs the pass on the dumped module; None for a pass that has no registered name."""
-    if not registry.is_known(info.name) and info.name not in UPSTREAM_PASSES:
-        return None
-    allow = "--allow-unregistered-dialect " if unregistered else ""
-    return f"relax-opt {allow}--pass-pipeline='builtin.module({info.text})' {dump}"
-
-
-def _dump(module: ir.Operation, info: PassInfo, folder: Path) -> Path:
-    for number in count():
-        path = folder / f"failed-{file_name(info.name)}-{number}.mlir"
-        if not path.exists():
-            break
-    write_atomically(path, module_text(module, PrintOptions(debug_info=True)))
-    return path
+    run = current_run()
+    source, pipeline = (run.backup, run.pipeline) if before is None else (before, info.text)
+    recipe = Recipe.of(pipeline, ctx, module.context.allow_unregistered_dialects)
+    try:
+        path = write_reproducer(source, recipe, info.name, folder)
+    except OSError as error:
+        failure.add_hint(f"no reproducer could be written: {error}")
+        return
+    replay = command(path, recipe)
+    if isinstance(failure, PassError):
+        failure.dump, failure.reproducer = path, replay
+    if replay is not None:
+        failure.add_hint(f"to reproduce: {replay}")
+    else:
+        failure.add_hint(f"the module before the pass: {path} (the pass is not registered by name)")

@@ -42,7 +42,7 @@ class Pass(ABC):
             RelaxError: what the pass itself raises, with the pass's name added.
         """
         ctx = PassContext.current() if ctx is None else ctx
-        with activate(module, ctx) as run:
+        with activate(module, ctx, self.info.text) as run:
             if not ctx.before_pass(module, self.info, ask):
                 return module
             self.execute(module, ctx)

@@ -19,6 +19,10 @@ class Run:
     """What happened since the outermost call: the names of the passes that have run, in order."""
 
     module: ir.Module
+    backup: ir.Operation
+    """The module as it was before."""
+    pipeline: str
+    """The outermost pass as text."""
     history: list[str] = field(default_factory=list)
 
     def just_run(self, names: frozenset[str]) -> set[str]:
@@ -42,7 +46,7 @@ _state = _ThreadState()
 
 
 @contextmanager
-def activate(module: ir.Module, ctx: PassContext) -> Iterator[Run]:
+def activate(module: ir.Module, ctx: PassContext, pipeline: str) -> Iterator[Run]:
     """The run that `module` is in; for an outermost call a new one, which restores the module on failure."""
     if _state.runs and _state.runs[-1].module == module:
         yield _state.runs[-1]
@@ -50,7 +54,7 @@ def activate(module: ir.Module, ctx: PassContext) -> Iterator[Run]:
     if ctx.option(VERIFY_EACH):
         _verify_input(module)
     backup = module.operation.clone(ip=False)
-    _state.runs.append(Run(module))
+    _state.runs.append(Run(module, backup, pipeline))
     try:
         yield _state.runs[-1]
     except BaseException:

@@ -113,3 +113,13 @@ func.func @effects(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   }) : () -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @relation(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %h = "relax.vm_alloc_shape_heap"() {size = 2 : i64} : () -> tensor<2xi64>
+  %a = builtin.unrealized_conversion_cast to tuple<>
+  // expected-error @below {{vm_assert_relation: relation '=' is none of <=, >=, ==, !=, <, >}}
+  "relax.vm_assert_relation"(%h, %a) {relation = "=", codes = [1, 0], values = [0, 4], message = ""} : (tensor<2xi64>, tuple<>) -> ()
+  return %x : tensor<4xf32>
+}

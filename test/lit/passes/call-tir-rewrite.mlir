@@ -181,3 +181,25 @@ func.func @loop(%x: !n, %k: index) -> !n {
   %5 = "relax.call_tir"(%4) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
   return %5 : !n
 }
+
+// A result takes the memory of a temporary that nothing else reads, but not of the caller's array, which is copied.
+func.func private @twice(%x: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %x : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @inplace(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["n"]>>
+// CHECK: %[[COPY:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK-NEXT: "relax.memory_copy"(%[[X]], %[[COPY]])
+// CHECK-NEXT: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
+// CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @twice, outputs = 0 : i64}
+// CHECK-NEXT: %[[ARGS2:[0-9]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
+// CHECK-NEXT: "relax.call_prim"(%[[ARGS2]]) {callee = @twice, outputs = 0 : i64}
+// CHECK-NEXT: return %[[COPY]]
+func.func @inplace(%x: !n) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir_inplace"(%0) {callee = @twice, inplace_indices = [0], tir_vars = []} : (tuple<!n>) -> !n
+  %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %3 = "relax.call_tir_inplace"(%2) {callee = @twice, inplace_indices = [0], tir_vars = []} : (tuple<!n>) -> !n
+  return %3 : !n
+}

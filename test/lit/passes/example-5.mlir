@@ -3,7 +3,6 @@
 // RUN: relax-opt %s --to-non-dataflow --call-tir-rewrite --static-plan-block-memory | filecheck %s --check-prefix=MEMORY
 // RUN: relax-opt %s --to-non-dataflow --call-tir-rewrite --static-plan-block-memory --vm-memory-lower | filecheck %s --check-prefix=VM
 // RUN: relax-opt %s --relax-to-vm | filecheck %s --check-prefix=HEAP
-// RUN: relax-opt %s --relax-to-explicit-memory --print-script | filecheck %s --check-prefix=SCRIPT
 
 !nm = tensor<?x?xf32, #relax.shape<["n", "m"]>>
 !flat = tensor<?xf32, #relax.shape<["m*n"]>>
@@ -86,13 +85,3 @@ func.func @myfunc(%x: !nm {relax.name = "x"}) -> !flat {
 // HEAP: memref.store %{{[0-9]+}}, %[[H]][%c2]
 // HEAP: memref.store %{{[0-9]+}}, %[[H]][%c3]
 
-// SCRIPT: def myfunc(x: R.Tensor(("n", "m"), "float32")) -> R.Tensor(("m*n",), "float32"):
-// SCRIPT-NEXT: storage: R.Object() = R.memory.alloc_storage(R.shape(["4*m*n"]), device=0, storage_scope="global", dtype="float32")
-// SCRIPT-NEXT: lv: R.Tensor(("n", "m"), "float32") = R.memory.alloc_tensor(storage, R.shape(["n", "m"]), offset=0, dtype="float32")
-// SCRIPT-NEXT: R.call_prim(cls.tirexp, (x, lv))
-// SCRIPT-NEXT: storage1: R.Object() = R.memory.alloc_storage(R.shape(["4*m*n"]), device=0, storage_scope="global", dtype="float32")
-// SCRIPT-NEXT: lv1: R.Tensor(("m*n",), "float32") = R.memory.alloc_tensor(storage1, R.shape(["m*n"]), offset=0, dtype="float32")
-// SCRIPT-NEXT: R.call_packed("flatten", lv, lv1)
-// SCRIPT-NEXT: R.memory.kill_tensor(lv)
-// SCRIPT-NEXT: R.memory.kill_storage(storage)
-// SCRIPT-NEXT: return lv1

@@ -38,11 +38,12 @@ func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_va
 // CHECK-NEXT: "relax.vm_match_shape"(%[[SY]], %[[HEAP]]) {codes = [3, 3], context = "match: match_shape at -:{{[0-9]+}}:8", values = [0, 1]}
 // CHECK: %[[SY2:[0-9]+]] = "relax.shape_of"(%[[Y]])
 // CHECK-NEXT: "relax.vm_match_shape"(%[[SY2]], %[[HEAP]]) {codes = [3, 3]
-// CHECK: %[[SZ:[0-9]+]] = "relax.shape_of"(%[[Z]]) : (tensor<*x!relax.any>) -> !relax.shape_value<unit>
+// CHECK: %[[KNOWN:[0-9]+]] = "relax.match_shape"(%[[Z]]) {pattern = [7, "?", "?", "?"], result_dtype = f32}
+// CHECK-SAME: -> tensor<7x?x?x?xf32>
+// CHECK-NEXT: %[[SZ:[0-9]+]] = "relax.shape_of"(%[[KNOWN]]) : (tensor<7x?x?x?xf32>) -> !relax.shape_value<[7, "?", "?", "?"]>
 // CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [0, 1, 3, 2], {{.*}} values = [7, 2, 0, 0]}
 // CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [2, 2, 2, 3], {{.*}} values = [0, 0, 0, 3]}
-// CHECK-NEXT: "relax.match_shape"(%[[Z]]) {pattern = [7, "?", "?", "?"], result_dtype = f32}
-// CHECK-SAME: -> tensor<7x?x?x?xf32>
+// CHECK-NEXT: return %[[KNOWN]]
 func.func @match(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %z: tensor<*x!relax.any>) -> tensor<7x?x?x?xf32, #relax.shape<[7, "k", "n", "m*n"]>> {
   %0 = "relax.match_shape"(%x) {pattern = ["n", "m"], result_dtype} : (tensor<?x?xf32>) -> !nm
   %1 = "relax.match_shape"(%y) {pattern = ["n", "m"], result_dtype} : (tensor<?x?xf32>) -> !nm
@@ -106,4 +107,15 @@ func.func @caller(%x: tensor<4xf32>) -> tensor<8xf32> {
   %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tuple<tensor<4xf32>>
   %1 = "relax.call"(%0) {callee = @twice} : (tuple<tensor<4xf32>>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
+}
+
+// -----
+
+// An assertion about symbols compares slots and numbers.
+// CHECK-LABEL: func.func @asserts(
+// CHECK: "relax.vm_assert_relation"(%[[HEAP:[0-9]+]], %{{[0-9]+}}) {codes = [1, 0], message = "odd", relation = "==", values = [1, 0]}
+func.func @asserts(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
+  %0 = builtin.unrealized_conversion_cast to tuple<>
+  "relax.assert_op"(%0) {relation = "==", values = ["n % 2", 0], message = "odd"} : (tuple<>) -> ()
+  return %x : tensor<?xf32, #relax.shape<["n"]>>
 }

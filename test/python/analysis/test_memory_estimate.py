@@ -85,3 +85,8 @@ def test_errors() -> None:
         estimate_memory(chain(), "mian")
     with pytest.raises(UnsupportedError, match="run legalize-ops before"):
         estimate_memory(chain(legalize=False))
+    mod = chain()
+    for name in ("call-tir-rewrite", "vm-memory-lower"):
+        create_pass(name)(mod.mlir)
+    with pytest.raises(UnsupportedError, match="estimate it before vm-memory-lower"):
+        estimate_memory(mod)

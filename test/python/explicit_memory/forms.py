@@ -50,7 +50,11 @@ def forms(mod: rx.IRModule) -> Iterator[tuple[str, Interpreter]]:
 
 def arrays(result: Any) -> list[Array]:
     """The arrays in a result, in order."""
+    if isinstance(result, tvm_ffi.Shape | int):
+        return [np.array(result)]
     if isinstance(result, tvm_ffi.Array | tuple | list):
+        if result and all(isinstance(item, int) for item in result):
+            return [np.array(result)]  # a shape
         return [array for item in result for array in arrays(item)]
     return [np.array(result if isinstance(result, np.ndarray) else to_numpy(result))]
 

@@ -6,6 +6,7 @@ is too small or where another lives, a call whose output overlaps an input.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.symbolic_attributes import dims_in
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.vm import MakeCode, MatchCode
 from relax_mlir.error import ShapeError
@@ -29,6 +31,14 @@ from relax_mlir.transform import relax_functions
 POISON = 0xFF
 UNWRITTEN = -(2**62)
 """What slots of the shape heap hold before they are written; symbolic arguments may be negative."""
+RELATIONS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 Symbols = dict[str, int]
 
 
@@ -84,6 +94,10 @@ class Interpreter:
         self.in_use = 0
 
     def call(self, name: str, *args: Any) -> Any:
+        with self.mod.context, ir.Location.unknown():
+            return self._call(name, *args)
+
+    def _call(self, name: str, *args: Any) -> Any:
         function = self.functions[name]
         block = function.regions[0].blocks[0]
         frame = _Frame(self, name, {}, {})
@@ -228,6 +242,27 @@ class _Frame:
         found = _from_ffi(result)
         self.check(info, found)
         return found
+
+    on_call_pure_packed = on_call_packed
+
+    def on_assert_op(self, op: ir.Operation, args: tuple[Any, ...]) -> None:
+        self.read(args)
+        left, *right = [self.dim(d) for d in dims_in(op.attributes["values"])] or [args[0].item()]
+        relation = op.attributes["relation"]
+        if not (RELATIONS[relation.value](left, right[0]) if right else left):
+            raise AssertionError("an assertion of the program failed")
+
+    def on_vm_assert_relation(self, op: ir.Operation, heap: Array, args: tuple[Any, ...]) -> None:
+        left, right = self.on_vm_make_shape(op, heap)
+        if not RELATIONS[op.attributes["relation"].value](left, right):
+            raise AssertionError("an assertion of the program failed")
+
+    def on_shape_to_tensor(self, op: ir.Operation, shape: tuple[int, ...]) -> Array:
+        return np.array(shape, np.int64)
+
+    def on_tensor_to_shape(self, op: ir.Operation, x: Array) -> tuple[int, ...]:
+        self.read(x)
+        return tuple(map(int, x))
 
     def on_call(self, op: ir.Operation, args: tuple[Any, ...]) -> Any:
         self.read(args)

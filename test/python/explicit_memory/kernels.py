@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,23 +21,52 @@ Kernel = Callable[[Sequence[Array], Sequence[Array], Sequence[int]], None]
 """``kernel(inputs, outputs, integers)`` writes the outputs."""
 
 
+@dataclass(frozen=True)
+class Use:
+    """How the module calls a prim func: with so many new results, and results in these arguments (-1: new)."""
+
+    name: str
+    outputs: int
+    inplace: tuple[int, ...] = ()
+
+
 def compile_prims(mod: rx.IRModule) -> dict[str, Kernel]:
-    """The module's prim funcs on tensors, each behind a public function of its own."""
+    """The prim funcs that `mod`, at level R1, calls, each behind a public function of its own."""
     work = mod.clone()
+    uses: dict[str, Use] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in ("relax.call_tir", "relax.call_tir_inplace"):
+            use = _use(op)
+            uses[use.name] = use
+        return ir.WalkResult.ADVANCE
+
+    work.mlir.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     with work.context, ir.Location.unknown():
-        prims = [op for op in work.mlir.body.operations if PRIM_FUNC in op.attributes]
+        prims = {op.name.value: op for op in work.mlir.body.operations if PRIM_FUNC in op.attributes}
         for op in list(work.mlir.body.operations):
-            if op not in prims or not op.type.results:
+            if PRIM_FUNC not in op.attributes:
                 op.operation.erase()
-        prims = [op for op in prims if op.type.results]
-        for number, prim in enumerate(prims):
-            work.mlir.body.append(ir.Operation.parse(_wrapper(f"wrapper{number}", prim)))
-        names = [prim.name.value for prim in prims]
-        dynamic = [[_dynamic_axes(t) for t in prim.type.results] for prim in prims]
+        dynamic = {}
+        for number, use in enumerate(uses.values()):
+            outs, text = _wrapper(f"wrapper{number}", prims[use.name], use)
+            dynamic[use.name] = [_dynamic_axes(info) for info in outs]
+            work.mlir.body.append(ir.Operation.parse(text))
     executable = rx.build(work)
     return {
-        name: _kernel(executable[f"wrapper{number}"], dynamic[number]) for number, name in enumerate(names)
+        use.name: _kernel(executable[f"wrapper{number}"], use, dynamic[use.name])
+        for number, use in enumerate(uses.values())
     }
+
+
+def _use(op: ir.Operation) -> Use:
+    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    results = op.results[0].type
+    count = results.num_types if isinstance(results, ir.TupleType) else 1
+    if op.name == "relax.call_tir":
+        return Use(name, count)
+    indices = tuple(ir.IntegerAttr(i).value for i in ir.ArrayAttr(op.attributes["inplace_indices"]))
+    return Use(name, indices.count(-1), indices)
 
 
 def _info(type_: ir.Type, prefix: str) -> Tensor:
@@ -44,42 +74,52 @@ def _info(type_: ir.Type, prefix: str) -> Tensor:
     return Tensor(dims, dtypes.from_element_type(type_.element_type))
 
 
-def _wrapper(name: str, prim: func.FuncOp) -> str:
+def _wrapper(name: str, prim: func.FuncOp, use: Use) -> tuple[list[Tensor], str]:
+    """The results that the wrapper makes anew, and its text."""
     inputs = list(prim.type.inputs)
-    tensors = [t for t in inputs if isinstance(t, ir.RankedTensorType)]
+    tensors = [t for t in inputs if isinstance(t, ir.ShapedType)]
     integers = inputs[len(tensors) :]
     assert all(isinstance(t, ir.IndexType) for t in integers), "integers stand behind the tensors"
-    count = len(tensors) - len(prim.type.results)
+    count = len(tensors) - use.outputs
     ins = [_info(t, f"a{i}_") for i, t in enumerate(tensors[:count])]
     outs = [_info(t, f"b{i}_") for i, t in enumerate(tensors[count:])]
+    new = iter(outs)
+    results = [ins[i] if i >= 0 else next(new) for i in use.inplace] if use.inplace else outs
     extra = [f"v{i}" for i in range(len(integers))]
     sizes = Shape([d for out in outs for d in out.shape if not isinstance(d, int)] + extra)
     types = [str(info.to_type()) for info in ins]
     names = [f"%a{i}" for i in range(len(ins))]
     parameters = ", ".join([*map("{}: {}".format, names, types), f"%sizes: {sizes.to_type()}"])
-    result = Tuple(outs).to_type() if len(outs) > 1 else outs[0].to_type()
+    result = Tuple(results).to_type() if len(results) > 1 else results[0].to_type()
     given = f"tuple<{', '.join(types)}>"
     pack = f"builtin.unrealized_conversion_cast {', '.join(names)} : {', '.join(types)} to {given}"
     if not ins:
         pack = "builtin.unrealized_conversion_cast to tuple<>"
     tir_vars = "[" + ", ".join(f'"{v}"' for v in extra) + "]"
     callee = ir.FlatSymbolRefAttr.get(prim.name.value)
-    return f"""func.func @{name}({parameters}) -> {result} {{
+    op = "call_tir_inplace" if use.inplace else "call_tir"
+    indices = f", inplace_indices = [{', '.join(map(str, use.inplace))}]" if use.inplace else ""
+    return (
+        outs,
+        f"""func.func @{name}({parameters}) -> {result} {{
       %args = {pack}
-      %r = "relax.call_tir"(%args) {{callee = {callee}, tir_vars = {tir_vars}}} : ({given}) -> {result}
+      %r = "relax.{op}"(%args) {{callee = {callee}, tir_vars = {tir_vars}{indices}}} : ({given}) -> {result}
       return %r : {result}
-    }}"""
+    }}""",
+    )
 
 
-def _dynamic_axes(type_: ir.Type) -> list[int]:
-    return [axis for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
+def _dynamic_axes(info: Tensor) -> list[int]:
+    return [axis for axis, dim in enumerate(info.shape) if not isinstance(dim, int)]
 
 
-def _kernel(compiled: Any, dynamic: Sequence[Sequence[int]]) -> Kernel:
+def _kernel(compiled: Any, use: Use, dynamic: Sequence[Sequence[int]]) -> Kernel:
     def kernel(inputs: Sequence[Array], outputs: Sequence[Array], integers: Sequence[int]) -> None:
         sizes = [out.shape[axis] for out, axes in zip(outputs, dynamic, strict=True) for axis in axes]
         found = compiled(*map(_signless, inputs), tvm_ffi.Shape([*sizes, *integers]))
-        for out, array in zip(outputs, found if len(dynamic) > 1 else [found], strict=True):
+        new = iter(outputs)
+        places = [inputs[i] if i >= 0 else next(new) for i in use.inplace] if use.inplace else outputs
+        for out, array in zip(places, found if len(places) > 1 else [found], strict=True):
             _signless(out)[...] = to_numpy(array)
 
     return kernel

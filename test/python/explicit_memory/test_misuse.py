@@ -13,6 +13,9 @@ from relax_mlir.transform import create_pass
 from test_forms import NM, X, chain, module
 
 
+KERNELS = compile_prims(legalized(module(chain, [NM])))
+
+
 def planned() -> rx.IRModule:
     work = legalized(module(chain, [NM]))
     for name in ("to-non-dataflow", "call-tir-rewrite", "static-plan-block-memory"):
@@ -26,7 +29,7 @@ def ops(work: rx.IRModule, name: str) -> list[ir.Operation]:
 
 
 def run(work: rx.IRModule) -> None:
-    Interpreter(work, compile_prims(work)).call("main", X)
+    Interpreter(work, KERNELS).call("main", X)
 
 
 def test_the_plan_itself_is_right() -> None:
@@ -55,4 +58,4 @@ def test_a_storage_that_is_too_small() -> None:
         size = ops(work, "relax.memory_alloc_storage")[0].operands[0].owner.operation
         size.attributes["values"] = ir.Attribute.parse('["2*m*n"]')
     with pytest.raises(MemoryMisuseError, match="of a live storage of 30"):
-        Interpreter(work, compile_prims(planned())).call("main", np.array(X))
+        Interpreter(work, KERNELS).call("main", np.array(X))

@@ -14,6 +14,7 @@ from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.runtime import to_ffi, to_numpy
+from relax_mlir.script import parse
 
 Array = np.ndarray[Any, Any]
 SHAPES = ((0,), (1,), (7,), (3, 5), (2, 0, 3), (4, 1, 2), ())
@@ -37,7 +38,7 @@ def drawn(dtype: str, shape: tuple[int, ...]) -> Array:
 def test_unique_of_elements(dtype: str) -> None:
     special = special_values(dtype)
     for x in (*(drawn(dtype, shape) for shape in SHAPES), np.concatenate([special, special[::-1]])):
-        values, index, inverse, counts = runtime("unique", x, True, True, True, True)
+        values, index, inverse, counts = runtime("unique", x, True, True, True, True, "here")
         expected = np.unique(x.reshape(-1).astype(np.float64) if x.dtype.kind in "fV" else x.reshape(-1))
         assert values.dtype == x.dtype
         np.testing.assert_array_equal(values.astype(expected.dtype), expected)
@@ -52,10 +53,10 @@ def test_unique_of_elements(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint64", "bool"])
 def test_unique_in_order_of_appearance(dtype: str) -> None:
     for x in (drawn(dtype, (9,)), special_values(dtype)):
-        values, index = runtime("unique", x, False, True, False, False)
+        values, index = runtime("unique", x, False, True, False, False, "here")
         assert list(index) == sorted(index)
         np.testing.assert_array_equal(comparable(x[index]), comparable(values))
-        assert len(values) == len(runtime("unique", x, True, False, False, False)[0])
+        assert len(values) == len(runtime("unique", x, True, False, False, False, "here")[0])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "bool"])
@@ -63,7 +64,7 @@ def test_unique_in_order_of_appearance(dtype: str) -> None:
 @pytest.mark.parametrize("shape", [(6, 2), (2, 6), (0, 3), (3, 0), (4, 2, 3)])
 def test_unique_of_slices(dtype: str, axis: int, shape: tuple[int, ...]) -> None:
     x = drawn(dtype, shape)
-    values, index, inverse, counts = runtime("unique", x, True, True, True, True, axis)
+    values, index, inverse, counts = runtime("unique", x, True, True, True, True, "here", axis)
     slices = np.moveaxis(x, axis, 0)
     found = [tuple(map(float, row.reshape(-1))) for row in np.moveaxis(values, axis, 0)]
     assert found == sorted({tuple(map(float, row.reshape(-1))) for row in slices})
@@ -74,12 +75,12 @@ def test_unique_of_slices(dtype: str, axis: int, shape: tuple[int, ...]) -> None
 
 def test_unique_takes_all_nans_for_one_and_both_zeros() -> None:
     x = np.array([np.nan, -0.0, 1.0, 0.0, np.nan, np.inf, -np.inf], np.float32)
-    values, counts = runtime("unique", x, True, False, False, True)
+    values, counts = runtime("unique", x, True, False, False, True, "here")
     np.testing.assert_array_equal(values, np.array([-np.inf, 0, 1, np.inf, np.nan], np.float32))
     assert np.signbit(values[1])
     assert list(counts) == [1, 2, 1, 1, 2]
     rows = np.array([[np.nan, 0.0], [np.nan, -0.0]], np.float32)
-    assert runtime("unique", rows, True, False, False, False, 0)[0].shape == (1, 2)
+    assert runtime("unique", rows, True, False, False, False, "here", 0)[0].shape == (1, 2)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -142,6 +143,17 @@ def test_the_result_goes_on_after_match_shape() -> None:
     np.testing.assert_allclose(found, np.exp(np.unique(array)).sum(), rtol=1e-6)
 
 
+def test_script() -> None:
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 4), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit_output((R.unique(x, False, True, axis=-1), R.unique(x), R.nonzero(x)))
+        bb.emit_func_output(y)
+    text = bb.get().script()
+    assert parse(text, {}).script() == text
+
+
 def test_bad_arguments() -> None:
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 4), "float32"))
@@ -154,4 +166,4 @@ def test_bad_arguments() -> None:
             R.unique(x, sorted=1)  # type: ignore[arg-type]
         bb.emit_func_output(x)
     with pytest.raises(ShapeError, match="unique: axis 2 is out of range for a tensor of rank 1"):
-        runtime("unique", np.zeros(3, np.float32), True, False, False, False, 2)
+        runtime("unique", np.zeros(3, np.float32), True, False, False, False, "here", 2)

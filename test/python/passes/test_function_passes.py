@@ -92,7 +92,7 @@ def original() -> rx.runtime.Executable:
     return rx.build(layers())
 
 
-@pytest.mark.parametrize("run", PASSES, ids=str)
+@pytest.mark.parametrize("run", PASSES, ids=lambda p: p.info.text)
 def test_the_program_stays_the_same(run: Pass) -> None:
     module = layers()
     run(module.mlir)

@@ -72,7 +72,7 @@ EXPECTED = {flag: run(program(dataflow=True), flag) for flag in (True, False)}
 
 
 @pytest.mark.parametrize("dataflow", [True, False])
-@pytest.mark.parametrize("step", PASSES, ids=str)
+@pytest.mark.parametrize("step", PASSES, ids=lambda p: p.info.text)
 def test_equal_results(step: Pass, dataflow: bool) -> None:
     module = program(dataflow=dataflow)
     step(module.mlir)
@@ -82,7 +82,7 @@ def test_equal_results(step: Pass, dataflow: bool) -> None:
             np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("step", PASSES, ids=str)
+@pytest.mark.parametrize("step", PASSES, ids=lambda p: p.info.text)
 def test_a_second_run_changes_nothing(step: Pass) -> None:
     module = program(dataflow=True)
     step(module.mlir)

@@ -10,6 +10,8 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.passes.convert_to_dataflow import ConvertToDataflow
+from relax_mlir.passes.topological_sort import TopologicalSort
 from relax_mlir.rewrite import Binding, DataflowMutator, ExprMutator, ExprVisitor
 from relax_mlir.runtime import to_numpy
 
@@ -401,3 +403,70 @@ def test_a_value_that_does_not_dominate_is_refused() -> None:
     )
     with pytest.raises(RelaxError, match="not valid"):
         Wrong().visit(module)
+
+
+def test_ops_without_result() -> None:
+    class Quiet(ExprMutator):
+        def visit_print(self, binding: Binding) -> tuple[()]:
+            return ()
+
+    def body(a: rx.Value) -> rx.Value:
+        b = R.exp(a)
+        R.print(b)
+        return R.negative(a)
+
+    module = build(body, X, dataflow=False)
+    assert Quiet().visit(module) == 1
+    assert ops(module) == ["negative"]
+
+    class Wrong(ExprMutator):
+        def visit_print(self, binding: Binding) -> float:
+            return 1.0
+
+        def visit_default(self, binding: Binding) -> None:
+            return None
+
+    with pytest.raises(ArgumentError, match=r"for print, which has no result; \(\) removes it"):
+        Wrong().visit(build(body, X, dataflow=False))
+
+
+LAMBDA = """
+!f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %a = "relax.abs"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %f = "relax.lambda"() ({
+  ^bb0(%y: tensor<2xf32>):
+    %e = "relax.exp"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+    %g = "relax.add"(%e, %y) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    "relax.lambda_return"(%g) : (tensor<2xf32>) -> ()
+  }) {names = ["y"]} : () -> !f
+  %c = "relax.exp"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  %t = builtin.unrealized_conversion_cast %c : tensor<2xf32> to tuple<tensor<2xf32>>
+  %r = "relax.invoke_closure"(%f, %t) : (!f, tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+"""
+
+
+def test_functions_inside_functions() -> None:
+    class Negate(ExprMutator):
+        def visit_exp(self, binding: Binding) -> rx.Value:
+            return R.negative(binding.operands[0])
+
+        def visit_abs(self, binding: Binding) -> rx.Value:
+            return binding.operands[0]
+
+    module = rx.IRModule.parse(LAMBDA)
+    assert Negate().visit(module) == 3
+    assert ops(module) == ["lambda", "negative", "add", "negative", "tuple", "invoke_closure"]
+    for step in (ConvertToDataflow(), TopologicalSort()):
+        step(module.mlir)
+        module.verify()
+    assert str(module).count('"relax.dataflow"') == 1
+
+    class Cut(ExprMutator):
+        def visit_add(self, binding: Binding) -> rx.Value:
+            return R.sum(binding.operands[0])
+
+    with pytest.raises(ShapeError, match="the result of the function inside is declared as"):
+        Cut().visit(module)

@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 import relax_mlir as rx
 from building import add, from_ffi, registered
@@ -155,3 +156,34 @@ def test_a_function_says_what_it_returns_before_it_calls_itself() -> None:
         ShapeError, match=r'its result is Tensor\(\(n,\), "float32"\), declared is Tensor\(\(4,\)'
     ):
         add(bb, "main", [N], lambda x: x, result=T((4,), "float32"))
+
+
+def test_errors_come_up_through_all_levels() -> None:
+    bb = rx.BlockBuilder()
+
+    @registered
+    def fail_at_the_end(k: Any) -> Any:
+        if k <= 0:
+            raise KeyError("the end")
+        return np.array(True)
+
+    def down(x: Any, k: Any) -> Any:
+        y = R.match_shape(
+            R.call_packed(halves, x, out=rx.Tuple([T(None, None), rx.Object()]))[0], (None,), "float32"
+        )
+        R.call_packed(fail_at_the_end, k)
+        return R.concat([bb.call("down", x, k - 1), y])
+
+    add(bb, "down", [N, K], down, result=T((None,), "float32"))
+    function = rx.build(bb.get())["down"]
+    x = np.ones(2000, "float32")
+
+    def call() -> None:
+        with pytest.raises(KeyError, match="the end"):
+            function(x, np.array(20))
+
+    call()
+    before = psutil.Process().memory_info().rss
+    for _ in range(100):
+        call()
+    assert psutil.Process().memory_info().rss - before < 2 << 20

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+from relax_mlir import op
+from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.script import parse
 
 
@@ -87,3 +89,50 @@ def main(x: R.Tensor(("n", "k"), "float32"), y: R.Tensor(("k", "m"), "float32"))
 """
     np.testing.assert_allclose(run(MATMUL, main, a, b), a @ b, rtol=1e-4, atol=1e-5)
     assert "linalg.generic" in str(module(MATMUL, main))
+
+
+def test_a_prim_func_alone_goes_into_a_builder() -> None:
+    prims = parse(EXP)
+    bb = rx.BlockBuilder()
+    name = bb.add_func(prims, "k")
+    x = rx.Var("x", rx.Tensor(("n", 4), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(op.call_tir(name, [x], rx.Tensor(("n", 4), "float32")))
+    array = np.random.default_rng(2).standard_normal((3, 4)).astype("float32")
+    found = np.from_dlpack(rx.build(bb.get())["main"](array))
+    np.testing.assert_allclose(found, np.exp(array), rtol=1e-5)
+
+
+def test_prim_funcs_fuse_with_ops() -> None:
+    main = """
+@R.function
+def main(x: R.Tensor(("n", "m"), "float32")) -> R.Tensor(("n", "m"), "float32"):
+    y = R.call_tir(cls.k, (x + 1.0,), R.Tensor(("n", "m"), "float32"))
+    return y * 2.0
+"""
+    mod = module(EXP, main)
+    pipeline("relax-to-calls")(mod.mlir)
+    assert str(mod).count("relax.call_tir") == 1
+
+
+def test_in_branches_and_called_twice() -> None:
+    main = """
+@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), c: R.Tensor((), "bool")) -> R.Tensor(("n", "m"), "float32"):
+    if c:
+        y = R.call_tir(cls.k, (x,), R.Tensor(("n", "m"), "float32"))
+    else:
+        y = R.call_tir(cls.cumulative, (x,), R.Tensor(("n", "m"), "float32"))
+    return R.call_tir(cls.cumulative, (y,), R.Tensor(("n", "m"), "float32"))
+"""
+    cumulative = """
+@T.prim_func
+def cumulative(A: T.Buffer(("n", "m"), "float32"), B: T.Buffer(("n", "m"), "float32")):
+    for i, j in T.grid(n, m):
+        B[i, j] = A[i, j] if j == 0 else B[i, j - 1] + A[i, j]
+"""
+    x = np.random.default_rng(3).standard_normal((3, 5)).astype("float32")
+    for flag in (True, False):
+        expected = np.exp(x) if flag else np.cumsum(x, 1)
+        found = run(EXP + cumulative, main, x, np.array(flag))
+        np.testing.assert_allclose(found, np.cumsum(expected, 1), rtol=1e-4, atol=1e-5)

@@ -189,7 +189,12 @@ def test_integer_parameters() -> None:
 
 ARITHMETIC = """
 @T.prim_func
-def k(A: T.Buffer(("n",), "{0}"), B: T.Buffer(("n",), "{0}"), C: T.Buffer((8, "n"), "{0}"), D: T.Buffer((4, "n"), "bool")):
+def k(
+    A: T.Buffer(("n",), "{0}"),
+    B: T.Buffer(("n",), "{0}"),
+    C: T.Buffer((8, "n"), "{0}"),
+    D: T.Buffer((4, "n"), "bool"),
+):
     for i in range(n):
         C[0, i] = A[i] + B[i]
         C[1, i] = A[i] - B[i]

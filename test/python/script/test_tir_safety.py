@@ -76,7 +76,7 @@ def test_every_index_can_be_checked() -> None:
         main = rx.build(mod)["main"]
     np.testing.assert_array_equal(np.from_dlpack(main(a, indices)), [3.0, 0.0])
     with pytest.raises(
-        IndexError, match=r"k: 'A': index 4 is out of range for dimension 0 of size 4, at <script>:6"
+        IndexError, match=r"k: 'A': index 4 is out of range for dimension 0 of size 4, at <script>:7:13"
     ):
         main(a, np.array([3, 4], "int64"))
     with pytest.raises(IndexError, match=r"index -1 is out of range"):

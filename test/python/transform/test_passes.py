@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from pass_helpers import TWO_ADDS, failing_pass, parse
-from relax_mlir.error import ArgumentError, PassError, UnsupportedError, VerifyError
+from relax_mlir.error import ArgumentError, ParseError, PassError, UnsupportedError, VerifyError
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import (
     FunctionPass,
@@ -20,6 +21,8 @@ from relax_mlir.transform import (
     function_pass,
     module_pass,
 )
+from relax_mlir.transform.pipeline import parse_pipeline
+from relax_mlir.transform.reproducer import Recipe, read_recipe
 
 FUNCTIONS = """
 func.func private @declared(i32) -> i32
@@ -227,10 +230,11 @@ def test_dump_and_reproducer(tmp_path: Path) -> None:
         MLIRPass("cse,one-shot-bufferize{bufferize-function-boundaries=true}")(module)
     dump = caught.value.dump
     assert dump is not None and "test.op" in dump.read_text()
-    pipeline = "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true})"
-    assert caught.value.reproducer == (
-        f"relax-opt --allow-unregistered-dialect --pass-pipeline='{pipeline}' {dump}"
+    assert (
+        'pipeline: "builtin.module(one-shot-bufferize{bufferize-function-boundaries=true})"'
+        in dump.read_text()
     )
+    assert caught.value.reproducer == f"relax-opt --run-reproducer {dump}"
     assert str(dump) in str(caught.value)
 
 
@@ -242,9 +246,64 @@ def test_dump_directory_from_the_environment(tmp_path: Path, monkeypatch: pytest
     assert caught.value.reproducer is None
 
 
-def test_without_dump_directory_the_message_says_how_to_get_one() -> None:
-    with pytest.raises(PassError, match="set RELAX_MLIR_DUMP_DIR"):
+def test_without_dump_directory_the_whole_run_can_be_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    module = parse(UNBUFFERISABLE, unregistered=True)
+    before = str(module)
+    for _ in range(2):
+        with pytest.raises(PassError) as caught:
+            MLIRPass("cse,one-shot-bufferize")(module)
+    dump = caught.value.dump
+    assert list(tmp_path.rglob("*.mlir")) == [dump]
+    assert dump is not None and str(dump) in str(caught.value)
+    recipe, text = read_recipe(dump.read_text(), "x.mlir")
+    assert recipe == Recipe("builtin.module(cse,one-shot-bufferize)", unregistered=True)
+    again = parse(text, unregistered=True)
+    assert str(again) == before
+    with pytest.raises(PassError, match="op was not bufferized"):
+        parse_pipeline(recipe.pipeline)(again)
+
+
+def test_reproducers_hold_the_options_of_the_context(tmp_path: Path) -> None:
+    config = {"pass.dump_dir": str(tmp_path), "pass.verify_each": False}
+    ctx = PassContext(3, required_pass=["cse"], disabled_pass=["a", "b"], config=config)
+    with ctx, pytest.raises(PassError) as caught:
         failing_pass(lambda: ValueError("x"))(parse())
+    assert caught.value.dump is not None
+    recipe, _ = read_recipe(caught.value.dump.read_text(), "x.mlir")
+    assert recipe == Recipe(
+        "builtin.module(failing)", False, 3, ("a", "b"), ("cse",), {"pass.verify_each": False}
+    )
+
+
+def test_no_reproducers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAX_MLIR_REPRODUCERS", "0")
+    with pytest.raises(PassError) as caught:
+        failing_pass(lambda: ValueError("x"))(parse())
+    assert caught.value.dump is None and "\n" not in str(caught.value)
+
+
+def test_a_text_that_is_no_reproducer() -> None:
+    with pytest.raises(ParseError, match=r"'a\.mlir' is no reproducer"):
+        read_recipe("module {}", "a.mlir")
+
+
+def test_the_place_of_a_failure_is_underlined(tmp_path: Path) -> None:
+    source = tmp_path / "user.py"
+    source.write_text("x = 1\ny = add(f(x), 2) + 3\n")
+
+    @module_pass(name="located")
+    def located(module: ir.Module, ctx: PassContext) -> None:
+        raise UnsupportedError(f"{source}:2:5: add: no")
+
+    with pytest.raises(UnsupportedError) as caught:
+        located(parse())
+    assert str(caught.value).split("\n")[1:3] == [
+        "    2 | y = add(f(x), 2) + 3",
+        "      |     ^^^^^^^^^^^^^^^^",
+    ]
 
 
 def test_warnings_are_logged_not_printed(

@@ -116,10 +116,6 @@ func.func private @down(%x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"
 // CHECK: %[[S:.*]]:2 = call @known.shapes(%{{.*}}, %{{.*}}) : (index, index) -> (index, index)
 // CHECK: call @relax.object.tensor.2(%{{.*}}, %[[S]]#0, %{{.*}})
 // CHECK: call @known(%cast, %{{.*}}) : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
-func.func private @vague(
-// CHECK: %[[S:.*]]:2 = call @known.shapes(%{{.*}}, %{{.*}}) : (index, index) -> (index, index)
-// CHECK: %[[E:[0-9]+]] = tensor.empty(%[[S]]#0) : tensor<?x3xf32>
-// CHECK: call @known(%cast, %[[E]])
 func.func private @vague(%x: tensor<?x?xf32> {relax.name = "x"}) -> tensor<?x3xf32> {
   %0 = builtin.unrealized_conversion_cast %x : tensor<?x?xf32> to tuple<tensor<?x?xf32>>
   %1 = "relax.call"(%0) {callee = @known} : (tuple<tensor<?x?xf32>>) -> tensor<?x3xf32>

@@ -1,0 +1,248 @@
+"""Loops: upstream's ``scf.for`` and ``scf.while``, which carry Relax values from one round to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.control import flag_of
+from relax_mlir.dialects.integers import as_integer
+from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.structure import integer_of, maker_of, match_shape
+from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr, struct_info
+from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
+from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.mlir import ir
+from relax_mlir.symbolic import Dim, Expr
+
+Carried = Sequence[Value]
+Bound = Value | Expr | int
+"""A bound of a loop: an integer value, a symbolic expression, or an int."""
+
+
+def for_loop(
+    lower: Bound,
+    upper: Bound,
+    body: Callable[..., Any],
+    init: ValueLike | Sequence[ValueLike] = (),
+    *,
+    step: int = 1,
+    name: str = "i",
+) -> Any:  # noqa: ANN401 - one value or a tuple of them, as `init`
+    """Run ``body(i, *carried)`` for ``i = lower, lower + step, …`` below `upper`; the carried values after it.
+
+    `body` emits ops and returns the new carried values, whose struct infos are those of `init`. `i` is a symbolic
+    expression: a fresh symbol of the body, called `name` where that is free. One `init` gives one value, a
+    sequence gives a tuple. A negative `i` is an error at run time. Not allowed in dataflow blocks.
+
+    >>> R.for_loop(0, n, lambda i, acc: R.add(acc, x), acc)
+    """
+    require_insertion_point("for_loop")
+    _expect_function("for_loop", "body", body)
+    many, values = _initial("for_loop", init)
+    results = build_for(
+        (lower, upper, step),
+        values,
+        lambda i, carried: _returned("for_loop", body(i, *carried), many),
+        [f"init[{k}]" for k in range(len(values))],
+        name,
+    )
+    return tuple(results) if many else results[0]
+
+
+def while_loop(
+    condition: Callable[..., Value], body: Callable[..., Any], init: ValueLike | Sequence[ValueLike]
+) -> Any:  # noqa: ANN401 - one value or a tuple of them, as `init`
+    """While ``condition(*carried)``, a bool tensor of rank 0, is true, go on with what ``body(*carried)`` returns.
+
+    The values that `body` returns have the struct infos of `init`. One `init` gives one value, a sequence gives
+    a tuple. Not allowed in dataflow blocks.
+    """
+    require_insertion_point("while_loop")
+    _expect_function("while_loop", "condition", condition)
+    _expect_function("while_loop", "body", body)
+    many, values = _initial("while_loop", init)
+    results = build_while(
+        values,
+        lambda carried: flag_of("while_loop", condition(*carried)),
+        lambda carried: _returned("while_loop", body(*carried), many),
+        [f"init[{k}]" for k in range(len(values))],
+    )
+    return tuple(results) if many else results[0]
+
+
+def build_for(
+    bounds: tuple[Bound, Bound, Bound],
+    init: Carried,
+    body: Callable[[Expr, list[Value]], Carried],
+    names: Sequence[str],
+    symbol: str = "i",
+) -> list[Value]:
+    """`for_loop` on values; `names` are those of the carried values, for messages."""
+    lower, upper, step = bounds
+    counted = step if isinstance(step, int) else known_integer(step)
+    if not isinstance(counted, int) or counted <= 0:
+        raise ArgumentError(f"for_loop: the step is {counted}; loops count upwards, by a positive int")
+    if isinstance(lower, int) and lower < 0:
+        raise ArgumentError(
+            f"for_loop: the loop begins at {lower}; it counts from 0 or more, so subtract in the body"
+        )
+    location = user_location()
+    operands = [as_integer("for_loop", b).ssa for b in (lower, upper, step)]
+    fresh = _fresh_symbol(symbol)
+    types = [value.ssa.type for value in init]
+    i64 = ir.IntegerType.get_signless(64)
+    loop = ir.Operation.create(
+        "scf.for", results=types, operands=[*operands, *(v.ssa for v in init)], regions=1, loc=location
+    )
+    block = loop.regions[0].blocks.append(i64, *types, arg_locs=[location] * (len(types) + 1))
+    with ir.InsertionPoint(block):
+        match_shape(Value(block.arguments[0]), (fresh,))
+        given = [Value(argument) for argument in list(block.arguments)[1:]]
+        _yield(body(symbolic.symbol(fresh), given), init, names, location)
+    return [Value(result) for result in loop.results]
+
+
+def build_while(
+    init: Carried,
+    condition: Callable[[list[Value]], ir.Value],
+    body: Callable[[list[Value]], Carried],
+    names: Sequence[str],
+) -> list[Value]:
+    """`while_loop` on values, with a condition that gives an ``i1``."""
+    location = user_location()
+    types = [value.ssa.type for value in init]
+    loop = ir.Operation.create(
+        "scf.while", results=types, operands=[v.ssa for v in init], regions=2, loc=location
+    )
+    before, after = (
+        region.blocks.append(*types, arg_locs=[location] * len(types)) for region in loop.regions
+    )
+    with ir.InsertionPoint(before):
+        flag = condition([Value(argument) for argument in before.arguments])
+        ir.Operation.create("scf.condition", operands=[flag, *before.arguments], loc=location)
+    with ir.InsertionPoint(after):
+        _yield(body([Value(argument) for argument in after.arguments]), init, names, location)
+    return [Value(result) for result in loop.results]
+
+
+def _yield(values: Carried, init: Carried, names: Sequence[str], location: ir.Location) -> None:
+    given = [
+        agreed(name, value, first.struct_info).ssa
+        for name, value, first in zip(names, values, init, strict=True)
+    ]
+    ir.Operation.create("scf.yield", operands=given, loc=location)
+
+
+def agreed(name: str, value: Value, wanted: StructInfo) -> Value:
+    """`value` with the struct info `wanted` of a carried value; one that says more forgets dimensions.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: it has another one, as `name` and both say.
+    """
+    info = value.struct_info
+    if value.ssa.type == wanted.to_type():
+        return value
+    if implies(info, wanted) and isinstance(info, Tensor) and isinstance(wanted, Tensor):
+        pattern = wanted.shape if info.dtype == wanted.dtype else None
+        if pattern is not None:
+            return match_shape(value, pattern)
+    message = f"the loop changes '{name}' from {wanted} to {info}"
+    if not isinstance(info, Tensor) or not isinstance(wanted, Tensor):
+        raise ArgumentError(f"{message}; a carried value keeps its type")
+    if info.dtype != wanted.dtype:
+        raise DTypeError(f"{message}; a carried value keeps its dtype: astype it")
+    raise ShapeError(
+        f"{message}; a carried value keeps its type: match_shape it, or let it begin with unknown dimensions, "
+        f"as in match_shape({name}, {(None,) * (info.ndim or 1)})"
+    )
+
+
+def symbols_in_scope(block: ir.Block, before: ir.Operation | None = None) -> set[str]:
+    """The symbols that an op in `block`, in front of `before` or at its end, may use."""
+    found: set[str] = set()
+    while True:
+        for view in block.operations:
+            if before is not None and view.operation == before:
+                break
+            found.update(_matched(view.operation))
+        before = block.owner.operation
+        if before.name == "func.func" or before.parent is None:
+            break
+        block = before.block
+    for argument in block.arguments:
+        found.update(_of_type(argument.type))
+    return found
+
+
+def _matched(op: ir.Operation) -> Iterator[str]:
+    if op.name == "relax.dataflow":
+        for view in op.regions[0].blocks[0].operations:
+            yield from _matched(view.operation)
+    elif op.name == "relax.match_shape":
+        for dim in dims_from_attr(op.attributes["pattern"]):
+            yield from () if dim is None else symbolic.symbols(dim)
+
+
+def _of_type(type_: ir.Type) -> list[str]:
+    try:
+        return list(struct_info(type_).symbols())
+    except RelaxError:
+        return []  # a type of MLIR's own
+
+
+def _fresh_symbol(wanted: str) -> str:
+    if not symbolic.is_identifier(wanted):
+        raise ArgumentError(f"for_loop: 'name' is {wanted!r}, which is no name of a symbol")
+    taken = symbols_in_scope(ir.InsertionPoint.current.block)
+    name, count = wanted, 0
+    while name in taken:
+        count += 1
+        name = f"{wanted}_{count}"
+    return name
+
+
+def loop_symbol(loop: ir.Operation) -> str | None:
+    """The symbol that stands for the variable of an ``scf.for``, as `for_loop` makes it; None if there is none."""
+    block = loop.regions[0].blocks[0]
+    first = block.operations[0].operation
+    variable = block.arguments[0]
+    if first.name != "relax.match_shape" or first.operands[0] != variable or len(list(variable.uses)) != 1:
+        return None
+    (dim,) = dims_from_attr(first.attributes["pattern"])
+    name = None if dim is None else symbolic.linear_definition(dim)
+    is_used = len(list(first.results[0].uses)) > 0
+    return None if is_used or name in symbols_in_scope(loop.block, loop) else name
+
+
+def lower_bound(value: ir.Value) -> Dim | None:
+    """What is known of the first value of the loop variable `value`; None if it is none."""
+    if not isinstance(value, ir.BlockArgument) or value.owner.owner.operation.name != "scf.for":
+        return None
+    return None if value.arg_number != 0 else known_integer(Value(value.owner.owner.operation.operands[0]))
+
+
+def known_integer(value: object) -> Dim | None:
+    """What a `relax.prim_value` says; None for other values."""
+    maker = maker_of(value.ssa) if isinstance(value, Value) else None
+    if maker is None or maker.name != "relax.prim_value":
+        return None
+    return integer_of(maker.attributes["value"])
+
+
+def _initial(what: str, init: ValueLike | Sequence[ValueLike]) -> tuple[bool, list[Value]]:
+    many = isinstance(init, list | tuple)
+    given: Sequence[Any] = init if many else [init]  # type: ignore[assignment]  # as has been checked
+    return many, [as_value(value) for value in given]
+
+
+def _returned(what: str, values: Any, many: bool) -> list[Value]:  # noqa: ANN401 - what a function returned
+    listed = list(values) if many and isinstance(values, list | tuple) else [values]
+    return [as_value(value) for value in ([] if many and values is None else listed)]
+
+
+def _expect_function(what: str, name: str, value: object) -> None:
+    if not callable(value):
+        raise ArgumentError(f"{what}: '{name}' is {value!r}, expected a function that emits ops")

@@ -1,0 +1,145 @@
+"""Loops: carried tensors of sizes that stay have one buffer each, into which every round writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
+from relax_mlir.lowering.shapes.body import (
+    BodyLowering,
+    Lowered,
+    cast,
+    flatten,
+    handles,
+    is_handle,
+    unflatten,
+)
+from relax_mlir.lowering.shapes.control import leaf_types
+from relax_mlir.lowering.shapes.integers import as_index
+from relax_mlir.lowering.shapes.leaves import handle_types
+from relax_mlir.mlir import bufferization, ir
+
+VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+
+
+@handles("scf.for")
+def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    infos = [struct_info(result.type) for result in op.results]
+    bounds = [as_index(body.tensor(value)) for value in list(op.operands)[:3]]
+    types = [t for info in infos for t in leaf_types(op, info)]
+    init = _flat(body, list(op.operands)[3:], types)
+    new = ir.Operation.create("scf.for", results=types, operands=[*bounds, *init], regions=1)
+    index = ir.IndexType.get()
+    block = new.regions[0].blocks.append(index, *types, arg_locs=[op.location] * (len(types) + 1))
+    variable, *carried = block.arguments
+    old = op.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        inner = _inner(body, old, [variable, *carried])
+        yielded = [leaf for item in inner.lower_block(old) for leaf in flatten(item)]
+        known = [k for info in infos for k in _sizes_stay(info)]
+        targets = [a if k else None for a, k in zip(carried, known, strict=True)]
+        _end(inner, "scf.yield", [], yielded, types, targets)
+    return _results(body, new, infos)
+
+
+@handles("scf.while")
+def _while(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    old_before, old_after = (region.blocks[0] for region in op.regions)
+    first = [struct_info(argument.type) for argument in old_before.arguments]
+    infos = [struct_info(result.type) for result in op.results]
+    first_types = [t for info in first for t in leaf_types(op, info)]
+    types = [t for info in infos for t in leaf_types(op, info)]
+    init = _flat(body, list(op.operands), first_types)
+    new = ir.Operation.create("scf.while", results=types, operands=init, regions=2)
+    before = new.regions[0].blocks.append(*first_types, arg_locs=[op.location] * len(first_types))
+    after = new.regions[1].blocks.append(*types, arg_locs=[op.location] * len(types))
+    with ir.InsertionPoint(before):
+        inner = _inner(body, old_before, list(before.arguments))
+        flag, *passed = inner.lower_block(old_before)
+        assert isinstance(flag, ir.Value)
+        forwarded = [leaf for item in passed for leaf in flatten(item)]
+        _end(inner, "scf.condition", [flag], forwarded, types, [None] * len(types))
+    with ir.InsertionPoint(after):
+        inner = _inner(body, old_after, list(after.arguments))
+        yielded = [leaf for item in inner.lower_block(old_after) for leaf in flatten(item)]
+        known = [k for info in first for k in _sizes_stay(info)]
+        places = [forwarded.index(a) if a in forwarded else None for a in before.arguments]
+        targets = [
+            after.arguments[p] if k and p is not None else None for p, k in zip(places, known, strict=True)
+        ]
+        _end(inner, "scf.yield", [], yielded, first_types, targets)
+    return _results(body, new, infos)
+
+
+def _inner(body: BodyLowering, old: ir.Block, arguments: Sequence[ir.Value]) -> BodyLowering:
+    """Lowers the ops of a region, whose arguments are flattened."""
+    inner = body.nested()
+    remaining = list(arguments)
+    inner.values.update({a: unflatten(struct_info(a.type), remaining) for a in old.arguments})
+    return inner
+
+
+def _flat(body: BodyLowering, values: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
+    leaves = [leaf for value in values for leaf in body.flat(value)]
+    return [_fitted(leaf, type_) for leaf, type_ in zip(leaves, types, strict=True)]
+
+
+def _fitted(value: ir.Value, type_: ir.Type) -> ir.Value:
+    if isinstance(type_, ir.RankedTensorType):
+        return cast(value, type_)
+    return as_index(value) if isinstance(type_, ir.IndexType) else value
+
+
+def _sizes_stay(info: StructInfo) -> list[bool]:
+    """Per leaf of a carried value, whether it is a tensor of the same size in every round."""
+    fields = getattr(info, "fields", None)
+    if fields is not None:
+        return [known for field in fields for known in _sizes_stay(field)]
+    if is_handle(info):
+        return [False] * len(handle_types())
+    if isinstance(info, Tensor):
+        return [info.known_shape is not None]
+    return [False] * len(getattr(info, "values", None) or (0,))
+
+
+def _end(
+    body: BodyLowering,
+    name: str,
+    leading: Sequence[ir.Value],
+    values: Sequence[ir.Value],
+    types: Sequence[ir.Type],
+    targets: Sequence[ir.Value | None],
+) -> None:
+    """End a region. A value with a target is written into the buffer of the target, which it follows.
+
+    All copies are made before the first buffer is written, which may hold what they read.
+    """
+    given = [_fitted(value, type_) for value, type_ in zip(values, types, strict=True)]
+    taken: set[ir.Value] = set()
+    for index, (value, target) in enumerate(zip(given, targets, strict=True)):
+        if target is None or value == target:
+            continue
+        base = _memory_of(value)
+        if value in body.checked or base in taken or isinstance(base, ir.BlockArgument):
+            given[index] = bufferization.alloc_tensor(value.type, [], copy=value)
+        taken.add(base)
+    ended = [
+        value
+        if target is None or value == target
+        else bufferization.materialize_in_destination(target.type, value, target)
+        for value, target in zip(given, targets, strict=True)
+    ]
+    ir.Operation.create(name, operands=[*leading, *ended])
+
+
+def _memory_of(value: ir.Value) -> ir.Value:
+    """The tensor that `value` is a view of."""
+    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _results(body: BodyLowering, new: ir.Operation, infos: Sequence[StructInfo]) -> Sequence[Lowered]:
+    body.checked.update(new.results)
+    flat = list(new.results)
+    return [unflatten(info, flat) for info in infos]

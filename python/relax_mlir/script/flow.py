@@ -1,0 +1,88 @@
+"""What statements of a script bind and read, seen from their syntax alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+UNNAMED = "_"
+"""The target that binds nothing."""
+
+
+def targets(node: ast.stmt) -> list[str]:
+    """The names that a statement surely binds."""
+    if isinstance(node, ast.If):
+        inner = [set().union(*map(targets, body)) for body in (node.body, node.orelse)]
+        return sorted(inner[0] & inner[1])
+    if isinstance(node, ast.With):
+        return sorted({name for statement in node.body for name in targets(statement)})
+    roots: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        roots = node.targets
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+        roots = [node.target]
+    elif isinstance(node, ast.FunctionDef):
+        return [node.name]
+    return [n.id for root in roots for n in ast.walk(root) if isinstance(n, ast.Name)]
+
+
+def assigned(statements: Iterable[ast.stmt]) -> list[str]:
+    """All names that statements may bind, in the order in which they appear; not those of loop variables."""
+    found: dict[str, None] = {}
+    for statement in statements:
+        if isinstance(statement, ast.If | ast.For | ast.While):
+            found.update(dict.fromkeys(assigned([*statement.body, *statement.orelse])))
+        else:
+            found.update(dict.fromkeys(targets(statement)))
+    found.pop(UNNAMED, None)
+    return list(found)
+
+
+def reads(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that statements or expressions read."""
+    found: set[str] = set()
+    for node in (inner for outer in nodes for inner in ast.walk(outer)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return frozenset(found)
+
+
+def exposed(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names that statements may read before they have bound them."""
+    bound: set[str] = set()
+    found: set[str] = set()
+    for statement in statements:
+        if isinstance(statement, ast.If):
+            found |= reads([statement.test]) - bound
+            found |= (exposed(statement.body) | exposed(statement.orelse)) - bound
+        elif isinstance(statement, ast.With):
+            found |= exposed(statement.body) - bound
+        else:
+            found |= reads([statement]) - bound
+        bound.update(targets(statement))
+    return found
+
+
+def returns(node: ast.stmt) -> bool:
+    """Whether a statement holds a `return` of the function that it stands in."""
+    if isinstance(node, ast.Return):
+        return True
+    return any(returns(inner) for inner in _inner(node))
+
+
+def always_returns(statements: Sequence[ast.stmt]) -> bool:
+    """Whether statements end in a `return` on every way."""
+    if not statements:
+        return False
+    last = statements[-1]
+    if isinstance(last, ast.If):
+        return always_returns(last.body) and always_returns(last.orelse)
+    return isinstance(last, ast.Return)
+
+
+def _inner(node: ast.stmt) -> Iterator[ast.stmt]:
+    if isinstance(node, ast.If | ast.For | ast.While | ast.With):
+        yield from node.body
+        yield from getattr(node, "orelse", [])

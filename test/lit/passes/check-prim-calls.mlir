@@ -1,0 +1,33 @@
+// RUN: relax-opt %s --check-prim-calls --split-input-file --verify-diagnostics | filecheck %s
+
+func.func private @add(%a: tensor<?xf32>, %b: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {
+  relax.prim_func,
+  relax.params = [
+    {name = "A", shape = ["n"], dtype = "float32"},
+    {name = "B", shape = ["n"], dtype = "float32"},
+    {name = "C", shape = ["n"], dtype = "float32"}
+  ]
+} {
+  return %out : tensor<?xf32>
+}
+
+// Equal by their types: nothing is checked.
+// CHECK-LABEL: func.func @proved
+// CHECK-NOT: relax.match_shape
+// CHECK: "relax.call_tir"
+func.func @proved(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
+  %0 = builtin.unrealized_conversion_cast %x, %x : tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["n"]>> to tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["n"]>>>
+  %1 = "relax.call_tir"(%0) {callee = @add, tir_vars = []} : (tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
+  return %1 : tensor<?xf32, #relax.shape<["n"]>>
+}
+
+// The second argument may have another size.
+// CHECK-LABEL: func.func @unproved
+// CHECK: %[[Y:[0-9]+]] = "relax.match_shape"(%arg1) {pattern = ["n"], result_dtype}
+// CHECK: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %arg0, %[[Y]]
+// CHECK: "relax.call_tir"(%[[ARGS]])
+func.func @unproved(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #relax.shape<["m"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
+  %0 = builtin.unrealized_conversion_cast %x, %y : tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>> to tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>>
+  %1 = "relax.call_tir"(%0) {callee = @add, tir_vars = []} : (tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
+  return %1 : tensor<?xf32, #relax.shape<["n"]>>
+}
