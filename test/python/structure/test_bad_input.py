@@ -76,7 +76,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "se": lambda: inside(lambda bb, x: R.shape_expr(3)),
     "se2": lambda: inside(lambda bb, x: R.shape_expr(["n+"])),
     "pv": lambda: inside(lambda bb, x: R.prim_value(1.5)),
-    "pv2": lambda: inside(lambda bb, x: R.prim_value(-5)),
     "ite": lambda: inside(lambda bb, x: R.if_then_else(3, lambda: x, lambda: x)),
     "ite2": lambda: inside(lambda bb, x: R.if_then_else(R.const(True), x, x)),
     "ite3": lambda: inside(lambda bb, x: R.if_then_else(R.const(True), lambda: None, lambda: x)),
