@@ -128,6 +128,21 @@ class UpdatedOp(RelaxOp, name="updated"):  # type: ignore[call-arg]  # untyped D
         return args.tensor(0)
 
 
+class DistinctOp(RelaxOp, name="distinct"):  # type: ignore[call-arg]  # untyped DSL
+    """`input` in memory of its own, made by the pass ``explicit-effects``.
+
+    A `call_packed` that may change one of two tensors must not see the change in the other, also where the two are
+    made of equal expressions, which CSE makes one value.
+    """
+
+    input: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return args.tensor(0)
+
+
 def check_arg_spec(args: OpArgs) -> None:
     """Raise `ArgumentError` unless the units of `arg_spec` are as many as the operands."""
     spec = list(ir.ArrayAttr(args.attrs["arg_spec"]))

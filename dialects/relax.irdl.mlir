@@ -289,6 +289,12 @@ module {
       %1 = irdl.region
       irdl.regions(body: %1)
     }
+    irdl.operation @distinct {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @divide {
       %0 = irdl.any
       %1 = irdl.any

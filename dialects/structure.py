@@ -239,6 +239,7 @@ IMPURE_OPS = frozenset(
         "relax.call_packed",
         "relax.call_prim",
         "relax.dataflow",
+        "relax.distinct",
         "relax.invoke_closure",
         "relax.output",
         "relax.print",

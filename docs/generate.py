@@ -125,8 +125,8 @@ def language_page() -> str:
         "## Invariants",
         textwrap.dedent(invariants).replace("``", "`"),
         "## Ops",
-        "A signature lists operands, attributes in braces, and results. A *pure* op only computes its results. Ops on a "
-        "list of values take one tuple, which `builtin.unrealized_conversion_cast` makes.",
+        "A signature lists operands, attributes in braces, and results. A *pure* op only computes its results. Ops on "
+        "a list of values take one tuple, which `builtin.unrealized_conversion_cast` makes.",
     ]
     families: dict[str, list[Any]] = {}
     for cls in dialect.Relax.operations:

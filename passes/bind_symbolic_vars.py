@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.diagnostics import where
+from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
+from relax_mlir.dialects.bounds import bounds_attr, read_bounds
 from relax_mlir.dialects.types import Tuple, struct_info
 from relax_mlir.error import ArgumentError, ParseError, RelaxError, ShapeError, UnknownNameError
 from relax_mlir.mlir import func, ir
@@ -62,7 +64,18 @@ class BindSymbolicVars(ModulePass):
 
 
 def bind(function: func.FuncOp, mapping: Mapping[str, int]) -> None:
-    """Replace symbols of one function by integers."""
+    """Replace symbols of one function by integers; raises `ShapeError` for one out of its bounds."""
+    bounds = read_bounds(function)
+    for name, value in mapping.items():
+        low, high = bounds.get(name, (0, None))
+        if value < low or (high is not None and value > high):
+            limit = f"from {low}" if high is None else f"from {low} to {high}"
+            raise ShapeError(
+                f"function '{function.name.value}': symbol '{name}' cannot be {value}: it goes {limit}"
+            )
+    if bounds:
+        kept = {name: pair for name, pair in bounds.items() if name not in mapping}
+        function.attributes[SYMBOL_BOUNDS] = bounds_attr(kept)
     substitute_symbols(function.operation, mapping)
     update_type(function)
 

@@ -62,7 +62,7 @@ KEPT = frozenset(
     ]
 )
 """Ops that the explicit-memory form has in common with level R1, and those it adds."""
-REWRITTEN = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed"})
+REWRITTEN = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed", "relax.distinct"})
 FAMILIES = ("relax.memory_", "relax.vm_")
 
 
@@ -139,6 +139,8 @@ class _Rewriter:
             self._call_dps_packed(op)
         elif op.name == "relax.call_packed":
             self._call_packed(op)
+        elif op.name == "relax.distinct":
+            _replace(op, [self._copy(op.operands[0], op)])
 
     def _call_tir(self, op: ir.Operation) -> None:
         with ir.InsertionPoint(op):

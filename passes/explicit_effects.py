@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.calls import CallPackedOp, UpdatedOp
-from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.calls import CallPackedOp, DistinctOp, UpdatedOp
+from relax_mlir.dialects.structure import TUPLE, is_pure, maker_of, pack
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext
@@ -61,14 +61,39 @@ def _after_call(call: ir.Operation) -> Updates:
     maker = maker_of(call.operands[0])
     if maker is None or maker.name != TUPLE:
         return {}
-    tensors = dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor))
+    tensors = list(dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor)))
+    given = _kept_apart(call, maker, tensors)
     changed: Updates = {}
     after: ir.Operation = call
     for value in tensors:
         with call.location, ir.InsertionPoint.after(after):
-            after = ir.Operation.create(UpdatedOp.OPERATION_NAME, results=[value.type], operands=[value])
+            after = ir.Operation.create(
+                UpdatedOp.OPERATION_NAME, results=[value.type], operands=[given[value]]
+            )
         changed[value] = after.results[0]
     return changed
+
+
+def _kept_apart(call: ir.Operation, maker: ir.Operation, tensors: list[ir.Value]) -> Updates:
+    """The tensors as the call is given them: of those that CSE might make one, all but the first are distinct."""
+    given: Updates = {}
+    seen: set[tuple[str, str]] = set()
+    for value in tensors:
+        made_by = maker_of(value)
+        kind = None if made_by is None or not is_pure(made_by) else (made_by.name, str(value.type))
+        given[value] = value
+        if kind is not None and kind in seen:
+            with call.location, ir.InsertionPoint(call):
+                copy = ir.Operation.create(DistinctOp.OPERATION_NAME, results=[value.type], operands=[value])
+            given[value] = copy.results[0]
+        elif kind is not None:
+            seen.add(kind)
+    if any(old != new for old, new in given.items()):
+        with ir.InsertionPoint(call):
+            call.operands[0] = pack([given.get(v, v) for v in maker.operands], maker.location)
+        if not list(maker.results[0].uses):
+            maker.erase()
+    return given
 
 
 def _after_conditional(op: ir.Operation) -> Updates:

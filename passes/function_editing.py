@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes, substitute_attributes
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info, substitute
@@ -82,13 +83,14 @@ def _infos(op: ir.Operation) -> Iterator[tuple[ir.Value, StructInfo]]:
 
 
 def symbols_of(function: func.FuncOp) -> list[str]:
-    """Every symbol that appears in the function, in order of appearance."""
+    """Every symbol that appears in the function, in order of appearance; last, those that only have bounds."""
     names: dict[str, None] = {}
     for op in ops_of(function.operation):
         for _, info in _infos(op):
             names.update(dict.fromkeys(info.symbols()))
         for _, dims in dim_attributes(op):
             names.update(dict.fromkeys(name for dim in dims if dim is not None for name in symbols(dim)))
+    names.update(dict.fromkeys(read_bounds(function)))
     return list(names)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir import symbolic
 from relax_mlir.analysis.call_graph import call_graph, components, recursion
 from relax_mlir.analysis.call_inference import call_mapping
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, struct_info, substitute
 from relax_mlir.mlir import func, ir
@@ -23,7 +25,7 @@ from relax_mlir.passes.function_editing import (
     symbols_of,
 )
 from relax_mlir.passes.normalize import Normalize
-from relax_mlir.symbolic import symbol
+from relax_mlir.symbolic import Dim, symbol
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 CONTROL_FLOW = ("scf.if", "scf.for", "scf.while")
@@ -34,8 +36,9 @@ class InlinePrivateFunctions(ModulePass):
     """Replace calls of private functions by their bodies, and remove the functions that nothing calls then.
 
     The callee's symbols become the call's dimensions; symbols that its body binds get names that the caller
-    does not have. Recursive functions stay, and so do calls in dataflow blocks of functions with control flow,
-    which dataflow blocks cannot hold. `max_ops`: functions of more ops stay, unless they are called only once.
+    does not have. What stays: recursive functions; calls whose dimensions are not proved to lie in the callee's
+    bounds; calls in dataflow blocks of functions with control flow, which dataflow blocks cannot hold. `max_ops`:
+    functions of more ops stay, unless they are called only once.
     Follows TVM's InlinePrivateFunctions.
     """
 
@@ -91,6 +94,9 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
             mapping[name] = symbol(_fresh(name, taken))
             taken.add(_fresh(name, taken))
     wanted = [substitute(struct_info(t), dict(mapping)) for t in callee.type.inputs]
+    with symbolic.assuming(read_bounds(caller)):
+        if not all(_lies_between(mapping[name], *pair) for name, pair in read_bounds(callee).items()):
+            return
     if not all(map(_can_match, infos, wanted)):
         return
     copy = callee.operation.clone(ip=False).opview
@@ -116,6 +122,10 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
     old = call.operands[0]
     call.erase()
     erase_if_unused(old)
+
+
+def _lies_between(dim: Dim, low: int, high: int | None) -> bool:
+    return symbolic.prove_less_equal(low, dim) and (high is None or symbolic.prove_less_equal(dim, high))
 
 
 def _flattened(op: ir.Operation) -> list[ir.Operation]:

@@ -186,7 +186,8 @@ def _shape(names: list[str]) -> ir.Value:
 def _name_of(outer: func.FuncOp, value: ir.Value) -> str:
     if isinstance(value.owner, ir.Block):
         if value.owner == outer.regions[0].blocks[0]:
-            return parameter_names(outer)[ir.BlockArgument(value).arg_number]
+            number: int = ir.BlockArgument(value).arg_number
+            return parameter_names(outer)[number]
         return "captured"
     location = value.owner.operation.location
     return str(location.name_str) if isinstance(location, ir.NameLoc) else "captured"

@@ -14,7 +14,7 @@ from relax_mlir.passes.type_deduction import deduce
 from relax_mlir.transform import FunctionPass, PassContext
 
 MATCH = "relax.match_shape"
-_HELD = frozenset({"relax.updated", MATCH})
+_HELD = frozenset({"relax.distinct", "relax.updated", MATCH})
 """Ops that gain nothing from a name."""
 
 

@@ -21,7 +21,7 @@ from relax_mlir.lowering.shapes.buffers import (
 from relax_mlir.lowering.shapes.calls import call_result, require_known
 from relax_mlir.mlir import bufferization, func, ir, memref
 
-OWNERS = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.updated"})
+OWNERS = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.distinct", "relax.updated"})
 """Ops whose results are the only users of their memory."""
 
 

@@ -185,12 +185,22 @@ def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
     for value in maker.operands:
         made_by = maker_of(value)
         users = [use.owner.operation for use in value.uses if use.owner.name != "relax.updated"]
-        fresh = made_by is not None and made_by.name in ("relax.call_tir", "relax.updated")
+        fresh = made_by is not None and made_by.name in ("relax.call_tir", "relax.distinct", "relax.updated")
         if fresh and users == [maker] and [use.owner.operation for use in maker.results[0].uses] == [call]:
             lowered = body.values[value]
             if isinstance(lowered, ir.Value):
                 owned.add(lowered)
     return owned
+
+
+@handles("relax.distinct")
+def _distinct(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    value = body.values[op.operands[0]]
+    if isinstance(value, Handle):
+        return [copy_tensor(body, value)]
+    assert isinstance(value, ir.Value)
+    copy = bufferization.alloc_tensor(value.type, [], copy=value)
+    return [body.mark(copy, checked=False, source=value)]
 
 
 @handles("relax.updated")

@@ -26,7 +26,8 @@ class CompiledFunction:
     `np.from_dlpack` and `torch.from_dlpack` share without a copy (torch tensors in, torch tensors out). With as
     many arrays more as the function has results, it writes its results into those, which must be contiguous and
     not overlap the arguments, and returns None; that is, where all results are tensors whose sizes are formulas of the
-    arguments'. Parameters of type `Object` take any value of the FFI. Inputs with other strides are copied for the call.
+    arguments'. Parameters of type `Object` take any value of the FFI. Inputs with other strides are copied for the
+    call.
 
     `ffi` is the bare `tvm_ffi.Function`. It does the same, except that it refuses what the FFI cannot convert:
     read-only and bfloat16 NumPy arrays, and NumPy arrays inside tuples. Calls here try it first.

@@ -17,3 +17,22 @@ func.func @around(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #rela
   %r = "relax.add"(%a, %b) : (tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return %r : tensor<?xf32, #relax.shape<["n"]>>
 }
+
+// Tensors that CSE might make one are kept apart.
+// CHECK-LABEL: func.func @equal_arguments(
+// CHECK: %[[B:[0-9]+]] = "relax.exp"
+// CHECK-NEXT: %[[C:[0-9]+]] = "relax.exp"
+// CHECK-NEXT: %[[D:[0-9]+]] = "relax.distinct"(%[[C]])
+// CHECK-NEXT: %[[T:[0-9]+]] = builtin.unrealized_conversion_cast %[[B]], %[[D]]
+// CHECK-NEXT: "relax.call_packed"(%[[T]])
+// CHECK-NEXT: %[[NEW_B:[0-9]+]] = "relax.updated"(%[[B]])
+// CHECK-NEXT: %[[NEW_C:[0-9]+]] = "relax.updated"(%[[D]])
+// CHECK-NEXT: "relax.add"(%[[NEW_B]], %[[NEW_C]])
+func.func @equal_arguments(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %b = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %c = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %t = builtin.unrealized_conversion_cast %b, %c : tensor<2xf32>, tensor<2xf32> to tuple<tensor<2xf32>, tensor<2xf32>>
+  %0 = "relax.call_packed"(%t) {func = "f", arg_spec = [unit, unit]} : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tuple<>
+  %1 = "relax.add"(%b, %c) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}

@@ -244,3 +244,37 @@ def test_symbols_of_a_function_that_others_call() -> None:
         BindSymbolicVars.of({"p": 5})(layers().mlir)
     with pytest.raises(UnknownNameError, match="unknown Relax function"):
         BindSymbolicVars.of({"p": 5}, "nobody")(layers().mlir)
+
+
+def bounded() -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(("n",))), rx.Var("y", rx.Tensor(("n",)))
+    with bb.function("few", [x, y], private=True, bounds={"n": (1, 3)}):
+        bb.emit_func_output(x * 2.0)
+    a = rx.Var("a", rx.Tensor(("k",)))
+    with bb.function("main", [a]):
+        bb.emit_func_output(bb.call("few", a, a))
+    with bb.function("main_bounded", [a], bounds={"k": (2, 3)}):
+        bb.emit_func_output(bb.call("few", a, a))
+    return bb.get()
+
+
+def test_bounds_stay_in_force() -> None:
+    """Inlined only where the caller's own bounds prove the callee's; a dropped parameter takes no check along."""
+    module = bounded()
+    InlinePrivateFunctions()(module.mlir)
+    RemoveUnusedParameters()(module.mlir)
+    module.verify()
+    assert str(module["main"]).count("relax.call") == 1
+    assert str(module["main_bounded"]).count("relax.call") == 0
+    np.testing.assert_array_equal(results(module, random(3))[0], 2 * random(3))
+    with pytest.raises(ShapeError, match="n"):
+        results(module, random(4))
+
+
+def test_symbols_are_bound_within_their_bounds() -> None:
+    module = bounded()
+    with pytest.raises(ShapeError, match="symbol 'n' cannot be 4: it goes from 1 to 3"):
+        BindSymbolicVars.of({"n": 4}, "few")(module.mlir)
+    BindSymbolicVars.of({"n": 3, "k": 3})(module.mlir)
+    module.verify()

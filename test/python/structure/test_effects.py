@@ -317,3 +317,23 @@ def test_order_across_functions(compiled_more: Any, capsys: pytest.CaptureFixtur
     assert (z[0], a[0], b[0]) == (1, 1, 2)
     compiled_more["across_functions"](np.array(False), zero)
     assert capsys.readouterr().out.splitlines() == [*expected, "end [1.] [1.]"]
+
+
+def test_equal_expressions_are_tensors_of_their_own() -> None:
+    """The callee changes its first argument and looks at the second, which CSE must not make the same tensor."""
+    seen: list[np.ndarray] = []
+
+    def change(first: Any, second: Any) -> None:
+        np.from_dlpack(first)[...] += 1
+        seen.append(np.from_dlpack(second).copy())
+
+    tvm_ffi.register_global_func("test.change_first", change, override=True)
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n",)))
+    with bb.function("main", [x]):
+        b, c = x * 3.0, x * 3.0
+        R.call_packed("test.change_first", b, c)
+        bb.emit_func_output((b, c))
+    b, c = numpy(rx.build(bb.get())["main"](X))
+    np.testing.assert_array_equal(seen[0], 3 * X)
+    np.testing.assert_array_equal(b, 3 * X + 1)
+    np.testing.assert_array_equal(c, 3 * X)
