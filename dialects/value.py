@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,20 @@ from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
 Scalar = bool | int | float
+
+
+_module: ContextVar[object | None] = ContextVar("module", default=None)
+"""The module under construction. Values hold it: MLIR frees their memory together with their module."""
+
+
+@contextlib.contextmanager
+def values_hold(module: object) -> Iterator[None]:
+    """Let the values that are made inside hold `module`."""
+    token = _module.set(module)
+    try:
+        yield
+    finally:
+        _module.reset(token)
 
 
 class Value:
@@ -29,6 +45,7 @@ class Value:
 
     def __init__(self, ssa: ir.Value) -> None:
         self._ssa: ir.Value | None = ssa
+        self._module = _module.get()
         self._info: StructInfo | None = None
 
     @property
@@ -187,6 +204,7 @@ class Var(Value):
     def bind(self, ssa: ir.Value) -> None:
         """Bind to the parameter of the function being built."""
         self._ssa = ssa
+        self._module = _module.get()
 
     def __repr__(self) -> str:
         return f"<Var {self.name}: {self.struct_info}>"

@@ -18,7 +18,7 @@ from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, parameter_symbols, struct_info
-from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
+from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value, values_hold
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
@@ -111,11 +111,11 @@ class BlockBuilder:
                 [ir.DictAttr.get({PARAM_NAME: ir.StringAttr.get(p.name)}) for p in params]
             )
             body = op.add_entry_block([ir.Location.name(p.name, user_location()) for p in params])
-            for param, argument in zip(params, body.arguments, strict=True):
-                param.bind(argument)
             self._function = _Function(name, op, body, private, result)
             try:
-                with ir.InsertionPoint(body), assuming({}), building(op.operation):
+                with ir.InsertionPoint(body), assuming({}), building(op.operation), values_hold(self._mod):
+                    for param, argument in zip(params, body.arguments, strict=True):
+                        param.bind(argument)
                     self.bound_symbols(bounds or {})
                     for param in params:
                         if isinstance(param.struct_info, Prim) and param.struct_info.value is not None:

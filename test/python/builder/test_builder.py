@@ -1,5 +1,6 @@
 """`BlockBuilder`: what it emits, what it deduces, and its errors."""
 
+import gc
 import inspect
 
 import numpy as np
@@ -214,3 +215,20 @@ def test_values_of_an_abandoned_function_can_still_be_printed() -> None:
     with bb.function("main", [x]):
         bb.emit_func_output(x)
     assert len(list(bb.get().functions())) == 1
+
+
+def test_values_outlive_their_builder() -> None:
+    """Their module lives as long as they do, so that they can be printed and asked."""
+
+    def build() -> list[rx.Value]:
+        bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n",)))
+        with bb.function("main", [x]):
+            with bb.dataflow():
+                y = bb.emit_output(x * 2.0)
+            z = R.exp(y)
+            bb.emit_func_output(z)
+        return [x, y, z]
+
+    values = build()
+    gc.collect()
+    assert [str(value.ssa.type) for value in values] == ['tensor<?xf32, #relax.shape<["n"]>>'] * 3
