@@ -33,14 +33,17 @@ def match_integer(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         equal = arith.cmpi(arith.CmpIPredicate.eq, value, expected)
         body.hooks.check(equal, "ShapeError", message, [value, *values])
         return [value]
-    lowest = lower_bound(op.operands[0])
+    size, lowest = value, lower_bound(op.operands[0])
     if lowest is None or not symbolic.prove_less_equal(0, lowest):
         message = (
             f"{body.symbols.function}: {site}: the integer {name} is {{0}}; a symbol stands for zero or more"
         )
         positive = arith.cmpi(arith.CmpIPredicate.sge, value, index_constant(0))
         body.hooks.check(positive, "ShapeError", message, [value])
-    body.symbols.define(name, value, f"the integer of match_shape at {site}")
+        size = arith.maxsi(
+            value, index_constant(0)
+        )  # memory may be allocated by formulas of it before the check
+    body.symbols.define(name, size, f"the integer of match_shape at {site}")
     return [value]
 
 

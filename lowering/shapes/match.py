@@ -49,8 +49,6 @@ def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         if dim is not None and not (have is not None and symbolic.prove_equal(dim, have)):
             proved = False
             _check_dim(body, site, axis, dim, size, pattern, sizes)
-    if isinstance(result, Prim):
-        return sizes
     if not isinstance(result, Tensor):
         return [ShapeValue(tuple(sizes))]
     value = body.values[op.operands[0]]
@@ -81,25 +79,12 @@ def _sizes(
             return object_sizes(body.hooks, value, len(result.shape)), info.shape or unknown
         assert isinstance(value, ir.Value) and info.shape is not None
         return [tensor.dim(value, index_constant(axis)) for axis in range(len(info.shape))], info.shape
-    if isinstance(info, Prim):
-        assert isinstance(value, ir.Value)
-        return [_checked_integer(body, site, value)], (None,)
     assert isinstance(info, Shape) and isinstance(result, Shape) and result.values is not None
     if isinstance(value, Handle):
         origin = Origin(f"{body.symbols.function}: match_shape at {site}: the shape", f"expected {result}")
         return shape_entries(body, value, len(result.values), origin), (None,) * len(result.values)
     assert isinstance(value, ShapeValue)
     return list(value.dims), info.values or ()
-
-
-def _checked_integer(body: BodyLowering, site: str, value: ir.Value) -> ir.Value:
-    """An integer as a size. Memory may be allocated by formulas of it before its check, so it is never negative."""
-    message = (
-        f"{body.symbols.function}: match_shape at {site}: the integer is {{0}}, but sizes are not negative"
-    )
-    counts = arith.cmpi(arith.CmpIPredicate.sge, value, index_constant(0))
-    body.hooks.check(counts, "ShapeError", message, [value])
-    return arith.maxsi(value, index_constant(0))
 
 
 def _check_dim(

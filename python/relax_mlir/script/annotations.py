@@ -176,6 +176,8 @@ class _Captured(ast.NodeTransformer):
         if isinstance(value, symbolic.Expr):
             return ast.parse(str(value), mode="eval").body
         if isinstance(value, Value) and isinstance(value.struct_info, Prim):
+            if value.struct_info.value is not None:
+                return ast.parse(str(value.struct_info.value), mode="eval").body
             raise Problem(
                 node,
                 f"'{node.id}' is an integer known at run time only; "
