@@ -134,7 +134,10 @@ class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # un
 
 def _matched_integer(args: OpArgs, pattern: tuple[symbolic.Dim | None, ...]) -> Prim:
     if len(pattern) != 1 or pattern[0] is None:
-        raise ShapeError(f"{args.op}: the pattern of an integer is one symbol or expression: (n,)")
+        raise ShapeError(
+            f"{args.op}: the pattern of an integer is one symbol or expression, such as (n,), not "
+            f"{shape_text(pattern)}"
+        )
     if not args.is_unit("result_dtype"):
         raise DTypeError(f"{args.op}: an integer has no dtype to match")
     return Prim("int64")

@@ -17,7 +17,7 @@ func.func @equal_result(%a: !relax.shape_value<["n"]>) -> tensor<f32> {
 // -----
 
 func.func @integer(%a: i64) -> i64 {
-  // expected-error@+1 {{match_shape: pattern (k, m) has 2 dimensions, but the value has 1: (?,)}}
+  // expected-error@+1 {{match_shape: the pattern of an integer is one symbol or expression, such as (n,), not (k, m)}}
   %0 = "relax.match_shape"(%a) {pattern = ["k", "m"], result_dtype} : (i64) -> i64
   return %0 : i64
 }
