@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.constants import dense_elements
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -41,7 +42,11 @@ class BFloat16Bits(ModulePass):
     name: ClassVar[str] = "bfloat16-bits"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        ops = [op for op in _all_ops(module) if _mentions(op)]
+        ops = [
+            op
+            for op in [op for top in module.body.operations for op in ops_of(top.operation)]
+            if _mentions(op)
+        ]
         if any(op.name not in MOVES for op in ops):
             return
         types: dict[ir.Type, ir.Type] = {}
@@ -60,18 +65,6 @@ class BFloat16Bits(ModulePass):
             if op.name == "llvm.bitcast" and op.operands[0].type == op.results[0].type:
                 op.results[0].replace_all_uses_with(op.operands[0])
                 op.erase()
-
-
-def _all_ops(module: ir.Module) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    for top in module.body.operations:
-        top.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
 
 
 def _mentions(op: ir.Operation) -> bool:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -26,23 +27,11 @@ class DropDestinationResults(ModulePass):
         for function in module.body.operations:
             if isinstance(function, func.FuncOp) and not function.is_external:
                 dropped[function.name.value] = _drop_results(function)
-        for op in _walk(module):
+        for op in ops_of(module.operation, "func.call", "memref.copy"):
             if op.name == "func.call":
                 _drop_call_results(op, dropped)
             elif op.name == "memref.copy" and op.operands[0] == op.operands[1]:
                 op.erase()
-
-
-def _walk(module: ir.Module) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ("func.call", "memref.copy"):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
 
 
 def _drop_results(function: func.FuncOp) -> list[int | None]:
@@ -73,10 +62,10 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
 
 
 def _drop_call_results(call: ir.Operation, dropped: dict[str, list[int | None]]) -> None:
-    positions = dropped.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value, [])
+    positions = dropped.get(callee_of(call), [])
     if all(position is None for position in positions):
         return
-    name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    name = callee_of(call)
     kept = [r.type for r, position in zip(call.results, positions, strict=True) if position is None]
     with call.location, ir.InsertionPoint(call):
         new = func.CallOp(kept, name, list(call.operands))

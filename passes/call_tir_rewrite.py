@@ -32,6 +32,7 @@ from relax_mlir.dialects.types import (
 )
 from relax_mlir.dialects.vm import VmCallTirDynOp
 from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import ExplicitEffects
 from relax_mlir.passes.lifetimes import Lifetimes
@@ -159,7 +160,7 @@ class _Rewriter:
         operands, name = [self._pack(arguments, outs, op, taken)], CallPrimOp.OPERATION_NAME
         if tir_vars:
             operands, name = [*operands, shape_value(tir_vars)], VmCallTirDynOp.OPERATION_NAME
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        callee = callee_of(op)
         ir.Operation.create(name, operands=operands, attributes=call_attributes(callee, len(outs)))
 
     def _call_tir_inplace(self, op: ir.Operation) -> None:

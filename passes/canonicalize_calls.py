@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
@@ -35,7 +36,7 @@ class CanonicalizeCalls(ModulePass):
 
 
 def _is_pure_call(op: ir.Operation, pure: set[str]) -> bool:
-    return op.name == CALL and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in pure
+    return op.name == CALL and callee_of(op) in pure
 
 
 def _merge(block: ir.Block, pure: set[str], earlier: dict[Hashable, ir.Operation]) -> None:
@@ -44,7 +45,7 @@ def _merge(block: ir.Block, pure: set[str], earlier: dict[Hashable, ir.Operation
         op = view.operation
         if _is_pure_call(op, pure):
             key = (
-                ir.FlatSymbolRefAttr(op.attributes["callee"]).value,
+                callee_of(op),
                 str(op.results[0].type),
                 _identity(op.operands[0]),
             )

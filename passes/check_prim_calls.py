@@ -12,6 +12,7 @@ from relax_mlir.dialects.structure import TUPLE, maker_of, match_shape, pack
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ShapeError
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
@@ -39,7 +40,7 @@ class CheckPrimCalls(ModulePass):
 
         module.operation.walk(visit)
         for op in found:
-            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            name = callee_of(op)
             call = PrimCall.of(op, functions[name]) if name in functions else None
             if call is not None:
                 _check(op, name, call)

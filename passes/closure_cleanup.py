@@ -7,7 +7,8 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.closures import MakeClosureOp
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.error import UnsupportedError
-from relax_mlir.mlir import func, ir
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.mlir import ir
 from relax_mlir.passes.closure_sources import has_callables
 from relax_mlir.transform import relax_functions
 
@@ -73,9 +74,9 @@ def _strip(op: ir.Operation) -> bool:
 def _drop_functions(module: ir.Module) -> bool:
     functions = list(relax_functions(module))
     called = {
-        ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        callee_of(op)
         for function in functions
-        for op in _ops(function)
+        for op in ops_of(function.operation)
         if op.name in ("relax.call", MakeClosureOp.OPERATION_NAME)
     }
     dropped = [
@@ -88,17 +89,6 @@ def _drop_functions(module: ir.Module) -> bool:
     for function in dropped:
         function.operation.erase()
     return bool(dropped)
-
-
-def _ops(function: func.FuncOp) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
 
 
 def check(module: ir.Module) -> None:
@@ -118,7 +108,7 @@ def check(module: ir.Module) -> None:
                 "functions: return what it computes"
             )
     for function in list(relax_functions(module)):
-        for op in _ops(function):
+        for op in ops_of(function.operation):
             if any(has_callables(value.type) for value in (*op.operands, *op.results)):
                 raise UnsupportedError(
                     f"{where(op)}: {op.name} in '{function.name.value}': which function it is about is known only when "

@@ -9,6 +9,7 @@ from relax_mlir.dialects.closures import MakeClosureOp
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import Callable, StructInfo, Tuple, struct_info
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import ir
 
 Path = tuple[int, ...]
@@ -40,7 +41,7 @@ def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
         return None
     if maker.name == MakeClosureOp.OPERATION_NAME:
         captured = tuple(maker_of(maker.operands[0]).operands)  # type: ignore[union-attr]  # the passes make it of a tuple
-        return Known(ir.FlatSymbolRefAttr(maker.attributes["callee"]).value, captured)
+        return Known(callee_of(maker), captured)
     if maker.name == TUPLE and path:
         return source_of(maker.operands[path[0]], path[1:])
     if maker.name == "relax.tuple_get_item":

@@ -9,6 +9,7 @@ from typing import ClassVar
 from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, maker_of, pack
 from relax_mlir.error import ArgumentError
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.binding import TERMINATORS
 from relax_mlir.transform import FunctionPass, PassContext
@@ -54,7 +55,7 @@ def _may_join(op: ir.Operation, impure: set[str]) -> bool:
     if len(op.regions) or op.name in TERMINATORS:
         return False
     if op.name == "relax.call":
-        return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in impure
+        return callee_of(op) not in impure
     if op.name == TupleGetItemOp.OPERATION_NAME:
         maker = maker_of(op.operands[0])
         if maker is not None and maker.name == "relax.dataflow":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.canonicalize_bindings import clean_outputs
 from relax_mlir.rewrite.binding import TERMINATORS
@@ -50,7 +51,7 @@ def _is_unused(op: ir.Operation, impure: set[str]) -> bool:
     if any(list(result.uses) for result in op.results):
         return False
     if op.name == "relax.call":
-        return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in impure
+        return callee_of(op) not in impure
     if op.name == "scf.if":
         inside = [
             view.operation for region in op.regions for block in region.blocks for view in block.operations

@@ -10,6 +10,7 @@ from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -105,7 +106,7 @@ def _given(op: ir.Operation, claims: list[ir.Type], functions: Mapping[str, func
     if cls is None or not claims:
         return claims
     if op.name == "relax.call":
-        name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        name = callee_of(op)
         arguments = struct_info(op.operands[0].type)
         assert isinstance(arguments, Tuple)
         inferred: list[StructInfo] = [infer_call(name, functions[name], arguments.fields)]

@@ -11,6 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes, substitute_attributes
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info, substitute
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim, symbols
 
@@ -30,30 +31,13 @@ def is_private(op: func.FuncOp) -> bool:
     return "sym_visibility" in op.attributes
 
 
-def ops_of(root: ir.Operation) -> list[ir.Operation]:
-    """`root` and all ops in it, in the order of the program."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
-
-
-def callee_name(call: ir.Operation) -> str:
-    """The function that a ``relax.call`` or ``relax.call_tir`` calls."""
-    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
-
-
 def calls_of(module: ir.Module) -> dict[str, list[ir.Operation]]:
     """The ``relax.call`` ops of the module by the name of their callee."""
     calls: dict[str, list[ir.Operation]] = {}
     for function in functions_by_name(module).values():
         for op in ops_of(function.operation) if is_relax_function(function) else ():
             if op.name == "relax.call":
-                calls.setdefault(callee_name(op), []).append(op)
+                calls.setdefault(callee_of(op), []).append(op)
     return calls
 
 

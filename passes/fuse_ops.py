@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, struct_info
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.prim_merging import Wiring, merge, pattern_of
 from relax_mlir.symbolic import Dim
@@ -95,7 +96,7 @@ class _Call:
         if maker is None or maker.name != TUPLE:
             return None
         exprs = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
-        return cls(op, ir.FlatSymbolRefAttr(op.attributes["callee"]).value, list(maker.operands), exprs)
+        return cls(op, callee_of(op), list(maker.operands), exprs)
 
     @property
     def info(self) -> Tensor | None:
@@ -218,7 +219,7 @@ class _Fusion:
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             if op.name == CALL_TIR:
-                used.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+                used.add(callee_of(op))
             return ir.WalkResult.ADVANCE
 
         self.module.operation.walk(visit)

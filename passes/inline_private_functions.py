@@ -12,15 +12,14 @@ from relax_mlir.analysis.call_inference import call_mapping
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, struct_info, substitute
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.function_editing import (
     arguments_of,
-    callee_name,
     erase_if_unused,
     functions_by_name,
     is_private,
     names_used,
-    ops_of,
     substitute_symbols,
     symbols_of,
 )
@@ -59,7 +58,7 @@ class InlinePrivateFunctions(ModulePass):
         self, caller: func.FuncOp, functions: dict[str, func.FuncOp], recursive: set[str]
     ) -> None:
         for call in [op for op in ops_of(caller.operation) if op.name == "relax.call"]:
-            name = callee_name(call)
+            name = callee_of(call)
             callee = functions[name]
             if name in recursive or not is_private(callee) or not self._is_small(callee, functions):
                 continue
@@ -74,7 +73,7 @@ class InlinePrivateFunctions(ModulePass):
             op
             for function in functions.values()
             for op in ops_of(function.operation)
-            if op.name == "relax.call" and callee_name(op) == callee.name.value
+            if op.name == "relax.call" and callee_of(op) == callee.name.value
         ]
         return len(calls) == 1
 

@@ -21,6 +21,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import symbols
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
@@ -47,18 +48,7 @@ class LambdaLift(ModulePass):
 
 def _lambdas(root: ir.Operation) -> Iterator[ir.Operation]:
     """All lambdas, inner ones first."""
-    yield from (op for op in _walk(root, ir.WalkOrder.POST_ORDER) if op.name == LambdaOp.OPERATION_NAME)
-
-
-def _walk(root: ir.Operation, order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit, order)
-    return found
+    yield from (op for op in ops_of(root, LambdaOp.OPERATION_NAME, order=ir.WalkOrder.POST_ORDER))
 
 
 def _lift(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> None:
@@ -112,7 +102,7 @@ def _is_from_outside(value: ir.Value, op: ir.Operation) -> bool:
 
 def _outer_operands(op: ir.Operation) -> list[ir.Value]:
     """The values from around `op` that its body uses, in order."""
-    used = (value for inner in _walk(op) if inner != op for value in inner.operands)
+    used = (value for inner in ops_of(op) if inner != op for value in inner.operands)
     return list(dict.fromkeys(value for value in used if _is_from_outside(value, op)))
 
 
@@ -145,7 +135,7 @@ def _missing_symbols(op: ir.Operation, infos: list[StructInfo]) -> list[str]:
     """Symbols that the body uses, and that neither the parameters nor it define."""
     defined = set(parameter_symbols(infos))
     used = dict.fromkeys(symbol for info in infos for symbol in info.symbols())
-    for inner in _walk(op):
+    for inner in ops_of(op):
         if inner == op:
             continue
         if inner.name == "relax.match_shape":
@@ -158,7 +148,7 @@ def used_symbols(function: ir.Operation) -> set[str]:
     """The symbols of a function."""
     infos = [struct_info(argument.type) for argument in function.regions[0].blocks[0].arguments]
     found = {symbol for info in infos for symbol in info.symbols()}
-    return found | {symbol for op in _walk(function) for symbol in _symbols_of_op(op)}
+    return found | {symbol for op in ops_of(function) for symbol in _symbols_of_op(op)}
 
 
 def _symbols_of_op(op: ir.Operation) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.shape_hoisting import hoist_match
 from relax_mlir.passes.type_deduction import deduce_types
@@ -49,17 +50,5 @@ class RefineShapes(ModulePass):
 def _refine(function: func.FuncOp, module: ir.Module) -> None:
     deduce_types(function, module)
     functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
-    while any(hoist_match(match, functions) for match in _matches(function.operation)):
+    while any(hoist_match(match, functions) for match in ops_of(function.operation, "relax.match_shape")):
         deduce_types(function, module)
-
-
-def _matches(root: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.match_shape":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found

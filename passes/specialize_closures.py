@@ -13,6 +13,7 @@ from relax_mlir.dialects.closures import MakeClosureOp
 from relax_mlir.dialects.structure import TUPLE, maker_of, pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info
 from relax_mlir.error import RelaxError, ShapeError, UnsupportedError
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.closure_cleanup import check, clean
 from relax_mlir.passes.closure_sources import (
@@ -57,23 +58,12 @@ class SpecializeClosures(ModulePass):
 
 def _uses_callables(function: func.FuncOp) -> bool:
     types = [*function.type.inputs, *function.type.results]
-    types += [result.type for op in _walk(function.operation) for result in op.results]
+    types += [result.type for op in ops_of(function.operation) for result in op.results]
     return any(map(has_callables, types))
 
 
-def _walk(root: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
-
-
 def _callee(op: ir.Operation) -> str:
-    return str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+    return callee_of(op)
 
 
 @dataclass
@@ -96,7 +86,7 @@ class _Specializer:
         """Resolve what can be resolved; True if anything changed."""
         changed = clean(self.module)
         for function in list(relax_functions(self.module)):
-            for op in _walk(function.operation):
+            for op in ops_of(function.operation):
                 if op.name == "relax.tuple_get_item":
                     changed |= _forward(op)
         for function in list(relax_functions(self.module)):
@@ -264,12 +254,12 @@ class _Specializer:
 
 
 def _calls(function: func.FuncOp) -> list[ir.Operation]:
-    return [op for op in _walk(function.operation) if op.name in INVOKE or op.name == "relax.call"]
+    return [op for op in ops_of(function.operation) if op.name in INVOKE or op.name == "relax.call"]
 
 
 def _users(function: func.FuncOp, name: str) -> list[ir.Operation]:
     """The ops that call `name` or make closures of it."""
-    ops = (op for op in _walk(function.operation) if op.name in ("relax.call", MakeClosureOp.OPERATION_NAME))
+    ops = (op for op in ops_of(function.operation) if op.name in ("relax.call", MakeClosureOp.OPERATION_NAME))
     return [op for op in ops if _callee(op) == name]
 
 

@@ -11,8 +11,8 @@ from relax_mlir.dialects.structure import MatchShapeOp
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import struct_info
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
-from relax_mlir.passes.function_editing import ops_of
 from relax_mlir.symbolic import symbols
 from relax_mlir.transform import DataflowBlockPass, PassContext
 

@@ -12,6 +12,7 @@ from relax_mlir.dialects.infer_rules import deduced
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, maker_of
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 
 LOOPS = frozenset({"scf.for", "scf.while"})
@@ -128,7 +129,7 @@ def _infer(
 ) -> list[StructInfo] | None:
     """What follows for the results of `op` from `args`; None where the result is the caller's choice."""
     if op.name == "relax.call":
-        callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        callee = functions.get(callee_of(op))
         return None if callee is None else [infer_call(callee.name.value, callee, args.tuple(0).fields)]
     if "func" in op.attributes and "arg_spec" in op.attributes:
         ruled = None if struct_info(op.results[0].type) == Tuple() else deduced(args)

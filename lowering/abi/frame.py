@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.lowering.abi.text import Fragment
 from relax_mlir.mlir import func, ir, llvm
 
@@ -41,7 +42,7 @@ def calls_of(function: func.FuncOp, callees: Container[str]) -> list[func.CallOp
     found: list[func.CallOp] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in callees:
+        if op.name == "func.call" and callee_of(op) in callees:
             found.append(op.opview)
         return ir.WalkResult.ADVANCE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -32,7 +33,7 @@ class MangleNames(ModulePass):
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             if op.name == "func.call":
-                callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+                callee = callee_of(op)
                 if callee in renamed:
                     op.attributes["callee"] = renamed[callee]
             return ir.WalkResult.ADVANCE

@@ -9,6 +9,7 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.lowering.hooks import SHAPES_SUFFIX
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,
@@ -31,7 +32,7 @@ from relax_mlir.mlir import arith, func, ir, memref, tensor
 
 @handles("relax.call_tir")
 def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    name = callee_of(op)
     callee = _callee(body, op, name)
     outs = [body.empty(info) for info in destination_infos(op)]
     require_known(body, op, name)
@@ -106,7 +107,7 @@ def _callee(body: BodyLowering, op: ir.Operation, name: str) -> func.FuncOp:
 
 @handles("relax.call")
 def _call(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    name = callee_of(op)
     _callee(body, op, name)
     header = body.headers[name]
     arguments, given = struct_info(op.operands[0].type), body.values[op.operands[0]]

@@ -9,6 +9,7 @@ from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.dialects.types import StructInfo, Tensor, parameter_symbols, struct_info
 from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.shapes.body import is_handle
 from relax_mlir.lowering.shapes.entry import signature
 from relax_mlir.lowering.shapes.leaves import Leaf, handle_types, leaves
@@ -88,7 +89,9 @@ def _has_size(leaf: Leaf, known: set[str]) -> bool:
 
 def recursive_functions(functions: Sequence[func.FuncOp]) -> set[str]:
     """Names of the functions that call themselves, over others or not."""
-    called = {op.name.value: _callees(op.operation) for op in functions}
+    called = {
+        op.name.value: {callee_of(call) for call in ops_of(op.operation, "relax.call")} for op in functions
+    }
 
     def reaches(start: str) -> bool:
         waiting, seen = list(called[start]), set(called[start])
@@ -102,15 +105,3 @@ def recursive_functions(functions: Sequence[func.FuncOp]) -> set[str]:
         return False
 
     return {name for name in called if reaches(name)}
-
-
-def _callees(function: ir.Operation) -> set[str]:
-    found: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "relax.call":
-            found.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found

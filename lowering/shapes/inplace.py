@@ -10,6 +10,7 @@ from relax_mlir.dialects.inplace import FRESH, inplace_indices
 from relax_mlir.dialects.structure import TUPLE, maker_of
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, cast, flatten, handles
 from relax_mlir.lowering.shapes.buffers import (
     fresh_buffer,
@@ -27,7 +28,7 @@ OWNERS = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.distinct"
 
 @handles("relax.call_tir_inplace")
 def _call_tir_inplace(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    name = callee_of(op)
     if name not in body.callees:
         raise UnsupportedError(f"{where(op)}: {op.name}: the module has no function '{name}'")
     callee = body.callees[name]

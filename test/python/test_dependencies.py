@@ -17,7 +17,9 @@ FOLDERS = {
 }
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"mlir", "error", "diagnostics", "isolation", "source_frame", "symbolic", "target"}),
+    frozenset(
+        {"mlir", "error", "diagnostics", "ir_queries", "isolation", "source_frame", "symbolic", "target"}
+    ),
     frozenset({"dialects", "op"}),
     frozenset(
         {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 
 CALLS = ("relax.call", "relax.call_tir", "relax.call_tir_inplace", "relax.make_closure")
@@ -15,7 +16,8 @@ def call_graph(module: ir.Module) -> dict[str, list[str]]:
     graph: dict[str, list[str]] = {}
     for op in module.body.operations:
         if isinstance(op, func.FuncOp) and PRIM_FUNC not in op.attributes and not op.is_external:
-            graph[op.name.value] = _callees(op.operation)
+            calls = ops_of(op.operation, *CALLS)
+            graph[op.name.value] = list(dict.fromkeys(map(callee_of, calls)))
     return graph
 
 
@@ -64,15 +66,3 @@ def components(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
                 stack.append(following)
                 work.append((following, iter(graph[following])))
     return found
-
-
-def _callees(function: ir.Operation) -> list[str]:
-    found: dict[str, None] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in CALLS:
-            found[str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)] = None
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return list(found)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from relax_mlir.dialects.attributes import FORCE_PURE, PRIM_FUNC
 from relax_mlir.dialects.structure import IMPURE_FAMILIES
 from relax_mlir.error import expect
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 
 EFFECTS = frozenset(
@@ -41,11 +42,11 @@ def impure_functions(functions: Mapping[str, func.FuncOp]) -> set[str]:
     for name, function in functions.items():
         if _is_vouched_for(function):
             continue
-        for op in _ops(function.operation):
+        for op in ops_of(function.operation):
             if _is_effect(op):
                 waiting.append(name)
             elif op.name == "relax.call":
-                callers.setdefault(ir.FlatSymbolRefAttr(op.attributes["callee"]).value, set()).add(name)
+                callers.setdefault(callee_of(op), set()).add(name)
     impure: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -65,21 +66,9 @@ def _is_vouched_for(function: func.FuncOp) -> bool:
 
 def acts(root: ir.Operation, impure: set[str]) -> ir.Operation | None:
     """The first op in `root` that has effects, `impure` being the functions that have; None if there is none."""
-    for op in _ops(root):
+    for op in ops_of(root):
         if _is_effect(op):
             return op
-        if op.name == "relax.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in impure:
+        if op.name == "relax.call" and callee_of(op) in impure:
             return op
     return None
-
-
-def _ops(root: ir.Operation) -> Iterator[ir.Operation]:
-    """The ops of a function, those of functions inside included: they act where they are called."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    yield from found

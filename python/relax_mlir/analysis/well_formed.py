@@ -60,6 +60,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.error import ArgumentError, Diagnostic, RelaxError, VerifyError
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Bounds, Dim
 
@@ -93,10 +94,10 @@ def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
 def escapes(module: ir.Module) -> list[Diagnostic]:
     """Uses of values of a dataflow block outside of it (invariant 11); `module` need not be valid otherwise."""
     found: list[Diagnostic] = []
-    for op in _walk(module.operation):
+    for op in ops_of(module.operation):
         if op.name != "relax.dataflow" or len(op.regions) != 1:
             continue
-        for inner in _walk(op):
+        for inner in ops_of(op):
             if inner == op:
                 continue
             found += [
@@ -133,24 +134,9 @@ def _violation(op: ir.Operation | ir.OpView, number: int, message: str) -> Diagn
 
 
 def _stray_ops(top: ir.OpView) -> Iterator[Diagnostic]:
-    for op in _walk(top.operation):
+    for op in ops_of(top.operation):
         if op.name.startswith("relax."):
             yield _violation(op, 10, f"{op.name} stands outside of a Relax function")
-
-
-def _walk(root: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
-
-
-def _callee_name(call: ir.Operation) -> str:
-    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 def _check_prim(prim: func.FuncOp) -> Iterator[Diagnostic]:
@@ -160,7 +146,7 @@ def _check_prim(prim: func.FuncOp) -> Iterator[Diagnostic]:
     types = [*prim.type.inputs, *prim.type.results]
     if any(isinstance(t, ir.RankedTensorType) and t.encoding is not None for t in types):
         yield _violation(prim, 8, f"prim func '{name}' has symbolic shapes in its type")
-    for op in _walk(prim.operation):
+    for op in ops_of(prim.operation):
         if op.name.startswith("relax."):
             yield _violation(op, 8, f"prim func '{name}' contains {op.name}")
 
@@ -284,8 +270,8 @@ class _FunctionCheck:
             inner = view.operation
             if inner.name != "relax.output" and not is_pure(inner):
                 self._report(inner, 4, f"{inner.name} is not pure, but stands in a dataflow block")
-            elif inner.name == "relax.call" and _callee_name(inner) in self.impure:
-                name = _callee_name(inner)
+            elif inner.name == "relax.call" and callee_of(inner) in self.impure:
+                name = callee_of(inner)
                 self._report(inner, 4, f"'{name}' has effects, but is called in a dataflow block")
 
     def _check_tuple(self, op: ir.Operation) -> None:
@@ -298,7 +284,7 @@ class _FunctionCheck:
             self._report(op, 5, f"the fields of {made} are not the types of the {len(op.operands)} operands")
 
     def _callee(self, op: ir.Operation, number: int, prim: bool) -> func.FuncOp | None:
-        name = _callee_name(op)
+        name = callee_of(op)
         callee = self.functions.get(name)
         if callee is None:
             self._report(op, number, f"{op.name}: the module has no function '{name}'")

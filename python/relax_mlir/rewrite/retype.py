@@ -11,6 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, contains_unknown, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -39,7 +40,7 @@ def deduce(op: ir.Operation, functions: Functions) -> Sequence[StructInfo] | Non
 
 
 def _deduce_call(op: ir.Operation, functions: Functions) -> StructInfo:
-    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    name = callee_of(op)
     if name not in functions:
         raise UnknownNameError("function", name, functions)
     arguments = struct_info(op.operands[0].type)

@@ -10,6 +10,7 @@ import numpy as np
 
 from relax_mlir.dialects.constants import resource_name, to_numpy
 from relax_mlir.dialects.types import Tensor, struct_info
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 
 INLINE_ELEMENTS = 16
@@ -29,9 +30,11 @@ def constant_names(module: ir.Module) -> dict[ir.Operation, str]:
 
 
 def _named(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:
-    taken = {resource_name(op.attributes["value"]) for op in _constants(module) if _is_resource(op)}
+    taken = {
+        resource_name(op.attributes["value"]) for op in ops_of(module.operation, CONSTANT) if _is_resource(op)
+    }
     count = 0
-    for op in _constants(module):
+    for op in ops_of(module.operation, CONSTANT):
         if literal(op.attributes["value"]) is not None:
             continue
         if _is_resource(op):
@@ -41,18 +44,6 @@ def _named(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:
             count += 1
         taken.add(f"constant_{count}")
         yield op, f"constant_{count}"
-
-
-def _constants(module: ir.Module) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == CONSTANT:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
 
 
 def _is_resource(op: ir.Operation) -> bool:

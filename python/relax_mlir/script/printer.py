@@ -25,6 +25,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.dialects.value import Value
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.builder_calls import keyword_arguments, python_text, python_value, quoted, script_name
 from relax_mlir.script.constants import constant_names, literal
@@ -437,7 +438,7 @@ def _is_for_effect(op: ir.Operation) -> bool:
 
 
 def _callee(op: ir.Operation) -> str:
-    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    name = callee_of(op)
     return f"cls.{name}" if name.isidentifier() and not keyword.iskeyword(name) else f"cls[{quoted(name)}]"
 
 
