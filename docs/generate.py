@@ -253,6 +253,7 @@ API = (
     "relax_mlir.transform",
     "relax_mlir.instrument",
     "relax_mlir.rewrite",
+    "relax_mlir.te",
     "relax_mlir.analysis",
     "relax_mlir.analysis.well_formed",
     "relax_mlir.symbolic",

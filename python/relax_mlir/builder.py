@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+from collections import abc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, Union
 
 import numpy as np
 
@@ -23,6 +25,9 @@ from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import assume, assuming
+
+TE = "relax_mlir.te.emit"
+"""Tensor expressions; found by name, as they belong to the lowering, which imports this module."""
 
 Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |
 
@@ -317,6 +322,30 @@ class BlockBuilder:
         """A constant; a large C-contiguous array is referenced, not copied."""
         self._current("const")
         return structure.constant(value, dtype)
+
+    def emit_te(
+        self,
+        function: abc.Callable[..., Any],
+        *args: Any,  # noqa: ANN401 - what `function` takes
+        primfunc_name_hint: str | None = None,
+        **kwargs: Any,  # noqa: ANN401 - what `function` takes
+    ) -> Any:  # noqa: ANN401 - a value, or a tuple of values
+        """Call a prim func that is made of tensor expressions (`relax_mlir.te`).
+
+        `function` gets the arguments: tensors, alone and in lists and tuples, as placeholders of their shape and dtype,
+        shapes as tuples of dimensions, NumPy arrays as constants, everything else as it is. It returns a
+        `te.Tensor`, or a list or tuple of them. Symbols that no dimension of a tensor is alone are passed as
+        integers. Equal prim funcs are one; `primfunc_name_hint` names it (default: as `function`).
+
+        Raises:
+            ShapeError, DTypeError: a tensor of unknown shape or dtype; and what `function` raises.
+            ArgumentError: `function` returns something else.
+        """
+        self._current("emit_te")
+        emit = importlib.import_module(TE).emit
+        return emit(self, function, args, kwargs, primfunc_name_hint)
+
+    call_te = emit_te
 
     def call(self, callee: str, *args: Value) -> Value:
         """Call the Relax function `callee` of this module; the result's shape follows from its signature."""

@@ -34,7 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "rewrite",
         }
     ),
-    frozenset({"lowering", "tir"}),
+    frozenset({"lowering", "te", "tir"}),
     frozenset({"runtime"}),
     frozenset({"tools", "frontend"}),
 )

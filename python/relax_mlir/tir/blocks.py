@@ -18,11 +18,11 @@ from relax_mlir.lowering.legalize.emit import generic, projection
 from relax_mlir.mlir import arith, func, ir, linalg, tensor
 from relax_mlir.script.annotations import read_dim
 from relax_mlir.script.scope import Scope
-from relax_mlir.script.source import Poisoned, Problem
+from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.symbolic import Dim
 from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.signature import Head, read_buffer_type
-from relax_mlir.tir.statements import AXES, BLOCKS, keep_sign, remapped
+from relax_mlir.tir.statements import AXES, BLOCKS, Located, keep_sign, remapped
 from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_scalar
 
 COMBINERS = ("add", "multiply", "max", "min")
@@ -286,7 +286,7 @@ class Elements(Expressions):
         return super().visit_Name(node)
 
 
-def linalg_form(scope: Scope, head: Head, block: ir.Block) -> func.FuncOp | None:
+def linalg_form(source: Source, scope: Scope, head: Head, block: ir.Block) -> func.FuncOp | None:
     """The prim func on tensors, added to `block`; None if it is not in block form, or has mistakes."""
     types = []
     for parameter in head.parameters:
@@ -299,7 +299,7 @@ def linalg_form(scope: Scope, head: Head, block: ir.Block) -> func.FuncOp | None
         function = func.FuncOp(head.name, ir.FunctionType.get(types, []), visibility="private")
     try:
         with ir.InsertionPoint(function.add_entry_block()):
-            results, pattern = _Emitter(scope.inner(), head, list(function.arguments)).run()
+            results, pattern = _Emitter(source, scope.inner(), head, list(function.arguments)).run()
             func.ReturnOp(results)
     except (NotBlocks, Problem, Poisoned, ValueError):
         return None
@@ -314,8 +314,8 @@ def linalg_form(scope: Scope, head: Head, block: ir.Block) -> func.FuncOp | None
 
 
 class _Emitter:
-    def __init__(self, scope: Scope, head: Head, arguments: list[ir.Value]) -> None:
-        self.scope, self.head, self.arguments = scope, head, arguments
+    def __init__(self, source: Source, scope: Scope, head: Head, arguments: list[ir.Value]) -> None:
+        self.source, self.scope, self.head, self.arguments = source, scope, head, arguments
         self.tensors: dict[str, ir.Value] = {}
         self.written: dict[str, None] = {}
         buffers = {}
@@ -347,7 +347,9 @@ class _Emitter:
                 continue
             if self.allocates(statement):
                 continue
-            patterns.append(self.emit(self.reader.nest(statement)))
+            line, begin, _ = self.source.span(statement)
+            with Located(self.source.filename, line, begin + 1):
+                patterns.append(self.emit(self.reader.nest(statement)))
         names = [p.name for p in self.head.parameters if p.is_buffer]
         results = names[len(names) - sum(name in names for name in self.written) :]
         if not patterns or any(name not in self.written for name in results):

@@ -23,7 +23,7 @@ def parse_prim(source: Source, scope: Scope, node: ast.FunctionDef, block: ir.Bl
     head = read_head(node, scope)
     line, begin, _ = source.span(node)
     with Located(source.filename, line, begin + 1):
-        return linalg_form(scope, head, block) or _loops(source, scope, head, block)
+        return linalg_form(source, scope, head, block) or _loops(source, scope, head, block)
 
 
 def _loops(source: Source, scope: Scope, head: Head, block: ir.Block) -> func.FuncOp | None:

@@ -1,0 +1,123 @@
+"""`BlockBuilder.emit_te`: a call of the prim func that tensor expressions of Relax values make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects import calls, types
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.structure import constant
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.mlir import func, ir
+from relax_mlir.te.prim_func import TEFunction, build
+from relax_mlir.te.source import read_by
+from relax_mlir.te.tensors import Tensor
+
+
+def emit(
+    builder: BlockBuilder,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    hint: str | None,
+) -> Any:  # noqa: ANN401 - a value, or a tuple of values
+    """See `BlockBuilder.emit_te`."""
+    if not callable(function):
+        raise ArgumentError(f"emit_te: 'function' is {function!r}, expected a function of te.Tensors")
+    name = hint or re.sub(r"\W", "_", getattr(function, "__name__", "")).strip("_") or "te_func"
+    inputs = _Inputs(name)
+    given = [inputs.convert(value, f"argument {number}") for number, value in enumerate(args)]
+    named = {key: inputs.convert(value, f"argument '{key}'") for key, value in kwargs.items()}
+    result = function(*given, **named)
+    several = isinstance(result, list | tuple)
+    outputs = list(result) if several else [result]
+    for output in outputs:
+        if not isinstance(output, Tensor) or output.stage is None:
+            raise ArgumentError(
+                f"emit_te: '{name}' returns {output!r}, expected a computed te.Tensor, or a list of them"
+            )
+    read = read_by(outputs)
+    used = [(placeholder, value) for placeholder, value in inputs.tensors if placeholder in read]
+    made = build([placeholder for placeholder, _ in used], outputs, name)
+    callee = _add(builder, made)
+    infos = [types.Tensor(output.shape, output.dtype) for output in outputs]
+    called = calls.call_tir(
+        callee, [value for _, value in used], infos if several else infos[0], made.integers
+    )
+    return tuple(called) if several else called
+
+
+@dataclass
+class _Inputs:
+    """Makes placeholders of values; a value given twice is one input."""
+
+    function: str
+    tensors: list[tuple[Tensor, Value]] = field(default_factory=list)
+
+    def convert(self, value: Any, what: str) -> Any:  # noqa: ANN401 - what the function takes
+        if isinstance(value, list | tuple):
+            return type(value)([self.convert(item, f"{what}[{number}]") for number, item in enumerate(value)])
+        if isinstance(value, np.ndarray):
+            return self.placeholder(constant(value), what)
+        if not isinstance(value, Value):
+            return value
+        info = value.struct_info
+        if isinstance(info, types.Tuple):
+            return tuple(self.convert(value[i], f"{what}[{i}]") for i in range(len(info.fields)))
+        if isinstance(info, types.Shape):
+            return self.dims(info.values, what, str(info))
+        if isinstance(info, types.Tensor):
+            return self.placeholder(value, what)
+        raise ArgumentError(
+            f"emit_te: '{self.function}': {what} is {info}; tensor expressions take tensors and shapes "
+            "(R.match_shape gives an integer a symbol)"
+        )
+
+    def placeholder(self, value: Value, what: str) -> Tensor:
+        for placeholder, known in self.tensors:
+            if known.ssa == value.ssa:
+                return placeholder
+        info = value.tensor_info
+        if info.dtype is None:
+            raise DTypeError(
+                f"emit_te: '{self.function}': {what} is {info}, of unknown dtype; match_shape it with a dtype"
+            )
+        name = value.name if isinstance(value, Var) else f"x{len(self.tensors)}"
+        dims = self.dims(info.shape, what, str(info))
+        placeholder = Tensor(dims, info.dtype.name, name)
+        self.tensors.append((placeholder, value))
+        return placeholder
+
+    def dims(self, dims: Sequence[Any] | None, what: str, shown: str) -> tuple[Any, ...]:
+        if dims is None or None in dims:
+            raise ShapeError(
+                f"emit_te: '{self.function}': {what} is {shown}; tensor expressions need every dimension: "
+                "match_shape it"
+            )
+        return tuple(dims)
+
+
+def _add(builder: BlockBuilder, made: TEFunction) -> str:
+    """The prim func's name in the module, where an equal one may be already."""
+    fresh = made.module[made.name]
+    with builder.mod.context:
+        wanted = _text(fresh)
+        for op in builder.mod.mlir.body.operations:
+            if isinstance(op, func.FuncOp) and PRIM_FUNC in op.attributes and _text(op) == wanted:
+                return str(op.name.value)
+    return builder.add_func(made.module, made.name)
+
+
+def _text(function: func.FuncOp) -> str:
+    """The function but for its name."""
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    return str(function.operation.get_asm(print_generic_op_form=True, use_local_scope=True)).replace(
+        f'"{name}"', '""'
+    )

@@ -1,0 +1,104 @@
+"""Prim funcs of tensor expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.error import ArgumentError, expect
+from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.mlir import ir
+from relax_mlir.script.parser import parse
+from relax_mlir.symbolic import linear_definition
+from relax_mlir.te.expressions import Load
+from relax_mlir.te.source import Writer, expressions, stages_of, symbols_of
+from relax_mlir.te.tensors import Stage, Tensor
+
+FILE = "<te>"
+
+
+@dataclass(frozen=True)
+class TEFunction:
+    """A prim func of tensor expressions: a module that has it alone, and what a call must pass."""
+
+    name: str
+    module: IRModule
+    integers: tuple[str, ...]
+    """The symbols that no dimension of a parameter is alone: passed as integers, behind the outputs."""
+
+
+def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
+    """A module of one prim func `name` that computes tensors.
+
+    Args:
+        tensors: its parameters: the inputs (placeholders), then the outputs. Integer parameters follow for
+            symbols that no dimension of these is alone.
+        name: an identifier.
+
+    Every computation becomes a linalg op where its accesses name axes alone, each as long as the dimensions that it
+    runs along; otherwise all become loops on memrefs. Tensors that are neither input nor output are local buffers.
+
+    Raises:
+        ArgumentError: an input that is missing, an output that is an input, no output.
+    """
+    expect("create_prim_func: 'tensors'", tensors, list | tuple, "a list of tensors")
+    for tensor in tensors:
+        expect("create_prim_func: an entry of 'tensors'", tensor, Tensor, "a te.Tensor")
+    inputs = [t for t in tensors if t.stage is None]
+    outputs = [t for t in tensors if t.stage is not None]
+    if list(tensors) != [*inputs, *outputs]:
+        raise ArgumentError(
+            "create_prim_func: 'tensors' lists the placeholders first, then the computed tensors"
+        )
+    return build(inputs, outputs, name).module
+
+
+def build(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> TEFunction:
+    """The prim func `name` of `inputs` and `outputs`."""
+    _check(inputs, outputs, name)
+    stages = stages_of(outputs)
+    parameters = [*inputs, *outputs]
+    alone = {n for t in parameters for dim in t.shape if (n := linear_definition(dim)) is not None}
+    integers = tuple(s for s in symbols_of(parameters, stages) if s not in alone)
+    module, writer = _parsed(Writer(name, parameters, integers, blocks=True), stages)
+    if any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
+        # In a loop, T.init would leave out the elements of reductions over nothing.
+        module, writer = _parsed(Writer(name, parameters, integers, blocks=False), stages)
+    _locate(module, name, writer)
+    return TEFunction(name, module, integers)
+
+
+def _check(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> None:
+    if not name.isidentifier():
+        raise ArgumentError(f"create_prim_func: 'name' is {name!r}, expected an identifier")
+    if not outputs:
+        raise ArgumentError(
+            f"create_prim_func '{name}': nothing is computed: 'tensors' has placeholders only"
+        )
+    if len(set(map(id, [*inputs, *outputs]))) != len(inputs) + len(outputs):
+        raise ArgumentError(f"create_prim_func '{name}': a tensor is listed twice")
+    known = set(map(id, inputs))
+    for stage in stages_of(outputs):
+        for item in expressions(stage):
+            if isinstance(item, Load) and item.tensor.stage is None and id(item.tensor) not in known:
+                raise ArgumentError(
+                    f"create_prim_func '{name}': the placeholder {item.tensor} is read, but is not among the inputs"
+                )
+
+
+def _parsed(writer: Writer, stages: Sequence[Stage]) -> tuple[IRModule, Writer]:
+    return parse(writer.write(stages), name=FILE), writer
+
+
+def _locate(module: IRModule, name: str, writer: Writer) -> None:
+    """Give the ops the user's lines in place of the text's."""
+    with module.context:
+        for op in ops_of(module[name].operation):
+            line = _line(op.location)
+            stages = [stage for start, stage in writer.starts if start <= line] or [writer.starts[-1][1]]
+            op.location = ir.Location.file(*stages[-1].position, 0)
+
+
+def _line(location: ir.Location) -> int:
+    return int(location.start_line) if isinstance(location, ir.FileLineColLoc) else 0
