@@ -80,6 +80,7 @@ class ExprVisitor(Walker):
 
     >>> class CountAdds(ExprVisitor):
     ...     count = 0
+    ...
     ...     def visit_add(self, binding):
     ...         self.count += 1
     """
