@@ -14,6 +14,7 @@ from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
+from relax_mlir.transform import create_pass
 
 Array = np.ndarray[Any, Any]
 
@@ -138,3 +139,37 @@ def test_known_shapes_give_the_same_numbers() -> None:
         slow(np.ones(3, np.float32), np.ones((1, 3), np.float32))
     with pytest.raises(ShapeError, match="dimension 0 is 3, but m = 1"):
         slow(np.ones((3, 3), np.float32), np.ones((1, 3), np.float32))
+
+
+def safety_net_and_add() -> rx.IRModule:
+    """`log` and `flatten` of a tensor of which nothing is known, which is later added to one of shape ``(m, n)``."""
+    bb = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(None, None)), rx.Var("y", rx.Tensor(("m", "n"), "float32"))
+    with bb.function("main", [x, y]):
+        with bb.dataflow():
+            lv0 = bb.emit(R.log(x))
+            lv1 = bb.emit_output(R.flatten(lv0))
+            lv2 = bb.emit_output(R.ewise_add(lv0, y))
+        bb.emit_func_output([lv1, lv2])
+    return bb.get()
+
+
+def test_the_pass_deduces_the_shapes() -> None:
+    before, after = safety_net_and_add(), safety_net_and_add()
+    create_pass("refine-shapes")(after.mlir)
+    after.verify()
+    assert 'R.Tensor(("m", "n"), "float32") = R.log(' in after.script()
+    assert 'R.Tensor(("m*n",), "float32") = R.flatten(' in after.script()
+    lowered = after.clone()
+    pipeline("relax-to-calls")(lowered.mlir)
+    assert "relax.run.op" not in str(lowered.mlir)
+    slow, fast = rx.build(before)["main"], rx.build(after)["main"]
+    rng = np.random.default_rng(7)
+    for shape in ((3, 5), (1, 1), (0, 4)):
+        x, y = (rng.uniform(0.5, 2, shape).astype(np.float32) for _ in range(2))
+        for theirs, ours in zip(slow(x, y), fast(x, y), strict=True):
+            np.testing.assert_array_equal(to_numpy(theirs), to_numpy(ours))
+        np.testing.assert_allclose(to_numpy(fast(x, y)[1]), np.log(x) + y, rtol=1e-5, atol=1e-6)
+    for function in (slow, fast):
+        with pytest.raises(ShapeError):
+            function(np.ones((3, 3), np.float32), np.ones((1, 3), np.float32))
