@@ -51,7 +51,7 @@ class LowerContractions(ModulePass):
             if contraction is None:
                 continue
             kernels.setdefault(contraction.kernel, operation.location)
-            fill = None if contraction.sums_outside else _zero_fill_before(operation)
+            fill = None if contraction.sums_outside else zero_fill_before(operation)
             with ir.InsertionPoint(operation), operation.location:
                 contraction.emit_call(accumulate=fill is None)
             operation.erase()
@@ -62,7 +62,7 @@ class LowerContractions(ModulePass):
                 emit_gemm(module.body, kernel, Target.parse(self.target))
 
 
-def _zero_fill_before(operation: ir.Operation) -> ir.Operation | None:
+def zero_fill_before(operation: ir.Operation) -> ir.Operation | None:
     """The fill with zero of the operation's result, if nothing between the two touches memory."""
     result = operation.operands[-1]
     siblings = [op.operation for op in operation.block.operations]

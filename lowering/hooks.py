@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.attributes import CHECK, CONSTANT, CONSTANT_VALUE, PACKED
+from relax_mlir.dialects.attributes import CHECK, CONSTANT, CONSTANT_PANELS, CONSTANT_VALUE, PACKED
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.mlir import func, ir
 
@@ -106,11 +106,29 @@ class Hooks:
 
 
 def constant_table(module: ir.Module) -> list[np.ndarray[Any, Any]]:
-    """The NumPy arrays of the module's constant hooks, by index."""
+    """The NumPy arrays of the module's constant hooks, by index; packed where `pack-constants` says so."""
     found: dict[int, np.ndarray[Any, Any]] = {}
     for op in module.body.operations:
         if CONSTANT in op.attributes:
-            found[int(ir.IntegerAttr(op.attributes[CONSTANT]).value)] = to_numpy(
-                op.attributes[CONSTANT_VALUE]
-            )
+            array = to_numpy(op.attributes[CONSTANT_VALUE])
+            if CONSTANT_PANELS in op.attributes:
+                layout = op.attributes[CONSTANT_PANELS]
+                columns, turned = (ir.IntegerAttr(layout[key]).value for key in ("columns", "transposed"))
+                array = column_panels(array.T if turned else array, columns)
+            found[int(ir.IntegerAttr(op.attributes[CONSTANT]).value)] = array
     return [found[index] for index in range(len(found))]
+
+
+def column_panels(matrix: np.ndarray[Any, Any], columns: int) -> np.ndarray[Any, Any]:
+    """A matrix as panels of `columns` columns, each row by row, the last filled up with zeros; aligned to 64 bytes."""
+    depth, width = matrix.shape
+    panels = -(-width // columns)
+    size = panels * depth * columns
+    memory = np.zeros(size * matrix.itemsize + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    packed: np.ndarray[Any, Any] = memory[start : start + size * matrix.itemsize].view(matrix.dtype)
+    view = packed.reshape(panels, depth, columns)
+    for p in range(panels):
+        part = matrix[:, p * columns : (p + 1) * columns]
+        view[p, :, : part.shape[1]] = part
+    return packed

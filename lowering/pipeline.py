@@ -15,6 +15,7 @@ from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.llvm import lower_to_llvm
 from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.pack_constants import PackConstants
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
 from relax_mlir.transform import MLIRPass, Pass, Sequential, create_pass
 
@@ -72,6 +73,7 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
             "kernels",
             (
                 SelectKernels(target),
+                PackConstants(target),
                 LowerContractions(target),
                 LinalgToLoops(target),
                 ExpandMath(),

@@ -76,9 +76,13 @@ class Contraction:
         """Whether a loop adds several matrix products up."""
         return any(d not in self.c.dims for d in self.loops)
 
-    def emit_call(self, accumulate: bool) -> None:
-        """Emit the loops around the call of the kernel at the current insertion point."""
-        parts = {x: e.metadata(x.buffer) for x in (self.a, self.b, self.c)}
+    def emit_call(self, accumulate: bool, panels: tuple[str, e.Value] | None = None) -> None:
+        """Emit the loops around the call of the kernel at the current insertion point.
+
+        `panels`: the kernel for a B packed beforehand, and the packed buffer.
+        """
+        operands = (self.a, self.c) if panels else (self.a, self.b, self.c)
+        parts = {x: e.metadata(x.buffer) for x in operands}
         extent = {d: size for x in parts for d, size in zip(x.axes, parts[x].sizes, strict=True)}
 
         def size(group: Dims) -> e.Index:
@@ -104,13 +108,10 @@ class Contraction:
                 with e.loop(0, extent[left[0]]) as position:
                     nest(left[1:], {**at, left[0]: position})
                 return
-            arguments = [
-                matrix(self.a, self.rows, self.depth, at, False),
-                matrix(self.b, self.depth, self.columns, at, False),
-                matrix(self.c, self.rows, self.columns, at, True),
-                e.flag(accumulate),
-            ]
-            e.call(self.kernel.name, arguments)
+            left = matrix(self.a, self.rows, self.depth, at, False)
+            right = panels[1] if panels else matrix(self.b, self.depth, self.columns, at, False)
+            result = matrix(self.c, self.rows, self.columns, at, True)
+            e.call(panels[0] if panels else self.kernel.name, [left, right, result, e.flag(accumulate)])
 
         nest(self.loops, {})
 

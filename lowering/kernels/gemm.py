@@ -233,23 +233,59 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
                 e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add])
 
 
-def _emit_block(block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type) -> None:
+def panel_loops(block: e.Block, kernel: str, name: str, sizes: Tiling, element: e.Type) -> None:
+    """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with B packed beforehand over its depth.
+
+    `kernel` is the entry of the product whose tiles and packing of A are used.
+    """
+    parts = _Parts(kernel)
+    pack_a = Packing(block, kernel, sizes, element, element).a
+    matrix, flat = e.strided_memref(element, 2), e.flat_memref(element)
+    types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
+    with e.function(block, f"{name}.blocks", types) as (a, b, c, accumulate):
+        rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
+        row_step = _even(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
+        depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.depth)
+        with (
+            e.scratch(element, elements) as packed,
+            e.loop(0, depth, depth_step) as k,
+            e.loop(0, rows, row_step) as i,
+        ):
+            deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(rows, i), row_step)
+            add = e.any_of(accumulate, e.compare("ne", k, 0))
+            e.call(pack_a, [a, i, high, k, deep, packed])
+            place = [e.mul(k, sizes.columns), deep, high, columns, c, i, 0, add]
+            e.call(f"{name}.block", [packed, *map(_value, place), b, depth])
+    _emit_block(block, parts, sizes, element, f"{name}.block")
+
+
+def _value(x: e.Index) -> e.Value:
+    return e.index(x) if isinstance(x, int) else x
+
+
+def _emit_block(
+    block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type, beforehand: str | None = None
+) -> None:
     """A packed block of A times packed panels of B, by register tiles.
 
     Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
-    block's first row and column in C, whether to add to C.
+    block's first row and column in C, whether to add to C. With the name `beforehand`, for a B packed
+    beforehand, also: the panels of B and their depth.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
-    matrix = e.strided_memref(element, 2, unit_inner=True)
-    arguments = [e.flat_memref(element), size, size, size, size, matrix, size, size, flag]
-    with e.function(block, parts.block, arguments) as values:
-        packed, b_at, depth, rows, columns, c, row, column, add = values
+    flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
+    arguments = [flat, size, size, size, size, matrix, size, size, flag]
+    more = [flat, size] if beforehand else []
+    with e.function(block, beforehand or parts.block, [*arguments, *more]) as values:
+        packed, b_at, depth, rows, columns, c, row, column, add, *rest = values
+        b, panel_depth = rest or (packed, sizes.depth)
         full, first, second = _cut_rows(rows, sizes.rows)
 
         def tile(i: e.Index, count: int, j: e.Value) -> None:
-            panel = e.add(b_at, e.mul(j, sizes.depth))
+            panel = e.add(b_at, e.mul(j, panel_depth))
             place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
-            e.call(parts.tile(count), [packed, e.mul(i, sizes.depth), packed, panel, depth, c, *place])
+            e.call(parts.tile(count), [packed, e.mul(i, sizes.depth), b, panel, depth, c, *place])
 
         def lower_tiles(start: e.Index, count: int) -> None:
             with e.loop(0, columns, sizes.columns) as j:

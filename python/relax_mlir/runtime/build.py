@@ -102,7 +102,7 @@ def _compile(work: IRModule, target: Target, stages: Path | None) -> Executable:
     for phase in phases(str(target)):
         started = perf_counter()
         phase.as_pass()(work.mlir)
-        if phase.name == "shapes":
+        if phase.name == "kernels":
             constants = constant_table(work.mlir)
         seconds[phase.name] = perf_counter() - started
     started = perf_counter()

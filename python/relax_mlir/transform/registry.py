@@ -67,6 +67,7 @@ PASSES: dict[str, str] = {
     "remove-unused-outputs": "relax_mlir.passes.remove_unused_outputs:RemoveUnusedOutputs",
     "remove-unused-parameters": "relax_mlir.passes.remove_unused_parameters:RemoveUnusedParameters",
     "relax-to-vm": "relax_mlir.lowering.named_pipelines:RelaxToVm",
+    "pack-constants": "relax_mlir.lowering.pack_constants:PackConstants",
     "select-kernels": "relax_mlir.lowering.kernel_select:SelectKernels",
     "static-plan-block-memory": "relax_mlir.passes.static_plan_block_memory:StaticPlanBlockMemory",
     "specialize-closures": "relax_mlir.passes.specialize_closures:SpecializeClosures",

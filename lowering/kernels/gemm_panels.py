@@ -1,0 +1,116 @@
+"""Products with B packed beforehand: C = A B or C += A B, where B lies in memory as panels of columns.
+
+Panel p holds columns ``p * columns`` to ``(p + 1) * columns`` of B (`Tiling.columns`; the last panel is filled up
+with zeros), row by row over the whole depth, and the panels follow each other.
+"""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, panel_loops
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
+from relax_mlir.mlir import arith, ir
+from relax_mlir.target import Target
+
+_SUMS = 8
+"""Vectors of sums in a strip: enough to hide the latency of the multiply-add, and they fit any register file."""
+
+
+def has_panels(kernel: GemmKernel) -> bool:
+    """Whether there is a generator for packed B: operands that are not widened (f32, f64)."""
+    return kernel.operand == kernel.accumulator == kernel.result
+
+
+def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """Emit the product with packed B at the end of a module's body; gives the name of the entry.
+
+    Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, panels of B: memref<?xT>, C: memref<?x?xT,
+    strided<[?, 1], offset: ?>>, accumulate: i1)``; the sizes are those of A and C.
+    """
+    name = panels_name(kernel)
+    if any(
+        "sym_name" in op.attributes and op.attributes["sym_name"].value == name for op in block.operations
+    ):
+        return name
+    emit_gemm(block, kernel, target)
+    element = ir.Type.parse(kernel.operand)
+    sizes = tiling(target, FLOATS[kernel.operand])
+    flat, flag = e.flat_memref(element), ir.IntegerType.get_signless(1)
+    a_type, c_type = e.strided_memref(element, 2), e.strided_memref(element, 2, unit_inner=True)
+    signature = [a_type, flat, c_type, flag]
+    with e.function(block, name, signature) as (a, b, c, accumulate):
+        few = e.compare("le", e.dim(c, 0), 2)
+        e.branch(
+            few,
+            lambda: _thin(name, sizes, a, b, c, accumulate),
+            lambda: e.call(f"{name}.blocks", [a, b, c, accumulate]),
+        )
+    panel_loops(block, kernel.name, name, sizes, element)
+    for rows in (1, 2):
+        for panels in {1, _panels(sizes, rows)}:
+            _emit_strip(block, _strip(name, rows, panels), sizes, element, rows, panels)
+    return name
+
+
+def panels_name(kernel: GemmKernel) -> str:
+    """Name of the entry."""
+    return f"{kernel.name}.panels"
+
+
+def _strip(name: str, rows: int, panels: int) -> str:
+    return f"{name}.strip_{rows}x{panels}"
+
+
+def _panels(sizes: Tiling, rows: int) -> int:
+    return max(1, _SUMS // (rows * sizes.vectors))
+
+
+def _thin(name: str, sizes: Tiling, a: e.Value, b: e.Value, c: e.Value, accumulate: e.Value) -> None:
+    """One row or two: strips of several panels, A as it lies in memory."""
+    columns = e.dim(c, 1)
+
+    def strips(rows: int) -> None:
+        panels = _panels(sizes, rows)
+        full = e.round_down(columns, panels * sizes.columns)
+        with e.loop(0, full, panels * sizes.columns) as j:
+            e.call(_strip(name, rows, panels), [a, b, c, j, accumulate])
+        with e.loop(full, columns, sizes.columns) as j:
+            e.call(_strip(name, rows, 1), [a, b, c, j, accumulate])
+
+    e.switch(e.dim(c, 0), (1, 2), strips)
+
+
+def _emit_strip(block: e.Block, name: str, sizes: Tiling, element: e.Type, rows: int, panels: int) -> None:
+    """Arguments: A (any strides), panels of B, C, the first column, whether to add to C."""
+    lanes = sizes.lanes
+    types = [
+        e.strided_memref(element, 2),
+        e.flat_memref(element),
+        e.strided_memref(element, 2, unit_inner=True),
+        ir.IndexType.get(),
+        ir.IntegerType.get_signless(1),
+    ]
+    with e.function(block, name, types) as (a, b, c, column, accumulate):
+        depth, left = e.dim(a, 1), e.sub(e.dim(c, 1), column)
+        starts = [v * lanes for v in range(panels * sizes.vectors)]
+        masks = [e.mask(e.sub(e.maximum(left, s), s), lanes) for s in starts]
+        counts = e.splat(accumulate, lanes)
+        zero = e.constant(e.vector_type(lanes, element), 0)
+        first = e.mul(column, depth)
+        with e.carrying_loop(0, depth, 1, [zero] * (rows * len(starts))) as k:
+            line = []
+            for p in range(panels):
+                at = e.add(e.add(first, e.mul(depth, p * sizes.columns)), e.mul(k.index, sizes.columns))
+                line += [e.vector_load(lanes, b, e.add(at, v * lanes)) for v in range(sizes.vectors)]
+            sums: list[e.Value] = []
+            for row in range(rows):
+                factor = e.splat(e.load(a, row, k.index), lanes)
+                old = k.values[row * len(starts) : (row + 1) * len(starts)]
+                sums += [e.fma(factor, x, y, sizes.fused) for x, y in zip(line, old, strict=True)]
+            k.give(sums)
+        for row in range(rows):
+            for v, (start, where) in enumerate(zip(starts, masks, strict=True)):
+                at = e.add(column, start)
+                before = e.vector_load(lanes, c, row, at, where=e.all_of(where, counts))
+                total = arith.addf(k.results[row * len(starts) + v], before)
+                e.vector_store(total, c, row, at, where=where)

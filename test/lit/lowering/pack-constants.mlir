@@ -1,0 +1,39 @@
+// RUN: relax-opt --pack-constants="target='cpu -mcpu=haswell'" %s | filecheck %s
+// RUN: relax-opt --pack-constants="target='cpu -mcpu=skylake-avx512'" %s | filecheck %s --check-prefix=AVX512
+
+// One packed constant for both calls; the plain one is gone.
+// CHECK-NOT: @relax.constant.0()
+// CHECK: func.func private @relax.constant.0.panels_16() -> memref<320xf32> attributes {relax.constant = 0 : i64, relax.constant_panels = {columns = 16 : i64, transposed = 0 : i64}
+// AVX512: @relax.constant.0.panels_32() -> memref<320xf32>
+func.func private @relax.constant.0() -> memref<10x20xf32> attributes {relax.constant = 0 : i64, relax.constant_value = dense<1.0> : tensor<10x20xf32>}
+// CHECK: @relax.constant.1() -> memref<10x20xf32>
+func.func private @relax.constant.1() -> memref<10x20xf32> attributes {relax.constant = 1 : i64, relax.constant_value = dense<2.0> : tensor<10x20xf32>}
+
+// CHECK: func.func @main(
+// CHECK: %[[P:[0-9]+]] = call @relax.constant.0.panels_16()
+// CHECK: call @product(%{{.*}}, %[[P]], %{{.*}})
+func.func @main(%x: memref<?x10xf32>, %y: memref<?x20xf32>, %w: memref<10x20xf32>) {
+  %0 = call @relax.constant.0() : () -> memref<10x20xf32>
+  call @product(%x, %0, %y) : (memref<?x10xf32>, memref<10x20xf32>, memref<?x20xf32>) -> ()
+  call @product(%x, %0, %y) : (memref<?x10xf32>, memref<10x20xf32>, memref<?x20xf32>) -> ()
+  %1 = call @relax.constant.1() : () -> memref<10x20xf32>
+  call @mixed(%x, %1, %y) : (memref<?x10xf32>, memref<10x20xf32>, memref<?x20xf32>) -> ()
+  call @mixed(%x, %w, %y) : (memref<?x10xf32>, memref<10x20xf32>, memref<?x20xf32>) -> ()
+  return
+}
+
+// CHECK: func.func private @product(%{{.*}}: memref<?x10xf32>, %[[B:.*]]: memref<320xf32>, %{{.*}}: memref<?x20xf32>)
+// CHECK: %[[FLAT:.*]] = memref.cast %[[B]] : memref<320xf32> to memref<?xf32>
+// CHECK: call @relax.gemm.f32.panels(%{{.*}}, %[[FLAT]], %{{.*}}, %{{.*}})
+func.func private @product(%a: memref<?x10xf32>, %b: memref<10x20xf32>, %c: memref<?x20xf32>) attributes {relax.prim_func} {
+  linalg.matmul ins(%a, %b : memref<?x10xf32>, memref<10x20xf32>) outs(%c : memref<?x20xf32>)
+  return
+}
+
+// An operand that is a constant in some calls only stays as it is.
+// CHECK: func.func private @mixed(%{{.*}}: memref<?x10xf32>, %{{.*}}: memref<10x20xf32>,
+// CHECK: linalg.matmul
+func.func private @mixed(%a: memref<?x10xf32>, %b: memref<10x20xf32>, %c: memref<?x20xf32>) attributes {relax.prim_func} {
+  linalg.matmul ins(%a, %b : memref<?x10xf32>, memref<10x20xf32>) outs(%c : memref<?x20xf32>)
+  return
+}

@@ -1,0 +1,126 @@
+"""The pass `pack-constants`: right for every remainder and number of rows, and what it shares, keeps and leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.lowering.hooks import column_panels, constant_table
+from relax_mlir.lowering.pipeline import pipeline
+
+Array = np.ndarray[Any, Any]
+ROWS = (0, 1, 2, 3, 4, 5, 7, 16, 29, 130)
+RNG = np.random.default_rng(7)
+
+
+def module_of(weight: Array, compute: Callable[[Any, Any, Any], Any], batch: bool = False) -> rx.IRModule:
+    """`compute(bb, x, weight)` as `main` of x: Tensor((n, K)), or ((b, n, K)), K the depth of `weight`."""
+    bb = rx.BlockBuilder()
+    shape = ("b", "n", weight.shape[0]) if batch else ("n", weight.shape[0])
+    x = rx.Var("x", rx.Tensor(shape, str(weight.dtype)))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            result = bb.emit_output(compute(bb, x, bb.const(weight)))
+        bb.emit_func_output(result)
+    return bb.get()
+
+
+def product(bb: Any, x: Any, weight: Any) -> Any:
+    return bb.emit(R.matmul(x, weight))
+
+
+def lowered(mod: rx.IRModule, target: str = "cpu") -> tuple[str, list[Array]]:
+    """The module at level V as text, and its constants."""
+    work = mod.clone()
+    pipeline("relax-to-kernels", target)(work.mlir)
+    return work.mlir.operation.get_asm(large_resource_limit=4), constant_table(work.mlir)
+
+
+def close(result: Any, x: Array, weight: Array) -> None:
+    got = np.from_dlpack(result)
+    want = x.astype(np.float64) @ weight.astype(np.float64)
+    limit = np.abs(x).astype(np.float64) @ np.abs(weight).astype(np.float64)
+    eps = np.finfo(weight.dtype).eps * (weight.shape[0] + 2)
+    assert got.shape == want.shape and np.all(np.abs(got - want) <= eps * limit)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("depth", "width"),
+    [(1, 16), (7, 8), (33, 17), (64, 65), (300, 31), (531, 48), (1030, 130), (5, 3), (0, 9), (9, 0)],
+)
+def test_against_float64(dtype: str, depth: int, width: int) -> None:
+    weight = RNG.uniform(-1, 1, (depth, width)).astype(dtype)
+    mod = module_of(weight, product)
+    text, _ = lowered(mod)
+    if depth * width > 300:  # smaller constants may be part of the code
+        assert "relax.constant_panels" in text
+    if depth == 0 or width < 8:
+        assert "relax.constant_panels" not in text
+    main = rx.build(mod)["main"]
+    for rows in ROWS:
+        x = RNG.uniform(-1, 1, (rows, depth)).astype(dtype)
+        close(main(x), x, weight)
+
+
+def test_batches() -> None:
+    weight = RNG.uniform(-1, 1, (70, 37)).astype("float32")
+    mod = module_of(weight, product, batch=True)
+    assert "relax.constant_panels" in lowered(mod)[0]
+    main = rx.build(mod)["main"]
+    for shape in [(1, 1), (2, 1), (3, 5), (0, 4), (2, 16), (1, 7)]:
+        x = RNG.uniform(-1, 1, (*shape, 70)).astype("float32")
+        close(main(x), x, weight)
+
+
+@pytest.mark.parametrize("shape", [(40, 33), (8, 300), (65, 64)])
+def test_constant_times_vector_is_packed_transposed(shape: tuple[int, int]) -> None:
+    weight = RNG.uniform(-1, 1, shape).astype("float32")
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor((shape[1],), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(R.matmul(bb.const(weight), x)))
+    mod = bb.get()
+    assert "transposed = 1" in lowered(mod)[0]
+    vector = RNG.uniform(-1, 1, shape[1]).astype("float32")
+    close(rx.build(mod)["main"](vector), vector, weight.T)
+
+
+def test_one_packed_copy_for_several_calls() -> None:
+    weight = RNG.uniform(-1, 1, (40, 40)).astype("float32")
+    mod = module_of(weight, lambda bb, x, w: product(bb, product(bb, x, w), w))
+    text, table = lowered(mod)
+    assert text.count("relax.constant_panels =") == 1 and len(table) == 1
+    x = RNG.uniform(-1, 1, (3, 40)).astype("float32")
+    np.testing.assert_allclose(
+        np.from_dlpack(rx.build(mod)["main"](x)), x @ weight @ weight, rtol=1e-3, atol=1e-4
+    )
+
+
+def test_plain_copy_stays_where_it_is_read() -> None:
+    weight = RNG.uniform(-1, 1, (40, 40)).astype("float32")
+    mod = module_of(weight, lambda bb, x, w: bb.emit(R.add(product(bb, bb.emit(R.matmul(w, w)), w), w)))
+    x = np.zeros((3, 40), "float32")
+    got = np.from_dlpack(rx.build(mod)["main"](x))
+    np.testing.assert_allclose(got, weight @ weight @ weight + weight, rtol=1e-3, atol=1e-3)
+    other = module_of(weight, lambda bb, x, w: bb.emit(R.matmul(product(bb, x, w), bb.emit(R.exp(w)))))
+    got = np.from_dlpack(rx.build(other)["main"](x + 1))
+    np.testing.assert_allclose(got, (x + 1) @ weight @ np.exp(weight), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("cpu", "columns"), [("haswell", 16), ("skylake-avx512", 32)])
+def test_layout_follows_the_target(cpu: str, columns: int) -> None:
+    weight = RNG.uniform(-1, 1, (20, 50)).astype("float32")
+    text, (packed,) = lowered(module_of(weight, product), f"cpu -mcpu={cpu}")
+    assert f"relax.constant_panels = {{columns = {columns} : i64, transposed = 0 : i64}}" in text
+    np.testing.assert_array_equal(packed, column_panels(weight, columns))
+
+
+def test_column_panels() -> None:
+    packed = column_panels(np.arange(10.0).reshape(2, 5), 4)
+    assert packed.tolist() == [0, 1, 2, 3, 5, 6, 7, 8, 4, 0, 0, 0, 9, 0, 0, 0]
+    assert packed.ctypes.data % 64 == 0
