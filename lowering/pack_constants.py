@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CONSTANT, CONSTANT_PANELS, CONSTANT_VALUE, PRIM_FUNC
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.contractions import zero_fill_before
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
@@ -70,13 +71,8 @@ class PackConstants(ModulePass):
 
 def _calls(module: ir.Module) -> dict[str, list[ir.Operation]]:
     found: dict[str, list[ir.Operation]] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call":
-            found.setdefault(op.opview.callee.value, []).append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
+    for op in ops_of(module.operation, "func.call"):
+        found.setdefault(callee_of(op), []).append(op)
     return found
 
 
