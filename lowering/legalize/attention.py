@@ -8,11 +8,12 @@ from __future__ import annotations
 import math as pymath
 from collections.abc import Callable, Sequence
 
+from relax_mlir.dialects.nn import head_group
 from relax_mlir.lowering.legalize.emit import Scalar, broadcast_map, generic, identity, projection
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.scalars import compute_dtype, const, narrow, widen
 from relax_mlir.mlir import arith, ir, linalg, math, tensor
-from relax_mlir.symbolic import Dim, floordiv
+from relax_mlir.symbolic import Dim
 
 
 @legalization("relax.nn_attention", "relax.nn_attention_bias")
@@ -48,9 +49,7 @@ class _Reference:
         """Of the scores."""
         self.sizes = [self._size(0, query, 0), self._size(0, query, 2), self._size(0, query, 1)]
         self.sizes.append(self._size(1, key, 1))
-        group = floordiv(query[2], key[2]) if query[2] != key[2] else 1
-        assert isinstance(group, int)
-        self.group = group
+        self.group = head_group(query[2], key[2]) or 1
 
     def build(self) -> Sequence[ir.Value]:
         query, key, value, *bias = self.prim.ins
