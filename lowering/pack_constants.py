@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CONSTANT, CONSTANT_PANELS, CONSTANT_VALUE, PRIM_FUNC
 from relax_mlir.ir_queries import callee_of, ops_of
-from relax_mlir.lowering.contractions import zero_fill_before
+from relax_mlir.lowering.contractions import emit_contraction, zero_fill_before
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
 from relax_mlir.lowering.kernels.gemm import FLOATS
@@ -128,10 +128,11 @@ def _rewrite(
         buffer = ir.BlockArgument(contraction.b.buffer)
         buffer.set_type(type_)
         flat = memref.cast(e.flat_memref(type_.element_type), buffer)
-        contraction.emit_call(fill is None, (panels_name(contraction.kernel), flat))
-    operation.erase()
-    if fill is not None:
-        fill.erase()
+    panels = (panels_name(contraction.kernel), flat)
+    emit_contraction(module.body, operation, contraction, fill is not None, panels)
+    for op in (contraction.end, operation, fill):
+        if op is not None:
+            op.erase()
     inputs = [argument.type for argument in function.arguments]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, function.type.results))
     with function.location:

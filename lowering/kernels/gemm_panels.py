@@ -7,7 +7,8 @@ with zeros), row by row over the whole depth, and the panels follow each other.
 from __future__ import annotations
 
 from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, panel_loops
+from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, panel_loops
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
@@ -25,7 +26,8 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     """Emit the product with packed B at the end of a module's body; gives the name of the entry.
 
     Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, panels of B: memref<?xT>, C: memref<?x?xT,
-    strided<[?, 1], offset: ?>>, accumulate: i1)``; the sizes are those of A and C.
+    strided<[?, 1], offset: ?>>, accumulate: i1)``; the sizes are those of A and C. `finished` names the entry that
+    takes an epilogue besides.
     """
     name = panels_name(kernel)
     if any(
@@ -38,13 +40,18 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     flat, flag = e.flat_memref(element), ir.IntegerType.get_signless(1)
     a_type, c_type = e.strided_memref(element, 2), e.strided_memref(element, 2, unit_inner=True)
     signature = [a_type, flat, c_type, flag]
-    with e.function(block, name, signature) as (a, b, c, accumulate):
-        few = e.compare("le", e.dim(c, 0), 2)
-        e.branch(
-            few,
-            lambda: _thin(name, sizes, a, b, c, accumulate),
-            lambda: e.call(f"{name}.blocks", [a, b, c, accumulate]),
-        )
+    with e.function(block, name, signature) as arguments:
+        e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
+    with e.function(block, finished(name), [*signature, *ep.types()]) as (a, b, c, accumulate, *rest):
+
+        def few_rows() -> None:
+            _thin(name, sizes, a, b, c, accumulate)
+            ep.Epilogue(*rest).run(0, e.dim(c, 0), 0, e.dim(c, 1))
+
+        def blocks() -> None:
+            e.call(f"{name}.blocks", [a, b, c, accumulate, *rest])
+
+        e.branch(e.compare("le", e.dim(c, 0), 2), few_rows, blocks)
     panel_loops(block, kernel.name, name, sizes, element)
     for rows in (1, 2):
         for panels in {1, _panels(sizes, rows)}:
