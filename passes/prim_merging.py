@@ -90,7 +90,7 @@ def is_contraction(function: func.FuncOp) -> bool:
     if [op.name for op in ops[:1]] != ["linalg.fill"] or len(ops) != 2 or len(ops[1].results) != 1:
         return False
     total, returned = ops[1], function.regions[0].blocks[0].operations[-1].operation.operands[0]
-    return returned.owner == total and total.operands[len(total.operands) - 1].owner == ops[0]
+    return bool(returned.owner == total and total.operands[len(total.operands) - 1].owner == ops[0])
 
 
 def merge_epilogue(
