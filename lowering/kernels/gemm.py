@@ -63,15 +63,13 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     source, element = _type(kernel.operand), _type(kernel.accumulator)
     parts = _Parts(kernel.name)
     sizes = tiling(target, FLOATS[kernel.accumulator])
-    thin = kernel.operand == kernel.accumulator
     with e.function(block, kernel.name, _signature(source, element)) as arguments:
         e.call(finished(kernel.name), [*arguments, *ep.nothing(block).arguments])
-    _emit_entry(block, parts, sizes, source, element, thin)
-    if thin:
-        _emit_thin(block, parts, sizes.lanes, element)
-        emit_by_dots(block, parts.dots, sizes, element)
-        for rows in (1, 2):
-            emit_by_rows(block, parts.rows(rows), sizes, element, rows)
+    _emit_entry(block, parts, sizes, source, element)
+    _emit_thin(block, parts, sizes.lanes, source, element)
+    emit_by_dots(block, parts.dots, sizes, source, element)
+    for rows in (1, 2):
+        emit_by_rows(block, parts.rows(rows), sizes, source, element, rows)
     packing = Packing(block, kernel.name, sizes, source, element)
     _emit_packed(block, parts, packing)
     _emit_block(block, parts, sizes, element)
@@ -135,9 +133,7 @@ def _transposed(parts: e.Strided) -> e.Value:
     return e.view(parts, parts.sizes[::-1], parts.strides[::-1])
 
 
-def _emit_entry(
-    block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, element: e.Type, thin: bool
-) -> None:
+def _emit_entry(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
     """The entry: empty sums, then the way that fits the sizes."""
     types = [*_signature(source, element), *ep.types()]
     with e.function(block, finished(parts.entry), types) as (a, b, c, accumulate, *rest):
@@ -163,9 +159,6 @@ def _emit_entry(
             e.call(parts.packed, [a, b, c, accumulate, *rest])
 
         def product() -> None:
-            if not thin:
-                packed()
-                return
             # A column with its elements next to each other is the row of the transposed product.
             column = e.all_of(e.compare("eq", columns, 1), e.compare("eq", c_parts.strides[0], 1))
             few = e.compare("le", rows, MAX_ROWS)
@@ -174,9 +167,9 @@ def _emit_entry(
         e.branch(e.compare("eq", depth, 0), empty_sum, product)
 
 
-def _emit_thin(block: e.Block, parts: _Parts, lanes: int, element: e.Type) -> None:
+def _emit_thin(block: e.Block, parts: _Parts, lanes: int, source: e.Type, element: e.Type) -> None:
     """Up to `MAX_ROWS` rows: unpacked if the strides allow it."""
-    with e.function(block, parts.thin, _signature(element, element)) as (a, b, c, accumulate):
+    with e.function(block, parts.thin, _signature(source, element)) as (a, b, c, accumulate):
         a_parts, b_parts = e.metadata(a), e.metadata(b)
 
         def by_rows() -> None:
@@ -248,14 +241,17 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
                     epilogue.run(i, high, j, wide)
 
 
-def panel_loops(block: e.Block, kernel: str, name: str, sizes: Tiling, element: e.Type) -> None:
+def panel_loops(
+    block: e.Block, kernel: str, name: str, sizes: Tiling, source: e.Type, element: e.Type
+) -> None:
     """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with B packed beforehand over its depth.
 
-    `kernel` is the entry of the product whose tiles and packing of A are used.
+    `kernel` is the entry of the product whose packing of A is used, and whose tiles if they read panels of
+    `source`, the element type of A and B.
     """
-    parts = _Parts(kernel)
-    pack_a = Packing(block, kernel, sizes, element, element).a
-    matrix, flat = e.strided_memref(element, 2), e.flat_memref(element)
+    parts = _Parts(kernel if source == element else name)
+    pack_a = Packing(block, kernel, sizes, source, element).a
+    matrix, flat = e.strided_memref(source, 2), e.flat_memref(source)
     types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
     with e.function(block, f"{name}.blocks", [*types, *ep.types()]) as (a, b, c, accumulate, *rest):
         epilogue = ep.Epilogue(*rest)
@@ -277,22 +273,30 @@ def panel_loops(block: e.Block, kernel: str, name: str, sizes: Tiling, element: 
                 e.call(f"{name}.block", [packed, panel, deep, high, wide, c, i, j, add, b, depth])
                 with e.when(e.compare("eq", e.add(k, deep), depth)):
                     epilogue.run(i, high, j, wide)
-    _emit_block(block, parts, sizes, element, f"{name}.block")
+    _emit_block(block, parts, sizes, element, f"{name}.block", source)
+    if source != element:
+        for rows in sizes.row_counts:
+            emit_tile(block, parts.tile(rows), sizes, element, rows, source)
 
 
 def _emit_block(
-    block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type, beforehand: str | None = None
+    block: e.Block,
+    parts: _Parts,
+    sizes: Tiling,
+    element: e.Type,
+    beforehand: str | None = None,
+    panel: e.Type | None = None,
 ) -> None:
     """A packed block of A times packed panels of B, by register tiles.
 
     Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
     block's first row and column in C, whether to add to C. With the name `beforehand`, for a B packed
-    beforehand, also: the panels of B and their depth.
+    beforehand (elements of the type `panel`), also: the panels of B and their depth.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
     arguments = [flat, size, size, size, size, matrix, size, size, flag]
-    more = [flat, size] if beforehand else []
+    more = [e.flat_memref(panel or element), size] if beforehand else []
     with e.function(block, beforehand or parts.block, [*arguments, *more]) as values:
         packed, b_at, depth, rows, columns, c, row, column, add, *rest = values
         b, panel_depth = rest or (packed, sizes.depth)
