@@ -31,7 +31,6 @@ def emit_product(block: e.Block, name: str, sizes: Sizes, rows: int) -> None:
     with e.function(block, name, product_types(sizes)) as arguments:
         a, a_at, a_row, b, b_at, b_row, b_panel, depth, panels, c, c_at, c_row, accumulate = arguments
         lefts = [e.add(a_at, e.mul(r, a_row)) for r in range(rows)]
-        added = e.splat(accumulate, lanes)
         zero = e.constant(sizes.vector(), 0)
         with e.loop(0, panels) as panel:
             right = e.add(b_at, e.mul(panel, b_panel))
@@ -50,7 +49,12 @@ def emit_product(block: e.Block, name: str, sizes: Sizes, rows: int) -> None:
                     result += [e.fma(factor, x, y, sizes.fused) for x, y in zip(line, old, strict=True)]
                 return result
 
-            sums = [e.vector_load(lanes, c, place, where=added) for place in places]
+            sums = e.choose(
+                accumulate,
+                [sizes.vector()] * len(places),
+                lambda places=places: [e.vector_load(lanes, c, place) for place in places],
+                lambda places=places: [zero] * len(places),
+            )
             full: e.Index = 0
             if chains > 1:
                 full = e.round_down(depth, chains)

@@ -14,7 +14,8 @@
 // CHECK: func.call @relax.attention.f32.dots
 // CHECK: func.call @relax.attention.f32.product_1
 // CHECK: func.call @relax.attention.f32.product_6
-// CHECK: math.exp %{{[0-9]+}} : vector<8xf32>
+// The exponential: 2 to the power that the bits of a sum give.
+// CHECK: arith.shli %{{[0-9]+}}, %{{.*}} : vector<8xi32>
 // CHECK: func.call @relax.attention.f32.write_rows
 // CHECK: memref.dealloc %[[SCRATCH]]
 // CHECK: func.func private @relax.attention.f32.pack_keys
