@@ -9,8 +9,9 @@
 // CHECK: scf.for %[[FIRST_QUERY:[a-z0-9]+]]
 // CHECK: scf.for %[[FIRST_KEY:[a-z0-9]+]]
 // CHECK: func.call @relax.attention.f32.pack_keys
-// Values in whole panels are read where they lie.
-// CHECK-NOT: func.call @relax.attention.f32.pack_rows
+// Few queries read the values where they lie.
+// CHECK: scf.if %{{[0-9]+}} -> (memref<?xf32>, index, index)
+// CHECK: func.call @relax.attention.f32.pack_rows
 // CHECK: func.call @relax.attention.f32.dots
 // CHECK: func.call @relax.attention.f32.product_1
 // CHECK: func.call @relax.attention.f32.product_6
@@ -35,6 +36,7 @@ func.func private @attention(%q: memref<?x?x4x64xf32>, %k: memref<?x?x2x64xf32>,
 // CHECK-NOT: linalg
 // CHECK: func.call @relax.attention.f16.pack_rows
 // CHECK: func.call @relax.attention.f16.pack_keys
+// CHECK: func.call @relax.attention.f16.product_in_place
 // CHECK: func.func private @relax.attention.f16.pack_keys
 // CHECK: arith.extf %{{[0-9]+}} : vector<8xf16> to vector<8xf32>
 // CHECK: func.func private @relax.attention.f16.write_rows
