@@ -13,9 +13,11 @@ from functools import partial
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels import gemm_amx
+from relax_mlir.lowering.kernels.gemm_amx import emit_amx
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
-from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -70,6 +72,9 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     emit_by_dots(block, parts.dots, sizes, source, element)
     for rows in (1, 2):
         emit_by_rows(block, parts.rows(rows), sizes, source, element, rows)
+    if uses_amx(kernel, target):
+        emit_amx(block, kernel.name, target)
+        return kernel.name
     packing = Packing(block, kernel.name, sizes, source, element)
     _emit_packed(block, parts, packing)
     _emit_block(block, parts, sizes, element)
@@ -77,6 +82,11 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     for rows in sizes.row_counts:
         emit_tile(block, parts.tile(rows), sizes, element, rows)
     return kernel.name
+
+
+def uses_amx(kernel: GemmKernel, target: Target) -> bool:
+    """Whether the product is computed by AMX tiles."""
+    return kernel.operand == "bf16" and target.has(*gemm_amx.FEATURES)
 
 
 def finished(name: str) -> str:
@@ -197,11 +207,6 @@ def _emit_thin(block: e.Block, parts: _Parts, lanes: int, source: e.Type, elemen
         e.branch(use_dots, by_dots, lambda: e.branch(row_like, by_rows, by_packing))
 
 
-def _even(total: e.Index, limit: int, multiple: int) -> e.Index:
-    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
-    return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
-
-
 def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
     """The loops over blocks: depth, wide parts of B, rows (A is packed), columns (B is packed, once).
 
@@ -214,8 +219,8 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
         epilogue = ep.Epilogue(*rest)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
         some_rows = e.maximum(rows, 1)
-        row_step = _even(some_rows, sizes.block_rows, sizes.rows)
-        depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
+        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         keep = e.compare("gt", rows, row_step)
         most_columns = e.select(keep, sizes.kept_columns, sizes.block_columns)
         b_columns = e.minimum(e.round_up(columns, sizes.columns), most_columns)
@@ -256,8 +261,8 @@ def panel_loops(
     with e.function(block, f"{name}.blocks", [*types, *ep.types()]) as (a, b, c, accumulate, *rest):
         epilogue = ep.Epilogue(*rest)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
-        row_step = _even(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
-        depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        row_step = even_step(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
+        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.depth)
         with (
             e.scratch(element, elements) as packed,
