@@ -114,7 +114,7 @@ def test_limit(square: Executable) -> None:
 
 
 @pytest.mark.parametrize("bad", [-1, 1.5, True, "1G", 1 << 62])
-def test_bad_limits(bad: Any) -> None:  # noqa: ANN401 - a mistake
+def test_bad_limits(bad: Any) -> None:
     with pytest.raises(ArgumentError, match="set_memory_limit: 'limit' is "):
         set_memory_limit(bad)
 
