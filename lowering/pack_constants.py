@@ -80,7 +80,7 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
     """A product in the function by an argument of static shape that is used there only, and which it is."""
     for op in function.entry_block.operations:
         contraction = match_contraction(op.operation)
-        if contraction is None or not has_panels(contraction.kernel):
+        if contraction is None or not has_panels(contraction.kernel, target):
             continue
         b, buffer = contraction.b, contraction.b.buffer
         groups = {contraction.columns, contraction.depth}

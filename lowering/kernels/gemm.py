@@ -13,9 +13,11 @@ from functools import partial
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels import gemm_amx
+from relax_mlir.lowering.kernels.gemm_amx import emit_amx
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
-from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -70,6 +72,9 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     emit_by_dots(block, parts.dots, sizes, source, element)
     for rows in (1, 2):
         emit_by_rows(block, parts.rows(rows), sizes, source, element, rows)
+    if uses_amx(kernel, target):
+        emit_amx(block, kernel.name, target)
+        return kernel.name
     packing = Packing(block, kernel.name, sizes, source, element)
     _emit_packed(block, parts, packing)
     _emit_block(block, parts, sizes, element)
@@ -77,6 +82,11 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     for rows in sizes.row_counts:
         emit_tile(block, parts.tile(rows), sizes, element, rows)
     return kernel.name
+
+
+def uses_amx(kernel: GemmKernel, target: Target) -> bool:
+    """Whether the product is computed by AMX tiles."""
+    return kernel.operand == "bf16" and target.has(*gemm_amx.FEATURES)
 
 
 def finished(name: str) -> str:
@@ -197,11 +207,6 @@ def _emit_thin(block: e.Block, parts: _Parts, lanes: int, source: e.Type, elemen
         e.branch(use_dots, by_dots, lambda: e.branch(row_like, by_rows, by_packing))
 
 
-def _even(total: e.Index, limit: int, multiple: int) -> e.Index:
-    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
-    return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
-
-
 def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
     """The loops over blocks: depth, wide parts of B, rows (A is packed), columns (B is packed, once).
 
@@ -214,8 +219,8 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
         epilogue = ep.Epilogue(*rest)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
         some_rows = e.maximum(rows, 1)
-        row_step = _even(some_rows, sizes.block_rows, sizes.rows)
-        depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
+        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         keep = e.compare("gt", rows, row_step)
         most_columns = e.select(keep, sizes.kept_columns, sizes.block_columns)
         b_columns = e.minimum(e.round_up(columns, sizes.columns), most_columns)
@@ -236,9 +241,8 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
                 panel = e.add(b_at, e.select(keep, e.mul(e.sub(j, wide_j), sizes.depth), 0))
                 with e.when(e.compare("eq", i, 0)):
                     e.call(packing.b, [b, k, deep, j, wide, packed, panel])
-                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add])
-                with e.when(e.compare("eq", e.add(k, deep), depth)):
-                    epilogue.run(i, high, j, wide)
+                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest])
 
 
 def panel_loops(
@@ -256,8 +260,8 @@ def panel_loops(
     with e.function(block, f"{name}.blocks", [*types, *ep.types()]) as (a, b, c, accumulate, *rest):
         epilogue = ep.Epilogue(*rest)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
-        row_step = _even(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
-        depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        row_step = even_step(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
+        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.depth)
         with (
             e.scratch(element, elements) as packed,
@@ -270,9 +274,9 @@ def panel_loops(
             with e.loop(0, columns, sizes.block_columns) as j:
                 wide = e.minimum(e.sub(columns, j), sizes.block_columns)
                 panel = e.add(e.mul(k, sizes.columns), e.mul(j, depth))
-                e.call(f"{name}.block", [packed, panel, deep, high, wide, c, i, j, add, b, depth])
-                with e.when(e.compare("eq", e.add(k, deep), depth)):
-                    epilogue.run(i, high, j, wide)
+                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+                place = [packed, panel, deep, high, wide, c, i, j, add]
+                e.call(f"{name}.block", [*place, done, *rest, b, depth])
     _emit_block(block, parts, sizes, element, f"{name}.block", source)
     if source != element:
         for rows in sizes.row_counts:
@@ -290,15 +294,17 @@ def _emit_block(
     """A packed block of A times packed panels of B, by register tiles.
 
     Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
-    block's first row and column in C, whether to add to C. With the name `beforehand`, for a B packed
+    block's first row and column in C, whether to add to C, whether it is complete then, and the epilogue that it
+    gets if so. With the name `beforehand`, for a B packed
     beforehand (elements of the type `panel`), also: the panels of B and their depth.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
-    arguments = [flat, size, size, size, size, matrix, size, size, flag]
+    arguments = [flat, size, size, size, size, matrix, size, size, flag, flag, *ep.types()]
     more = [e.flat_memref(panel or element), size] if beforehand else []
     with e.function(block, beforehand or parts.block, [*arguments, *more]) as values:
-        packed, b_at, depth, rows, columns, c, row, column, add, *rest = values
+        packed, b_at, depth, rows, columns, c, row, column, add, done, function, words, *rest = values
+        epilogue = ep.Epilogue(function, words)
         b, panel_depth = rest or (packed, sizes.depth)
         full, first, second = _cut_rows(rows, sizes.rows)
 
@@ -306,6 +312,8 @@ def _emit_block(
             panel = e.add(b_at, e.mul(j, panel_depth))
             place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
             e.call(parts.tile(count), [packed, e.mul(i, sizes.depth), b, panel, depth, c, *place])
+            with e.when(done):
+                epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
 
         def lower_tiles(start: e.Index, count: int) -> None:
             with e.loop(0, columns, sizes.columns) as j:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
-from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, panel_loops
+from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, panel_loops, uses_amx
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
@@ -19,9 +19,9 @@ _SUMS = 8
 """Vectors of sums in a strip: enough to hide the latency of the multiply-add, and they fit any register file."""
 
 
-def has_panels(kernel: GemmKernel) -> bool:
-    """Whether there is a generator for packed B: for results that are not rounded."""
-    return kernel.accumulator == kernel.result
+def has_panels(kernel: GemmKernel, target: Target) -> bool:
+    """Whether there is a generator for packed B: for results that are not rounded, and not for AMX tiles."""
+    return kernel.accumulator == kernel.result and not uses_amx(kernel, target)
 
 
 def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
