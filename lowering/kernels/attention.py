@@ -19,7 +19,7 @@ from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.attention_pack import emit_pack_keys, emit_pack_rows, emit_write_rows
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.attention_softmax import Bias, Running, weigh_row
-from relax_mlir.lowering.kernels.attention_tile import emit_dots, emit_product
+from relax_mlir.lowering.kernels.attention_tile import emit_choice, emit_dots, emit_product
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
 
@@ -63,6 +63,7 @@ def _emit_parts(block: e.Block, sizes: Sizes) -> None:
     emit_dots(block, f"{sizes.name}.dots", sizes)
     for rows in range(1, sizes.rows + 1):
         emit_product(block, f"{sizes.name}.product_{rows}", sizes, rows, sizes.element)
+    emit_choice(block, f"{sizes.name}.product", sizes)
     if sizes.half:
         emit_product(block, f"{sizes.name}.{PRODUCT_IN_PLACE}", sizes, 1, sizes.source)
 
@@ -166,13 +167,13 @@ class _Attention:
         packed_queries = regions.take(e.mul(query_step, key_depth) if sizes.half else 0)
         scores, largest, totals, sums, bias_row = running_places
         factor = self._factor()
-        with (
-            e.scratch(sizes.element, regions.end) as buffer,
-            e.loop(0, self.query.shape[0]) as batch,
-            e.loop(0, heads) as head,
-            e.loop(0, queries, query_step) as first,
-        ):
+        blocks = e.ceildiv(queries, query_step)
+        tasks = e.mul(e.mul(self.query.shape[0], heads), blocks)
+        with e.scratch(sizes.element, regions.end) as buffer, e.loop(0, tasks) as task:
             at = Running(buffer, scores, key_step, largest, totals, sums, width, bias_row)
+            line, block = _divided(task, blocks)
+            batch, head = _divided(line, heads)
+            first = e.mul(block, query_step)
             high = e.minimum(e.sub(queries, first), query_step)
             place = _Place(batch, head, e.div(head, group), first, high)
             packed = _Packed(packed_keys, key_depth, packed_values, packed_queries)
@@ -356,8 +357,7 @@ class _Attention:
         e.call(f"{self.sizes.name}.{part}", [_value(a) for a in arguments])
 
     def _product(self, rows: e.Index, arguments: Sequence[e.Value]) -> None:
-        counts = range(1, self.sizes.rows + 1)
-        e.switch(e.index(rows), counts, lambda count: self._call(f"product_{count}", arguments))
+        self._call("product", [rows, *arguments])
 
 
 @dataclass(frozen=True)
@@ -389,6 +389,12 @@ class _Regions:
         """The place of a new part."""
         place, self.end = self.end, e.add(self.end, size)
         return place
+
+
+def _divided(number: e.Index, by: e.Index) -> tuple[e.Index, e.Index]:
+    """Quotient and remainder."""
+    quotient = e.div(number, by)
+    return quotient, e.sub(number, e.mul(quotient, by))
 
 
 def _even(total: e.Index, limit: e.Index, multiple: int) -> e.Index:

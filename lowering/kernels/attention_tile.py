@@ -39,6 +39,13 @@ def emit_product(block: e.Block, name: str, sizes: Sizes, rows: int, right: e.Ty
             done = end
 
 
+def emit_choice(block: e.Block, name: str, sizes: Sizes) -> None:
+    """Emit the call of the product, ``NAME_rows``, for as many rows as the first argument says."""
+    types = [ir.IndexType.get(), *_product_types(sizes, sizes.element)]
+    with e.function(block, name, types) as (rows, *arguments):
+        e.switch(rows, range(1, sizes.rows + 1), lambda count: e.call(f"{name}_{count}", arguments))
+
+
 @dataclass(frozen=True)
 class _Product:
     """The arguments of a product, see `emit_product`."""
