@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.attention_exp import Exponential
 from relax_mlir.lowering.kernels.attention_pack import emit_pack_keys, emit_pack_rows, emit_write_rows
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.attention_softmax import Bias, Running, weigh_row
@@ -166,11 +167,11 @@ class _Attention:
         packed_values = regions.take(e.mul(key_step, width))
         packed_queries = regions.take(e.mul(query_step, key_depth) if sizes.half else 0)
         scores, largest, totals, sums, bias_row = running_places
-        factor = self._factor()
+        factor, exponential = self._factor(), Exponential.of(sizes.element, keys)
         blocks = e.ceildiv(queries, query_step)
         tasks = e.mul(e.mul(self.query.shape[0], heads), blocks)
         with e.scratch(sizes.element, regions.end) as buffer, e.loop(0, tasks) as task:
-            at = Running(buffer, scores, key_step, largest, totals, sums, width, bias_row)
+            at = Running(buffer, scores, key_step, largest, totals, sums, width, bias_row, exponential)
             line, block = _divided(task, blocks)
             batch, head = _divided(line, heads)
             first = e.mul(block, query_step)

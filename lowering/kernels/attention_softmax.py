@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels.attention_exp import exp_of_difference
+from relax_mlir.lowering.kernels.attention_exp import Exponential, exp_of_difference
 from relax_mlir.lowering.kernels.attention_pack import copy_row
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.lanes import Lanes
@@ -57,7 +57,10 @@ class Bias:
 
 @dataclass(frozen=True)
 class Running:
-    """The scratch memory of a block of queries: scores of a tile, largest scores, totals and sums by row."""
+    """The scratch memory of a block of queries: scores of a tile, largest scores, totals and sums by row.
+
+    `exponential` makes the weights.
+    """
 
     buffer: e.Value
     scores: e.Index
@@ -67,6 +70,7 @@ class Running:
     sums: e.Index
     sum_width: e.Index
     bias_row: e.Index
+    exponential: Exponential
 
 
 def weigh_row(
@@ -109,7 +113,7 @@ def weigh_row(
     shift = e.splat(base, sizes.lanes)
 
     def weight(place: e.Index, mask: e.Value | None, total: e.Value) -> e.Value:
-        value = exp_of_difference(lanes, lanes.sub(score.load(place, mask), shift))
+        value = at.exponential.emit(lanes, lanes.sub(score.load(place, mask), shift))
         value = value if mask is None else lanes.select(mask, value, lanes.const(0.0))
         e.vector_store(value, at.buffer, e.add(start, place))
         return lanes.add(total, value)
