@@ -355,6 +355,11 @@ def store(value: Value, buffer: Value, *position: Index) -> None:
     memref.store(value, buffer, [index(p) for p in position])
 
 
+def prefetch(buffer: Value, *position: Index, write: bool = False) -> None:
+    """Bring the cache line of an element near; the position must be inside of the buffer."""
+    memref.prefetch(buffer, [index(p) for p in position], write, 3, True)
+
+
 @contextmanager
 def scratch(element: Type, size: Index, alignment: int = 64) -> Iterator[Value]:
     """Heap memory of `size` elements (``memref<?xelement>``) for the time of the block."""

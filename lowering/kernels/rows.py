@@ -17,6 +17,7 @@ from typing import TypeAlias
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.lanes import Lanes
+from relax_mlir.lowering.kernels.math_exp import exp_scaled
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import Target
 
@@ -26,6 +27,9 @@ Step: TypeAlias = "Callable[[Index, Value | None, Value], Value]"
 UNROLL = 4
 """Vectors in the large step: enough independent sums to hide the latency of an addition."""
 
+HEAVY = 1
+"""The same for a step with exponentials: their constants fill the registers, and they take longer than a sum."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -33,9 +37,9 @@ class Rows:
 
     element: Type
     lanes: int
-    unroll: int
     count: Index
     length: Index
+    cache_bytes: int
 
     @staticmethod
     def of(target: Target, buffer: Value, inner: int) -> Rows:
@@ -47,9 +51,9 @@ class Rows:
         return Rows(
             element,
             target.lanes(element.width),
-            UNROLL,
             _product(sizes[:outer]),
             _product(sizes[outer:]),
+            target.l2_bytes,
         )
 
     @property
@@ -81,17 +85,37 @@ class Rows:
         integer = arith.IndexCastUIOp(ir.IntegerType.get_signless(64), self.length).result
         return arith.UIToFPOp(self.element, integer).result
 
+    def prefetch(self, row: Value, source: Value, sink: Value) -> Step:
+        """A step that asks for the next row of both while this one is computed: rows wait for memory otherwise.
+
+        Rows that leave the cache before their turn are not asked for.
+        """
+        bytes_ = emit.mul(self.length, self.element.width // 8)
+        fits = emit.compare("le", bytes_, self.cache_bytes // 4)
+        following = emit.minimum(emit.add(row, emit.select(fits, 1, 0)), emit.sub(self.count, 1))
+
+        def step(at: Index, mask: Value | None, carried: Value) -> Value:
+            emit.prefetch(source, following, at)
+            emit.prefetch(sink, following, at, write=True)
+            return carried
+
+        return step
+
     def sweep(
-        self, step: Step, start: float = 0.0, merge: Callable[[Value, Value], Value] | None = None
+        self,
+        step: Step,
+        start: float = 0.0,
+        merge: Callable[[Value, Value], Value] | None = None,
+        unroll: int = UNROLL,
     ) -> Value:
         """Walk one row; gives the accumulators merged into one vector, `start` being neutral for `merge`.
 
         Without `merge` nothing is accumulated, and the result means nothing.
         """
         initial = [self.vector.const(start)] if merge else []
-        wide = self.lanes * self.unroll
+        wide = self.lanes * unroll
         wide_end, vector_end = emit.round_down(self.length, wide), emit.round_down(self.length, self.lanes)
-        merged = self._loop(step, 0, wide_end, self.unroll, initial * self.unroll)
+        merged = self._loop(step, 0, wide_end, unroll, initial * unroll)
         while len(merged) > 1 and merge:
             merged = [merge(*pair) for pair in zip(merged[::2], merged[1::2], strict=True)]
         merged = self._loop(step, wide_end, vector_end, 1, merged)
@@ -156,9 +180,14 @@ def _row_maximum(rows: Rows, load: Callable[[Index, Value | None], Value]) -> Va
     return rows.splat(emit.reduce("maxnumf", best, fastmath="nnan"))
 
 
-def _total(rows: Rows, step: Step) -> Value:
+def _total(rows: Rows, step: Step, unroll: int = UNROLL) -> Value:
     """The sum (a scalar) of what `step` accumulates."""
-    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add), fastmath="reassoc")
+    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add, unroll), fastmath="reassoc")
+
+
+def _exponential(lanes: Lanes, x: Value) -> Value:
+    """e^x for x ≤ 0, in f32 times a constant that makes it a normal number."""
+    return exp_scaled(lanes, x) if lanes.width == 32 else math.ExpOp(x).result
 
 
 def softmax(target: Target, x: Value, out: Value) -> None:
@@ -171,14 +200,16 @@ def softmax(target: Target, x: Value, out: Value) -> None:
     source, sink = rows.matrix(x), rows.matrix(out)
     with emit.loop(0, rows.count) as row:
         best = _row_maximum(rows, lambda at, mask: emit.vector_load(rows.lanes, source, row, at, where=mask))
+        prefetch = rows.prefetch(row, source, sink)
 
         def exponential(at: Index, mask: Value | None, total: Value) -> Value:
+            prefetch(at, mask, total)
             value = emit.vector_load(rows.lanes, source, row, at, where=mask)
-            value = math.ExpOp(lanes.sub(value, best)).result
+            value = _exponential(lanes, lanes.sub(value, best))
             emit.vector_store(value, sink, row, at, where=mask)
             return lanes.add(total, _only(lanes, mask, value, 0.0))
 
-        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), _total(rows, exponential)))
+        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), _total(rows, exponential, HEAVY)))
 
         def scale(at: Index, mask: Value | None, _: Value) -> None:
             value = emit.vector_load(rows.lanes, sink, row, at, where=mask)
@@ -198,12 +229,14 @@ def log_softmax(target: Target, x: Value, out: Value) -> None:
             return emit.vector_load(rows.lanes, source, row, at, where=mask)
 
         best = _row_maximum(rows, load)
+        prefetch = rows.prefetch(row, source, sink)
 
         def exponential(at: Index, mask: Value | None, total: Value) -> Value:
+            prefetch(at, mask, total)
             value = math.ExpOp(lanes.sub(load(at, mask), best)).result
             return lanes.add(total, _only(lanes, mask, value, 0.0))
 
-        log_total = rows.splat(math.LogOp(_total(rows, exponential)).result)
+        log_total = rows.splat(math.LogOp(_total(rows, exponential, HEAVY)).result)
 
         def subtract(at: Index, mask: Value | None, _: Value) -> None:
             value = lanes.sub(lanes.sub(load(at, mask), best), log_total)
@@ -232,7 +265,10 @@ def layer_norm(
         total = _total(rows, lambda at, mask, total: lanes.add(total, load(at, mask)))
         mean = rows.splat(rows.scalar.mul(total, share))
 
+        prefetch = rows.prefetch(row, source, sink)
+
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
+            prefetch(at, mask, total)
             centred = _only(lanes, mask, lanes.sub(load(at, mask), mean), 0.0)
             return lanes.fma(centred, centred, total)
 
@@ -259,7 +295,10 @@ def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: fl
         def load(at: Index, mask: Value | None) -> Value:
             return emit.vector_load(rows.lanes, source, row, at, where=mask)
 
+        prefetch = rows.prefetch(row, source, sink)
+
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
+            prefetch(at, mask, total)
             value = load(at, mask)
             return lanes.fma(value, value, total)
 

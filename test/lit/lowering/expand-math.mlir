@@ -8,7 +8,7 @@
 // CHECK: %[[CLAMPED:[0-9]+]] = arith.select %{{[0-9]+}}, %{{[a-z0-9_]+}}, %{{[0-9]+}} : f32
 // CHECK: math.fma %[[CLAMPED]]
 // CHECK: arith.bitcast %{{[0-9]+}} : f32 to i32
-// CHECK: arith.shrsi
+// CHECK: arith.shli
 // CHECK: arith.bitcast %{{[0-9]+}} : i32 to f32
 // CHECK: %[[PART:[0-9]+]] = arith.mulf %{{[0-9]+}}, %{{[0-9]+}} : f32
 // CHECK: %[[R:[0-9]+]] = arith.mulf %[[PART]], %{{[0-9]+}} : f32

@@ -5,7 +5,9 @@
 // CHECK-NOT: linalg
 // CHECK: scf.for %[[ROW:[a-z0-9]+]]
 // CHECK: vector.reduction <maxnumf>, %{{[0-9]+}} fastmath<nnan> : vector<8xf32> into f32
-// CHECK: math.exp %{{[0-9]+}} : vector<8xf32>
+// CHECK: memref.prefetch {{.*}} read
+// CHECK: memref.prefetch {{.*}} write
+// CHECK: arith.shli %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<8xi32>
 // CHECK: vector.maskedstore
 // CHECK: vector.reduction <add>, %{{[0-9]+}} fastmath<reassoc> : vector<8xf32> into f32
 // CHECK: return
