@@ -5,21 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.lowering.kernels.contraction import match_contraction
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
+from relax_mlir.lowering.kernels.epilogue_match import PURE
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
-
-_PURE_PREFIXES = (
-    "arith.",
-    "index.",
-    "memref.dim",
-    "memref.subview",
-    "memref.reinterpret_cast",
-    "memref.cast",
-)
-"""Operations that neither read nor write memory, by the beginning of their names."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +38,35 @@ class LowerContractions(ModulePass):
 
         module.operation.walk(visit)
         kernels: dict[GemmKernel, ir.Location] = {}
+        taken: set[ir.Operation] = set()
         for operation in found:
-            contraction = match_contraction(operation)
+            contraction = None if operation in taken else match_contraction(operation)
             if contraction is None:
                 continue
             kernels.setdefault(contraction.kernel, operation.location)
             fill = None if contraction.sums_outside else zero_fill_before(operation)
-            with ir.InsertionPoint(operation), operation.location:
-                contraction.emit_call(accumulate=fill is None)
+            emit_contraction(module.body, operation, contraction, fill is not None)
+            taken.update(op for op in (contraction.end, operation, fill) if op is not None)
+        for operation in taken:
             operation.erase()
-            if fill is not None:
-                fill.erase()
         for kernel, location in kernels.items():
             with location:
                 emit_gemm(module.body, kernel, Target.parse(self.target))
+
+
+def emit_contraction(
+    block: e.Block,
+    operation: ir.Operation,
+    contraction: Contraction,
+    overwrite: bool,
+    panels: tuple[str, e.Value] | None = None,
+) -> None:
+    """Emit calls of the kernel in the place of a contraction and its epilogue, which the caller erases.
+
+    `block`: the module's body; `overwrite`: C is not added to; `panels`: see `Contraction.emit_call`.
+    """
+    with ir.InsertionPoint(contraction.end or operation), operation.location:
+        contraction.emit_call(block, not overwrite, panels)
 
 
 def zero_fill_before(operation: ir.Operation) -> ir.Operation | None:
@@ -69,7 +76,7 @@ def zero_fill_before(operation: ir.Operation) -> ir.Operation | None:
     for earlier in reversed(siblings[: siblings.index(operation)]):
         if earlier.name == "linalg.fill" and earlier.operands[-1] == result:
             return earlier if _is_zero(earlier.operands[0]) else None
-        if not earlier.name.startswith(_PURE_PREFIXES):
+        if not earlier.name.startswith(PURE):
             return None
     return None
 

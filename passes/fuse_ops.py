@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, struct_info
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.prim_merging import Wiring, merge, pattern_of
+from relax_mlir.passes.prim_merging import Merge, Wiring, is_contraction, merge, merge_epilogue, pattern_of
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
@@ -41,10 +41,12 @@ TRANSPARENT = frozenset(
 
 @dataclass(frozen=True)
 class FuseOps(ModulePass):
-    """Fuse calls of elementwise prim funcs into their only user, if that is elementwise and of the same shape.
+    """Fuse calls of prim funcs into their only user, if that is elementwise and of the same shape.
 
-    Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop.
-    `max_depth`: at most so many prim funcs become one. Like groups share one fused prim func.
+    Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop:
+    they become one loop. Then contractions (pattern out_fusable) take the loop that uses their result as their
+    epilogue: it works on the result in place. `max_depth`: at most so many prim funcs become one. Like groups
+    share one fused prim func.
     """
 
     name: ClassVar[str] = "fuse-ops"
@@ -54,7 +56,8 @@ class FuseOps(ModulePass):
         fusion = _Fusion(module, self.max_depth)
         for function in relax_functions(module):
             for block in _blocks(function.operation):
-                fusion.run_on_block(block)
+                fusion.run_on_block(block, fusion.join_loops)
+                fusion.run_on_block(block, fusion.add_epilogue)
         fusion.drop_unused()
 
 
@@ -119,6 +122,10 @@ class _Call:
             maker.erase()
 
 
+Fuse: TypeAlias = "Callable[[_Call, _Call], _Call | None]"
+"""Makes one call of the call that makes an operand and the call that uses it; None if they do not fuse."""
+
+
 @dataclass
 class _Fusion:
     module: ir.Module
@@ -129,7 +136,7 @@ class _Fusion:
     def __post_init__(self) -> None:
         self.functions = {f.name.value: f for f in self.module.body.operations if isinstance(f, func.FuncOp)}
 
-    def run_on_block(self, block: ir.Block) -> None:
+    def run_on_block(self, block: ir.Block, fuse: Fuse) -> None:
         """Fuse each call with the calls that make its operands, in order, as long as that goes on."""
         epoch = 0
         epochs: dict[ir.Value, int] = {}
@@ -142,9 +149,9 @@ class _Fusion:
             epochs[op.results[0]] = epoch
             call = _Call.of(op)
             while call is not None:
-                call = self._fuse_one(call, epochs, epoch)
+                call = self._fuse_one(call, epochs, epoch, fuse)
 
-    def _fuse_one(self, call: _Call, epochs: dict[ir.Value, int], epoch: int) -> _Call | None:
+    def _fuse_one(self, call: _Call, epochs: dict[ir.Value, int], epoch: int, fuse: Fuse) -> _Call | None:
         """Fuse `call` with one of its producers; returns the new call, or None if there is none to fuse."""
         if self._group(call.callee) is None:
             return None
@@ -157,18 +164,34 @@ class _Fusion:
                 continue
             if producer.info.known_shape is None or producer.info.shape != call.info.shape:
                 continue
-            fused = self._fuse(producer, call)
+            fused = fuse(producer, call)
             if fused is not None:
                 epochs[fused.op.results[0]] = epoch
                 return fused
         return None
 
-    def _fuse(self, producer: _Call, consumer: _Call) -> _Call | None:
+    def join_loops(self, producer: _Call, consumer: _Call) -> _Call | None:
+        """One loop of two."""
         first, second = self._group(producer.callee), self._group(consumer.callee)
         if first is None or second is None or first.members + second.members > self.max_depth:
             return None
+        members = first.members + second.members
+        return self._fuse(producer, consumer, merge, lambda f: _Group(f, members))
+
+    def add_epilogue(self, producer: _Call, consumer: _Call) -> _Call | None:
+        """A contraction and a loop over its result, which has the same type."""
+        function, loop = self.functions.get(producer.callee), self._group(consumer.callee)
+        if function is None or not is_contraction(function) or producer.info != consumer.info:
+            return None
+        if loop is None or loop.members >= self.max_depth:
+            return None
+        return self._fuse(producer, consumer, merge_epilogue, lambda _: None)
+
+    def _fuse(
+        self, producer: _Call, consumer: _Call, merge: Merge, group: Callable[[func.FuncOp], _Group | None]
+    ) -> _Call | None:
         wiring, operands, exprs = _wire(producer, consumer)
-        symbol = self._merged(first, second, wiring)
+        symbol = self._merged(producer.callee, consumer.callee, wiring, merge, group)
         if symbol is None:
             return None
         old = consumer.op
@@ -193,17 +216,23 @@ class _Fusion:
             self.groups[symbol] = _Group(function) if usable and function is not None else None
         return self.groups[symbol]
 
-    def _merged(self, first: _Group, second: _Group, wiring: Wiring) -> str | None:
+    def _merged(
+        self,
+        producer: str,
+        consumer: str,
+        wiring: Wiring,
+        merge: Merge,
+        group: Callable[[func.FuncOp], _Group | None],
+    ) -> str | None:
         """Symbol of the prim func that does both, made when first asked for; None if they do not merge."""
-        names = first.function.name.value, second.function.name.value
-        key = (*names, wiring)
+        key = (producer, consumer, wiring)
         if key not in self.merged:
-            symbol = self._fresh("_".join(names))
-            function = merge(self.module, first.function, second.function, wiring, symbol)
+            symbol = self._fresh(f"{producer}_{consumer}")
+            function = merge(self.module, self.functions[producer], self.functions[consumer], wiring, symbol)
             self.merged[key] = None if function is None else symbol
             if function is not None:
                 self.functions[symbol] = function
-                self.groups[symbol] = _Group(function, first.members + second.members)
+                self.groups[symbol] = group(function)
         return self.merged[key]
 
     def _fresh(self, name: str) -> str:

@@ -1,9 +1,10 @@
-"""Merging of two elementwise prim funcs, one of which computes an input of the other, into one loop."""
+"""Merging of two prim funcs, one of which computes an input of the other: two loops, or a contraction and a loop."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from relax_mlir.dialects.attributes import KERNEL, PATTERN, PRIM_FUNC
 from relax_mlir.mlir import PassManager, arith, func, ir, tensor
@@ -12,6 +13,7 @@ RANKS = ("elementwise", "broadcast", "injective")
 """The patterns that fuse, from the strictest to the loosest; a merged prim func has the loosest of its members."""
 
 _MERGE = "builtin.module(inline,canonicalize,cse,func.func(linalg-fuse-elementwise-ops),symbol-dce)"
+_INLINE = "builtin.module(inline,canonicalize,cse,symbol-dce)"
 _CLEAN = "builtin.module(canonicalize,cse)"
 _SCALAR_DIALECTS = ("arith.", "math.")
 _AROUND = frozenset(
@@ -36,6 +38,10 @@ class Wiring:
     def inputs(self) -> int:
         """Number of inputs of the merged prim func."""
         return 1 + max((i for i in (*self.producer, *self.consumer) if i is not None), default=-1)
+
+
+Merge: TypeAlias = Callable[[ir.Module, func.FuncOp, func.FuncOp, Wiring, str], "func.FuncOp | None"]
+"""Makes a prim func of a module that does what a producer, then a consumer do; None if that cannot be."""
 
 
 def pattern_of(function: func.FuncOp) -> str | None:
@@ -69,6 +75,49 @@ def _is_one_loop(function: func.FuncOp) -> bool:
     iterators = [str(kind) for kind in ir.ArrayAttr(loops[0].attributes["iterator_types"])]
     returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
     return all("parallel" in kind for kind in iterators) and returned.owner == loops[0]
+
+
+def is_contraction(function: func.FuncOp) -> bool:
+    """Whether a prim func sums into its zeroed output by one operation of linalg, and does nothing else."""
+    attributes = function.attributes
+    if PRIM_FUNC not in attributes or PATTERN not in attributes or KERNEL in attributes:
+        return False
+    if ir.StringAttr(attributes[PATTERN]).value != "out_fusable" or len(function.type.results) != 1:
+        return False
+    ops = [
+        op.operation for op in function.regions[0].blocks[0].operations if op.operation.name not in _AROUND
+    ]
+    if [op.name for op in ops[:1]] != ["linalg.fill"] or len(ops) != 2 or len(ops[1].results) != 1:
+        return False
+    total, returned = ops[1], function.regions[0].blocks[0].operations[-1].operation.operands[0]
+    return bool(returned.owner == total and total.operands[len(total.operands) - 1].owner == ops[0])
+
+
+def merge_epilogue(
+    module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
+) -> func.FuncOp | None:
+    """A new prim func `symbol` of `module`: the contraction `producer`, then the loop `consumer` over its result.
+
+    Both have results of one type, and the loop works in place. None if it reads the result in another order.
+    """
+    generic = next(op.operation for op in consumer.entry_block.operations if op.name == "linalg.generic")
+    rank = ir.RankedTensorType(consumer.type.results[0]).rank
+    result = [consumer.arguments[i] for i, number in enumerate(wiring.consumer) if number is None]
+    reads = zip(generic.operands, generic.attributes["indexing_maps"], strict=True)
+    if any(map_.value != ir.AffineMap.get_identity(rank) for value, map_ in reads if value in result):
+        return None
+    scratch = ir.Module.create(ir.Location.unknown())
+    with ir.InsertionPoint(scratch.body):
+        for function in (producer, consumer):
+            function.operation.clone()
+        _caller(producer, consumer, wiring, symbol, in_place=True)
+    PassManager.parse(_INLINE, module.context).run(scratch.operation)
+    merged = next(op for op in scratch.body.operations if op.name.value == symbol)
+    merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
+    merged.attributes[PATTERN] = producer.attributes[PATTERN]
+    merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    with ir.InsertionPoint(consumer):
+        return merged.operation.clone().opview
 
 
 def merge(
@@ -108,8 +157,10 @@ def _write_into_destination(function: func.FuncOp, out: ir.Value) -> None:
         loop.operands[len(loop.operands) - 1] = out
 
 
-def _caller(producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str) -> None:
-    """A function that calls `producer`, then `consumer`, to be inlined."""
+def _caller(
+    producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str, in_place: bool = False
+) -> None:
+    """A function that calls `producer`, then `consumer`, to be inlined; both write the same tensor if `in_place`."""
     ins: dict[int, ir.Type] = {}
     for function, numbers in ((producer, wiring.producer), (consumer, wiring.consumer)):
         for number, type_ in zip(numbers, function.type.inputs, strict=False):
@@ -122,11 +173,12 @@ def _caller(producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol
     arguments = list(caller.add_entry_block().arguments)
     inputs, out, index = arguments[: len(ins)], arguments[len(ins)], arguments[len(ins) + 1 :]
     with ir.InsertionPoint(caller.entry_block):
-        scratch = _empty_like(out, producer.type.results[0])
+        scratch = out if in_place else _empty_like(out, producer.type.results[0])
         arguments = [inputs[i] for i in wiring.producer]
         first = _call(producer, [*arguments, scratch, *(index[i] for i in wiring.producer_index)])
         arguments = [first if i is None else inputs[i] for i in wiring.consumer]
-        func.ReturnOp([_call(consumer, [*arguments, out, *(index[i] for i in wiring.consumer_index)])])
+        last = first if in_place else out
+        func.ReturnOp([_call(consumer, [*arguments, last, *(index[i] for i in wiring.consumer_index)])])
 
 
 def _empty_like(out: ir.Value, type_: ir.Type) -> ir.Value:

@@ -9,11 +9,13 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels.gemm import GemmKernel
+from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels.epilogue_match import match_epilogue, root, scalars_of
+from relax_mlir.lowering.kernels.gemm import GemmKernel, finished
 from relax_mlir.mlir import ir, linalg
 
 Dims = tuple[int, ...]
@@ -47,14 +49,27 @@ class Operand:
         return not strides or strides[-1] == 1
 
     def joins(self, left: int, right: int) -> bool:
-        """Whether these two dimensions are one in memory, `left` the outer one."""
+        """Whether these two dimensions are one in memory, `left` the outer one, or move nothing."""
+        if right not in self.axes or left not in self.axes:
+            return right not in self.axes and left not in self.axes
         at = self.axes.index(right)
         return self.contiguous and at > 0 and self.axes[at - 1] == left
 
 
 @dataclass(frozen=True)
+class Finish:
+    """The elementwise operation behind a product that is its epilogue, and its buffers in order."""
+
+    operation: ir.Operation
+    operands: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
 class Contraction:
-    """C += A B, with the groups of dimensions that are the rows, columns and depth of the matrix product."""
+    """C += A B, with the groups of dimensions that are the rows, columns and depth of the matrix product.
+
+    `finish`: what is done to each block of C right after its sums are complete.
+    """
 
     a: Operand
     b: Operand
@@ -63,6 +78,12 @@ class Contraction:
     rows: Dims
     columns: Dims
     depth: Dims
+    finish: Finish | None = None
+
+    @property
+    def end(self) -> ir.Operation | None:
+        """The last operation that the contraction takes, if it is not the contraction itself."""
+        return None if self.finish is None else self.finish.operation
 
     @property
     def loops(self) -> Dims:
@@ -76,14 +97,17 @@ class Contraction:
         """Whether a loop adds several matrix products up."""
         return any(d not in self.c.dims for d in self.loops)
 
-    def emit_call(self, accumulate: bool, panels: tuple[str, e.Value] | None = None) -> None:
+    def emit_call(self, block: e.Block, accumulate: bool, panels: tuple[str, e.Value] | None = None) -> None:
         """Emit the loops around the call of the kernel at the current insertion point.
 
-        `panels`: the kernel for a B packed beforehand, and the packed buffer.
+        `block`: the module's body, where the function of an epilogue goes; `panels`: the kernel for a B packed
+        beforehand, and the packed buffer.
         """
         operands = (self.a, self.c) if panels else (self.a, self.b, self.c)
         parts = {x: e.metadata(x.buffer) for x in operands}
         extent = {d: size for x in parts for d, size in zip(x.axes, parts[x].sizes, strict=True)}
+        name = panels[0] if panels else self.kernel.name
+        finish = None if self.finish is None else _FinishCall.prepare(self, self.finish, block)
 
         def size(group: Dims) -> e.Index:
             total: e.Index = 1
@@ -111,9 +135,69 @@ class Contraction:
             left = matrix(self.a, self.rows, self.depth, at, False)
             right = panels[1] if panels else matrix(self.b, self.depth, self.columns, at, False)
             result = matrix(self.c, self.rows, self.columns, at, True)
-            e.call(panels[0] if panels else self.kernel.name, [left, right, result, e.flag(accumulate)])
+            arguments = [left, right, result, e.flag(accumulate)]
+            if finish is None:
+                e.call(name, arguments)
+            else:
+                e.call(finished(name), [*arguments, *finish.arguments(at)])
 
         nest(self.loops, {})
+
+
+@dataclass(frozen=True)
+class _FinishCall:
+    """The arguments of a kernel that carry an epilogue."""
+
+    contraction: Contraction
+    finish: Finish
+    function: e.Value
+    words: e.Value
+    parts: Mapping[Operand, e.Strided]
+
+    @classmethod
+    def prepare(cls, contraction: Contraction, finish: Finish, block: e.Block) -> _FinishCall:
+        """Emit the epilogue's function, and what is the same in all loops around the kernel."""
+        matrices = [_matrix(contraction, operand, finish) for operand in finish.operands]
+        name = _fresh(block, f"{contraction.kernel.name}.epilogue")
+        ep.emit_epilogue(block, name, finish.operation, matrices)
+        words = ep.reserve_words(len(matrices), len(scalars_of(finish.operation)))
+        parts = {operand: e.metadata(operand.buffer) for operand in finish.operands}
+        return cls(contraction, finish, ep.reference(name), words, parts)
+
+    def arguments(self, at: Mapping[int, e.Value]) -> list[e.Value]:
+        """The two arguments at a place of the loops around the kernel."""
+        matrices = []
+        for operand in self.finish.operands:
+            parts = self.parts[operand]
+            stride = dict(zip(operand.axes, parts.strides, strict=True))
+            offset: e.Index = 0
+            for d, position in at.items():
+                if d in stride:
+                    offset = e.add(offset, e.mul(position, stride[d]))
+            groups = (self.contraction.rows, self.contraction.columns)
+            strides = [stride.get(group[-1], 0) if group else 0 for group in groups]
+            matrices.append([ep.address(parts, offset), *strides])
+        words = ep.write_words(self.words, matrices, scalars_of(self.finish.operation))
+        return [self.function, words]
+
+
+def _matrix(contraction: Contraction, operand: Operand, finish: Finish) -> ep.Matrix:
+    """What an epilogue needs to know of an operand; C and the output always have rows and columns."""
+    rows, columns = contraction.rows, contraction.columns
+    full = operand.buffer in (contraction.c.buffer, finish.operands[-1].buffer)
+    by_row = full or any(d in operand.axes for d in rows)
+    by_column = full or any(d in operand.axes for d in columns)
+    last = bool(columns) and bool(operand.axes) and operand.axes[-1] == columns[-1]
+    unit = by_column and ((last and operand.unit_inner) or (full and not columns))
+    return ep.Matrix(operand.buffer.type.element_type, by_row, by_column, unit)
+
+
+def _fresh(block: e.Block, prefix: str) -> str:
+    names = {op.attributes["sym_name"].value for op in block.operations if "sym_name" in op.attributes}
+    number = 0
+    while f"{prefix}_{number}" in names:
+        number += 1
+    return f"{prefix}_{number}"
 
 
 def match_contraction(operation: ir.Operation) -> Contraction | None:
@@ -135,7 +219,31 @@ def match_contraction(operation: ir.Operation) -> Contraction | None:
     if None in axes or None in (axes[2] or ()):
         return None
     a, b, c = (Operand(buffer, x or ()) for buffer, x in zip(buffers, axes, strict=True))
-    return _classify(a, b, c, kernel)
+    contraction = _classify(a, b, c, kernel)
+    return contraction and _with_finish(operation, contraction)
+
+
+def _with_finish(operation: ir.Operation, contraction: Contraction) -> Contraction:
+    """The contraction with the epilogue that stands behind it, if it can be done block by block."""
+    following = match_epilogue(operation, contraction.c.buffer)
+    kernel, ours = contraction.kernel, contraction.c
+    if following is None or contraction.sums_outside or kernel.result != kernel.accumulator:
+        return contraction
+    operands = []
+    for value, attribute in zip(following.operands, linalg.get_indexing_maps(following), strict=True):
+        if not isinstance(value.type, ir.MemRefType):
+            continue
+        axes = _projection(attribute.value)
+        if axes is None:
+            return contraction
+        operands.append(Operand(value, tuple(None if d is None else ours.axes[d] for d in axes)))
+    written = root(following.operands[-1])
+    if written in (root(contraction.a.buffer), root(contraction.b.buffer)):
+        return contraction
+    for group, theirs in ((contraction.rows, contraction.a), (contraction.columns, contraction.b)):
+        if _group(group, (ours, theirs, *operands)) != group:
+            return contraction
+    return replace(contraction, finish=Finish(following, tuple(operands)))
 
 
 def _classify(a: Operand, b: Operand, c: Operand, kernel: GemmKernel) -> Contraction | None:

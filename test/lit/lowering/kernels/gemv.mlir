@@ -2,13 +2,13 @@
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 
-// CHECK: func.func private @relax.gemm.f32(%[[A:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: {{.*}}, %[[C:[a-z0-9]+]]: {{.*}}, %[[ADD:[a-z0-9]+]]: i1)
+// CHECK: func.func private @relax.gemm.f32.finished(%[[A:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: {{.*}}, %[[C:[a-z0-9]+]]: {{.*}}, %[[ADD:[a-z0-9]+]]: i1,
 // CHECK: %[[MOST:[a-z0-9_]+]] = arith.constant 4 : index
 // CHECK-NEXT: %[[FEW:[0-9]+]] = arith.cmpi ule, %{{[a-z0-9_#]+}}, %[[MOST]] : index
-// CHECK-NEXT: scf.if %[[FEW]]
+// CHECK: scf.if %[[FEW]]
 // CHECK-NEXT: call @relax.gemm.f32.thin(%[[A]], %[[B]], %[[C]], %[[ADD]])
-// CHECK-NEXT: else
-// CHECK-NEXT: call @relax.gemm.f32.packed(%[[A]], %[[B]], %[[C]], %[[ADD]])
+// CHECK: else
+// CHECK-NEXT: call @relax.gemm.f32.packed(%[[A]], %[[B]], %[[C]], %[[ADD]], %{{.*}}, %{{.*}})
 //
 // B with unit stride along its rows: rows are added, scaled. Along its columns: scalar products.
 // CHECK: func.func private @relax.gemm.f32.thin(

@@ -1,0 +1,206 @@
+"""Epilogues of matrix products: elementwise work on each block of C as soon as its sums are complete.
+
+The kernels of a product are the same for every epilogue. They take it as a function and the words that it works
+on, and call it for blocks of rows and columns that have just been written and are still in the cache of the core.
+An epilogue reads C and other matrices, rows, columns or scalars, and writes C or a matrix of another element type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.epilogue_match import constants_of, scalars_of
+from relax_mlir.mlir import arith, func, ir, llvm, memref
+
+NOTHING = "relax.gemm.nothing"
+"""The epilogue that does nothing."""
+
+WORDS = 3
+"""Words per matrix: address, stride of the rows, stride of the columns (both in elements)."""
+
+
+def types() -> list[e.Type]:
+    """The types of the two arguments that carry an epilogue: its function and its words."""
+    return [_function_type(), _words_type()]
+
+
+def _words_type() -> e.Type:
+    return e.flat_memref(ir.IndexType.get())
+
+
+def _function_type() -> e.Type:
+    return ir.FunctionType.get([_words_type(), *[ir.IndexType.get()] * 4], [])
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """An epilogue in a kernel: the two arguments that carry it."""
+
+    function: e.Value
+    words: e.Value
+
+    @property
+    def arguments(self) -> list[e.Value]:
+        return [self.function, self.words]
+
+    def run(self, row: e.Index, rows: e.Index, column: e.Index, columns: e.Index) -> None:
+        """Apply it to `rows` x `columns` elements of C from a place on."""
+        place = [e.index(x) for x in (row, rows, column, columns)]
+        func.CallIndirectOp([], self.function, [self.words, *place])
+
+
+def nothing(block: e.Block) -> Epilogue:
+    """The epilogue that does nothing; its function is emitted at the end of a module's body if it is not there."""
+    if not any("sym_name" in op.attributes and op.attributes["sym_name"].value == NOTHING for op in block):
+        with e.function(block, NOTHING, _function_type().inputs):
+            pass
+    empty = memref.alloca(ir.MemRefType.get([0], ir.IndexType.get()), [], [])
+    return Epilogue(reference(NOTHING), memref.cast(_words_type(), empty))
+
+
+def reference(name: str) -> e.Value:
+    """An epilogue's function as a value."""
+    return func.ConstantOp(_function_type(), ir.FlatSymbolRefAttr.get(name)).result
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """An operand of an epilogue: its element type, which loops move it, and whether columns are consecutive."""
+
+    element: e.Type
+    by_row: bool
+    by_column: bool
+    unit_inner: bool
+
+
+def reserve_words(matrices: int, scalars: int) -> e.Value:
+    """Stack memory for the words of an epilogue (to be reserved outside of loops)."""
+    return memref.alloca(ir.MemRefType.get([matrices * WORDS + scalars], ir.IndexType.get()), [], [])
+
+
+def write_words(words: e.Value, matrices: Sequence[Sequence[e.Index]], scalars: Sequence[e.Value]) -> e.Value:
+    """Fill the words in: address and strides per matrix, then the scalars; gives the argument for a kernel."""
+    values = [*(word for matrix in matrices for word in matrix), *map(_as_word, scalars)]
+    for position, value in enumerate(values):
+        e.store(e.index(value), words, position)
+    return memref.cast(_words_type(), words)
+
+
+def address(parts: e.Strided, offset: e.Index) -> e.Value:
+    """The address of the element `offset` elements behind the first one of a memref."""
+    start = memref.extract_aligned_pointer_as_index(parts.base)
+    return arith.addi(start, e.index(e.mul(e.add(parts.offset, offset), item_bytes(parts.base.type))))
+
+
+def item_bytes(type_: e.Type) -> int:
+    """Bytes of an element in memory."""
+    element = e.element_of(type_)
+    return 8 if isinstance(element, ir.IndexType) else max(1, element.width // 8)
+
+
+def emit_epilogue(block: e.Block, name: str, body: ir.Operation, matrices: Sequence[Matrix]) -> None:
+    """Emit an epilogue's function at the end of a module's body.
+
+    `body` is the `linalg.generic` that it does; `matrices` its memref operands in order, the last of them the
+    output. Its words are those of the matrices, then the scalars of the body.
+    """
+    scalars = scalars_of(body)
+    with e.function(block, name, _function_type().inputs) as (words, row, rows, column, columns):
+        loaded = [e.load(words, i) for i in range(len(matrices) * WORDS + len(scalars))]
+        buffers = [
+            _part(matrix, loaded[i * WORDS : (i + 1) * WORDS], (row, rows), (column, columns))
+            for i, matrix in enumerate(matrices)
+        ]
+        given = zip(loaded[len(matrices) * WORDS :], scalars, strict=True)
+        known = {scalar: _from_word(word, scalar.type) for word, scalar in given}
+        known |= {value: value.owner.clone().results[0] for value in constants_of(body)}
+        _clone_on(body, iter(buffers), iter(matrices), known)
+
+
+def _clone_on(
+    body: ir.Operation, buffers: Iterator[e.Value], matrices: Iterator[Matrix], known: dict[e.Value, e.Value]
+) -> None:
+    """Clone a generic over two parallel loops, rows and columns."""
+    generic = body.clone()
+    maps = []
+    for position, operand in enumerate(body.operands):
+        moved: list[bool] = []
+        if isinstance(operand.type, ir.MemRefType):
+            matrix = next(matrices)
+            generic.operands[position] = next(buffers)
+            moved = [matrix.by_row, matrix.by_column]
+        else:
+            generic.operands[position] = known[operand]
+        dims = [ir.AffineDimExpr.get(d) for d, moves in enumerate(moved) if moves]
+        maps.append(ir.AffineMapAttr.get(ir.AffineMap.get(2, 0, dims)))
+    generic.attributes["indexing_maps"] = ir.ArrayAttr.get(maps)
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    generic.attributes["iterator_types"] = ir.ArrayAttr.get([parallel, parallel])
+    for op in generic.regions[0].blocks[0].operations:
+        for position, operand in enumerate(op.operands):
+            if operand in known:
+                op.operation.operands[position] = known[operand]
+
+
+def _part(
+    matrix: Matrix, words: Sequence[e.Value], row: tuple[e.Value, e.Value], column: tuple[e.Value, e.Value]
+) -> e.Value:
+    """The part of an operand for a block of rows and columns, of rank 2, 1 or 0."""
+    start, row_stride, column_stride = words
+    offset: e.Index = 0
+    sizes, strides = [], []
+    for moves, (first, count), stride in (
+        (matrix.by_row, row, row_stride),
+        (matrix.by_column, column, 1 if matrix.unit_inner else column_stride),
+    ):
+        if moves:
+            offset = e.add(offset, e.mul(first, stride))
+            sizes.append(count)
+            strides.append(stride)
+    type_ = e.strided_memref(matrix.element, len(sizes), matrix.unit_inner)
+    at = arith.addi(start, e.index(e.mul(offset, item_bytes(matrix.element))))
+    return _memref_at(at, type_, sizes, strides)
+
+
+def _memref_at(at: e.Value, type_: e.Type, sizes: Sequence[e.Index], strides: Sequence[e.Index]) -> e.Value:
+    """A memref of the given strides whose first element is at an address."""
+    word = ir.IntegerType.get_signless(64)
+    rank = len(sizes)
+    shape = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
+    struct = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{shape})>")
+    pointer = llvm.IntToPtrOp(ir.Type.parse("!llvm.ptr"), arith.index_cast(word, at)).result
+    value = llvm.PoisonOp(struct).result
+
+    def put(item: e.Value, *position: int) -> None:
+        nonlocal value
+        place = ir.DenseI64ArrayAttr.get(position)
+        value = llvm.InsertValueOp(value, item, place).result
+
+    put(pointer, 0)
+    put(pointer, 1)
+    put(arith.constant(word, 0), 2)
+    for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
+        put(arith.index_cast(word, e.index(size)), 3, axis)
+        put(arith.index_cast(word, e.index(stride)), 4, axis)
+    cast = "builtin.unrealized_conversion_cast"
+    return ir.Operation.create(cast, results=[type_], operands=[value]).result
+
+
+def _as_word(value: e.Value) -> e.Value:
+    """A scalar's bits as an index."""
+    if isinstance(value.type, ir.IndexType):
+        return value
+    bits = value
+    if isinstance(value.type, ir.FloatType):
+        bits = arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
+    return arith.index_castui(ir.IndexType.get(), bits)
+
+
+def _from_word(word: e.Value, type_: e.Type) -> e.Value:
+    """The scalar that `_as_word` was given."""
+    if isinstance(type_, ir.IndexType):
+        return word
+    bits = arith.index_castui(ir.IntegerType.get_signless(type_.width), word)
+    return arith.bitcast(type_, bits) if isinstance(type_, ir.FloatType) else bits
