@@ -21,6 +21,8 @@ LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
 ROUND_TO_INT = 12582912.0
 BIAS = 127
 EXP_P = (1.3814479e-3, 8.3687799e-3, 4.1668393e-2, 1.6666520e-1, 4.9999994e-1)
+ROUGH_P = (9.5827021e-3, 5.5907011e-2, 2.4024105e-1, 6.9312418e-1)
+"""2^f = 1 + f·P(f) to 3e-6 for |f| ≤ ½."""
 
 SCALE_BITS = 32
 """`exp_scaled` gives results times two to this power, so that none of them is denormal."""
@@ -82,6 +84,15 @@ def exp_scaled(lanes: Lanes, x: Value) -> Value:
     """e^x·2^`SCALE_BITS` for x ≤ 0, at most 1.1 ulp off; less than 2^(`SCALE_BITS` - 150) for -inf, NaN for NaN."""
     r, power = _reduce(lanes, lanes.at_least(x, -104.5), _magic(lanes, SCALE_BITS))
     return lanes.mul(_of_rest(lanes, r), power)
+
+
+def exp_scaled_rough(lanes: Lanes, x: Value) -> Value:
+    """`exp_scaled` to 17 bits, for what is rounded to f16 or bf16."""
+    x, magic, log2_e = lanes.at_least(x, -104.5), _magic(lanes, SCALE_BITS), lanes.const(LOG2_E)
+    shifted = lanes.fma(x, log2_e, magic)
+    fraction = lanes.fma(x, log2_e, lanes.sub(magic, shifted))
+    power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
+    return lanes.mul(lanes.horner(fraction, (*ROUGH_P, 1.0)), power)
 
 
 def exp2(lanes: Lanes, x: Value) -> Value:

@@ -5,7 +5,8 @@ may be dynamic. A row is read in sweeps: first steps of several vectors, then of
 for what is left. Each vector of the large step has its own accumulator; they are added up at the end of the
 row. Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
 
-f32 and f64. Everything is written in place if input and output are the same buffer.
+f32 and f64, and f16 and bf16, which are computed in f32 and rounded once, when they are written. Everything is
+written in place if input and output are the same buffer.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TypeAlias
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.lanes import Lanes
-from relax_mlir.lowering.kernels.math_exp import exp_scaled
+from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import Target
 
@@ -33,8 +34,9 @@ HEAVY = 1
 
 @dataclass(frozen=True)
 class Rows:
-    """How the rows of a buffer are walked: the element type, its vectors and the sizes."""
+    """How the rows of a buffer are walked: the types in memory and in registers, the vectors and the sizes."""
 
+    stored: Type
     element: Type
     lanes: int
     count: Index
@@ -47,8 +49,9 @@ class Rows:
         type_ = ir.MemRefType(buffer.type)
         sizes = [emit.dim(buffer, axis) for axis in range(type_.rank)]
         outer = type_.rank - inner
-        element = type_.element_type
+        element = ir.F32Type.get() if type_.element_type.width == 16 else type_.element_type
         return Rows(
+            type_.element_type,
             element,
             target.lanes(element.width),
             _product(sizes[:outer]),
@@ -74,6 +77,19 @@ class Rows:
         """A buffer that holds one row (a weight), seen as [length]."""
         return emit.view(emit.metadata(buffer), [self.length], [1], unit_inner=True)
 
+    @property
+    def is_half(self) -> bool:
+        """Whether elements are rounded when they are written."""
+        return bool(self.stored != self.element)
+
+    def load(self, buffer: Value, *position: Index, mask: Value | None) -> Value:
+        """A vector from memory; lanes outside the mask are 0."""
+        return emit.widen(emit.vector_load(self.lanes, buffer, *position, where=mask), self.element)
+
+    def store(self, value: Value, buffer: Value, *position: Index, mask: Value | None) -> None:
+        """A vector to memory."""
+        emit.vector_store(emit.narrow(value, self.stored), buffer, *position, where=mask)
+
     def splat(self, value: Value) -> Value:
         """The value in all lanes."""
         return emit.splat(value, self.lanes)
@@ -90,7 +106,7 @@ class Rows:
 
         Rows that leave the cache before their turn are not asked for.
         """
-        bytes_ = emit.mul(self.length, self.element.width // 8)
+        bytes_ = emit.mul(self.length, self.stored.width // 8)
         fits = emit.compare("le", bytes_, self.cache_bytes // 4)
         following = emit.minimum(emit.add(row, emit.select(fits, 1, 0)), emit.sub(self.count, 1))
 
@@ -185,37 +201,43 @@ def _total(rows: Rows, step: Step, unroll: int = UNROLL) -> Value:
     return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add, unroll), fastmath="reassoc")
 
 
-def _exponential(lanes: Lanes, x: Value) -> Value:
-    """e^x for x ≤ 0, in f32 times a constant that makes it a normal number."""
-    return exp_scaled(lanes, x) if lanes.width == 32 else math.ExpOp(x).result
+def _exponential(rows: Rows, x: Value) -> Value:
+    """e^x for x ≤ 0, in f32 times 2^`SCALE_BITS`, which makes it a normal number; for f16 and bf16 to 17 bits."""
+    if rows.is_half:
+        return exp_scaled_rough(rows.vector, x)
+    return exp_scaled(rows.vector, x) if rows.element.width == 32 else math.ExpOp(x).result
 
 
 def softmax(target: Target, x: Value, out: Value) -> None:
     """exp(x - max) / sum of it, over the last axis.
 
+    Exponentials wait in the output for their sum; in f16 and bf16, which would round them, they are computed twice.
     A row of -inf alone, and a row with NaN or +inf, is NaN throughout, as in NumPy and torch.
     """
     rows = Rows.of(target, x, 1)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
     with emit.loop(0, rows.count) as row:
-        best = _row_maximum(rows, lambda at, mask: emit.vector_load(rows.lanes, source, row, at, where=mask))
+        best = _row_maximum(rows, lambda at, mask: rows.load(source, row, at, mask=mask))
         prefetch = rows.prefetch(row, source, sink)
 
-        def exponential(at: Index, mask: Value | None, total: Value) -> Value:
+        def exponential(at: Index, mask: Value | None) -> Value:
+            return _exponential(rows, lanes.sub(rows.load(source, row, at, mask=mask), best))
+
+        def accumulate(at: Index, mask: Value | None, total: Value) -> Value:
             prefetch(at, mask, total)
-            value = emit.vector_load(rows.lanes, source, row, at, where=mask)
-            value = _exponential(lanes, lanes.sub(value, best))
-            emit.vector_store(value, sink, row, at, where=mask)
+            value = exponential(at, mask)
+            if not rows.is_half:
+                rows.store(value, sink, row, at, mask=mask)
             return lanes.add(total, _only(lanes, mask, value, 0.0))
 
-        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), _total(rows, exponential, HEAVY)))
+        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), _total(rows, accumulate, HEAVY)))
 
         def scale(at: Index, mask: Value | None, _: Value) -> None:
-            value = emit.vector_load(rows.lanes, sink, row, at, where=mask)
-            emit.vector_store(lanes.mul(value, factor), sink, row, at, where=mask)
+            value = exponential(at, mask) if rows.is_half else rows.load(sink, row, at, mask=mask)
+            rows.store(lanes.mul(value, factor), sink, row, at, mask=mask)
 
-        rows.sweep(scale)
+        rows.sweep(scale, unroll=HEAVY if rows.is_half else UNROLL)
 
 
 def log_softmax(target: Target, x: Value, out: Value) -> None:
@@ -226,21 +248,24 @@ def log_softmax(target: Target, x: Value, out: Value) -> None:
     with emit.loop(0, rows.count) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
-            return emit.vector_load(rows.lanes, source, row, at, where=mask)
+            return rows.load(source, row, at, mask=mask)
 
         best = _row_maximum(rows, load)
         prefetch = rows.prefetch(row, source, sink)
 
         def exponential(at: Index, mask: Value | None, total: Value) -> Value:
             prefetch(at, mask, total)
-            value = math.ExpOp(lanes.sub(load(at, mask), best)).result
+            value = _exponential(rows, lanes.sub(load(at, mask), best))
             return lanes.add(total, _only(lanes, mask, value, 0.0))
 
-        log_total = rows.splat(math.LogOp(_total(rows, exponential, HEAVY)).result)
+        # The logarithm of a vector: on scalars, its choices become branches.
+        scale = 2.0**-SCALE_BITS if rows.element.width == 32 else 1.0
+        total = rows.scalar.scale(_total(rows, exponential, HEAVY), scale)
+        log_total = math.LogOp(rows.splat(total)).result
 
         def subtract(at: Index, mask: Value | None, _: Value) -> None:
             value = lanes.sub(lanes.sub(load(at, mask), best), log_total)
-            emit.vector_store(value, sink, row, at, where=mask)
+            rows.store(value, sink, row, at, mask=mask)
 
         rows.sweep(subtract)
 
@@ -260,7 +285,7 @@ def layer_norm(
     with emit.loop(0, rows.count) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
-            return emit.vector_load(rows.lanes, source, row, at, where=mask)
+            return rows.load(source, row, at, mask=mask)
 
         total = _total(rows, lambda at, mask, total: lanes.add(total, load(at, mask)))
         mean = rows.splat(rows.scalar.mul(total, share))
@@ -277,9 +302,9 @@ def layer_norm(
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
             value = lanes.mul(lanes.sub(load(at, mask), mean), factor)
-            scale = emit.vector_load(rows.lanes, weight, at, where=mask)
-            shift = emit.vector_load(rows.lanes, bias, at, where=mask)
-            emit.vector_store(lanes.fma(value, scale, shift), sink, row, at, where=mask)
+            scale = rows.load(weight, at, mask=mask)
+            shift = rows.load(bias, at, mask=mask)
+            rows.store(lanes.fma(value, scale, shift), sink, row, at, mask=mask)
 
         rows.sweep(normalise)
 
@@ -293,7 +318,7 @@ def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: fl
     with emit.loop(0, rows.count) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
-            return emit.vector_load(rows.lanes, source, row, at, where=mask)
+            return rows.load(source, row, at, mask=mask)
 
         prefetch = rows.prefetch(row, source, sink)
 
@@ -306,8 +331,8 @@ def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: fl
         factor = rows.splat(_inverse_root(rows.scalar, mean, epsilon))
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
-            scale = emit.vector_load(rows.lanes, factors, at, where=mask)
-            emit.vector_store(lanes.mul(lanes.mul(load(at, mask), factor), scale), sink, row, at, where=mask)
+            scale = rows.load(factors, at, mask=mask)
+            rows.store(lanes.mul(lanes.mul(load(at, mask), factor), scale), sink, row, at, mask=mask)
 
         rows.sweep(normalise)
 
