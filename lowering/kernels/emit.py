@@ -414,6 +414,11 @@ def reduce(kind: str, value: Value, initial: Value | None = None, fastmath: str 
     return vector.reduction(element_of(value.type), attribute, value, acc=initial, fastmath=flags)
 
 
+def steps(lanes: int) -> Value:
+    """0, 1, 2, … as a vector of ``index``."""
+    return vector.StepOp(vector_type(lanes, ir.IndexType.get())).result
+
+
 def lane(value: Value, position: int) -> Value:
     """One lane of a vector."""
     return vector.extract(value, [], [position])

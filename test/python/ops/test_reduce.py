@@ -99,6 +99,27 @@ def test_variance_is_not_cancelled() -> None:
     suite.run()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_positions_in_long_rows(dtype: str) -> None:
+    """Rows over several blocks of the kernel: ties, NaN anywhere, nothing but the worst value."""
+    suite = Suite()
+    for name in POSITIONS:
+        suite.add(name, lambda x, f=POSITIONS[name][0]: f(x, axis=1), np.copy, [Tensor(("n", "m"), dtype)])
+    functions = rx.build(suite.module())
+    rng = np.random.default_rng(12)
+    for length in (1, 7, 8, 127, 128, 129, 256, 257, 1000, 4099):
+        x = rng.integers(-60, 60, size=(9, length)).astype(dtype)
+        if dtype.startswith("float"):
+            x[0], x[1], x[2, rng.integers(length)], x[3, -1] = np.inf, -np.inf, np.nan, -np.nan
+            x[4, [0, -1]] = np.nan
+            x[5] *= 0.0
+        else:
+            x[0], x[1] = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
+        for index, (name, (_, reference)) in enumerate(POSITIONS.items()):
+            got = np.from_dlpack(functions[f"{name}_{index}"](x))
+            np.testing.assert_array_equal(got, reference(x, axis=1), err_msg=f"{name} of {length}")
+
+
 @pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
 def test_no_elements(name: str) -> None:
     """Like NumPy: an error, unless the result has no elements either."""
