@@ -53,6 +53,14 @@ REFERENCES: dict[str, Any] = {
     "trunc": np.trunc,
 }
 MAX_ULP = {
+    "acos": 2.0,
+    "acosh": 1.0,
+    "asin": 2.0,
+    "asinh": 1.0,
+    "atan": 2.0,
+    "atanh": 1.0,
+    "cosh": 2.0,
+    "sinh": 2.0,
     "exp": 1.1,
     "exp2": 1.1,
     "expm1": 1.6,
@@ -60,7 +68,7 @@ MAX_ULP = {
     "log2": 1.5,
     "log10": 1.5,
     "log1p": 1.0,
-    "tanh": 2.5,
+    "tanh": 2.0,
     "erf": 1.1,
     "sin": 1.7,
     "cos": 1.7,
