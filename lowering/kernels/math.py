@@ -11,7 +11,15 @@ from collections.abc import Callable
 from math import inf
 from typing import TypeAlias
 
-from relax_mlir.lowering.kernels import math_erf, math_exp, math_hyperbolic, math_inverse, math_log, math_trig
+from relax_mlir.lowering.kernels import (
+    math_erf,
+    math_exp,
+    math_hyperbolic,
+    math_inverse,
+    math_log,
+    math_pow,
+    math_trig,
+)
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.lowering.kernels.lanes import Lanes
 
@@ -29,6 +37,7 @@ PREDICATES: dict[str, Expansion] = {
 
 BINARY_EXPANSIONS: dict[str, Callable[[Lanes, Value, Value], Value]] = {
     "math.atan2": math_inverse.atan2,
+    "math.powf": math_pow.pow,
 }
 """The same for functions of two arguments."""
 

@@ -72,7 +72,7 @@ MAX_ULP = {
     "erf": 1.1,
     "sin": 1.7,
     "cos": 1.7,
-    "tan": 4.0,
+    "tan": 1.0,
 }
 DEFAULT_ULP = 4.0
 """For functions of libm."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from math_check import DEFAULT_ULP, MAX_ULP, REFERENCES, compiled, loop, worst_error
@@ -96,6 +98,40 @@ func.func @{op}_{dtype}(%x: {buffer}, %y: {buffer}, %out: {buffer}) {{
             functions(f"{op}_{dtype}", x, y, got)
             tolerance = 3e-7 if dtype == "f32" else 1e-15
             np.testing.assert_allclose(got, reference(x, y), rtol=tolerance)
+
+
+def binary_loop(op: str) -> str:
+    buffer, vector = "memref<?xf32>", "vector<8xf32>"
+    return f"""
+func.func @apply_{op}(%x: {buffer}, %y: {buffer}, %out: {buffer}) {{
+  %c0 = arith.constant 0 : index
+  %step = arith.constant 8 : index
+  %n = memref.dim %x, %c0 : {buffer}
+  scf.for %i = %c0 to %n step %step {{
+    %a = vector.load %x[%i] : {buffer}, {vector}
+    %b = vector.load %y[%i] : {buffer}, {vector}
+    %r = math.{op} %a, %b : {vector}
+    vector.store %r, %out[%i] : {buffer}, {vector}
+  }}
+  return
+}}"""
+
+
+@pytest.mark.parametrize(("op", "reference"), [("powf", np.power), ("atan2", np.arctan2)])
+def test_functions_of_two_arguments(op: str, reference: Callable[..., np.ndarray]) -> None:
+    """Random pairs of all sizes, near 1 and small integers, and every pair of special values."""
+    rng = np.random.default_rng(8)
+    special = np.array([*SPECIAL, 2, -2, 3, -3, 0.5, -0.5, 1e38, -1e38, 16777217], np.float32)
+    bits = rng.integers(0, 2**32, (2, 200_000), dtype=np.uint64).astype(np.uint32).view(np.float32)
+    pairs = [bits, np.array([rng.uniform(0.9, 1.1, 50_000), rng.uniform(-900, 900, 50_000)], np.float32)]
+    pairs.append(np.array([rng.uniform(-9, 9, 50_000), rng.integers(-30, 30, 50_000)], np.float32))
+    pairs.append(np.array(np.meshgrid(special, special), np.float32).reshape(2, -1))
+    x, y = np.concatenate(pairs, axis=1)
+    x, y = (np.ascontiguousarray(np.concatenate([v, np.ones(-len(v) % 8, np.float32)])) for v in (x, y))
+    got = np.empty_like(x)
+    compiled(binary_loop(op))(f"apply_{op}", x, y, got)
+    ulp, at = worst_error(got, reference(x.astype(np.float64), y.astype(np.float64)), np.arange(len(x)))
+    assert ulp <= {"powf": 1.0, "atan2": 3.0}[op], f"{ulp} ulp of {x[int(at)]!r}, {y[int(at)]!r}"
 
 
 def test_scalars_are_expanded_too() -> None:
