@@ -46,9 +46,11 @@ def _arcsine(lanes: Lanes, magnitude: Value) -> tuple[Value, Value, Value]:
 def asin(lanes: Lanes, x: Value) -> Value:
     """asin x, at most 2 ulp off; asin(-0.0) = -0.0, NaN outside [-1, 1]."""
     beyond, argument, tail = _arcsine(lanes, lanes.abs(x))
-    # π/2 - 2·acos/2: halves first, from large to small.
-    half = lanes.sub(lanes.const(HALF_PI_HIGH / 2), argument)
-    half = lanes.sub(half, lanes.sub(tail, lanes.const(HALF_PI_LOW / 2)))
+    # Half of π/2 - 2·(argument + tail), with what the first difference rounds off.
+    quarter_turn = lanes.const(HALF_PI_HIGH / 2)
+    half = lanes.sub(quarter_turn, argument)
+    lost = lanes.sub(lanes.sub(quarter_turn, half), argument)
+    half = lanes.add(half, lanes.add(lanes.sub(lanes.const(HALF_PI_LOW / 2), tail), lost))
     result = lanes.select(beyond, lanes.add(half, half), lanes.add(argument, tail))
     return lanes.copysign(result, x)
 

@@ -34,14 +34,18 @@ HEAVY = 1
 
 @dataclass(frozen=True)
 class Rows:
-    """How the rows of a buffer are walked: the types in memory and in registers, the vectors and the sizes."""
+    """How the rows of a buffer are walked: the type in registers, the vectors and the sizes.
 
-    stored: Type
+    `stored` is the type in memory if it is another; rows that do not fit `cache_bytes` are not prefetched.
+    """
+
     element: Type
     lanes: int
+    unroll: int
     count: Index
     length: Index
-    cache_bytes: int
+    stored: Type | None = None
+    cache_bytes: int = 0
 
     @staticmethod
     def of(target: Target, buffer: Value, inner: int) -> Rows:
@@ -51,12 +55,13 @@ class Rows:
         outer = type_.rank - inner
         element = ir.F32Type.get() if type_.element_type.width == 16 else type_.element_type
         return Rows(
-            type_.element_type,
             element,
             target.lanes(element.width),
+            UNROLL,
             _product(sizes[:outer]),
             _product(sizes[outer:]),
-            target.l2_bytes,
+            type_.element_type,
+            target.l2_bytes // 4,
         )
 
     @property
@@ -80,7 +85,7 @@ class Rows:
     @property
     def is_half(self) -> bool:
         """Whether elements are rounded when they are written."""
-        return bool(self.stored != self.element)
+        return self.stored is not None and bool(self.stored != self.element)
 
     def load(self, buffer: Value, *position: Index, mask: Value | None) -> Value:
         """A vector from memory; lanes outside the mask are 0."""
@@ -88,7 +93,7 @@ class Rows:
 
     def store(self, value: Value, buffer: Value, *position: Index, mask: Value | None) -> None:
         """A vector to memory."""
-        emit.vector_store(emit.narrow(value, self.stored), buffer, *position, where=mask)
+        emit.vector_store(emit.narrow(value, self.stored or self.element), buffer, *position, where=mask)
 
     def splat(self, value: Value) -> Value:
         """The value in all lanes."""
@@ -106,8 +111,8 @@ class Rows:
 
         Rows that leave the cache before their turn are not asked for.
         """
-        bytes_ = emit.mul(self.length, self.stored.width // 8)
-        fits = emit.compare("le", bytes_, self.cache_bytes // 4)
+        bytes_ = emit.mul(self.length, (self.stored or self.element).width // 8)
+        fits = emit.compare("le", bytes_, self.cache_bytes)
         following = emit.minimum(emit.add(row, emit.select(fits, 1, 0)), emit.sub(self.count, 1))
 
         def step(at: Index, mask: Value | None, carried: Value) -> Value:
@@ -122,12 +127,13 @@ class Rows:
         step: Step,
         start: float = 0.0,
         merge: Callable[[Value, Value], Value] | None = None,
-        unroll: int = UNROLL,
+        unroll: int | None = None,
     ) -> Value:
         """Walk one row; gives the accumulators merged into one vector, `start` being neutral for `merge`.
 
         Without `merge` nothing is accumulated, and the result means nothing.
         """
+        unroll = unroll or self.unroll
         initial = [self.vector.const(start)] if merge else []
         wide = self.lanes * unroll
         wide_end, vector_end = emit.round_down(self.length, wide), emit.round_down(self.length, self.lanes)
@@ -196,7 +202,7 @@ def _row_maximum(rows: Rows, load: Callable[[Index, Value | None], Value]) -> Va
     return rows.splat(emit.reduce("maxnumf", best, fastmath="nnan"))
 
 
-def _total(rows: Rows, step: Step, unroll: int = UNROLL) -> Value:
+def _total(rows: Rows, step: Step, unroll: int | None = None) -> Value:
     """The sum (a scalar) of what `step` accumulates."""
     return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add, unroll), fastmath="reassoc")
 
@@ -237,7 +243,7 @@ def softmax(target: Target, x: Value, out: Value) -> None:
             value = exponential(at, mask) if rows.is_half else rows.load(sink, row, at, mask=mask)
             rows.store(lanes.mul(value, factor), sink, row, at, mask=mask)
 
-        rows.sweep(scale, unroll=HEAVY if rows.is_half else UNROLL)
+        rows.sweep(scale, unroll=HEAVY if rows.is_half else None)
 
 
 def log_softmax(target: Target, x: Value, out: Value) -> None:
