@@ -26,12 +26,12 @@ SINGLE: dict[str, Callable[..., Value]] = {**EXPANSIONS, **BINARY_EXPANSIONS}
 
 @dataclass(frozen=True)
 class ExpandMath(ModulePass):
-    """Expand exponentials, logarithms, trigonometric and hyperbolic functions, their inverses and erf into polynomials.
+    """Expand exponentials, logarithms, powers, trigonometric and hyperbolic functions, their inverses and erf.
 
-    Handles f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of libm, as are
-    the functions that have no expansion. Results differ from the correctly rounded ones by a few ulp at most
-    (each function in `relax_mlir.lowering.kernels.math` states how many); NaN, infinities, signed zeros,
-    overflow and denormals come out as in libm. (In f64, expm1 and log1p are formed from libm's exp and log.)
+    They become polynomials, for f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of
+    libm. Results differ from the correctly rounded ones by a few ulp at most (each function in
+    `relax_mlir.lowering.kernels.math` states how many); NaN, infinities, signed zeros, overflow and denormals come
+    out as in libm. (In f64, expm1 and log1p are formed from libm's exp and log.)
     """
 
     name: ClassVar[str] = "expand-math"
