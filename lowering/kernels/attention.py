@@ -20,6 +20,7 @@ from relax_mlir.lowering.kernels.attention_pack import emit_pack_keys, emit_pack
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.attention_softmax import Bias, Running, weigh_row
 from relax_mlir.lowering.kernels.attention_tile import emit_dots, emit_product
+from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
 
@@ -44,7 +45,7 @@ def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], m
     """
     sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
     _emit_parts(block, sizes)
-    _Attention(sizes, *_operands(buffers), meaning).emit()
+    _Attention(sizes, *_operands(buffers), meaning, target.num_threads).emit()
 
 
 def _emit_parts(block: e.Block, sizes: Sizes) -> None:
@@ -125,6 +126,7 @@ class _Attention:
     bias: Bias | None
     out: _Operand
     meaning: Meaning
+    threads: int
 
     def emit(self) -> None:
         """Emit all of it."""
@@ -162,12 +164,16 @@ class _Attention:
         packed_queries = regions.take(e.mul(query_step, key_depth) if sizes.half else 0)
         scores, largest, totals, sums, bias_row = running_places
         factor = self._factor()
+        pairs = e.mul(self.query.shape[0], heads)
+        cost = e.div(e.mul(e.mul(e.mul(pairs, queries), keys), depth), sizes.lanes)
+        step = part_size(pairs, 1, self.threads, cost)
         with (
+            parallel_loop(0, pairs, step, cost) as start,
             e.scratch(sizes.element, regions.end) as buffer,
-            e.loop(0, self.query.shape[0]) as batch,
-            e.loop(0, heads) as head,
+            e.loop(start, e.minimum(e.add(start, step), pairs)) as pair,
             e.loop(0, queries, query_step) as first,
         ):
+            batch, head = e.div(pair, heads), e.sub(pair, e.mul(e.div(pair, heads), heads))
             at = Running(buffer, scores, key_step, largest, totals, sums, width, bias_row)
             high = e.minimum(e.sub(queries, first), query_step)
             place = _Place(batch, head, e.div(head, group), first, high)

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.lanes import Lanes
+from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import Target
 
@@ -25,6 +26,9 @@ Step: TypeAlias = "Callable[[Index, Value | None, Value], Value]"
 
 UNROLL = 4
 """Vectors in the large step: enough independent sums to hide the latency of an addition."""
+
+VECTOR_CYCLES = 8
+"""About how many cycles a vector takes in all sweeps together."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,11 @@ class Rows:
             _product(sizes[:outer]),
             _product(sizes[outer:]),
         )
+
+    @property
+    def cost(self) -> Index:
+        """About how many cycles all rows take (see `parallel_loop`)."""
+        return emit.div(emit.mul(emit.mul(self.count, self.length), VECTOR_CYCLES), self.lanes)
 
     @property
     def vector(self) -> Lanes:
@@ -169,7 +178,7 @@ def softmax(target: Target, x: Value, out: Value) -> None:
     rows = Rows.of(target, x, 1)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
         best = _row_maximum(rows, lambda at, mask: emit.vector_load(rows.lanes, source, row, at, where=mask))
 
         def exponential(at: Index, mask: Value | None, total: Value) -> Value:
@@ -192,7 +201,7 @@ def log_softmax(target: Target, x: Value, out: Value) -> None:
     rows = Rows.of(target, x, 1)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
             return emit.vector_load(rows.lanes, source, row, at, where=mask)
@@ -224,7 +233,7 @@ def layer_norm(
     source, sink = rows.matrix(x), rows.matrix(out)
     weight, bias = rows.line(gamma), rows.line(beta)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
             return emit.vector_load(rows.lanes, source, row, at, where=mask)
@@ -254,7 +263,7 @@ def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: fl
     lanes = rows.vector
     source, sink, factors = rows.matrix(x), rows.matrix(out), rows.line(weight)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
             return emit.vector_load(rows.lanes, source, row, at, where=mask)
