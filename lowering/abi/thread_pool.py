@@ -12,6 +12,8 @@ itself. Threads look for the next job for a while, and sleep then (futex).
 
 from __future__ import annotations
 
+from relax_mlir.target import MOST_THREADS
+
 STATE = "__relax_team_state"
 
 THREADS_TABLE = "__relax_threads"
@@ -38,9 +40,6 @@ _OFFSETS = {
     "ids": 576,
 }
 """Where the words of the state lie, in bytes; what several threads write has a cache line of its own."""
-
-MOST_THREADS = 256
-"""The team has at most so many threads."""
 
 MOST_PLACED = 7
 """Up to so many threads are told where to run: not on the CPU of the caller, where some systems leave a thread that it
