@@ -283,9 +283,8 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
                 panel = e.add(b_at, e.select(keep, e.mul(e.sub(j, wide_j), sizes.depth), 0))
                 with e.when(e.compare("eq", i, first_row)):
                     e.call(packing.b, [b, k, deep, j, wide, packed, panel])
-                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add])
-                with e.when(e.compare("eq", e.add(k, deep), depth)):
-                    epilogue.run(i, high, j, wide)
+                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest])
 
 
 def panel_loops(
@@ -322,9 +321,9 @@ def panel_loops(
             with e.loop(first_column, last_column, sizes.block_columns) as j:
                 wide = e.minimum(e.sub(last_column, j), sizes.block_columns)
                 panel = e.add(e.mul(k, sizes.columns), e.mul(j, depth))
-                e.call(f"{name}.block", [packed, panel, deep, high, wide, c, i, j, add, b, depth])
-                with e.when(e.compare("eq", e.add(k, deep), depth)):
-                    epilogue.run(i, high, j, wide)
+                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+                place = [packed, panel, deep, high, wide, c, i, j, add]
+                e.call(f"{name}.block", [*place, done, *rest, b, depth])
     _emit_block(block, parts, sizes, element, f"{name}.block", source)
     if source != element:
         for rows in sizes.row_counts:
@@ -342,15 +341,17 @@ def _emit_block(
     """A packed block of A times packed panels of B, by register tiles.
 
     Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
-    block's first row and column in C, whether to add to C. With the name `beforehand`, for a B packed
+    block's first row and column in C, whether to add to C, whether it is complete then, and the epilogue that it
+    gets if so. With the name `beforehand`, for a B packed
     beforehand (elements of the type `panel`), also: the panels of B and their depth.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
-    arguments = [flat, size, size, size, size, matrix, size, size, flag]
+    arguments = [flat, size, size, size, size, matrix, size, size, flag, flag, *ep.types()]
     more = [e.flat_memref(panel or element), size] if beforehand else []
     with e.function(block, beforehand or parts.block, [*arguments, *more]) as values:
-        packed, b_at, depth, rows, columns, c, row, column, add, *rest = values
+        packed, b_at, depth, rows, columns, c, row, column, add, done, function, words, *rest = values
+        epilogue = ep.Epilogue(function, words)
         b, panel_depth = rest or (packed, sizes.depth)
         full, first, second = _cut_rows(rows, sizes.rows)
 
@@ -358,6 +359,8 @@ def _emit_block(
             panel = e.add(b_at, e.mul(j, panel_depth))
             place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
             e.call(parts.tile(count), [packed, e.mul(i, sizes.depth), b, panel, depth, c, *place])
+            with e.when(done):
+                epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
 
         def lower_tiles(start: e.Index, count: int) -> None:
             with e.loop(0, columns, sizes.columns) as j:
