@@ -284,7 +284,7 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
                 with e.when(e.compare("eq", i, first_row)):
                     e.call(packing.b, [b, k, deep, j, wide, packed, panel])
                 done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
-                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest])
+                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest[:2]])
 
 
 def panel_loops(
@@ -323,7 +323,7 @@ def panel_loops(
                 panel = e.add(e.mul(k, sizes.columns), e.mul(j, depth))
                 done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
                 place = [packed, panel, deep, high, wide, c, i, j, add]
-                e.call(f"{name}.block", [*place, done, *rest, b, depth])
+                e.call(f"{name}.block", [*place, done, *rest[:2], b, depth])
     _emit_block(block, parts, sizes, element, f"{name}.block", source)
     if source != element:
         for rows in sizes.row_counts:
