@@ -21,6 +21,7 @@ from relax_mlir.lowering.kernels.attention_pack import emit_pack_keys, emit_pack
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.attention_softmax import Bias, Running, weigh_row
 from relax_mlir.lowering.kernels.attention_tile import emit_choice, emit_dots, emit_product
+from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
 
@@ -48,7 +49,7 @@ def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], m
     """
     sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
     _emit_parts(block, sizes)
-    _Attention(sizes, *_operands(buffers), meaning).emit()
+    _Attention(sizes, *_operands(buffers), meaning, target.num_threads).emit()
 
 
 def _emit_parts(block: e.Block, sizes: Sizes) -> None:
@@ -131,6 +132,7 @@ class _Attention:
     bias: Bias | None
     out: _Operand
     meaning: Meaning
+    threads: int
 
     def emit(self) -> None:
         """Emit all of it."""
@@ -170,7 +172,14 @@ class _Attention:
         factor, exponential = self._factor(), Exponential.of(sizes.element, keys)
         blocks = e.ceildiv(queries, query_step)
         tasks = e.mul(e.mul(self.query.shape[0], heads), blocks)
-        with e.scratch(sizes.element, regions.end) as buffer, e.loop(0, tasks) as task:
+        each = e.add(e.div(e.add(depth, width), 2 * sizes.lanes), 2)
+        cost = e.mul(e.mul(e.mul(self.query.shape[0], heads), e.mul(queries, keys)), each)
+        step = part_size(tasks, 1, self.threads, cost)
+        with (
+            parallel_loop(0, tasks, step, cost) as start,
+            e.scratch(sizes.element, regions.end) as buffer,
+            e.loop(start, e.minimum(e.add(start, step), tasks)) as task,
+        ):
             at = Running(buffer, scores, key_step, largest, totals, sums, width, bias_row, exponential)
             line, block = _divided(task, blocks)
             batch, head = _divided(line, heads)

@@ -19,13 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.body import Body, Combiner, Place, iota
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.operands import Operands
+from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -33,6 +34,9 @@ MASKABLE = (32, 64)
 
 BLOCK_STEPS = 128
 """Steps of a row sum between which accumulators stay apart, so that long rows lose no digits."""
+
+HEAVY_CYCLES = 8
+"""About how many cycles a vector takes in a body with mathematical functions; in others it is one."""
 
 
 TURN_ROWS = 4
@@ -135,9 +139,19 @@ class _Emitter:
         """Loops around what is emitted in the context."""
         assert self.operands is not None
         stack = ExitStack()
+        marked = next((loop for loop in loops if self.nest.sizes[loop] != 1), None)
         for loop in loops:
-            self.operands.places[loop] = stack.enter_context(emit.loop(0, self.nest.sizes[loop]))
+            size = self.nest.sizes[loop]
+            made = parallel_loop(0, size, 1, self._cost()) if loop == marked else emit.loop(0, size)
+            self.operands.places[loop] = stack.enter_context(made)
         return stack
+
+    def _cost(self) -> Index:
+        """About how many cycles the nest takes (see `parallel_loop`)."""
+        total: Index = 1 if self.body.is_light else HEAVY_CYCLES
+        for size in self.nest.sizes:
+            total = emit.mul(total, size)
+        return total if self.vector_loop is None else emit.div(total, self.lanes)
 
     def _carry(
         self,
@@ -204,13 +218,16 @@ class _Emitter:
     def _columns(self, along: int) -> None:
         size, wide = self.nest.sizes[along], self.lanes * self.unroll
         wide_end, end = emit.round_down(size, wide), emit.round_down(size, self.lanes)
-        with self._loops([loop for loop in self.parallel_loops if loop != along]):
+        others = [loop for loop in self.parallel_loops if loop != along]
+        with self._loops(others):
             fixed = {} if self.reduction_loops else self._load_fixed(along)
+            inner = emit.loop if others else partial(parallel_loop, cost=self._cost())
             if self.unroll > 1 and wide_end != 0:
-                with emit.loop(0, wide_end, wide) as start:
+                with inner(0, wide_end, wide) as start:
                     places = [Place(emit.add(start, i * self.lanes), self.lanes) for i in range(self.unroll)]
                     self._points(places, fixed)
-            with emit.loop(wide_end if self.unroll > 1 else 0, end, self.lanes) as start:
+            rest = emit.loop if self.unroll > 1 else inner
+            with rest(wide_end if self.unroll > 1 else 0, end, self.lanes) as start:
                 self._point(Place(start, self.lanes), fixed)
             self._rest(size, end, lambda place: self._point(place, fixed))
 

@@ -19,6 +19,7 @@ from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
+from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import Target
 
@@ -30,6 +31,9 @@ UNROLL = 4
 
 HEAVY = 1
 """The same for a step with exponentials: their constants fill the registers, and they take longer than a sum."""
+
+VECTOR_CYCLES = 8
+"""About how many cycles a vector takes in all sweeps together."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,11 @@ class Rows:
             type_.element_type,
             target.l2_bytes // 4,
         )
+
+    @property
+    def cost(self) -> Index:
+        """About how many cycles all rows take (see `parallel_loop`)."""
+        return emit.div(emit.mul(emit.mul(self.count, self.length), VECTOR_CYCLES), self.lanes)
 
     @property
     def vector(self) -> Lanes:
@@ -223,7 +232,7 @@ def softmax(target: Target, x: Value, out: Value) -> None:
     rows = Rows.of(target, x, 1)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
         best = _row_maximum(rows, lambda at, mask: rows.load(source, row, at, mask=mask))
         prefetch = rows.prefetch(row, source, sink)
 
@@ -251,7 +260,7 @@ def log_softmax(target: Target, x: Value, out: Value) -> None:
     rows = Rows.of(target, x, 1)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
@@ -288,7 +297,7 @@ def layer_norm(
     source, sink = rows.matrix(x), rows.matrix(out)
     weight, bias = rows.line(gamma), rows.line(beta)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
@@ -321,7 +330,7 @@ def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: fl
     lanes = rows.vector
     source, sink, factors = rows.matrix(x), rows.matrix(out), rows.line(weight)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)

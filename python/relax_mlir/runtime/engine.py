@@ -12,11 +12,11 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE
+from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX, INPUTS
 from relax_mlir.mlir import ExecutionEngine, ir, llvm
-from relax_mlir.runtime import memory
+from relax_mlir.runtime import memory, threads
 
 _PackedInterface = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
 
@@ -66,6 +66,8 @@ class Engine:
         self._bind_constants()
         if table := self._pointer(MEMORY_ADDRESS):
             memory.bind(table)
+        if table := self._pointer(THREADS_ADDRESS):
+            threads.bind(table)
         release = _PackedInterface(self._address(RELEASE))
         weakref.finalize(self, _release, self._engine, release).atexit = False
 
