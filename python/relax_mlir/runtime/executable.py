@@ -12,6 +12,7 @@ from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.engine import Engine
+from relax_mlir.runtime.memory_plan import MemoryPlan
 
 if TYPE_CHECKING:
     from relax_mlir.runtime.build import CompileReport
@@ -82,6 +83,19 @@ class Executable(Mapping[str, CompiledFunction]):
     def functions(self) -> Mapping[str, int]:
         """Names of the public functions, each with its number of parameters."""
         return self._engine.functions
+
+    def memory_plan(self, name: str) -> MemoryPlan:
+        """The temporaries of a function, and where they lie in its workspace: formulas of its symbols.
+
+        Private Relax functions have plans, too. What prim funcs and kernels allocate is not in it. Raises
+        UnknownNameError: no such function.
+        """
+        plans = self._engine.memory_plans
+        if name in plans:
+            return MemoryPlan.from_json(plans[name])
+        if name not in self.functions:
+            raise UnknownNameError("function", name, {*self.functions, *plans})
+        return MemoryPlan(name, 0, (), ())
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:
