@@ -52,6 +52,18 @@ class CompiledFunction:
                 raise ArgumentError(f"{self.name}: the given result {i} is a read-only array")
         return self.ffi(*(to_ffi(arg) for arg in args))
 
+    def call_into(self, out: object, *args: object) -> None:
+        """Call with `args` and write the result into `out` (several results: into a tuple or list of arrays).
+
+        Raises ArgumentError: the number of arguments is wrong, or the function returns results itself; ShapeError,
+        DTypeError: an array does not fit.
+        """
+        if len(args) != self.inputs:
+            raise ArgumentError(
+                f"{self.name}: call_into takes out and {self.inputs} arguments; got {len(args)}"
+            )
+        self(*args, *(out if isinstance(out, tuple | list) else (out,)))
+
     def __repr__(self) -> str:
         return f"<compiled function {self.name}>"
 
