@@ -61,7 +61,7 @@ def tiling(target: Target, bits: int) -> Tiling:
     depth = min(512, max(128, _down(target.l1_bytes // (columns * item), lanes)))
     block_rows = max(rows, _down(3 * target.l2_bytes // (4 * depth * item), rows))
     block_columns = 4 * columns
-    kept_bytes = min(target.l3_bytes // 8, MIB)
+    kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))
     fused = target.has("fma") or not target.triple.startswith("x86_64")
     return Tiling(lanes, vectors, rows, depth, block_rows, block_columns, kept_columns, fused)
