@@ -19,7 +19,8 @@ class PlannedBuffer:
     `op`: the function that fills it (or the operation that uses it first). `kind`: ``"workspace"``; ``"stack"`` for
     small ones of static size; ``"call"`` for those that a loop carries or whose size is only known further
     down (`bytes` is None then), which are blocks of their own. `slot` is the number of its part of the workspace.
-    `first` and `last` number the operations of the function between which it is in use, inclusive; a loop or a branch counts as one.
+    `first` and `last` number the operations of the function between which it is in use, inclusive; a loop or a
+    branch counts as one.
     """
 
     op: str
