@@ -10,7 +10,8 @@ from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, struct_info
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.prim_merging import Wiring, merge, pattern_of
+from relax_mlir.passes.prim_merging import Wiring, merge
+from relax_mlir.passes.prim_patterns import Kind, kind_of
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
@@ -77,6 +78,7 @@ class _Group:
     """A prim func that can be fused: how many prim funcs it was made of."""
 
     function: func.FuncOp
+    kind: Kind
     members: int = 1
 
 
@@ -146,10 +148,15 @@ class _Fusion:
 
     def _fuse_one(self, call: _Call, epochs: dict[ir.Value, int], epoch: int) -> _Call | None:
         """Fuse `call` with one of its producers; returns the new call, or None if there is none to fuse."""
-        if self._group(call.callee) is None:
+        group = self._group(call.callee)
+        if group is None:
             return None
-        for operand in call.operands:
-            if epochs.get(operand) != epoch or not call.is_only_user(operand):
+        for number, operand in enumerate(call.operands):
+            if (
+                number not in group.kind.open
+                or epochs.get(operand) != epoch
+                or not call.is_only_user(operand)
+            ):
                 continue
             made_by = _maker(operand)
             producer = None if made_by is None else _Call.of(made_by)
@@ -166,6 +173,8 @@ class _Fusion:
     def _fuse(self, producer: _Call, consumer: _Call) -> _Call | None:
         first, second = self._group(producer.callee), self._group(consumer.callee)
         if first is None or second is None or first.members + second.members > self.max_depth:
+            return None
+        if first.kind.contraction and second.kind.contraction:
             return None
         wiring, operands, exprs = _wire(producer, consumer)
         symbol = self._merged(first, second, wiring)
@@ -189,8 +198,8 @@ class _Fusion:
     def _group(self, symbol: str) -> _Group | None:
         if symbol not in self.groups:
             function = self.functions.get(symbol)
-            usable = function is not None and pattern_of(function) is not None
-            self.groups[symbol] = _Group(function) if usable and function is not None else None
+            kind = None if function is None else kind_of(function)
+            self.groups[symbol] = None if function is None or kind is None else _Group(function, kind)
         return self.groups[symbol]
 
     def _merged(self, first: _Group, second: _Group, wiring: Wiring) -> str | None:
@@ -201,9 +210,10 @@ class _Fusion:
             symbol = self._fresh("_".join(names))
             function = merge(self.module, first.function, second.function, wiring, symbol)
             self.merged[key] = None if function is None else symbol
-            if function is not None:
+            kind = None if function is None else kind_of(function)
+            if function is not None and kind is not None:
                 self.functions[symbol] = function
-                self.groups[symbol] = _Group(function, first.members + second.members)
+                self.groups[symbol] = _Group(function, kind, first.members + second.members)
         return self.merged[key]
 
     def _fresh(self, name: str) -> str:

@@ -1,22 +1,16 @@
-"""Merging of two elementwise prim funcs, one of which computes an input of the other, into one loop."""
+"""Merging of two prim funcs, the first of which computes an input of the second, which is elementwise, into one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.dialects.attributes import KERNEL, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import PATTERN, PRIM_FUNC
 from relax_mlir.mlir import PassManager, arith, func, ir, tensor
-
-RANKS = ("elementwise", "broadcast", "injective")
-"""The patterns that fuse, from the strictest to the loosest; a merged prim func has the loosest of its members."""
+from relax_mlir.passes.prim_patterns import RANKS, is_contraction, kind_of
 
 _MERGE = "builtin.module(inline,canonicalize,cse,func.func(linalg-fuse-elementwise-ops),symbol-dce)"
 _CLEAN = "builtin.module(canonicalize,cse)"
-_SCALAR_DIALECTS = ("arith.", "math.")
-_AROUND = frozenset(
-    {"arith.constant", "tensor.dim", "linalg.index", "linalg.yield", "func.return", "tensor.empty"}
-)
 
 
 @dataclass(frozen=True)
@@ -38,45 +32,13 @@ class Wiring:
         return 1 + max((i for i in (*self.producer, *self.consumer) if i is not None), default=-1)
 
 
-def pattern_of(function: func.FuncOp) -> str | None:
-    """The pattern of a prim func that can be merged, None for others.
-
-    It has one result, and its body is one parallel ``linalg.generic`` of scalar arithmetic.
-    """
-    attributes = function.attributes
-    if PRIM_FUNC not in attributes or PATTERN not in attributes or KERNEL in attributes:
-        return None
-    pattern = ir.StringAttr(attributes[PATTERN]).value
-    if pattern not in RANKS or len(function.type.results) != 1:
-        return None
-    return pattern if _is_one_loop(function) else None
-
-
-def _is_one_loop(function: func.FuncOp) -> bool:
-    loops: list[ir.Operation] = []
-    others: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "linalg.generic":
-            loops.append(op)
-        elif op.name not in _AROUND and not op.name.startswith(_SCALAR_DIALECTS) and op.name != "func.func":
-            others.append(op.name)
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
-    if others or len(loops) != 1:
-        return False
-    iterators = [str(kind) for kind in ir.ArrayAttr(loops[0].attributes["iterator_types"])]
-    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
-    return all("parallel" in kind for kind in iterators) and returned.owner == loops[0]
-
-
 def merge(
     module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
 ) -> func.FuncOp | None:
     """A new prim func `symbol` of `module` that does what `producer`, then `consumer` do.
 
-    Both have results of one shape. None if upstream's fusion does not make one loop of them.
+    Both have results of one shape. None if upstream's fusion does not make one loop of them, or one loop behind the
+    contraction that `producer` begins with.
     """
     scratch = ir.Module.create(ir.Location.unknown())
     with ir.InsertionPoint(scratch.body):
@@ -91,7 +53,7 @@ def merge(
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     patterns = [ir.StringAttr(f.attributes[PATTERN]).value for f in (producer, consumer)]
     merged.attributes[PATTERN] = ir.StringAttr.get(max(patterns, key=RANKS.index))
-    if pattern_of(merged) is None:
+    if kind_of(merged) is None:
         return None
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
@@ -99,13 +61,30 @@ def merge(
 
 
 def _write_into_destination(function: func.FuncOp, out: ir.Value) -> None:
-    """Undo what upstream's fusion does to a loop that does not read its output: giving it a new tensor for that."""
+    """Let the last loop write to `out`, and a contraction before it too if its result is of the same type.
+
+    Upstream's fusion gives a loop that does not read its output a new tensor for that.
+    """
     returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
     if isinstance(returned.owner, ir.Block):
         return  # folded to one of its inputs: nothing is written
     loop = returned.owner.operation
-    if loop.name == "linalg.generic":
-        loop.operands[len(loop.operands) - 1] = out
+    if loop.name != "linalg.generic" or is_contraction(loop):
+        return
+    product = next(
+        (op.operation for op in function.entry_block.operations if is_contraction(op.operation)), None
+    )
+    destination = len(loop.operands) - 1
+    if product is None or product.results[0].type != out.type:
+        loop.operands[destination] = out
+        return
+    first = product
+    while (
+        not isinstance(first.operands[-1].owner, ir.Block) and first.operands[-1].owner.name == "linalg.fill"
+    ):
+        first = first.operands[-1].owner.operation
+    first.operands[len(first.operands) - 1] = out
+    loop.operands[destination] = product.results[0]
 
 
 def _caller(producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str) -> None:
