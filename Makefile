@@ -17,7 +17,7 @@ help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
 	@echo "make test    unit tests (pytest) and IR tests (lit)"
 	@echo "make lint    ruff and mypy"
-	@echo "make bench   our speed beside NumPy, torch and ONNX Runtime"
+	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make docs    write the references anew from the docstrings"
 	@echo "make clean   remove the virtual environment and all build products"

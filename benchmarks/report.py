@@ -23,10 +23,15 @@ from benchmarks.workloads import Workload
 
 @dataclass
 class Cell:
-    """One workload at one size: timings by peer, and what went wrong with the others."""
+    """One workload at one size: timings by peer, and what went wrong with the others.
+
+    `elements`: of the result; `moved`: bytes of inputs and result together, which must be read or written.
+    """
 
     workload: Workload
     size: tuple[int, ...]
+    elements: int = 0
+    moved: int = 0
     timings: dict[str, Timing] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 

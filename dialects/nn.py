@@ -8,7 +8,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, norma
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
@@ -232,21 +232,32 @@ def _check_attention(
     equal = (
         ("batch", "query", query[0], "key", key[0]),
         ("batch", "query", query[0], "value", value[0]),
-        ("number of heads", "query", query[2], "key", key[2]),
-        ("number of heads", "query", query[2], "value", value[2]),
+        ("number of heads", "key", key[2], "value", value[2]),
         ("head size", "query", query[3], "key", key[3]),
         ("sequence length", "key", key[1], "value", value[1]),
     )
     for what, name1, dim1, name2, dim2 in equal:
-        if _may_be_equal(dim1, dim2):
-            continue
-        message = (
-            f"{args.op}: the {what} of '{name1}' is {dim_text(dim1)}, that of '{name2}' {dim_text(dim2)}, "
-            "which is not provably equal"
+        if not _may_be_equal(dim1, dim2):
+            raise ShapeError(
+                f"{args.op}: the {what} of '{name1}' is {dim_text(dim1)}, that of '{name2}' {dim_text(dim2)}, "
+                "which is not provably equal"
+            )
+    if query[2] is not None and key[2] is not None and head_group(query[2], key[2]) is None:
+        raise ShapeError(
+            f"{args.op}: the number of heads of 'query' is {dim_text(query[2])}, that of 'key' "
+            f"{dim_text(key[2])}; expected the same, or a multiple that is a known number"
         )
-        if "heads" in what:
-            raise UnsupportedError(f"{message}; repeat the heads of key and value to group queries")
-        raise ShapeError(message)
+
+
+def head_group(query_heads: Dim, key_heads: Dim) -> int | None:
+    """How many heads of the query share a head of key and value; None: not a known number."""
+    if symbolic.prove_equal(query_heads, key_heads):
+        return 1
+    if key_heads == 0:
+        return None
+    group = symbolic.floordiv(query_heads, key_heads)
+    known = isinstance(group, int) and group > 0 and symbolic.prove_equal(group * key_heads, query_heads)
+    return group if known and isinstance(group, int) else None
 
 
 def _check_bias(args: OpArgs, bias: tuple[Dim | None, ...], scores: tuple[Dim | None, ...]) -> None:
@@ -262,10 +273,12 @@ def _check_bias(args: OpArgs, bias: tuple[Dim | None, ...], scores: tuple[Dim | 
 class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
     """``softmax(query @ key^T * scale) @ value`` for each batch and head.
 
-    `query` is ``(b, s, h, d)``, `key` ``(b, t, h, d)``, `value` ``(b, t, h, e)``, the result ``(b, s, h, e)``.
+    `query` is ``(b, s, h, d)``, `key` ``(b, t, g, d)``, `value` ``(b, t, g, e)``, the result ``(b, s, h, e)``.
+    h is g, or a known multiple of it (grouped queries): head i of the query reads head ``i // (h / g)``.
     `scale` is ``1 / sqrt(d)`` unless given. `causal_mask`: ``"TopLeft"`` lets query i see keys up to i,
-    ``"BottomRight"`` up to ``i + t - s``; ``unit`` all. A query that sees no key gives NaN. 16-bit floats are
-    computed in float32 and rounded once.
+    ``"BottomRight"`` up to ``i + t - s``; ``unit`` all. A query that sees no key gives NaN (zeros if t is 0). Keys
+    that it must not see may have a NaN or infinity in their value; whether that reaches the result is open.
+    16-bit floats are computed in float32 and rounded once.
 
     Example: shapes ``(b, s, 12, 32)`` three times give ``(b, s, 12, 32)``.
     """

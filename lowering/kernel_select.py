@@ -13,7 +13,9 @@ from typing import Any, ClassVar, TypeAlias
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS
 from relax_mlir.lowering.kernels import rows
-from relax_mlir.lowering.kernels.emit import Value
+from relax_mlir.lowering.kernels.attention import Meaning, emit_attention
+from relax_mlir.lowering.kernels.emit import Block, Value
+from relax_mlir.lowering.kernels.gemm import FLOATS
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -23,9 +25,13 @@ Operation: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Request:
-    """A prim func that wants a kernel: its memref arguments (inputs, then outputs) and what it means."""
+    """A prim func that wants a kernel: its memref arguments (inputs, then outputs) and what it means.
+
+    `block` is the module's body, for functions that several kernels share.
+    """
 
     target: Target
+    block: Block
     arguments: Sequence[Value]
     attributes: dict[str, Any]
 
@@ -50,11 +56,11 @@ Generator: TypeAlias = "Callable[[Request], Emitter | None]"
 
 def is_plain(type_: Any) -> bool:  # noqa: ANN401 - the bindings have no type stubs
     """Whether a type is a memref of f32 or f64 that is contiguous from its first element."""
-    return (
-        isinstance(type_, ir.MemRefType)
-        and isinstance(type_.element_type, (ir.F32Type, ir.F64Type))
-        and type_.affine_map == ir.AffineMap.get_identity(type_.rank)
-    )
+    return _is_contiguous(type_) and isinstance(type_.element_type, (ir.F32Type, ir.F64Type))
+
+
+def _is_contiguous(type_: Any) -> bool:  # noqa: ANN401 - the bindings have no type stubs
+    return isinstance(type_, ir.MemRefType) and type_.affine_map == ir.AffineMap.get_identity(type_.rank)
 
 
 def _inner_axes(request: Request, inputs: int) -> int:
@@ -94,7 +100,22 @@ def _rms_norm(request: Request) -> Emitter | None:
     return lambda: rows.rms_norm(request.target, *request.arguments, epsilon=request.epsilon(), inner=inner)
 
 
+def _attention(request: Request) -> Emitter | None:
+    buffers = request.arguments
+    inputs = [ir.MemRefType(buffer.type) for buffer in buffers]
+    four_axes = [*inputs[:3], inputs[-1]]
+    if len(inputs) not in (4, 5) or any(type_.rank != 4 for type_ in four_axes):
+        return None
+    plain = all(_is_contiguous(type_) and str(type_.element_type) in FLOATS for type_ in inputs)
+    if not plain or len({type_.element_type for type_ in inputs}) != 1:
+        return None
+    scale, causal = request.attributes.get("scale"), request.attributes.get("causal_mask")
+    meaning = Meaning(scale and scale.value, causal and causal.value)
+    return lambda: emit_attention(request.target, request.block, buffers, meaning)
+
+
 KERNELS: dict[str, Generator] = {
+    "attention": _attention,
     "layer_norm": _layer_norm,
     "log_softmax": _log_softmax,
     "rms_norm": _rms_norm,
@@ -119,17 +140,17 @@ class SelectKernels(ModulePass):
         for function in list(module.body.operations):
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
                 with function.operation.location:
-                    _replace_body(function, target)
+                    _replace_body(function, target, module.body)
 
 
-def _replace_body(function: Operation, target: Target) -> None:
+def _replace_body(function: Operation, target: Target, block: Block) -> None:
     generator = KERNELS.get(function.attributes[KERNEL].value)
     if generator is None or function.is_external or function.type.results:
         return
     given = function.attributes.get(KERNEL_ATTRS, ())
     attributes = {named.name: named.attr for named in given}
     buffers = [argument for argument in function.arguments if isinstance(argument.type, ir.MemRefType)]
-    emit_body = generator(Request(target, buffers, attributes))
+    emit_body = generator(Request(target, block, buffers, attributes))
     if emit_body is None:
         return
     for block in reversed(list(function.body.blocks)):

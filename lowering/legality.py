@@ -121,7 +121,7 @@ LEVELS: dict[str, Level] = {
         Level("vm", "R1, shape heap", _RELAX_HOST | {"scf.for"} | MACHINE, _TENSORS),
         Level("tensors", "T: linalg on tensors", _TENSORS),
         Level("memrefs", "M: linalg on memrefs", _MEMREFS),
-        Level("kernels", "V: loops and vectors", _MEMREFS - {"linalg"}),
+        Level("kernels", "V: loops and vectors", (_MEMREFS - {"linalg"}) | {"x86"}),
         Level("llvm", "L: LLVM dialect", frozenset({"builtin.module", "llvm"})),
     )
 }

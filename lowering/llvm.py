@@ -49,7 +49,7 @@ def flat_control_flow() -> list[Pass]:
 def to_llvm_dialect() -> list[Pass]:
     """Everything in the LLVM dialect."""
     return [
-        MLIRPass("convert-vector-to-llvm"),
+        MLIRPass("convert-vector-to-llvm{enable-x86=true}"),
         MLIRPass("arith-expand{include-bf16=true}"),
         MLIRPass("convert-math-to-llvm{approximate-log1p=false}"),
         MLIRPass("convert-math-to-libm"),

@@ -2,8 +2,8 @@
 
 Buffers that are never live together share a slot; the slots lie one behind the other in the workspace, each aligned
 to 64 bytes. Slots are as large as their largest buffer; sizes are formulas of the function's arguments, computed at
-its entry. The workspace is taken from a cache of the function at its start and given back on every way out (see
-`workspace_take` in `lowering/abi/support.py`).
+its entry. The workspace is a block of the pool (see `lowering/abi/pool.py`), taken at the function's start and given
+back on every way out.
 
 What does not fit in: small buffers of static size go on the stack; buffers whose size is not known at entry, and
 those that a loop carries from one round to the next, are allocated where they are and freed when the function
@@ -18,9 +18,7 @@ from typing import ClassVar
 
 from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
 from relax_mlir.lowering.abi.frame import DEFER, declare_release, frame_of
-from relax_mlir.lowering.abi.support import CACHED_MEMORY
 from relax_mlir.lowering.abi.text import Fragment, functions, is_declaration
-from relax_mlir.lowering.abi.unpack import cache_global
 from relax_mlir.lowering.entry_sizes import (
     EntrySizes,
     Key,
@@ -29,7 +27,7 @@ from relax_mlir.lowering.entry_sizes import (
     static_bytes,
 )
 from relax_mlir.lowering.liveness import Buffer, Liveness
-from relax_mlir.mlir import arith, func, ir, llvm, memref
+from relax_mlir.mlir import arith, func, ir, memref
 from relax_mlir.transform import ModulePass, PassContext
 
 ALIGNMENT = 64
@@ -104,9 +102,9 @@ class PlanMemory(ModulePass):
             if not declared:
                 _declare(module)
                 declared = True
-            self.plan(function, buffers, module)
+            self.plan(function, buffers)
 
-    def plan(self, function: func.FuncOp, buffers: Sequence[Buffer], module: ir.Module) -> None:
+    def plan(self, function: func.FuncOp, buffers: Sequence[Buffer]) -> None:
         sizes = EntrySizes(function)
         planned: list[tuple[Buffer, Key]] = []
         keys = [sizes.bytes_key(buffer.type, list(buffer.alloc.operands)) for buffer in buffers]
@@ -121,14 +119,14 @@ class PlanMemory(ModulePass):
             else:
                 planned.append((buffer, size))
         if planned:
-            _allocate_in_workspace(function, assign_slots(planned), sizes, module)
+            _allocate_in_workspace(function, assign_slots(planned), sizes)
 
 
 def _declare(module: ir.Module) -> None:
     """Make the support functions known, which `emit-ffi-wrappers` defines."""
     fragment = Fragment()
-    fragment.declare("relax.rt.workspace_take", "(!llvm.ptr, index) -> memref<?xi8>")
-    fragment.declare("relax.rt.workspace_give", "(!llvm.ptr, memref<?xi8>) -> ()")
+    fragment.declare("relax.rt.workspace_take", "(index) -> memref<?xi8>")
+    fragment.declare("relax.rt.workspace_give", "(memref<?xi8>) -> ()")
     fragment.declare("relax.rt.frame_buffer", "(!llvm.ptr, index) -> memref<?xi8>")
     fragment.splice(module)
     declare_release(module)
@@ -161,18 +159,11 @@ def _allocate_on_stack(buffer: Buffer, entry: ir.Block) -> None:
     buffer.alloc.erase()
 
 
-def _allocate_in_workspace(
-    function: func.FuncOp, slots: Sequence[Slot], sizes: EntrySizes, module: ir.Module
-) -> None:
-    fragment = Fragment()
-    name = f"relax.workspace.{function.name.value}"
-    cache_global(fragment, name, CACHED_MEMORY)
-    fragment.splice(module)
+def _allocate_in_workspace(function: func.FuncOp, slots: Sequence[Slot], sizes: EntrySizes) -> None:
     with ir.InsertionPoint.at_block_begin(sizes.entry), function.location:
         offsets, total = _offsets(slots, sizes)
-        cache = llvm.AddressOfOp(ir.Type.parse("!llvm.ptr"), name).result
-        workspace = func.CallOp([_bytes_type()], "relax.rt.workspace_take", [cache, total]).results[0]
-        give = func.CallOp([], "relax.rt.workspace_give", [cache, workspace])
+        workspace = func.CallOp([_bytes_type()], "relax.rt.workspace_take", [total]).results[0]
+        give = func.CallOp([], "relax.rt.workspace_give", [workspace])
         give.operation.attributes[DEFER] = ir.StringAttr.get("always")
     for slot, offset in zip(slots, offsets, strict=True):
         for buffer in slot.buffers:

@@ -22,7 +22,7 @@ from relax_mlir.transform import ModulePass, PassContext
 class PackConstants(ModulePass):
     """Give prim funcs that multiply by a constant matrix the matrix packed in panels of columns.
 
-    Taken are f32 and f64 products in a private prim func whose right operand is an argument, used by nothing
+    Taken are products of floats in a private prim func whose right operand is an argument, used by nothing
     else there, that is the same kind of constant (`@relax.constant.K`) in every call. Such a constant gets a
     hook with `relax.constant_panels`, by which it is packed when the executable is loaded: one per constant
     and layout, however many calls use it. The plain constant goes unless something else uses it.
@@ -55,7 +55,7 @@ class PackConstants(ModulePass):
             sources = [_hook(call.operands[position], hooks) for call in users]
             if None in sources or function.attributes["sym_visibility"].value != "private":
                 continue
-            columns = tiling(target, FLOATS[contraction.kernel.operand]).columns
+            columns = tiling(target, FLOATS[contraction.kernel.accumulator]).columns
             turned = contraction.b.dims == (*contraction.columns, *contraction.depth)
             type_ = _packed_type(contraction, columns, turned)
             _rewrite(module, function, operation, contraction, position, type_, target)
@@ -80,7 +80,7 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
     """A product in the function by an argument of static shape that is used there only, and which it is."""
     for op in function.entry_block.operations:
         contraction = match_contraction(op.operation)
-        if contraction is None or not has_panels(contraction.kernel):
+        if contraction is None or not has_panels(contraction.kernel, target):
             continue
         b, buffer = contraction.b, contraction.b.buffer
         groups = {contraction.columns, contraction.depth}
@@ -88,7 +88,7 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
             continue
         if b.dims not in (contraction.columns + contraction.depth, contraction.depth + contraction.columns):
             continue
-        narrow = tiling(target, FLOATS[contraction.kernel.operand]).lanes
+        narrow = tiling(target, FLOATS[contraction.kernel.accumulator]).lanes
         if not isinstance(buffer.owner, ir.Block) or not b.contiguous or not buffer.type.has_static_shape:
             continue
         width = buffer.type.shape[b.axes.index(contraction.columns[0])]

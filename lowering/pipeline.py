@@ -47,6 +47,7 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
                 create_pass("specialize-closures"),
                 create_pass("canonicalize-calls"),
                 create_pass("fold-constant"),
+                create_pass("fuse-attention"),
                 cleanup,
             ),
         ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir import op as R
+from relax_mlir.dialects.nn import head_group
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnknownNameError
 from relax_mlir.mlir import func, ir
@@ -184,7 +185,11 @@ def _attention(binding: Binding, operands: list[Value]) -> Value | None:
         if not isinstance(size, int):
             return None
         scale = 1 / math.sqrt(size)
-    query, key, value = (R.permute_dims(x, [0, 2, 1, 3]) for x in operands[:3])
+    group = head_group(shapes[0][2], shapes[1][2])
+    if group is None:
+        return None
+    shared = [_repeated(x, group) for x in operands[1:3]]
+    query, key, value = (R.permute_dims(x, [0, 2, 1, 3]) for x in (operands[0], *shared))
     scores = R.matmul(query, R.permute_dims(key, [0, 1, 3, 2]))
     scores = scores * scale
     if len(operands) > 3:
@@ -192,6 +197,15 @@ def _attention(binding: Binding, operands: list[Value]) -> Value | None:
     if binding.attrs["causal_mask"] is not None:
         scores = R.where(_visible(queries, keys, binding.attrs["causal_mask"]), scores, -math.inf)
     return R.permute_dims(R.matmul(_softmax_of(scores, -1), value), [0, 2, 1, 3])
+
+
+def _repeated(x: Value, group: int) -> Value:
+    """Keys or values with each head `group` times."""
+    if group == 1:
+        return x
+    batch, length, heads, size = x.shape
+    wide = R.broadcast_to(R.expand_dims(x, 3), (batch, length, heads, group, size))
+    return R.reshape(wide, (batch, length, heads * group, size))
 
 
 def _visible(queries: Dim, keys: Dim, mask: str) -> Value:

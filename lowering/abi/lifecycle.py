@@ -1,7 +1,7 @@
 """`emit-lifecycle`: the functions through which the runtime fills and empties the globals of a module.
 
-`__relax_constants_address() -> pointer to the constant table, or null` and `__relax_release()`, which frees the
-cached workspaces and drops the cached function handles.
+`__relax_constants_address()` gives a pointer to the constant table, or null; `__relax_memory_address()` one to the two
+pointers {take, give} of the pool; `__relax_release()` drops the cached function handles.
 """
 
 from __future__ import annotations
@@ -10,48 +10,50 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.lowering.abi.constants import TABLE
-from relax_mlir.lowering.abi.support import CACHED_MEMORY, CACHED_OBJECT
+from relax_mlir.lowering.abi.support import CACHED_OBJECT, MEMORY_TABLE
 from relax_mlir.lowering.abi.text import Code, Fragment, symbol, symbol_name
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.transform import ModulePass, PassContext
 
 RELEASE = "__relax_release"
 CONSTANTS_ADDRESS = "__relax_constants_address"
+MEMORY_ADDRESS = "__relax_memory_address"
 
 
 @dataclass(frozen=True)
 class EmitLifecycle(ModulePass):
-    """Write `__relax_release` and `__relax_constants_address`."""
+    """Write `__relax_release` and the functions that give the addresses of tables."""
 
     name: ClassVar[str] = "emit-lifecycle"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        globals = [op for op in module.body.operations if isinstance(op, llvm.GlobalOp)]
+        globals = {symbol_name(op): op for op in module.body.operations if isinstance(op, llvm.GlobalOp)}
         fragment = Fragment()
-        fragment.external("@free(!llvm.ptr)")
-        release, address = Code(), Code()
-        for op in globals:
-            name = symbol_name(op)
-            owner = CACHED_MEMORY in op.attributes, CACHED_OBJECT in op.attributes
-            if not any(owner) and name != TABLE:
+        release = Code()
+        for name, op in globals.items():
+            if CACHED_OBJECT not in op.attributes:
                 continue
-            # Known to the text; `splice` keeps the module's own definition.
-            fragment.define(f"llvm.mlir.global external {symbol(name)}() : !llvm.ptr")
-            if name == TABLE:
-                continue
+            _known(fragment, name)
             cache = release.let(f"llvm.mlir.addressof {symbol(name)} : !llvm.ptr")
             held = release.let(
                 f"llvm.atomicrmw xchg {cache}, {release.null()} acq_rel : !llvm.ptr, !llvm.ptr"
             )
-            if owner[0]:
-                release.do(f"llvm.call @free({held}) : (!llvm.ptr) -> ()")
-            else:
-                drop = fragment.declare("relax.rt.drop", "(!llvm.ptr) -> ()")
-                release.do(f"func.call {drop}({held}) : (!llvm.ptr) -> ()")
+            drop = fragment.declare("relax.rt.drop", "(!llvm.ptr) -> ()")
+            release.do(f"func.call {drop}({held}) : (!llvm.ptr) -> ()")
         release.do("func.return")
-        has_table = any(symbol_name(op) == TABLE for op in globals)
-        table = address.let(f"llvm.mlir.addressof @{TABLE} : !llvm.ptr") if has_table else address.null()
-        address.do(f"func.return {table} : !llvm.ptr")
         fragment.function(f"@{RELEASE}()", release)
-        fragment.function(f"@{CONSTANTS_ADDRESS}() -> !llvm.ptr", address)
+        for function, table in ((CONSTANTS_ADDRESS, TABLE), (MEMORY_ADDRESS, MEMORY_TABLE)):
+            address = Code()
+            if table in globals:
+                _known(fragment, table)
+                value = address.let(f"llvm.mlir.addressof {symbol(table)} : !llvm.ptr")
+            else:
+                value = address.null()
+            address.do(f"func.return {value} : !llvm.ptr")
+            fragment.function(f"@{function}() -> !llvm.ptr", address)
         fragment.splice(module)
+
+
+def _known(fragment: Fragment, name: str) -> None:
+    """Make a global of the module known to the text; `splice` keeps the module's own definition."""
+    fragment.define(f"llvm.mlir.global external {symbol(name)}() : !llvm.ptr")

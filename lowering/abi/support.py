@@ -3,9 +3,12 @@
 They are part of every module (unused ones are dropped again), so that compiled code needs libc and libtvm_ffi
 only. Like all code of this level they fail through the hooks `relax.check` and `relax.propagate`.
 
-The *frame* of a call is the address of a list head on its stack: a chain of malloc'ed nodes
-{next, kind, pointer}, kind 0 for memory of `malloc`, 1 for references to FFI objects, released together when
-the function returns, with or without an error.
+All memory comes in blocks from the pool of the process (see `pool`): `@__relax_memory` holds its two functions, which
+the runtime fills in; without it they are those of the C library.
+
+The *frame* of a call is the address of a list head on its stack: a chain of blocks {next, class of the block, object
+or null, padding to 64 bytes, memory}, released together when the function returns, with or without an error. A block
+is memory of the call, or holds a reference to an FFI object.
 """
 
 from __future__ import annotations
@@ -21,11 +24,10 @@ MEMORY_CHECK = attribute(
     }
 )
 
-CACHED_MEMORY = "relax.cached_memory"
+MEMORY_TABLE = "__relax_memory"
 CACHED_OBJECT = "relax.cached_object"
 
 _MEMORY = f"""
-llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
@@ -39,43 +41,79 @@ llvm.func @TVMFFIFunctionCall(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
 func.func private @relax.propagate(i32)
 func.func private @relax.check.memory(i1, index) attributes {{relax.check = {MEMORY_CHECK}}}
 
-// Memory aligned to 64 bytes; a negative size stands for one beyond 64 bits.
+llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr> {{
+  %0 = llvm.mlir.zero : !llvm.array<2 x ptr>
+  %take = llvm.mlir.addressof @relax.rt.system_take : !llvm.ptr
+  %give = llvm.mlir.addressof @free : !llvm.ptr
+  %1 = llvm.insertvalue %take, %0[0] : !llvm.array<2 x ptr>
+  %2 = llvm.insertvalue %give, %1[1] : !llvm.array<2 x ptr>
+  llvm.return %2 : !llvm.array<2 x ptr>
+}}
+
+llvm.func internal @relax.rt.system_take(%bytes: i64) -> !llvm.ptr {{
+  %alignment = llvm.mlir.constant(64 : i64) : i64
+  %c63 = llvm.mlir.constant(63 : i64) : i64
+  %mask = llvm.mlir.constant(-64 : i64) : i64
+  %up = llvm.add %bytes, %c63 : i64
+  %rounded = llvm.and %up, %mask : i64
+  %p = llvm.call @aligned_alloc(%alignment, %rounded) : (i64, i64) -> !llvm.ptr
+  llvm.return %p : !llvm.ptr
+}}
+
+// A block, aligned to 64 bytes; a negative size stands for one beyond 64 bits. The 8 bytes at offset 8 are the pool's.
 func.func private @relax.rt.allocate(%bytes: i64) -> !llvm.ptr {{
   %zero = arith.constant 0 : i64
-  %c63 = arith.constant 63 : i64
-  %mask = arith.constant -64 : i64
   %most = arith.constant 0x7FFFFFFFFFFF : i64
   %negative = arith.cmpi ugt, %bytes, %most : i64
   %shown = arith.select %negative, %zero, %bytes : i64
-  %up = arith.addi %shown, %c63 : i64
-  %rounded = arith.andi %up, %mask : i64
-  %c64 = arith.constant 64 : i64
-  %p = llvm.call @aligned_alloc(%c64, %rounded) : (i64, i64) -> !llvm.ptr
+  %table = llvm.mlir.addressof @{MEMORY_TABLE} : !llvm.ptr
+  %take = llvm.load %table : !llvm.ptr -> !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
-  %got = llvm.icmp "ne" %p, %null : !llvm.ptr
-  %fits = arith.cmpi ule, %bytes, %most : i64
-  %ok = arith.andi %got, %fits : i1
+  %p = scf.if %negative -> !llvm.ptr {{
+    scf.yield %null : !llvm.ptr
+  }} else {{
+    %block = llvm.call %take(%bytes) : !llvm.ptr, (i64) -> !llvm.ptr
+    scf.yield %block : !llvm.ptr
+  }}
+  %ok = llvm.icmp "ne" %p, %null : !llvm.ptr
   %show = arith.index_cast %shown : i64 to index
   func.call @relax.check.memory(%ok, %show) : (i1, index) -> ()
   return %p : !llvm.ptr
 }}
 
-func.func private @relax.rt.own(%frame: !llvm.ptr, %kind: i64, %pointer: !llvm.ptr) {{
-  %size = arith.constant 24 : i64
-  %node = func.call @relax.rt.allocate(%size) : (i64) -> !llvm.ptr
+// What gives a block back: also the deleter of tensors.
+func.func private @relax.rt.deleter() -> !llvm.ptr {{
+  %table = llvm.mlir.addressof @{MEMORY_TABLE} : !llvm.ptr
+  %at = llvm.getelementptr %table[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %give = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  return %give : !llvm.ptr
+}}
+
+func.func private @relax.rt.free(%block: !llvm.ptr) {{
+  %give = func.call @relax.rt.deleter() : () -> !llvm.ptr
+  llvm.call %give(%block) : !llvm.ptr, (!llvm.ptr) -> ()
+  return
+}}
+
+// Put a new block on a frame, which holds `object` (or null).
+func.func private @relax.rt.link(%frame: !llvm.ptr, %block: !llvm.ptr, %object: !llvm.ptr) {{
   %head = llvm.load %frame : !llvm.ptr -> !llvm.ptr
-  llvm.store %head, %node : !llvm.ptr, !llvm.ptr
-  %at8 = llvm.getelementptr %node[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %kind, %at8 : i64, !llvm.ptr
-  %at16 = llvm.getelementptr %node[16] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %pointer, %at16 : !llvm.ptr, !llvm.ptr
-  llvm.store %node, %frame : !llvm.ptr, !llvm.ptr
+  llvm.store %head, %block : !llvm.ptr, !llvm.ptr
+  %at16 = llvm.getelementptr %block[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %object, %at16 : !llvm.ptr, !llvm.ptr
+  llvm.store %block, %frame : !llvm.ptr, !llvm.ptr
+  return
+}}
+
+func.func private @relax.rt.own(%frame: !llvm.ptr, %object: !llvm.ptr) {{
+  %size = arith.constant 24 : i64
+  %block = func.call @relax.rt.allocate(%size) : (i64) -> !llvm.ptr
+  func.call @relax.rt.link(%frame, %block, %object) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
   return
 }}
 
 func.func private @relax.rt.release(%frame: !llvm.ptr) {{
   %null = llvm.mlir.zero : !llvm.ptr
-  %zero = arith.constant 0 : i64
   %head = llvm.load %frame : !llvm.ptr -> !llvm.ptr
   %last = scf.while (%node = %head) : (!llvm.ptr) -> !llvm.ptr {{
     %more = llvm.icmp "ne" %node, %null : !llvm.ptr
@@ -83,17 +121,10 @@ func.func private @relax.rt.release(%frame: !llvm.ptr) {{
   }} do {{
   ^bb0(%node: !llvm.ptr):
     %next = llvm.load %node : !llvm.ptr -> !llvm.ptr
-    %at8 = llvm.getelementptr %node[8] : (!llvm.ptr) -> !llvm.ptr, i8
-    %kind = llvm.load %at8 : !llvm.ptr -> i64
     %at16 = llvm.getelementptr %node[16] : (!llvm.ptr) -> !llvm.ptr, i8
-    %pointer = llvm.load %at16 : !llvm.ptr -> !llvm.ptr
-    %memory = arith.cmpi eq, %kind, %zero : i64
-    scf.if %memory {{
-      llvm.call @free(%pointer) : (!llvm.ptr) -> ()
-    }} else {{
-      %rc = llvm.call @TVMFFIObjectDecRef(%pointer) : (!llvm.ptr) -> i32
-    }}
-    llvm.call @free(%node) : (!llvm.ptr) -> ()
+    %object = llvm.load %at16 : !llvm.ptr -> !llvm.ptr
+    func.call @relax.rt.drop(%object) : (!llvm.ptr) -> ()
+    func.call @relax.rt.free(%node) : (!llvm.ptr) -> ()
     scf.yield %next : !llvm.ptr
   }}
   llvm.store %null, %frame : !llvm.ptr, !llvm.ptr
@@ -109,12 +140,24 @@ func.func private @relax.rt.drop(%object: !llvm.ptr) {{
   return
 }}
 
+// The bytes of a block with a head of 64 bytes; negative beyond 64 bits.
+func.func private @relax.rt.with_head(%bytes: i64) -> i64 {{
+  %zero = arith.constant 0 : i64
+  %header = arith.constant 64 : i64
+  %negative = arith.cmpi slt, %bytes, %zero : i64
+  %sum = arith.addi %bytes, %header : i64
+  %total = arith.select %negative, %bytes, %sum : i64
+  return %total : i64
+}}
+
 // Memory that lives until the frame is released.
 func.func private @relax.rt.frame_allocate(%frame: !llvm.ptr, %bytes: i64) -> !llvm.ptr {{
-  %p = func.call @relax.rt.allocate(%bytes) : (i64) -> !llvm.ptr
-  %kind = arith.constant 0 : i64
-  func.call @relax.rt.own(%frame, %kind, %p) : (!llvm.ptr, i64, !llvm.ptr) -> ()
-  return %p : !llvm.ptr
+  %null = llvm.mlir.zero : !llvm.ptr
+  %total = func.call @relax.rt.with_head(%bytes) : (i64) -> i64
+  %block = func.call @relax.rt.allocate(%total) : (i64) -> !llvm.ptr
+  func.call @relax.rt.link(%frame, %block, %null) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  %memory = llvm.getelementptr %block[64] : (!llvm.ptr) -> !llvm.ptr, i8
+  return %memory : !llvm.ptr
 }}
 
 func.func private @relax.rt.frame_buffer(%frame: !llvm.ptr, %bytes: index) -> memref<?xi8> {{
@@ -138,47 +181,23 @@ func.func private @relax.rt.bytes(%p: !llvm.ptr, %size: i64) -> memref<?xi8> {{
   return %m : memref<?xi8>
 }}
 
-// The workspace of a function: a block {{capacity, padding to 64 bytes, memory}} taken out of its cache, so that
-// two threads never share one; the memref has the size that was asked for.
-func.func private @relax.rt.workspace_take(%cache: !llvm.ptr, %bytes: index) -> memref<?xi8> {{
-  %null = llvm.mlir.zero : !llvm.ptr
-  %false = arith.constant false
-  %header = arith.constant 64 : i64
+// A block {{head of 64 bytes, memory}} of the pool, so that no two calls ever share one.
+func.func private @relax.rt.workspace_take(%bytes: index) -> memref<?xi8> {{
   %size = arith.index_cast %bytes : index to i64
-  %cached = llvm.atomicrmw xchg %cache, %null acq_rel : !llvm.ptr, !llvm.ptr
-  %some = llvm.icmp "ne" %cached, %null : !llvm.ptr
-  %enough = scf.if %some -> i1 {{
-    %capacity = llvm.load %cached : !llvm.ptr -> i64
-    %fits = arith.cmpi ule, %size, %capacity : i64
-    scf.yield %fits : i1
-  }} else {{
-    scf.yield %false : i1
-  }}
-  %block = scf.if %enough -> !llvm.ptr {{
-    scf.yield %cached : !llvm.ptr
-  }} else {{
-    llvm.call @free(%cached) : (!llvm.ptr) -> ()
-    %zero = arith.constant 0 : i64
-    %negative = arith.cmpi slt, %size, %zero : i64
-    %sum = arith.addi %size, %header : i64
-    %total = arith.select %negative, %size, %sum : i64
-    %new = func.call @relax.rt.allocate(%total) : (i64) -> !llvm.ptr
-    llvm.store %size, %new : i64, !llvm.ptr
-    scf.yield %new : !llvm.ptr
-  }}
+  %total = func.call @relax.rt.with_head(%size) : (i64) -> i64
+  %block = func.call @relax.rt.allocate(%total) : (i64) -> !llvm.ptr
   %memory = llvm.getelementptr %block[64] : (!llvm.ptr) -> !llvm.ptr, i8
   %m = func.call @relax.rt.bytes(%memory, %size) : (!llvm.ptr, i64) -> memref<?xi8>
   return %m : memref<?xi8>
 }}
 
-func.func private @relax.rt.workspace_give(%cache: !llvm.ptr, %workspace: memref<?xi8>) {{
+func.func private @relax.rt.workspace_give(%workspace: memref<?xi8>) {{
   %header = arith.constant 64 : index
   %at = memref.extract_aligned_pointer_as_index %workspace : memref<?xi8> -> index
   %start = arith.subi %at, %header : index
   %address = arith.index_cast %start : index to i64
   %block = llvm.inttoptr %address : i64 to !llvm.ptr
-  %old = llvm.atomicrmw xchg %cache, %block acq_rel : !llvm.ptr, !llvm.ptr
-  llvm.call @free(%old) : (!llvm.ptr) -> ()
+  func.call @relax.rt.free(%block) : (!llvm.ptr) -> ()
   return
 }}
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TENSORS = """
 // An owned FFI tensor. Its memory is one block: DLManagedTensorVersioned (80 bytes), shape, strides, padding, data.
-// The deleter is `free` itself, so that a tensor outlives the code that made it.
+// The deleter is the pool's own, so that a tensor outlives the code that made it.
 func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %bytes: i64) -> !llvm.ptr {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -78,8 +78,8 @@ func.func private @relax.rt.view(%data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32
   return %tensor : !llvm.ptr
 }
 
-// Fill in the head of a block {DLManagedTensorVersioned (80 bytes), shape, strides, …}, which `free` deletes, and
-// make it an FFI tensor; frees the block if that fails.
+// Fill in the head of a block {DLManagedTensorVersioned (80 bytes), shape, strides, …} and make it an FFI tensor; frees
+// the block if that fails. The context of the tensor, at offset 8, is the pool's.
 func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32, %dtype: i32)
     -> !llvm.ptr {
   %one = arith.constant 1 : i64
@@ -105,9 +105,7 @@ func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape:
     scf.yield %product : i64
   }
   llvm.store %one, %block : i64, !llvm.ptr
-  %p8 = llvm.getelementptr %block[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %zero, %p8 : i64, !llvm.ptr
-  %free = llvm.mlir.addressof @free : !llvm.ptr
+  %free = func.call @relax.rt.deleter() : () -> !llvm.ptr
   %p16 = llvm.getelementptr %block[16] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %free, %p16 : !llvm.ptr, !llvm.ptr
   %p24 = llvm.getelementptr %block[24] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -122,7 +120,7 @@ func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape:
     : (!llvm.ptr, i32, i32, !llvm.ptr) -> i32
   %failed = arith.cmpi ne, %rc, %none : i32
   scf.if %failed {
-    llvm.call @free(%block) : (!llvm.ptr) -> ()
+    func.call @relax.rt.free(%block) : (!llvm.ptr) -> ()
   }
   func.call @relax.propagate(%rc) : (i32) -> ()
   %tensor = llvm.load %out : !llvm.ptr -> !llvm.ptr

@@ -263,8 +263,7 @@ class FFICode:
     def own(self, object: str) -> None:
         """Let the frame hold a reference to an object, which it takes over."""
         frame = self.code.frame(self.fragment)
-        one = self.code.constant(1)
-        self.call("relax.rt.own", [frame, one, object], ["!llvm.ptr", "i64", "!llvm.ptr"])
+        self.call("relax.rt.own", [frame, object], ["!llvm.ptr", "!llvm.ptr"])
 
     def shape_of_numbers(self, numbers: Sequence[str]) -> str:
         """A new FFI Shape of index values; its handle."""
@@ -280,10 +279,10 @@ def text_global(fragment: Fragment, name: str, text: str) -> str:
     return symbol(name)
 
 
-def cache_global(fragment: Fragment, name: str, marker: str) -> str:
-    """A global pointer, null at first, that `__relax_release` frees (see `lifecycle`); the global's name."""
+def cache_global(fragment: Fragment, name: str) -> str:
+    """A global pointer to an object, null at first, that `__relax_release` drops (see `lifecycle`); its name."""
     fragment.define(
-        f"llvm.mlir.global internal {symbol(name)}() {{{marker}}} : !llvm.ptr "
+        f"llvm.mlir.global internal {symbol(name)}() {{{CACHED_OBJECT}}} : !llvm.ptr "
         "{\n  %0 = llvm.mlir.zero : !llvm.ptr\n  llvm.return %0 : !llvm.ptr\n}"
     )
     return symbol(name)
@@ -291,7 +290,7 @@ def cache_global(fragment: Fragment, name: str, marker: str) -> str:
 
 def global_function(code: Code, fragment: Fragment, name: str) -> tuple[str, str, str]:
     """Operands for `relax.rt.global`: the cache, the name, and its length in bytes."""
-    cache = cache_global(fragment, f"relax.function.{name}", CACHED_OBJECT)
+    cache = cache_global(fragment, f"relax.function.{name}")
     key = text_global(fragment, f"relax.function_name.{name}", name)
     return (
         code.let(f"llvm.mlir.addressof {cache} : !llvm.ptr"),

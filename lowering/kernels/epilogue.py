@@ -1,7 +1,7 @@
 """Epilogues of matrix products: elementwise work on each block of C as soon as its sums are complete.
 
 The kernels of a product are the same for every epilogue. They take it as a function and the words that it works
-on, and call it for blocks of rows and columns that have just been written and are still in the cache of the core.
+on, and call it for each register tile that has just been written, which is still in the first-level cache.
 An epilogue reads C and other matrices, rows, columns or scalars, and writes C or a matrix of another element type.
 """
 
@@ -44,6 +44,10 @@ class Epilogue:
     @property
     def arguments(self) -> list[e.Value]:
         return [self.function, self.words]
+
+    def when(self, condition: e.Value) -> e.Value:
+        """Whether the condition holds and there is something to do: the epilogue that does nothing has no words."""
+        return e.all_of(condition, e.compare("ne", e.dim(self.words, 0), 0))
 
     def run(self, row: e.Index, rows: e.Index, column: e.Index, columns: e.Index) -> None:
         """Apply it to `rows` x `columns` elements of C from a place on."""

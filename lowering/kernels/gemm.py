@@ -13,9 +13,11 @@ from functools import partial
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels import gemm_amx
+from relax_mlir.lowering.kernels.gemm_amx import emit_amx
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
-from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -63,15 +65,16 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     source, element = _type(kernel.operand), _type(kernel.accumulator)
     parts = _Parts(kernel.name)
     sizes = tiling(target, FLOATS[kernel.accumulator])
-    thin = kernel.operand == kernel.accumulator
     with e.function(block, kernel.name, _signature(source, element)) as arguments:
         e.call(finished(kernel.name), [*arguments, *ep.nothing(block).arguments])
-    _emit_entry(block, parts, sizes, source, element, thin)
-    if thin:
-        _emit_thin(block, parts, sizes.lanes, element)
-        emit_by_dots(block, parts.dots, sizes, element)
-        for rows in (1, 2):
-            emit_by_rows(block, parts.rows(rows), sizes, element, rows)
+    _emit_entry(block, parts, sizes, source, element)
+    _emit_thin(block, parts, sizes.lanes, source, element)
+    emit_by_dots(block, parts.dots, sizes, source, element)
+    for rows in (1, 2):
+        emit_by_rows(block, parts.rows(rows), sizes, source, element, rows)
+    if uses_amx(kernel, target):
+        emit_amx(block, kernel.name, target)
+        return kernel.name
     packing = Packing(block, kernel.name, sizes, source, element)
     _emit_packed(block, parts, packing)
     _emit_block(block, parts, sizes, element)
@@ -79,6 +82,11 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     for rows in sizes.row_counts:
         emit_tile(block, parts.tile(rows), sizes, element, rows)
     return kernel.name
+
+
+def uses_amx(kernel: GemmKernel, target: Target) -> bool:
+    """Whether the product is computed by AMX tiles."""
+    return kernel.operand == "bf16" and target.has(*gemm_amx.FEATURES)
 
 
 def finished(name: str) -> str:
@@ -135,9 +143,7 @@ def _transposed(parts: e.Strided) -> e.Value:
     return e.view(parts, parts.sizes[::-1], parts.strides[::-1])
 
 
-def _emit_entry(
-    block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, element: e.Type, thin: bool
-) -> None:
+def _emit_entry(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
     """The entry: empty sums, then the way that fits the sizes."""
     types = [*_signature(source, element), *ep.types()]
     with e.function(block, finished(parts.entry), types) as (a, b, c, accumulate, *rest):
@@ -163,9 +169,6 @@ def _emit_entry(
             e.call(parts.packed, [a, b, c, accumulate, *rest])
 
         def product() -> None:
-            if not thin:
-                packed()
-                return
             # A column with its elements next to each other is the row of the transposed product.
             column = e.all_of(e.compare("eq", columns, 1), e.compare("eq", c_parts.strides[0], 1))
             few = e.compare("le", rows, MAX_ROWS)
@@ -174,9 +177,9 @@ def _emit_entry(
         e.branch(e.compare("eq", depth, 0), empty_sum, product)
 
 
-def _emit_thin(block: e.Block, parts: _Parts, lanes: int, element: e.Type) -> None:
+def _emit_thin(block: e.Block, parts: _Parts, lanes: int, source: e.Type, element: e.Type) -> None:
     """Up to `MAX_ROWS` rows: unpacked if the strides allow it."""
-    with e.function(block, parts.thin, _signature(element, element)) as (a, b, c, accumulate):
+    with e.function(block, parts.thin, _signature(source, element)) as (a, b, c, accumulate):
         a_parts, b_parts = e.metadata(a), e.metadata(b)
 
         def by_rows() -> None:
@@ -204,11 +207,6 @@ def _emit_thin(block: e.Block, parts: _Parts, lanes: int, element: e.Type) -> No
         e.branch(use_dots, by_dots, lambda: e.branch(row_like, by_rows, by_packing))
 
 
-def _even(total: e.Index, limit: int, multiple: int) -> e.Index:
-    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
-    return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
-
-
 def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
     """The loops over blocks: depth, wide parts of B, rows (A is packed), columns (B is packed, once).
 
@@ -221,8 +219,8 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
         epilogue = ep.Epilogue(*rest)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
         some_rows = e.maximum(rows, 1)
-        row_step = _even(some_rows, sizes.block_rows, sizes.rows)
-        depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
+        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         keep = e.compare("gt", rows, row_step)
         most_columns = e.select(keep, sizes.kept_columns, sizes.block_columns)
         b_columns = e.minimum(e.round_up(columns, sizes.columns), most_columns)
@@ -243,25 +241,27 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
                 panel = e.add(b_at, e.select(keep, e.mul(e.sub(j, wide_j), sizes.depth), 0))
                 with e.when(e.compare("eq", i, 0)):
                     e.call(packing.b, [b, k, deep, j, wide, packed, panel])
-                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add])
-                with e.when(e.compare("eq", e.add(k, deep), depth)):
-                    epilogue.run(i, high, j, wide)
+                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest])
 
 
-def panel_loops(block: e.Block, kernel: str, name: str, sizes: Tiling, element: e.Type) -> None:
+def panel_loops(
+    block: e.Block, kernel: str, name: str, sizes: Tiling, source: e.Type, element: e.Type
+) -> None:
     """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with B packed beforehand over its depth.
 
-    `kernel` is the entry of the product whose tiles and packing of A are used.
+    `kernel` is the entry of the product whose packing of A is used, and whose tiles if they read panels of
+    `source`, the element type of A and B.
     """
-    parts = _Parts(kernel)
-    pack_a = Packing(block, kernel, sizes, element, element).a
-    matrix, flat = e.strided_memref(element, 2), e.flat_memref(element)
+    parts = _Parts(kernel if source == element else name)
+    pack_a = Packing(block, kernel, sizes, source, element).a
+    matrix, flat = e.strided_memref(source, 2), e.flat_memref(source)
     types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
     with e.function(block, f"{name}.blocks", [*types, *ep.types()]) as (a, b, c, accumulate, *rest):
         epilogue = ep.Epilogue(*rest)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
-        row_step = _even(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
-        depth_step = _even(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        row_step = even_step(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
+        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.depth)
         with (
             e.scratch(element, elements) as packed,
@@ -274,27 +274,37 @@ def panel_loops(block: e.Block, kernel: str, name: str, sizes: Tiling, element: 
             with e.loop(0, columns, sizes.block_columns) as j:
                 wide = e.minimum(e.sub(columns, j), sizes.block_columns)
                 panel = e.add(e.mul(k, sizes.columns), e.mul(j, depth))
-                e.call(f"{name}.block", [packed, panel, deep, high, wide, c, i, j, add, b, depth])
-                with e.when(e.compare("eq", e.add(k, deep), depth)):
-                    epilogue.run(i, high, j, wide)
-    _emit_block(block, parts, sizes, element, f"{name}.block")
+                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+                place = [packed, panel, deep, high, wide, c, i, j, add]
+                e.call(f"{name}.block", [*place, done, *rest, b, depth])
+    _emit_block(block, parts, sizes, element, f"{name}.block", source)
+    if source != element:
+        for rows in sizes.row_counts:
+            emit_tile(block, parts.tile(rows), sizes, element, rows, source)
 
 
 def _emit_block(
-    block: e.Block, parts: _Parts, sizes: Tiling, element: e.Type, beforehand: str | None = None
+    block: e.Block,
+    parts: _Parts,
+    sizes: Tiling,
+    element: e.Type,
+    beforehand: str | None = None,
+    panel: e.Type | None = None,
 ) -> None:
     """A packed block of A times packed panels of B, by register tiles.
 
     Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
-    block's first row and column in C, whether to add to C. With the name `beforehand`, for a B packed
-    beforehand, also: the panels of B and their depth.
+    block's first row and column in C, whether to add to C, whether it is complete then, and the epilogue that it
+    gets if so. With the name `beforehand`, for a B packed
+    beforehand (elements of the type `panel`), also: the panels of B and their depth.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
-    arguments = [flat, size, size, size, size, matrix, size, size, flag]
-    more = [flat, size] if beforehand else []
+    arguments = [flat, size, size, size, size, matrix, size, size, flag, flag, *ep.types()]
+    more = [e.flat_memref(panel or element), size] if beforehand else []
     with e.function(block, beforehand or parts.block, [*arguments, *more]) as values:
-        packed, b_at, depth, rows, columns, c, row, column, add, *rest = values
+        packed, b_at, depth, rows, columns, c, row, column, add, done, function, words, *rest = values
+        epilogue = ep.Epilogue(function, words)
         b, panel_depth = rest or (packed, sizes.depth)
         full, first, second = _cut_rows(rows, sizes.rows)
 
@@ -302,6 +312,8 @@ def _emit_block(
             panel = e.add(b_at, e.mul(j, panel_depth))
             place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
             e.call(parts.tile(count), [packed, e.mul(i, sizes.depth), b, panel, depth, c, *place])
+            with e.when(done):
+                epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
 
         def lower_tiles(start: e.Index, count: int) -> None:
             with e.loop(0, columns, sizes.columns) as j:

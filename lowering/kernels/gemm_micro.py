@@ -15,15 +15,19 @@ Masks = Sequence[e.Value | None]
 """For each column vector the lanes that count; None: all."""
 
 
-def emit_tile(block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: int) -> None:
+def emit_tile(
+    block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: int, panel: e.Type | None = None
+) -> None:
     """Emit the function that computes `rows` rows of one panel of C.
+
+    Packed B has the element type `panel`, which is widened (None: that of packed A and C).
 
     Arguments: packed A, the place of its first row, packed B, the place of its panel, the depth of the block,
     C, the tile's first row and column in C, the number of columns left from there, and whether to add to C.
     """
     flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
-    arguments = [flat, size, flat, size, size, matrix, size, size, size, flag]
+    arguments = [flat, size, e.flat_memref(panel or element), size, size, matrix, size, size, size, flag]
     with e.function(block, name, arguments) as (a, a_at, b, b_at, depth, c, row, column, left, accumulate):
         sums = _multiply(tiling, element, rows, a, a_at, b, b_at, depth)
 
@@ -62,7 +66,8 @@ def _multiply(
     zero = e.constant(e.vector_type(tiling.lanes, element), 0)
     with e.carrying_loop(0, depth, 1, [zero] * (rows * tiling.vectors)) as k:
         at = e.add(b_at, e.mul(k.index, tiling.columns))
-        line = [e.vector_load(tiling.lanes, b, e.add(at, v * tiling.lanes)) for v in range(tiling.vectors)]
+        starts = [e.add(at, v * tiling.lanes) for v in range(tiling.vectors)]
+        line = [e.widen(e.vector_load(tiling.lanes, b, start), element) for start in starts]
         start = e.add(a_at, k.index)
         sums = []
         for row in range(rows):

@@ -6,9 +6,11 @@ with zeros), row by row over the whole depth, and the panels follow each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
-from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, panel_loops
+from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, panel_loops, uses_amx
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
@@ -17,15 +19,15 @@ _SUMS = 8
 """Vectors of sums in a strip: enough to hide the latency of the multiply-add, and they fit any register file."""
 
 
-def has_panels(kernel: GemmKernel) -> bool:
-    """Whether there is a generator for packed B: operands that are not widened (f32, f64)."""
-    return kernel.operand == kernel.accumulator == kernel.result
+def has_panels(kernel: GemmKernel, target: Target) -> bool:
+    """Whether there is a generator for packed B: for results that are not rounded, and not for AMX tiles."""
+    return kernel.accumulator == kernel.result and not uses_amx(kernel, target)
 
 
 def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     """Emit the product with packed B at the end of a module's body; gives the name of the entry.
 
-    Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, panels of B: memref<?xT>, C: memref<?x?xT,
+    Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, panels of B: memref<?xT>, C: memref<?x?xU,
     strided<[?, 1], offset: ?>>, accumulate: i1)``; the sizes are those of A and C. `finished` names the entry that
     takes an epilogue besides.
     """
@@ -35,10 +37,10 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     ):
         return name
     emit_gemm(block, kernel, target)
-    element = ir.Type.parse(kernel.operand)
-    sizes = tiling(target, FLOATS[kernel.operand])
-    flat, flag = e.flat_memref(element), ir.IntegerType.get_signless(1)
-    a_type, c_type = e.strided_memref(element, 2), e.strided_memref(element, 2, unit_inner=True)
+    source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
+    sizes = tiling(target, FLOATS[kernel.result])
+    flat, flag = e.flat_memref(source), ir.IntegerType.get_signless(1)
+    a_type, c_type = e.strided_memref(source, 2), e.strided_memref(element, 2, unit_inner=True)
     signature = [a_type, flat, c_type, flag]
     with e.function(block, name, signature) as arguments:
         e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
@@ -52,10 +54,10 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             e.call(f"{name}.blocks", [a, b, c, accumulate, *rest])
 
         e.branch(e.compare("le", e.dim(c, 0), 2), few_rows, blocks)
-    panel_loops(block, kernel.name, name, sizes, element)
+    panel_loops(block, kernel.name, name, sizes, source, element)
     for rows in (1, 2):
         for panels in {1, _panels(sizes, rows)}:
-            _emit_strip(block, _strip(name, rows, panels), sizes, element, rows, panels)
+            _emit_strip(block, _strip(name, rows, panels), sizes, signature[:3], rows, panels)
     return name
 
 
@@ -87,17 +89,13 @@ def _thin(name: str, sizes: Tiling, a: e.Value, b: e.Value, c: e.Value, accumula
     e.switch(e.dim(c, 0), (1, 2), strips)
 
 
-def _emit_strip(block: e.Block, name: str, sizes: Tiling, element: e.Type, rows: int, panels: int) -> None:
-    """Arguments: A (any strides), panels of B, C, the first column, whether to add to C."""
-    lanes = sizes.lanes
-    types = [
-        e.strided_memref(element, 2),
-        e.flat_memref(element),
-        e.strided_memref(element, 2, unit_inner=True),
-        ir.IndexType.get(),
-        ir.IntegerType.get_signless(1),
-    ]
-    with e.function(block, name, types) as (a, b, c, column, accumulate):
+def _emit_strip(
+    block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type], rows: int, panels: int
+) -> None:
+    """Arguments: A (any strides), panels of B, C (these of `types`), the first column, whether to add to C."""
+    lanes, element = sizes.lanes, e.element_of(types[2])
+    more = [ir.IndexType.get(), ir.IntegerType.get_signless(1)]
+    with e.function(block, name, [*types, *more]) as (a, b, c, column, accumulate):
         depth, left = e.dim(a, 1), e.sub(e.dim(c, 1), column)
         starts = [v * lanes for v in range(panels * sizes.vectors)]
         masks = [e.mask(e.sub(e.maximum(left, s), s), lanes) for s in starts]
@@ -108,10 +106,11 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, element: e.Type, rows:
             line = []
             for p in range(panels):
                 at = e.add(e.add(first, e.mul(depth, p * sizes.columns)), e.mul(k.index, sizes.columns))
-                line += [e.vector_load(lanes, b, e.add(at, v * lanes)) for v in range(sizes.vectors)]
+                places = [e.add(at, v * lanes) for v in range(sizes.vectors)]
+                line += [e.widen(e.vector_load(lanes, b, place), element) for place in places]
             sums: list[e.Value] = []
             for row in range(rows):
-                factor = e.splat(e.load(a, row, k.index), lanes)
+                factor = e.splat(e.widen(e.load(a, row, k.index), element), lanes)
                 old = k.values[row * len(starts) : (row + 1) * len(starts)]
                 sums += [e.fma(factor, x, y, sizes.fused) for x, y in zip(line, old, strict=True)]
             k.give(sums)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.target import MIB, Target
 
 
@@ -60,10 +61,15 @@ def tiling(target: Target, bits: int) -> Tiling:
     depth = min(512, max(128, _down(target.l1_bytes // (columns * item), lanes)))
     block_rows = max(rows, _down(3 * target.l2_bytes // (4 * depth * item), rows))
     block_columns = 4 * columns
-    kept_bytes = min(target.l3_bytes // 8, MIB)
+    kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))
     fused = target.has("fma") or not target.triple.startswith("x86_64")
     return Tiling(lanes, vectors, rows, depth, block_rows, block_columns, kept_columns, fused)
+
+
+def even_step(total: e.Index, limit: int, multiple: int) -> e.Index:
+    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
+    return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
 
 
 def _down(value: int, multiple: int) -> int:

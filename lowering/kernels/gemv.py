@@ -10,16 +10,20 @@ MAX_ROWS = 4
 """Products with more rows are worth packing."""
 
 
-def emit_by_rows(block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: int) -> None:
+def emit_by_rows(
+    block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int
+) -> None:
     """Emit C (+)= A B for `rows` rows of A and C, where B has unit stride along its rows.
+
+    Elements of A and B (`source`) are widened to those of C (`element`).
 
     Some rows of B at a time are streamed and added, scaled, to the rows of C, which stay in the cache. The last
     columns, less than a register tile, are summed in registers.
     Arguments: A (any strides), the first row in A and C, B and C (unit inner stride), whether to add to C.
     """
     flag = ir.IntegerType.get_signless(1)
-    lines = e.strided_memref(element, 2, unit_inner=True)
-    arguments = [e.strided_memref(element, 2), ir.IndexType.get(), lines, lines, flag]
+    lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
+    arguments = [e.strided_memref(source, 2), ir.IndexType.get(), lines, result, flag]
     with e.function(block, name, arguments) as (a, row, b, c, accumulate):
         depth, columns = e.dim(b, 0), e.dim(b, 1)
         group = 8 // rows  # factors that stay in registers
@@ -52,8 +56,8 @@ def _sum_columns(
     counts = e.all_of(where, accumulate)
     old = [e.vector_load(lanes, c, e.add(row, r), column, where=counts) for r in range(rows)]
     with e.carrying_loop(0, e.dim(b, 0), 1, old) as k:
-        line = e.vector_load(lanes, b, k.index, column, where=where)
-        factors = [e.splat(e.load(a, e.add(row, r), k.index), lanes) for r in range(rows)]
+        line = _line(lanes, b, k.index, column, c, where)
+        factors = [_factor(lanes, a, e.add(row, r), k.index, c) for r in range(rows)]
         k.give([e.fma(x, line, total, tiling.fused) for x, total in zip(factors, k.values, strict=True)])
     for r, total in enumerate(k.results):
         e.vector_store(total, c, e.add(row, r), column, where=where)
@@ -86,14 +90,12 @@ def _add_scaled(
     `columns` is a multiple of the register tile's columns.
     """
     lanes = tiling.lanes
-    factors = [
-        [e.splat(e.load(a, e.add(row, r), e.add(k, g)), lanes) for g in range(group)] for r in range(rows)
-    ]
+    factors = [[_factor(lanes, a, e.add(row, r), e.add(k, g), c) for g in range(group)] for r in range(rows)]
     with e.loop(0, columns, tiling.columns) as j:
         starts = [e.add(j, v * lanes) for v in range(tiling.vectors)]
         sums = [[e.vector_load(lanes, c, e.add(row, r), s) for s in starts] for r in range(rows)]
         for g in range(group):
-            line = [e.vector_load(lanes, b, e.add(k, g), s) for s in starts]
+            line = [_line(lanes, b, e.add(k, g), s, c) for s in starts]
             for r in range(rows):
                 sums[r] = [
                     e.fma(factors[r][g], x, y, tiling.fused) for x, y in zip(line, sums[r], strict=True)
@@ -103,14 +105,26 @@ def _add_scaled(
                 e.vector_store(total, c, e.add(row, r), s)
 
 
-def emit_by_dots(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> None:
+def _line(
+    lanes: int, b: e.Value, row: e.Index, column: e.Index, c: e.Value, where: e.Value | None = None
+) -> e.Value:
+    """A vector of B in the element type of C."""
+    return e.widen(e.vector_load(lanes, b, row, column, where=where), e.element_of(c.type))
+
+
+def _factor(lanes: int, a: e.Value, row: e.Index, column: e.Index, c: e.Value) -> e.Value:
+    """An element of A in all lanes, in the element type of C."""
+    return e.splat(e.widen(e.load(a, row, column), e.element_of(c.type)), lanes)
+
+
+def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit C (+)= A B where A has unit stride along its rows and B along its columns: C by dot products.
 
     Arguments: A and the transpose of B (unit inner strides), C, whether to add to C.
     """
     flag = ir.IntegerType.get_signless(1)
-    lines = e.strided_memref(element, 2, unit_inner=True)
-    with e.function(block, name, [lines, lines, lines, flag]) as (a, b, c, accumulate):
+    lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
+    with e.function(block, name, [lines, lines, result, flag]) as (a, b, c, accumulate):
         rows, columns = e.dim(a, 0), e.dim(b, 0)
         together = 4
         full = e.round_down(columns, together)
@@ -141,9 +155,9 @@ def _dots(
         result = list(sums)
         for u in range(chains):
             at = e.add(k, u * lanes)
-            left = e.vector_load(lanes, a, row, at, where=where)
+            left = e.widen(e.vector_load(lanes, a, row, at, where=where), element)
             for n in range(count):
-                right = e.vector_load(lanes, b, e.add(column, n), at, where=where)
+                right = e.widen(e.vector_load(lanes, b, e.add(column, n), at, where=where), element)
                 result[n * unroll + u] = e.fma(left, right, result[n * unroll + u], tiling.fused)
         return result
 

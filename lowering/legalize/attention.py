@@ -1,99 +1,167 @@
-"""Legalisation of attention: two contractions around a softmax, reading every operand where it lies."""
+"""Legalisation of attention: one prim func, named as a kernel that may replace it.
+
+Its linalg body, two contractions around a softmax, is the meaning; it reads every operand where it lies.
+"""
 
 from __future__ import annotations
 
 import math as pymath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize.contraction import cast, contraction, zeroed
-from relax_mlir.lowering.legalize.emit import broadcast_map, generic, identity
-from relax_mlir.lowering.legalize.nn import softmax
+from relax_mlir.dialects.nn import head_group
+from relax_mlir.lowering.legalize.emit import Scalar, broadcast_map, generic, identity, projection
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.scalars import compute_dtype, const, convert
-from relax_mlir.mlir import arith, ir, linalg, math
+from relax_mlir.lowering.legalize.scalars import compute_dtype, const, narrow, widen
+from relax_mlir.mlir import arith, ir, linalg, math, tensor
 from relax_mlir.symbolic import Dim
 
 
 @legalization("relax.nn_attention", "relax.nn_attention_bias")
 def legalize_attention(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    query, key, value = op.operands[:3]
-    dtype = query.info.dtype
-    assert dtype is not None
-    wide = compute_dtype(dtype)
-    batch, queries, heads, _ = query.shape
-    scores = _scores(lz, query, key, Tensor((batch, heads, queries, key.shape[1]), wide))
-    weights = softmax(lz, _masked(lz, op, scores, query.shape[3]), axis=3)
-    result = lz.prim(
-        "attention_values",
-        [weights, value],
-        [op.results[0].with_dtype(wide)],
-        lambda prim: [contraction(prim, (0, 2, 1, 4), (0, 4, 2, 3), zeroed(prim))],
-        pattern="out_fusable",
-    )
-    return [cast(lz, result[0], dtype)]
-
-
-def _scores(lz: Legalizer, query: Arg, key: Arg, scores: Tensor) -> Arg:
-    """``scores[b, h, s, t]``: the sum over d of ``query[b, s, h, d] * key[b, t, h, d]``."""
-    return lz.prim(
-        "attention_scores",
-        [query, key],
-        [scores],
-        lambda prim: [contraction(prim, (0, 2, 1, 4), (0, 3, 1, 4), zeroed(prim))],
-        pattern="out_fusable",
-    )[0]
-
-
-def _masked(lz: Legalizer, op: OpCall, scores: Arg, head_size: Dim) -> Arg:
-    """The scores scaled, with the bias added and the keys that a query must not see at -inf."""
     scale = None if op.args.is_unit("scale") else op.args.float_attr("scale")
     causal = None if op.args.is_unit("causal_mask") else op.args.str_attr("causal_mask")
+    attributes: dict[str, ir.Attribute] = {}
+    if scale is not None:
+        attributes["scale"] = ir.FloatAttr.get(ir.F64Type.get(), scale)
+    if causal is not None:
+        attributes["causal_mask"] = ir.StringAttr.get(causal)
     return lz.prim(
-        "attention_mask",
-        [scores, *op.operands[3:]],
-        [scores.info],
-        lambda prim: _mask(prim, scale, causal, head_size),
-        pattern="broadcast",
-        key=(scale, causal, str(head_size) if scale is None else None),
-    )[0]
+        "attention",
+        op.operands,
+        op.results,
+        lambda prim: _Reference(prim, scale, causal).build(),
+        key=(scale, causal),
+        kernel="attention",
+        kernel_attrs=attributes,
+    )
 
 
-def _mask(prim: PrimBody, scale: float | None, causal: str | None, head_size: Dim) -> Sequence[ir.Value]:
-    scores = prim.out_infos[0]
-    shape, dtype = scores.known_shape, scores.dtype
-    assert shape is not None and dtype is not None
-    element = dtype.storage_type()
-    factor = _default_scale(prim, head_size, element) if scale is None else arith.constant(element, scale)
-    shift = _causal_shift(prim, causal)
+class _Reference:
+    """The body of the prim func: scores, weights, and sums of values, each as a whole."""
 
-    def body(score: ir.Value, *rest: ir.Value) -> ir.Value:
-        value = arith.mulf(score, factor)
-        if len(rest) > 1:
-            bias = prim.in_infos[1].dtype
-            assert bias is not None
-            value = arith.addf(value, convert(bias, dtype, rest[0]))
-        if shift is None:
-            return value
-        last = arith.addi(linalg.IndexOp(2).result, shift)
-        visible = arith.cmpi(arith.CmpIPredicate.sle, linalg.IndexOp(3).result, last)
-        return arith.select(visible, value, const(dtype, -pymath.inf))
+    def __init__(self, prim: PrimBody, scale: float | None, causal: str | None) -> None:
+        dtype = prim.in_infos[0].dtype
+        query, key = prim.in_infos[0].known_shape, prim.in_infos[1].known_shape
+        assert dtype is not None and query is not None and key is not None
+        self.prim, self.scale, self.causal = prim, scale, causal
+        self.dtype, self.wide = dtype, compute_dtype(dtype)
+        self.shape: tuple[Dim, ...] = (query[0], query[2], query[1], key[1])
+        """Of the scores."""
+        self.sizes = [self._size(0, query, 0), self._size(0, query, 2), self._size(0, query, 1)]
+        self.sizes.append(self._size(1, key, 1))
+        self.group = head_group(query[2], key[2]) or 1
 
-    maps = [broadcast_map(info.known_shape or (), shape) for info in prim.in_infos]
-    return generic(prim.ins, maps, prim.outs, [identity(4)], ["parallel"] * 4, body)
+    def build(self) -> Sequence[ir.Value]:
+        query, key, value, *bias = self.prim.ins
+        scores = self._sum(query, key, (0, 2, 1, 4), (0, 3, 1, 4), self._empty(self.sizes))
+        weights = self._softmax(self._masked(scores, *bias))
+        if self.dtype == self.wide:
+            return [self._sum(weights, value, (0, 2, 1, 4), (0, 4, 2, 3), self.prim.outs[0], grouped=2)]
+        last = self.prim.out_infos[0].known_shape
+        assert last is not None
+        batch, heads, queries, _ = self.sizes
+        sums = self._empty([batch, queries, heads, self._size(2, last, 3)])
+        sums = self._sum(weights, value, (0, 2, 1, 4), (0, 4, 2, 3), sums, grouped=2)
+        return self._elementwise([sums], self.prim.outs[0], lambda x, _: narrow(self.dtype, x))
 
+    def _size(self, operand: int, shape: Sequence[Dim | None], axis: int) -> int | ir.Value:
+        size = shape[axis]
+        return size if isinstance(size, int) else self.prim.dim(self.prim.ins[operand], axis)
 
-def _default_scale(prim: PrimBody, head_size: Dim, element: ir.Type) -> ir.Value:
-    if isinstance(head_size, int):
-        return arith.constant(element, 1.0 / pymath.sqrt(head_size) if head_size else 0.0)
-    size = arith.index_cast(ir.IntegerType.get_signless(64), prim.index(head_size))
-    return arith.divf(arith.constant(element, 1.0), math.sqrt(arith.sitofp(element, size)))
+    def _empty(self, sizes: Sequence[int | ir.Value]) -> ir.Value:
+        return tensor.empty(list(sizes), self.wide.storage_type())
 
+    def _sum(
+        self,
+        left: ir.Value,
+        right: ir.Value,
+        left_axes: Sequence[int],
+        right_axes: Sequence[int],
+        out: ir.Value,
+        grouped: int = 1,
+    ) -> ir.Value:
+        """Products summed over loop 4 into `out`, whose axes are loops 0 to 3. Loop `grouped` counts heads."""
+        head = ir.AffineDimExpr.get(grouped)
+        shared = ir.AffineExpr.get_floor_div(head, self.group) if self.group > 1 else head
+        exprs = [shared if axis == grouped else ir.AffineDimExpr.get(axis) for axis in right_axes]
 
-def _causal_shift(prim: PrimBody, causal: str | None) -> ir.Value | None:
-    """How many keys more than its own number a query sees."""
-    if causal is None:
-        return None
-    if causal == "TopLeft":
-        return prim.index(0)
-    return arith.subi(prim.dim(prim.outs[0], 3), prim.dim(prim.outs[0], 2))
+        def body(a: Scalar, b: Scalar, total: Scalar) -> Scalar:
+            return arith.addf(total, arith.mulf(self._widened(a), self._widened(b)))
+
+        maps = [projection(5, left_axes), ir.AffineMap.get(5, 0, exprs)]
+        out = linalg.fill(const(self.wide, 0), outs=[out])
+        iterators = ["parallel"] * 4 + ["reduction"]
+        return generic([left, right], maps, [out], [projection(5, range(4))], iterators, body)[0]
+
+    def _masked(self, scores: ir.Value, *bias: ir.Value) -> ir.Value:
+        """The scores scaled, with the bias added and the keys that a query must not see at -inf."""
+        factor, shift = self._factor(), self._causal_shift()
+
+        def body(score: Scalar, *rest: Scalar) -> Scalar:
+            value = arith.mulf(score, factor)
+            if bias:
+                value = arith.addf(value, self._widened(rest[0]))
+            if shift is None:
+                return value
+            last = arith.addi(linalg.IndexOp(2).result, shift)
+            visible = arith.cmpi(arith.CmpIPredicate.sle, linalg.IndexOp(3).result, last)
+            return arith.select(visible, value, const(self.wide, -pymath.inf))
+
+        maps = [identity(4)]
+        if bias:
+            maps.append(broadcast_map(self.prim.in_infos[3].known_shape or (), self.shape))
+        return self._elementwise([scores, *bias], self._empty(self.sizes), body, maps)[0]
+
+    def _elementwise(
+        self,
+        ins: Sequence[ir.Value],
+        out: ir.Value,
+        body: Callable[..., Scalar],
+        maps: Sequence[ir.AffineMap] | None = None,
+    ) -> list[ir.Value]:
+        maps = maps or [identity(4)] * len(ins)
+        return generic(ins, maps, [out], [identity(4)], ["parallel"] * 4, body)
+
+    def _softmax(self, scores: ir.Value) -> ir.Value:
+        def exponential(x: Scalar, top: Scalar) -> Scalar:
+            return math.exp(arith.subf(x, top))
+
+        top = self._reduce([scores], -pymath.inf, lambda x, best: arith.maximumf(best, x))
+        total = self._reduce([scores, top], 0.0, lambda x, top, sum_: arith.addf(sum_, exponential(x, top)))
+        row = projection(4, range(3))
+        return self._elementwise(
+            [scores, top, total],
+            self._empty(self.sizes),
+            lambda x, top, total, _: arith.divf(exponential(x, top), total),
+            [identity(4), row, row],
+        )[0]
+
+    def _reduce(self, ins: Sequence[ir.Value], start: float, step: Callable[..., Scalar]) -> ir.Value:
+        """`step` folded over the keys, from the scores and what there is one of for each query."""
+        out = linalg.fill(const(self.wide, start), outs=[self._empty(self.sizes[:3])])
+        row = projection(4, range(3))
+        iterators = ["parallel"] * 3 + ["reduction"]
+        return generic(ins, [identity(4), *[row] * (len(ins) - 1)], [out], [row], iterators, step)[0]
+
+    def _widened(self, x: Scalar) -> Scalar:
+        return x if x.type == self.wide.storage_type() else widen(self.dtype, x)
+
+    def _factor(self) -> Scalar:
+        element = self.wide.storage_type()
+        if self.scale is not None:
+            return arith.constant(element, self.scale)
+        query = self.prim.in_infos[0].known_shape
+        assert query is not None
+        if isinstance(query[3], int):
+            return arith.constant(element, 1.0 / pymath.sqrt(max(query[3], 1)))
+        size = arith.maxui(self.prim.dim(self.prim.ins[0], 3), self.prim.index(1))
+        size = arith.index_cast(ir.IntegerType.get_signless(64), size)
+        return arith.divf(arith.constant(element, 1.0), math.sqrt(arith.sitofp(element, size)))
+
+    def _causal_shift(self) -> ir.Value | None:
+        """How many keys more than its own number a query sees."""
+        if self.causal is None:
+            return None
+        if self.causal == "TopLeft":
+            return self.prim.index(0)
+        return arith.subi(*(self.prim.dim(self.prim.ins[operand], 1) for operand in (1, 0)))

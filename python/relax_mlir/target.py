@@ -6,6 +6,7 @@ constants. `Target.host()` reads the machine at hand (Linux: ``/proc/cpuinfo`` a
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 from collections.abc import Callable
@@ -239,7 +240,7 @@ def _host() -> dict[str, Any]:
     """The attributes of the machine at hand; what cannot be read comes from a modest preset."""
     machine = platform.machine().lower()
     arm = machine in ("aarch64", "arm64")
-    found = _cpu_features()
+    found = _permitted(_cpu_features())
     if arm:
         base = _PRESETS["neoverse-n1"]
     elif "avx512f" in found and found >= _AVX512:
@@ -265,6 +266,20 @@ def _cpu_features() -> frozenset[str]:
         if key.strip() in ("flags", "Features"):
             return FEATURES & frozenset(value.split())
     return frozenset()
+
+
+def _permitted(features: frozenset[str]) -> frozenset[str]:
+    """The features that this process may use: Linux gives AMX tiles to processes that ask for them."""
+    amx = frozenset(name for name in features if name.startswith("amx_"))
+    return features if not amx or _ask_for_tiles() else features - amx
+
+
+def _ask_for_tiles() -> bool:
+    """Ask for the state of AMX tiles (``ARCH_REQ_XCOMP_PERM`` of Linux's x86 ABI); whether it is granted."""
+    if platform.system() != "Linux" or platform.machine() != "x86_64":
+        return False
+    arch_prctl, request, tile_data = 158, 0x1023, 18
+    return bool(ctypes.CDLL(None).syscall(arch_prctl, request, tile_data) == 0)
 
 
 def _cache_sizes() -> dict[int, int]:

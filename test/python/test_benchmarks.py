@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import measure
+from benchmarks import measure, roofline, targets
 from benchmarks.__main__ import main
-from benchmarks.peers import PEERS
+from benchmarks.peers import OURS, PEERS
 from benchmarks.peers.base import Bound, Peer
 from benchmarks.peers.numpy_peer import reference
+from benchmarks.report import Cell
 from benchmarks.workloads import WORKLOADS, MiniLm, Workload
 
 SMALL = [w for w in WORKLOADS if not isinstance(w, MiniLm)]
@@ -23,8 +24,10 @@ ODD_SIZES = {"W1": (3, 5, 7), "W5": (9,)}
 @pytest.mark.parametrize("workload", SMALL, ids=lambda workload: workload.name)
 def test_peers_compute_the_workload(workload: Workload, peer: Peer) -> None:
     if peer.available() is None:
-        assert peer.name == "onnxruntime", f"{peer.name} is not installed, which the extra 'test' brings"
-        pytest.skip("onnxruntime is installed by 'make bench' only")
+        assert peer.name in ("onnxruntime", "openvino"), (
+            f"{peer.name} is missing, which the extra 'test' brings"
+        )
+        pytest.skip(f"{peer.name} is installed by 'make bench' only")
     bind = peer.prepare(workload)
     for size in (workload.sizes[0], ODD_SIZES.get(workload.name, (5,))):
         inputs = workload.inputs(size)
@@ -49,6 +52,38 @@ def test_single_cell_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert (cell["workload"], cell["size"], cell["peer"]) == ("W3", [1], "numpy")
     assert 0 < cell["low"] <= cell["median"] <= cell["high"]
     assert "softmax" in capsys.readouterr().out
+
+
+def timing(*samples: float) -> measure.Timing:
+    return measure.Timing(samples, 1, 0.0)
+
+
+def test_targets() -> None:
+    workloads = {workload.name: workload for workload in WORKLOADS}
+    small = Cell(workloads["W3"], (64,), elements=65536, moved=2 * 4 * 65536)
+    small.timings = {
+        OURS: timing(1.0, 2.0, 4.0),
+        "torch": timing(2.0, 3.0, 6.0),
+        "numpy": timing(9.0, 9.0, 9.0),
+    }
+    large = Cell(workloads["W6"], (2_000_000,), elements=2_000_000, moved=24_000_000)
+    large.timings = {OURS: timing(1.0), "numpy": timing(0.5)}
+    model = Cell(workloads["MiniLM"], (1, 7), timings={OURS: timing(2.0), "torch": timing(1.0)})
+    rows = {(row.subject, row.measure): row for row in targets.of_cells([small, large, model], OURS)}
+    ratio = rows["W3 64", "best other / ours"]
+    assert (ratio.value, ratio.note, ratio.passed) == (1.5, "torch", True)
+    assert rows["W6 2000000", "best other / ours"].passed is False
+    share = rows["W6 2000000", "share of the copy bandwidth"].value
+    assert share is not None and 0 < share < 0.1
+    assert rows["MiniLM 1,7", "torch / ours"].passed is False
+    assert rows["MiniLM 1,7", "openvino / ours"].passed is None
+    mean = rows["W1 to W6", "best other / ours, geometric mean"].value
+    assert mean == pytest.approx((1.5 * 0.5) ** 0.5)
+    assert targets.summary(list(rows.values())).endswith("of 5 targets missed")
+
+
+def test_peak_of_a_core_is_sensible() -> None:
+    assert 1e8 < roofline.fma_peak() < 1e12
 
 
 @pytest.mark.parametrize(

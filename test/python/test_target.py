@@ -6,8 +6,9 @@ from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
+import relax_mlir as rx
 from relax_mlir import target as module
-from relax_mlir.error import ParseError, UnknownNameError
+from relax_mlir.error import ParseError, UnknownNameError, UnsupportedError
 from relax_mlir.target import FEATURES, KIB, MIB, Target
 
 
@@ -173,3 +174,19 @@ def test_machine_without_sysfs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cgroup_quota(files: dict[str, str], expected: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_read", lambda path: files.get(str(path), ""))
     assert module._cgroup_cpus() == expected
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_tiles_are_there_if_the_system_gives_them(monkeypatch: pytest.MonkeyPatch, granted: bool) -> None:
+    monkeypatch.setattr(module, "_ask_for_tiles", lambda: granted)
+    found = module._permitted(frozenset({"avx2", "amx_tile", "amx_bf16"}))
+    assert found == {"avx2", *(("amx_tile", "amx_bf16") if granted else ())}
+    assert module._permitted(frozenset({"avx2"})) == {"avx2"}
+
+
+@pytest.mark.skipif("amx_tile" in Target.host().features, reason="this CPU has AMX tiles")
+def test_build_for_tiles_that_are_not_there() -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"the target has amx_bf16, amx_tile, .*add -mattr=-amx_bf16,-amx_tile"
+    ):
+        rx.build(rx.BlockBuilder().get(), "cpu -mattr=+amx_tile,+amx_bf16")

@@ -70,8 +70,18 @@ def build(
 
 
 def _require_host(target: Target) -> None:
-    """Machine code runs in this process, so the target may differ from the host in its CPU only."""
+    """Machine code runs in this process, so the target may differ from the host in its CPU only.
+
+    Vectors that the CPU does not have are cut up; for tiles there is nothing to put in their place.
+    """
     wanted, host = target.triple.partition("-")[0], Target.host().triple.partition("-")[0]
+    tiles = {name for name in target.features - Target.host().features if name.startswith("amx_")}
+    if tiles and wanted == host:
+        names = sorted(tiles)
+        raise UnsupportedError(
+            f"build: the target has {', '.join(names)}, which this machine has not or the system does not allow; "
+            f"add -mattr={','.join(f'-{name}' for name in names)}"
+        )
     if wanted != host:
         raise UnsupportedError(
             f"build: the target is for {wanted}, this machine is {host}; use relax-opt to see the code for it"

@@ -12,10 +12,11 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, RELEASE
+from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX, INPUTS
 from relax_mlir.mlir import ExecutionEngine, ir, llvm
+from relax_mlir.runtime import memory
 
 _PackedInterface = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
 
@@ -63,6 +64,8 @@ class Engine:
         self._engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=libraries)
         self._engine.initialize()
         self._bind_constants()
+        if table := self._pointer(MEMORY_ADDRESS):
+            memory.bind(table)
         release = _PackedInterface(self._address(RELEASE))
         weakref.finalize(self, _release, self._engine, release).atexit = False
 
@@ -75,13 +78,18 @@ class Engine:
             )
         return int(address)
 
-    def _bind_constants(self) -> None:
+    def _pointer(self, name: str) -> int | None:
+        """What a function without parameters gives that returns a pointer."""
         result = ctypes.c_void_p()
         slots = (ctypes.c_void_p * 1)(ctypes.addressof(result))
-        _PackedInterface(self._address(CONSTANTS_ADDRESS))(slots)
-        if result.value is None:
+        _PackedInterface(self._address(name))(slots)
+        return result.value
+
+    def _bind_constants(self) -> None:
+        address = self._pointer(CONSTANTS_ADDRESS)
+        if address is None:
             return
-        table = (ctypes.c_void_p * len(self._constants)).from_address(result.value)
+        table = (ctypes.c_void_p * len(self._constants)).from_address(address)
         for i, array in enumerate(self._constants):
             table[i] = array.ctypes.data
 

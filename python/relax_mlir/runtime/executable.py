@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from relax_mlir.runtime.build import CompileReport
 
 DEFAULT_OPT_LEVEL = 2
+"""LLVM's; at 0 LLVM stops the process on AMX tiles."""
 
 
 class CompiledFunction:

@@ -36,6 +36,7 @@ PASSES: dict[str, str] = {
     "expand-tuple-arguments": "relax_mlir.passes.expand_tuple_arguments:ExpandTupleArguments",
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
     "explicit-effects": "relax_mlir.passes.explicit_effects:ExplicitEffects",
+    "fuse-attention": "relax_mlir.passes.fuse_attention:FuseAttention",
     "fuse-ops": "relax_mlir.passes.fuse_ops:FuseOps",
     "inline-private-functions": "relax_mlir.passes.inline_private_functions:InlinePrivateFunctions",
     "internalize": "relax_mlir.lowering.abi.linkage:Internalize",

@@ -24,9 +24,17 @@ func.func @layer_norm(%x: tensor<2x3xf32>, %g: tensor<2xf32>) {
 
 // -----
 
-func.func @grouped_query(%q: tensor<1x5x4x8xf32>, %k: tensor<1x5x2x8xf32>) {
-  // expected-error @+1 {{nn_attention: the number of heads of 'query' is 4, that of 'key' 2, which is not provably equal; repeat the heads}}
-  %0 = "relax.nn_attention"(%q, %k, %k) {causal_mask, scale} : (tensor<1x5x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) -> tensor<1x5x4x8xf32>
+func.func @heads(%q: tensor<1x5x4x8xf32>, %k: tensor<1x5x3x8xf32>) {
+  // expected-error @+1 {{nn_attention: the number of heads of 'query' is 4, that of 'key' 3; expected the same, or a multiple that is a known number}}
+  %0 = "relax.nn_attention"(%q, %k, %k) {causal_mask, scale} : (tensor<1x5x4x8xf32>, tensor<1x5x3x8xf32>, tensor<1x5x3x8xf32>) -> tensor<1x5x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @symbolic_heads(%q: tensor<1x5x?x8xf32, #relax.shape<[1, 5, "h", 8]>>, %k: tensor<1x5x?x8xf32, #relax.shape<[1, 5, "g", 8]>>) {
+  // expected-error @+1 {{nn_attention: the number of heads of 'query' is h, that of 'key' g; expected the same}}
+  %0 = "relax.nn_attention"(%q, %k, %k) {causal_mask, scale} : (tensor<1x5x?x8xf32, #relax.shape<[1, 5, "h", 8]>>, tensor<1x5x?x8xf32, #relax.shape<[1, 5, "g", 8]>>, tensor<1x5x?x8xf32, #relax.shape<[1, 5, "g", 8]>>) -> tensor<1x5x?x8xf32, #relax.shape<[1, 5, "h", 8]>>
   return
 }
 

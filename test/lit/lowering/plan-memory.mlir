@@ -9,9 +9,8 @@ func.func private @step(memref<?x4xf32>, memref<?x4xf32>) attributes {relax.prim
 // CHECK: arith.mului_extended %{{[a-z0-9_]+}}, %[[N]] : index
 // CHECK-NOT: arith.mului_extended
 // CHECK: %[[SECOND:[0-9]+]] = arith.addi %[[FIRST:[a-z0-9_]+]], %{{[0-9]+}} : index
-// CHECK: %[[CACHE:[0-9]+]] = llvm.mlir.addressof @relax.workspace.chain
-// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%[[CACHE]], %{{[0-9]+}})
-// CHECK: call @relax.rt.workspace_give(%[[CACHE]], %[[SPACE]]) {relax.defer = "always"}
+// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%{{[0-9]+}})
+// CHECK: call @relax.rt.workspace_give(%[[SPACE]]) {relax.defer = "always"}
 // CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[FIRST]]]
 // CHECK: call @step(%[[X]], %[[A]])
 // CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[SECOND]]]
@@ -60,7 +59,7 @@ func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_fun
 // CHECK: %[[FIRST:[a-z0-9_]+]] = arith.constant 0 : index
 // CHECK: %[[SECOND:[0-9]+]] = arith.addi %[[FIRST]], %{{[0-9]+}} : index
 // CHECK: %[[TOTAL:[0-9]+]] = arith.addi %[[SECOND]], %{{[0-9]+}} : index
-// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%{{[0-9]+}}, %[[TOTAL]])
+// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%[[TOTAL]])
 // CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[FIRST]]]
 // CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[SECOND]]]
 // CHECK: call @step(%[[X]], %[[A]])
@@ -86,7 +85,7 @@ func.func private @fill_half(memref<512xf32>)
 // CHECK-LABEL: func.func @static
 // CHECK: %[[OFFSET:[a-z0-9_]+]] = arith.constant 0 : index
 // CHECK-NEXT: %[[TOTAL:[a-z0-9_]+]] = arith.constant 4096 : index
-// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%{{[0-9]+}}, %[[TOTAL]])
+// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%[[TOTAL]])
 // CHECK: memref.view %[[SPACE]][%[[OFFSET]]][] : memref<?xi8> to memref<512xf32>
 // CHECK: memref.view %[[SPACE]][%[[OFFSET]]][] : memref<?xi8> to memref<1024xf32>
 func.func @static() {

@@ -10,7 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
+from relax_mlir.lowering.float_expansion import ExpandFloats
 from relax_mlir.mlir import ExecutionEngine, PassManager, capi_library, ir
+from relax_mlir.transform import PassContext
 
 LOWERING = (
     "convert-linalg-to-loops",
@@ -34,7 +37,9 @@ LOWERING = (
 
 def lower(module: ir.Module) -> None:
     """Bring a module to the LLVM dialect."""
+    ExpandFloats().run(module, PassContext())
     PassManager.parse(f"builtin.module({','.join(LOWERING)})", module.context).run(module.operation)
+    BFloat16Bits().run(module, PassContext())
 
 
 def descriptor(array: np.ndarray) -> ctypes.Structure:

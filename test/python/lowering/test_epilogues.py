@@ -11,7 +11,6 @@ import pytest
 from jit import Compiled
 from relax_mlir.lowering.contractions import LowerContractions
 from relax_mlir.lowering.elementwise import LinalgToLoops
-from relax_mlir.lowering.float_expansion import ExpandFloats
 from relax_mlir.mlir import ir
 from relax_mlir.transform import PassContext
 
@@ -134,8 +133,7 @@ def lowered(text: str) -> ir.Module:
 def compiled() -> Iterator[Compiled]:
     with ir.Context(), ir.Location.unknown():
         module = lowered("\n".join(function(name.replace("-", "_"), case) for name, case in CASES.items()))
-        for transform in (LinalgToLoops(), ExpandFloats()):
-            transform.run(module, PassContext())
+        LinalgToLoops().run(module, PassContext())
         yield Compiled(module, opt_level=1)
 
 

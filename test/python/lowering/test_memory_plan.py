@@ -87,14 +87,12 @@ class Machine:
             return self.run(region.blocks[0]) if len(region.blocks) else []
         if name == "func.call":
             return self.call(ir.FlatSymbolRefAttr(op.attributes["callee"]).value, operands, op)
-        if name == "llvm.mlir.addressof":
-            return ["cache"]
         return self.arithmetic(op, operands)
 
     def call(self, callee: str, operands: list[Any], op: ir.Operation) -> list[Any]:
         if callee == "relax.rt.workspace_take":
-            self.asked = operands[1]
-            return [Range("workspace", 0, operands[1])]
+            self.asked = operands[0]
+            return [Range("workspace", 0, operands[0])]
         if callee == "relax.rt.workspace_give":
             return []
         assert callee.startswith("step"), callee

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.lowering.hooks import column_panels, constant_table
 from relax_mlir.lowering.pipeline import pipeline
+from relax_mlir.runtime.arrays import to_numpy
 
 Array = np.ndarray[Any, Any]
 ROWS = (0, 1, 2, 3, 4, 5, 7, 16, 29, 130)
@@ -41,19 +43,24 @@ def lowered(mod: rx.IRModule, target: str = "cpu") -> tuple[str, list[Array]]:
 
 
 def close(result: Any, x: Array, weight: Array) -> None:
-    got = np.from_dlpack(result)
+    got = to_numpy(result).astype(np.float64)
     want = x.astype(np.float64) @ weight.astype(np.float64)
     limit = np.abs(x).astype(np.float64) @ np.abs(weight).astype(np.float64)
-    eps = np.finfo(weight.dtype).eps * (weight.shape[0] + 2)
+    eps = float(ml_dtypes.finfo(weight.dtype).eps) * (weight.shape[0] + 2)
     assert got.shape == want.shape and np.all(np.abs(got - want) <= eps * limit)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+SHAPES = [(1, 16), (7, 8), (33, 17), (64, 65), (300, 31), (531, 48), (1030, 130), (5, 3), (0, 9), (9, 0)]
+
+
 @pytest.mark.parametrize(
-    ("depth", "width"),
-    [(1, 16), (7, 8), (33, 17), (64, 65), (300, 31), (531, 48), (1030, 130), (5, 3), (0, 9), (9, 0)],
+    ("dtype", "depth", "width"),
+    [
+        *(("float32", *shape) for shape in SHAPES),
+        *((dtype, *shape) for dtype in ("float64", "float16", ml_dtypes.bfloat16) for shape in SHAPES[2:6:3]),
+    ],
 )
-def test_against_float64(dtype: str, depth: int, width: int) -> None:
+def test_against_float64(dtype: Any, depth: int, width: int) -> None:
     weight = RNG.uniform(-1, 1, (depth, width)).astype(dtype)
     mod = module_of(weight, product)
     text, _ = lowered(mod)

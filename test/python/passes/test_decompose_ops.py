@@ -35,6 +35,7 @@ CASES: list[tuple[str, Callable[..., rx.Value], list[tuple[Any, ...]]]] = [
     ("variance", R.variance, [M]),
     ("std", lambda x: R.std(x, axis=1, keepdims=True), [M]),
     ("nn_attention", R.nn.attention, [("b", "s", 2, 4), ("b", "t", 2, 4), ("b", "t", 2, 3)]),
+    ("nn_attention", R.nn.attention, [("b", "s", 6, 4), ("b", "t", 2, 4), ("b", "t", 2, 3)]),
     (
         "nn_attention",
         lambda q, k, v: R.nn.attention(q, k, v, scale=0.3, causal_mask="TopLeft"),

@@ -91,6 +91,36 @@ def test_nothing_is_computed_more_often() -> None:
     assert len(callees(module(lambda x, c: R.add(x, R.exp(c)), [MATRIX, COLUMN]))) == 2
 
 
+SQUARE = Tensor(("n", "n"), "float32")
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda x, y: R.nn.gelu(R.add(R.matmul(x, y), y)), ["matmul_add_f32_nn_gelu_f32"]),
+        (lambda x, y: R.add(R.matmul(x, y), R.matmul(y, x)), ["matmul", "matmul_add_f32"]),
+        (lambda x, y: R.permute_dims(R.matmul(x, y)), ["matmul", "permute_dims"]),
+        (lambda x, y: R.matmul(R.nn.relu(x), y), ["nn_relu_f32", "matmul"]),
+        (lambda x, y: R.astype(R.matmul(x, y), "float64"), ["matmul", "astype_f32_f64"]),
+        (lambda x, y: R.nn.softmax(R.matmul(x, y)), ["matmul", "softmax_f32"]),
+    ],
+    ids=["chain", "two-products", "transposed", "before", "other-dtype", "rows"],
+)
+def test_contractions_take_the_loop_behind_them(build: Callable[..., Any], expected: list[str]) -> None:
+    found = callees(module(build, [SQUARE, SQUARE]))
+    assert len(found) == len(expected)
+    assert [name.startswith("matmul_") for name in found] == [name.startswith("matmul_") for name in expected]
+
+
+def test_a_product_with_two_users_keeps_its_result() -> None:
+    def build(x: rx.Value, y: rx.Value) -> list[rx.Value]:
+        z = R.matmul(x, y)
+        return [R.nn.relu(z), R.exp(z)]
+
+    assert len(callees(module(build, [SQUARE, SQUARE]))) == 3
+    assert len(callees(module(lambda x, y: R.nn.relu(R.matmul(x, y)), [SQUARE, SQUARE]), max_depth=1)) == 2
+
+
 def test_a_call_does_not_move_past_an_effect() -> None:
     bb = rx.BlockBuilder()
     x = rx.Var("x", MATRIX)
@@ -126,6 +156,32 @@ CASES: Sequence[tuple[Callable[..., Any], Callable[..., Any], Sequence[Tensor]]]
 )
 
 
+A, B, BIAS = Tensor(("n", "m")), Tensor(("m", "k")), Tensor(("k",))
+CASES = (
+    *CASES,
+    (
+        lambda x, y, b: R.nn.relu(R.add(R.matmul(x, y), b)),
+        lambda x, y, b: np.maximum(x @ y + b, 0),
+        [A, B, BIAS],
+    ),
+    (
+        lambda x, y: R.add(R.permute_dims(R.multiply(R.matmul(x, y), R.matmul(x, y))), x),
+        lambda x, y: ((x @ y) ** 2).T + x,
+        [SQUARE, SQUARE],
+    ),
+    (
+        lambda x, y, z: R.add(R.tanh(R.divide(R.matmul(x, y), R.const(np.float32(3)))), z),
+        lambda x, y, z: np.tanh(x @ y / np.float32(3)) + z,
+        [Tensor(("b", "n", "m")), Tensor(("b", "m", "k")), Tensor(("b", "n", "k"))],
+    ),
+    (
+        lambda x, y, z: R.subtract(z, R.matmul(x, y)),
+        lambda x, y, z: z - x @ y,
+        [Tensor(("b", "n", "m")), B, Tensor(("n", "k"))],
+    ),
+)
+
+
 def test_values() -> None:
     bb = rx.BlockBuilder()
     for number, (build, _, params) in enumerate(CASES):
@@ -134,8 +190,8 @@ def test_values() -> None:
             bb.emit_func_output(build(*variables))
     executable = rx.build(bb.get())
     rng = np.random.default_rng(0)
-    for n, m in ((1, 1), (0, 3), (3, 17), (9, 4)):
-        sizes = {"n": n, "m": m}
+    for n, m in ((1, 1), (0, 3), (3, 17), (9, 4), (40, 33)):
+        sizes = {"n": n, "m": m, "k": 2 * m + 1, "b": 2}
         for number, (_, reference, params) in enumerate(CASES):
             shapes = [
                 [d if isinstance(d, int) else sizes[str(d)] for d in p.known_shape or ()] for p in params

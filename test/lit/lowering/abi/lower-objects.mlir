@@ -14,7 +14,7 @@
 // CHECK: call @relax.rt.dense(
 // CHECK: func.func private @relax.object.array.2(%[[FRAME:.*]]: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64) -> i64 {
 // CHECK: %[[ARRAY:.*]] = call @relax.rt.construct(
-// CHECK: call @relax.rt.own(%[[FRAME]], %{{.*}}, %[[ARRAY]])
+// CHECK: call @relax.rt.own(%[[FRAME]], %[[ARRAY]])
 // CHECK: func.func private @relax.object.retain(
 // CHECK: scf.if
 // CHECK: llvm.call @TVMFFIObjectIncRef(

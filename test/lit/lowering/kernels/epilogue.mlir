@@ -1,5 +1,5 @@
 // epilogue.py: elementwise work behind a product runs on blocks of its result as soon as they are complete.
-// RUN: relax-opt %s --lower-contractions | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
 
 // The epilogue stands in a function; the product takes it and the addresses of its operands as arguments.
 // CHECK-LABEL: func.func @bias_relu
@@ -46,6 +46,9 @@ func.func @not_next(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %x: memref<?xf32>,
 // CHECK: func.func private @relax.gemm.f32.epilogue_0(
 // CHECK: linalg.generic
 // CHECK: func.func private @relax.gemm.f32.packed(
-// CHECK: call @relax.gemm.f32.block
 // CHECK: arith.cmpi eq
+// CHECK: call @relax.gemm.f32.block
+// CHECK: func.func private @relax.gemm.f32.block(
+// CHECK: call @relax.gemm.f32.tile_6
+// CHECK-NEXT: scf.if
 // CHECK: func.call_indirect

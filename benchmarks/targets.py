@@ -1,0 +1,101 @@
+"""What is aimed at, and whether the measured cells reach it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.table import Table
+
+from benchmarks import roofline
+from benchmarks.report import Cell
+from benchmarks.workloads import Add, Elementwise, MatMul, MiniLm, NormGelu, Softmax
+
+MODEL_PEERS = ("onnxruntime", "torch", "openvino")
+RATIO, MEAN_RATIO, PEAK_SHARE, BANDWIDTH_SHARE = 1.0, 1.25, 0.80, 0.85
+LARGE_MATRIX, MANY_ELEMENTS = 512, 1_000_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """A target: what is measured, the value, and the least value that reaches it (None: not measured here)."""
+
+    subject: str
+    measure: str
+    value: float | None
+    least: float
+    note: str = ""
+
+    @property
+    def passed(self) -> bool | None:
+        return None if self.value is None else self.value >= self.least
+
+
+def of_cells(cells: Sequence[Cell], ours: str) -> Iterator[Row]:
+    """Targets of single cells, then of all of them together."""
+    best_ratios = []
+    for cell in cells:
+        ratios = {p: r for p in cell.timings if p != ours and (r := cell.ratio(p, ours)) is not None}
+        subject = f"{cell.workload.name} {cell.workload.label(cell.size)}"
+        if isinstance(cell.workload, MiniLm):
+            for peer in MODEL_PEERS:
+                yield Row(subject, f"{peer} / ours", ratios.get(peer), RATIO)
+            continue
+        best = min(ratios, key=lambda p: ratios[p], default=None)
+        ratio = None if best is None else ratios[best]
+        yield Row(subject, "best other / ours", ratio, RATIO, best or "")
+        if ratio is not None and not isinstance(cell.workload, Add):
+            best_ratios.append(ratio)
+        yield from _of_the_machine(cell, subject, ours)
+    if best_ratios:
+        mean = math.exp(sum(map(math.log, best_ratios)) / len(best_ratios))
+        yield Row("W1 to W6", "best other / ours, geometric mean", mean, MEAN_RATIO)
+
+
+def _of_the_machine(cell: Cell, subject: str, ours: str) -> Iterator[Row]:
+    """Shares of what the machine can do."""
+    timing = cell.timings.get(ours)
+    if isinstance(cell.workload, MatMul) and min(cell.size) >= LARGE_MATRIX:
+        flops = cell.workload.flops(cell.size)
+        share = None if timing is None else flops / timing.median / roofline.fma_peak()
+        yield Row(
+            subject, "share of the peak of one core", share, PEAK_SHARE, _giga(roofline.fma_peak, "FLOP/s")
+        )
+    if isinstance(cell.workload, Softmax | NormGelu | Elementwise) and cell.elements >= MANY_ELEMENTS:
+        bandwidth = roofline.copy_bandwidth(cell.moved)
+        share = None if timing is None else cell.moved / timing.median / bandwidth
+        yield Row(
+            subject, "share of the copy bandwidth", share, BANDWIDTH_SHARE, _giga(lambda: bandwidth, "B/s")
+        )
+
+
+def _giga(value: Callable[[], float], unit: str) -> str:
+    return f"{value() * 1e-9:.0f} G{unit}"
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """All targets with PASS or FAIL."""
+    found = Table(title="Targets", title_justify="left", box=box.SIMPLE_HEAD)
+    for name in ("", "subject", "measure"):
+        found.add_column(name, no_wrap=True)
+    for name in ("value", "target"):
+        found.add_column(name, justify="right", no_wrap=True)
+    found.add_column("against", style="dim")
+    marks = {
+        True: "[bold green]PASS[/bold green]",
+        False: "[bold red]FAIL[/bold red]",
+        None: "[dim]n/a[/dim]",
+    }
+    for row in rows:
+        value = "-" if row.value is None else f"{row.value:.2f}"
+        found.add_row(marks[row.passed], row.subject, row.measure, value, f"≥ {row.least:.2f}", row.note)
+    return found
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """How many targets are missed."""
+    measured = [row for row in rows if row.passed is not None]
+    missed = [row for row in measured if not row.passed]
+    return f"{len(missed)} of {len(measured)} targets missed"

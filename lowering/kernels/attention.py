@@ -1,0 +1,378 @@
+"""Attention in one kernel: no more scores at a time than a tile of queries has with a block of keys.
+
+For each batch and head, and each block of queries: the keys go by in blocks, which are packed (transposed into
+panels) together with their values; for each tile of queries the scores are formed, made weights (the softmax
+of what was seen so far, see `attention_softmax`), and multiplied by the values into sums, which are divided by
+the weights' total at the end. One query alone reads keys and values where they lie.
+
+After T. Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness",
+arXiv:2205.14135, 2022.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.attention_pack import emit_pack_keys, emit_pack_rows, emit_write_rows
+from relax_mlir.lowering.kernels.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.attention_softmax import Bias, Running, weigh_row
+from relax_mlir.lowering.kernels.attention_tile import emit_dots, emit_product
+from relax_mlir.mlir import arith, ir, math, memref
+from relax_mlir.target import Target
+
+THIN = 1
+"""Up to so many queries it does not pay to pack the keys."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What an attention computes: its scale (None: 1 / sqrt of the head size) and its causal mask, if any."""
+
+    scale: float | None
+    causal: str | None
+
+
+def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], meaning: Meaning) -> None:
+    """Emit attention at the insertion point, and the functions that it calls at the end of `block`.
+
+    `buffers`: query [b, s, h, d], key [b, t, g, d], value [b, t, g, e], perhaps a bias that broadcasts to [b, h,
+    s, t], and the result [b, s, h, e]; contiguous, of one float type. g divides h: query head i reads head
+    ``i // (h / g)`` of keys and values.
+    """
+    sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
+    _emit_parts(block, sizes)
+    _Attention(sizes, *_operands(buffers), meaning).emit()
+
+
+def _emit_parts(block: e.Block, sizes: Sizes) -> None:
+    """The functions that all attentions on an element type share."""
+    name = f"{sizes.name}.pack_keys"
+    if any(
+        "sym_name" in op.attributes and op.attributes["sym_name"].value == name for op in block.operations
+    ):
+        return
+    emit_pack_keys(block, name, sizes)
+    emit_pack_rows(block, f"{sizes.name}.pack_rows", sizes)
+    emit_write_rows(block, f"{sizes.name}.write_rows", sizes)
+    if not sizes.half:
+        emit_dots(block, f"{sizes.name}.dots", sizes)
+    for rows in range(1, sizes.rows + 1):
+        emit_product(block, f"{sizes.name}.product_{rows}", sizes, rows)
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A buffer of four axes, contiguous, seen as flat."""
+
+    flat: e.Value
+    shape: tuple[e.Index, ...]
+
+    @property
+    def stride(self) -> e.Index:
+        """Distance of two positions of the sequence."""
+        return e.mul(self.shape[2], self.shape[3])
+
+    def place(self, batch: e.Index, position: e.Index, head: e.Index) -> e.Index:
+        """Where a row of the last axis begins."""
+        line = e.add(e.mul(e.add(e.mul(batch, self.shape[1]), position), self.shape[2]), head)
+        return e.mul(line, self.shape[3])
+
+
+def _operands(buffers: Sequence[e.Value]) -> tuple[_Operand, _Operand, _Operand, Bias | None, _Operand]:
+    query, key, value, *bias, out = buffers
+    made = [
+        _Operand(_flat(buffer), tuple(e.dim(buffer, axis) for axis in range(4)))
+        for buffer in (query, key, value, out)
+    ]
+    return made[0], made[1], made[2], Bias.of(bias[0], _flat(bias[0])) if bias else None, made[3]
+
+
+def _flat(buffer: e.Value) -> e.Value:
+    """A contiguous buffer as one of rank 1."""
+    type_ = ir.MemRefType(buffer.type)
+    total: e.Index = 1
+    for axis in range(type_.rank):
+        total = e.mul(total, e.dim(buffer, axis))
+    flat = e.flat_memref(type_.element_type)
+    base = e.metadata(buffer).base if type_.rank else buffer
+    return memref.reinterpret_cast(flat, base, [], [e.index(total)], [], [0], [e.DYNAMIC], [1])
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A block of queries of one batch and head, and a block of keys."""
+
+    batch: e.Index
+    head: e.Index
+    key_head: e.Index
+    first_query: e.Index
+    queries: e.Index
+    first_key: e.Index = 0
+    keys: e.Index = 0
+
+
+@dataclass(frozen=True)
+class _Attention:
+    """The loops of one attention."""
+
+    sizes: Sizes
+    query: _Operand
+    key: _Operand
+    value: _Operand
+    bias: Bias | None
+    out: _Operand
+    meaning: Meaning
+
+    def emit(self) -> None:
+        """Emit all of it."""
+        keys = self.key.shape[1]
+        if isinstance(keys, int):
+            self._emit_clear() if keys == 0 else self._emit_all()
+        else:
+            e.branch(e.compare("eq", keys, 0), self._emit_clear, self._emit_all)
+
+    def _emit_clear(self) -> None:
+        """Without keys every sum is empty."""
+        total: e.Index = 1
+        for size in self.out.shape:
+            total = e.mul(total, size)
+        with e.loop(0, total) as i:
+            e.store(e.constant(self.sizes.source, 0), self.out.flat, i)
+
+    def _emit_all(self) -> None:
+        sizes, (_, queries, heads, depth) = self.sizes, self.query.shape
+        keys, key_heads = self.key.shape[1:3]
+        key_depth = e.round_up(depth, sizes.lanes)
+        width = e.round_up(self.value.shape[3], sizes.panel)
+        key_step = _even(keys, sizes.keys(e.add(key_depth, width)), sizes.panel)
+        query_step = e.minimum(e.maximum(queries, 1), sizes.queries(width))
+        group = 1 if key_heads is heads else e.div(heads, e.maximum(key_heads, 1))
+        regions = _Regions()
+        running_places = [
+            regions.take(e.mul(sizes.rows, key_step)),
+            *[regions.take(e.round_up(query_step, sizes.panel)) for _ in range(2)],
+            regions.take(e.mul(query_step, width)),
+            regions.take(key_step if sizes.half and self.bias is not None else 0),
+        ]
+        packed_keys = regions.take(e.mul(key_step, key_depth))
+        packed_values = regions.take(e.mul(key_step, width))
+        packed_queries = regions.take(e.mul(query_step, key_depth) if sizes.half else 0)
+        scores, largest, totals, sums, bias_row = running_places
+        factor = self._factor()
+        with (
+            e.scratch(sizes.element, regions.end) as buffer,
+            e.loop(0, self.query.shape[0]) as batch,
+            e.loop(0, heads) as head,
+            e.loop(0, queries, query_step) as first,
+        ):
+            at = Running(buffer, scores, key_step, largest, totals, sums, width, bias_row)
+            high = e.minimum(e.sub(queries, first), query_step)
+            place = _Place(batch, head, e.div(head, group), first, high)
+            packed = _Packed(packed_keys, key_depth, packed_values, packed_queries)
+            self._emit_block(at, place, packed, key_step, factor)
+
+    def _factor(self) -> e.Value:
+        """What the scores are multiplied with."""
+        element, depth = self.sizes.element, self.query.shape[3]
+        if self.meaning.scale is not None:
+            return e.constant(element, self.meaning.scale)
+        if isinstance(depth, int):
+            return e.constant(element, 1.0 / pymath.sqrt(max(depth, 1)))
+        size = arith.index_cast(ir.IntegerType.get_signless(64), e.maximum(depth, 1))
+        return arith.divf(e.constant(element, 1.0), math.sqrt(arith.sitofp(element, size)))
+
+    def _emit_block(
+        self, at: Running, place: _Place, packed: _Packed, key_step: e.Index, factor: e.Value
+    ) -> None:
+        """A block of queries, with all keys."""
+        sizes, query = self.sizes, self.query
+        queries = (query.flat, query.place(place.batch, place.first_query, place.head), query.stride)
+        if sizes.half:
+            size = [place.queries, query.shape[3]]
+            self._call("pack_rows", [*queries, *size, at.buffer, packed.queries, packed.key_depth])
+            queries = (at.buffer, packed.queries, packed.key_depth)
+        last = self._visible(e.add(place.first_query, e.sub(place.queries, 1)))
+        end = self.key.shape[1] if last is None else e.maximum(last, 1)
+        thin = False if sizes.half else e.compare("le", query.shape[1], THIN)
+        with e.loop(0, end, key_step) as first_key:
+            keys = e.minimum(e.sub(end, first_key), key_step)
+            here = _Place(
+                place.batch, place.head, place.key_head, place.first_query, place.queries, first_key, keys
+            )
+            self._emit_keys(at, here, packed, queries, thin, factor)
+        target = self.out.place(place.batch, place.first_query, place.head)
+        sums = [at.buffer, at.sums, at.sum_width, at.totals, place.queries, self.out.shape[3]]
+        self._call("write_rows", [*sums, self.out.flat, target, self.out.stride])
+
+    def _emit_keys(
+        self,
+        at: Running,
+        place: _Place,
+        packed: _Packed,
+        queries: tuple[e.Value, e.Index, e.Index],
+        thin: e.Value | bool,
+        factor: e.Value,
+    ) -> None:
+        """A block of queries with a block of keys."""
+        sizes, key, value = self.sizes, self.key, self.value
+        key_at = key.place(place.batch, place.first_key, place.key_head)
+        value_at = value.place(place.batch, place.first_key, place.key_head)
+        buffer, depth = at.buffer, key.shape[3]
+
+        def pack_keys() -> None:
+            source = [key.flat, key_at, key.stride, place.keys, depth]
+            self._call("pack_keys", [*source, buffer, packed.keys, packed.key_depth, factor])
+
+        in_place = self._in_place()
+        if thin is False:
+            pack_keys()
+        else:
+            with e.when(e.negate(thin)):
+                pack_keys()
+
+        def pack_values() -> None:
+            source = [value.flat, value_at, value.stride, place.keys, value.shape[3]]
+            self._call("pack_rows", [*source, buffer, packed.values, at.sum_width])
+
+        if not in_place:
+            pack_values()
+
+        def scores(tile: _Tile) -> None:
+            left = [queries[0], e.add(queries[1], e.mul(tile.row, queries[2])), queries[2]]
+            panels = e.ceildiv(tile.keys, sizes.panel)
+            right = [buffer, packed.keys, sizes.panel, e.mul(packed.key_depth, sizes.panel), depth, panels]
+
+            def by_panels() -> None:
+                self._product(tile.rows, [*left, *right, buffer, at.scores, at.width, e.flag(False)])
+
+            def by_dots() -> None:
+                with e.loop(0, tile.rows) as r:
+                    q_at = e.add(left[1], e.mul(r, left[2]))
+                    source = [left[0], q_at, key.flat, key_at, key.stride, tile.keys, depth]
+                    to = e.add(at.scores, e.mul(r, at.width))
+                    self._call("dots", [*source, buffer, to, factor])
+
+            if thin is False:
+                by_panels()
+            else:
+                e.branch(thin, by_dots, by_panels)
+
+        def sums(tile: _Tile, first: e.Value) -> None:
+            left = [buffer, at.scores, at.width]
+            in_panels, in_rows = (buffer, packed.values, at.sum_width), (value.flat, value_at, value.stride)
+            right = in_rows if in_place else in_panels
+            size = [sizes.panel, tile.keys, e.div(at.sum_width, sizes.panel)]
+            to = [buffer, e.add(at.sums, e.mul(tile.row, at.sum_width)), at.sum_width]
+            self._product(tile.rows, [*left, *right, *size, *to, e.negate(first)])
+
+        self._emit_tiles(at, place, scores, sums)
+
+    def _in_place(self) -> bool:
+        """Whether values can be read where they lie: in whole panels."""
+        width = self.value.shape[3]
+        return not self.sizes.half and isinstance(width, int) and width % self.sizes.panel == 0
+
+    def _emit_tiles(
+        self,
+        at: Running,
+        place: _Place,
+        scores: Callable[[_Tile], None],
+        sums: Callable[[_Tile, e.Value], None],
+    ) -> None:
+        """The tiles of a block of queries, of about the same number of rows each."""
+        first = e.compare("eq", place.first_key, 0)
+        count = e.ceildiv(place.queries, self.sizes.rows)
+        rows, more = e.div(place.queries, e.maximum(count, 1)), None
+        more = e.sub(place.queries, e.mul(rows, count))
+        with e.loop(0, count) as number:
+            row = e.add(e.mul(number, rows), e.minimum(number, more))
+            high = e.add(rows, e.select(e.compare("lt", number, more), 1, 0))
+            query = e.add(place.first_query, row)
+            seen = self._seen(place, e.add(query, e.sub(high, 1)))
+            tile = _Tile(row, high, seen)
+
+            def whole(tile: _Tile = tile, query: e.Index = query) -> None:
+                scores(tile)
+                with e.loop(0, tile.rows) as line:
+                    bias = None
+                    if self.bias is not None:
+                        position = (place.batch, place.head, e.add(query, line))
+                        bias = (self.bias, self.bias.place(position, place.first_key))
+                    visible = self._seen(place, e.add(query, line))
+                    row = e.add(tile.row, line)
+                    weigh_row(self.sizes, at, line, row, visible, tile.keys, first, bias)
+                sums(tile, first)
+
+            if self.meaning.causal is None:
+                whole()
+            else:
+                with e.when(e.any_of(first, e.compare("ne", seen, 0))):
+                    whole()
+
+    def _visible(self, query: e.Index) -> e.Index | None:
+        """How many keys a query sees; None: all."""
+        if self.meaning.causal is None:
+            return None
+        queries, keys = self.query.shape[1], self.key.shape[1]
+        if self.meaning.causal == "TopLeft":
+            return e.minimum(e.add(query, 1), keys)
+        end = e.add(e.add(query, 1), keys)
+        return e.minimum(e.sub(e.maximum(end, queries), queries), keys)
+
+    def _seen(self, place: _Place, query: e.Index) -> e.Index:
+        """How many keys of the block a query sees."""
+        visible = self._visible(query)
+        if visible is None:
+            return place.keys
+        seen = e.sub(e.maximum(visible, place.first_key), place.first_key)
+        return e.minimum(seen, place.keys)
+
+    def _call(self, part: str, arguments: Sequence[e.Value]) -> None:
+        e.call(f"{self.sizes.name}.{part}", [_value(a) for a in arguments])
+
+    def _product(self, rows: e.Index, arguments: Sequence[e.Value]) -> None:
+        counts = range(1, self.sizes.rows + 1)
+        e.switch(e.index(rows), counts, lambda count: self._call(f"product_{count}", arguments))
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """Places of what is packed, and the size of a packed key."""
+
+    keys: e.Index
+    key_depth: e.Index
+    values: e.Index
+    queries: e.Index
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Rows of a block of queries, and how many keys of a block they see."""
+
+    row: e.Index
+    rows: e.Index
+    keys: e.Index
+
+
+class _Regions:
+    """Parts of one scratch buffer, one behind the other."""
+
+    def __init__(self) -> None:
+        self.end: e.Index = 0
+
+    def take(self, size: e.Index) -> e.Index:
+        """The place of a new part."""
+        place, self.end = self.end, e.add(self.end, size)
+        return place
+
+
+def _even(total: e.Index, limit: e.Index, multiple: int) -> e.Index:
+    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
+    return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
+
+
+def _value(x: e.Index) -> e.Value:
+    return e.index(x) if isinstance(x, int) else x

@@ -1,0 +1,130 @@
+"""The memory of compiled code: results, workspaces and buffers of kernels are blocks of one pool per process.
+
+A block that is no longer used is kept for the next call that needs one of its size, up to a limit, which is
+`DEFAULT_LIMIT` (or a quarter of the machine's memory) unless the environment variable RELAX_MLIR_MEMORY_LIMIT gives
+another number of bytes. So a function that is called again and again asks the system for nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import threading
+from dataclasses import dataclass
+
+from relax_mlir.error import ArgumentError
+from relax_mlir.lowering.abi.pool import FIELDS, STATE, pool_text
+from relax_mlir.mlir import ExecutionEngine, PassManager, ir
+
+DEFAULT_LIMIT = 1 << 30
+LIMIT_VARIABLE = "RELAX_MLIR_MEMORY_LIMIT"
+
+_LOWERING = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
+_lock = threading.Lock()
+
+
+class _State(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_void_p if i < 3 else ctypes.c_int64) for i, name in enumerate(FIELDS))
+
+
+_pool: _State | None = None
+
+
+@dataclass(frozen=True)
+class MemoryStats:
+    """What compiled code has taken and kept so far, in this process.
+
+    `used`: blocks that results, workspaces and kernels hold now; `kept`: blocks that wait for the next call;
+    `peak_bytes`: the most that was in use at a time; `taken`: blocks given out, of which `allocated` came from the
+    system; `freed`: blocks given back to the system. Bytes are those of whole blocks, which are less than 25 % larger
+    than what was asked for.
+    """
+
+    used_bytes: int
+    used_blocks: int
+    kept_bytes: int
+    kept_blocks: int
+    peak_bytes: int
+    taken: int
+    allocated: int
+    freed: int
+    limit: int
+
+
+def memory_stats() -> MemoryStats:
+    """The state of the pool."""
+    state = _state()
+    return MemoryStats(**{name: getattr(state, name) for name in MemoryStats.__dataclass_fields__})
+
+
+def release_memory() -> int:
+    """Give everything that is kept back to the system; returns its bytes. What is in use stays."""
+    release = ctypes.CFUNCTYPE(ctypes.c_int64)(_state().release)
+    return int(release())
+
+
+def set_memory_limit(limit: int) -> int:
+    """Keep at most `limit` bytes that nobody uses (0: nothing); returns the limit so far.
+
+    What is kept beyond the new limit is freed at once. Raises ArgumentError for anything but a number of bytes.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 1 << 62:
+        raise ArgumentError(f"set_memory_limit: 'limit' is {limit!r}, expected a number of bytes from 0")
+    state = _state()
+    old, state.limit = int(state.limit), limit
+    if state.kept_bytes > limit:
+        release_memory()
+    return old
+
+
+def poison_memory(on: bool = True) -> None:
+    """For debugging: fill every block with NaN (integers: -1) when it is given out and when it comes back."""
+    _state().poison = int(on)
+
+
+def bind(table: int) -> None:
+    """Let a compiled module, whose two pointers {take, give} are at the address `table`, use the pool."""
+    state = _state()
+    pointers = (ctypes.c_void_p * 2).from_address(table)
+    pointers[0], pointers[1] = state.take, state.give
+
+
+def _state() -> _State:
+    """The pool of this process, compiled when it is first needed."""
+    global _pool
+    if _pool is None:
+        with _lock:
+            if _pool is None:
+                _pool = _compile()
+    return _pool
+
+
+def _compile() -> _State:
+    limit = _initial_limit()
+    with ir.Context() as context, ir.Location.unknown(context):
+        module = ir.Module.parse(pool_text())
+        PassManager.parse(_LOWERING).run(module.operation)
+        engine = ExecutionEngine(module, opt_level=1)
+    engine.initialize()
+    # Results come back when the interpreter ends, too: this code must never go.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
+    address = ctypes.c_void_p()
+    lookup = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))(engine.raw_lookup(STATE))
+    lookup((ctypes.c_void_p * 1)(ctypes.addressof(address)))
+    assert address.value is not None
+    state = _State.from_address(address.value)
+    state.limit = limit
+    state.advice = getattr(mmap, "MADV_HUGEPAGE", 0)
+    return state
+
+
+def _initial_limit() -> int:
+    text = os.environ.get(LIMIT_VARIABLE)
+    if text is None:
+        return min(DEFAULT_LIMIT, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4)
+    if not text.isdecimal() or int(text) >= 1 << 62:
+        raise ArgumentError(
+            f"the environment variable {LIMIT_VARIABLE} is {text!r}, expected a number of bytes"
+        )
+    return int(text)
