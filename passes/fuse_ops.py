@@ -325,7 +325,7 @@ class _Fusion:
             return
         patterns = self._pattern(producer.callee), self._pattern(consumer.callee)
         place = location_text(producer.op.location)
-        saved = _traffic(producer) if fused else ""
+        saved = _traffic(producer, consumer) if fused else ""
         report.decisions.append(
             FusionDecision(self.name, place, producer.callee, consumer.callee, patterns, fused, reason, saved)
         )
@@ -419,11 +419,15 @@ def _users(op: ir.Operation) -> list[ir.Operation]:
     return list(found)
 
 
-def _traffic(producer: _Call) -> str:
-    """Bytes that are neither written nor read again where the result of `producer` is not stored."""
+def _traffic(producer: _Call, consumer: _Call) -> str:
+    """Bytes that are neither written nor read again where `consumer` computes the result of `producer`.
+
+    For a user that is not the last one: those that it does not read, less what it reads for them.
+    """
     info = producer.info
     assert info is not None and info.dtype is not None
-    total: Dim = 2 * info.dtype.itemsize
+    size = info.dtype.itemsize
+    total: Dim = 2 * size if consumer.is_only_user(producer.op.results[0]) else size - producer.reads()
     for dim in info.known_shape or ():
         total = total * dim
     return str(total)
