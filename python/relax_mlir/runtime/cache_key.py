@@ -71,7 +71,7 @@ def cache_key(mod: IRModule, target: Target, opt_level: int, constants: list[ir.
     for name in order:
         array = np.ascontiguousarray(to_numpy(resources[name]))
         digest.update(b"%d:" % array.nbytes)
-        digest.update(array.reshape(-1).view(np.uint8))
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 
