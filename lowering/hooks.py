@@ -105,18 +105,42 @@ class Hooks:
                 declaration.attributes[key] = value
 
 
-def constant_table(module: ir.Module) -> list[np.ndarray[Any, Any]]:
-    """The NumPy arrays of the module's constant hooks, by index; packed where `pack-constants` says so."""
-    found: dict[int, np.ndarray[Any, Any]] = {}
+@dataclass(frozen=True)
+class TableEntry:
+    """An entry of the constant table: a constant, and the layout in which compiled code reads it."""
+
+    value: ir.Attribute
+    columns: int = 0
+    """Columns of a panel (see `column_panels`); 0: the constant as it is."""
+    transposed: bool = False
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """The array that compiled code reads."""
+        return in_layout(to_numpy(self.value), self.columns, self.transposed)
+
+
+def in_layout(array: np.ndarray[Any, Any], columns: int, transposed: bool) -> np.ndarray[Any, Any]:
+    """A constant as a `TableEntry` says."""
+    return column_panels(array.T if transposed else array, columns) if columns else array
+
+
+def table_entries(module: ir.Module) -> list[TableEntry]:
+    """The entries behind the module's constant hooks, by index; packed where `pack-constants` says so."""
+    found: dict[int, TableEntry] = {}
     for op in module.body.operations:
         if CONSTANT in op.attributes:
-            array = to_numpy(op.attributes[CONSTANT_VALUE])
+            columns, turned = 0, 0
             if CONSTANT_PANELS in op.attributes:
                 layout = op.attributes[CONSTANT_PANELS]
                 columns, turned = (ir.IntegerAttr(layout[key]).value for key in ("columns", "transposed"))
-                array = column_panels(array.T if turned else array, columns)
-            found[int(ir.IntegerAttr(op.attributes[CONSTANT]).value)] = array
+            number = int(ir.IntegerAttr(op.attributes[CONSTANT]).value)
+            found[number] = TableEntry(op.attributes[CONSTANT_VALUE], columns, bool(turned))
     return [found[index] for index in range(len(found))]
+
+
+def constant_table(module: ir.Module) -> list[np.ndarray[Any, Any]]:
+    """The NumPy arrays of the module's constant hooks, by index."""
+    return [entry.array() for entry in table_entries(module)]
 
 
 def column_panels(matrix: np.ndarray[Any, Any], columns: int) -> np.ndarray[Any, Any]:

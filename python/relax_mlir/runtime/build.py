@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any
-
-import numpy as np
 
 from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.hooks import constant_table
+from relax_mlir.lowering.hooks import TableEntry, table_entries
 from relax_mlir.lowering.pipeline import phases
-from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.compile_cache import CacheSlot
+from relax_mlir.runtime.engine import Engine, Interface, compile_module
+from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
@@ -28,6 +27,8 @@ class CompileReport:
 
     phases: dict[str, float] = field(default_factory=dict)
     stages: Path | None = None
+    from_cache: bool = False
+    """Whether the code comes from the persistent cache; `phases` has one entry then."""
 
     @property
     def total(self) -> float:
@@ -42,6 +43,7 @@ def build(
     exec_mode: str = "native",
     dump_stages: str | Path | None = None,
     instruments: Sequence[PassInstrument] = (),
+    cache: bool = True,
 ) -> Executable:
     """Compile `mod` for `target`; the module itself is left as it is.
 
@@ -51,6 +53,8 @@ def build(
         exec_mode: ``"native"``: machine code, run in this process.
         dump_stages: a directory that gets the module after every pass, numbered.
         instruments: watch every pass, beside those of the current `PassContext`.
+        cache: false: do not use the persistent cache of compiled modules, which otherwise is used unless somebody
+            watches the passes or RELAX_MLIR_CACHE is 0.
 
     Raises:
         UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
@@ -65,10 +69,17 @@ def build(
     target = Target.parse(target)
     _require_host(target)
     require_threads(target.num_threads, "build")
-    mod.verify()
+    expect("build: 'cache'", cache, bool, "True or False")
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     with _context([*dumps, *instruments]):
-        return _compile(mod.clone(), target, None if dump_stages is None else Path(dump_stages))
+        started = perf_counter()
+        slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL) if cache else None
+        executable = slot.load() if slot else None
+        if executable is not None:
+            executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
+            return executable
+        mod.verify()
+        return _compile(mod.clone(), target, None if dump_stages is None else Path(dump_stages), slot)
 
 
 def _require_host(target: Target) -> None:
@@ -108,17 +119,21 @@ def _context(instruments: Sequence[PassInstrument]) -> Iterator[None]:
         yield
 
 
-def _compile(work: IRModule, target: Target, stages: Path | None) -> Executable:
+def _compile(work: IRModule, target: Target, stages: Path | None, slot: CacheSlot | None) -> Executable:
     seconds: dict[str, float] = {}
-    constants: list[np.ndarray[Any, Any]] = []
+    table: list[TableEntry] = []
     for phase in phases(str(target)):
         started = perf_counter()
         phase.as_pass()(work.mlir)
         if phase.name == "kernels":
-            constants = constant_table(work.mlir)
+            table = table_entries(work.mlir)
         seconds[phase.name] = perf_counter() - started
     started = perf_counter()
-    executable = Executable.from_llvm_module(work.mlir, constants)
+    code = compile_module(work.mlir, DEFAULT_OPT_LEVEL, keep_object=slot is not None)
+    interface = Interface.of(work.mlir)
+    executable = Executable(Engine(code, interface, [entry.array() for entry in table]))
     seconds["machine code"] = perf_counter() - started
+    if slot is not None:
+        slot.save(code, interface, table)
     executable.compile_report = CompileReport(seconds, stages)
     return executable

@@ -1,12 +1,12 @@
-"""Native code in this process: an `ExecutionEngine` over a module of level L, with its constants."""
+"""Native code in this process, with its constants and what its calls have cached."""
 
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import json
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,11 @@ from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS,
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX, INPUTS
 from relax_mlir.lowering.memory_report import MEMORY_PLAN
-from relax_mlir.mlir import ExecutionEngine, ir, llvm
+from relax_mlir.mlir import ir, llvm
 from relax_mlir.runtime import memory, threads
+from relax_mlir.runtime.machine_code import JitCode, MachineCode, shared_libraries
 
 _PackedInterface = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
-
-
-def shared_libraries() -> list[str]:
-    """The libraries that compiled code may call, beside what the process has loaded (libm is made sure of)."""
-    ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6", mode=ctypes.RTLD_GLOBAL)
-    return [tvm_ffi.libinfo.find_libtvm_ffi()]
 
 
 def missing_symbols(module: ir.Module, libraries: Sequence[str]) -> list[str]:
@@ -57,45 +52,52 @@ def memory_plans(module: ir.Module) -> Iterator[tuple[str, str]]:
             yield json.loads(text)["function"], text
 
 
+@dataclass(frozen=True)
+class Interface:
+    """What the code of a module offers: entry points, each with its number of parameters, and texts of memory plans."""
+
+    functions: Mapping[str, int]
+    memory_plans: Mapping[str, str]
+
+    @staticmethod
+    def of(module: ir.Module) -> Interface:
+        """The interface of a module of level L."""
+        return Interface(dict(entry_points(module)), dict(memory_plans(module)))
+
+
+def compile_module(module: ir.Module, opt_level: int, keep_object: bool = False) -> JitCode:
+    """Compile a module of level L; raises CompileError if it calls functions that nothing here defines."""
+    if missing := missing_symbols(module, shared_libraries()):
+        raise CompileError(f"compiled code calls functions that do not exist here: {', '.join(missing)}")
+    return JitCode(module, opt_level, keep_object)
+
+
 class Engine:
     """Compiled code, its constants, and what its calls have cached; all freed with the last user of it."""
 
-    def __init__(self, module: ir.Module, constants: Sequence[np.ndarray[Any, Any]], opt_level: int) -> None:
-        """Compile `module` (level L); `constants` are the arrays behind `@relax.constant.K`, in order.
-
-        Raises CompileError if the code calls functions that nothing here defines.
+    def __init__(
+        self, code: MachineCode, interface: Interface, constants: Sequence[np.ndarray[Any, Any]]
+    ) -> None:
+        """Take `code` into use. `interface`: what it offers; `constants`: the arrays behind `@relax.constant.K`, in
+        order.
         """
-        libraries = shared_libraries()
-        if missing := missing_symbols(module, libraries):
-            raise CompileError(f"compiled code calls functions that do not exist here: {', '.join(missing)}")
         # Native code reads row-major memory; NumPy keeps what is so already.
         self._constants = [np.ascontiguousarray(array) for array in constants]
-        self.functions = dict(entry_points(module))
-        self.memory_plans = dict(memory_plans(module))
-        self._engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=libraries)
-        self._engine.initialize()
+        self.functions, self.memory_plans = interface.functions, interface.memory_plans
+        self.code = code
         self._bind_constants()
         if table := self._pointer(MEMORY_ADDRESS):
             memory.bind(table)
         if table := self._pointer(THREADS_ADDRESS):
             threads.bind(table)
-        release = _PackedInterface(self._address(RELEASE))
-        weakref.finalize(self, _release, self._engine, release).atexit = False
-
-    def _address(self, name: str) -> int:
-        """Address of the packed interface (void **) of a function; CompileError if it could not be linked."""
-        address = self._engine.raw_lookup(name)
-        if not address:
-            raise CompileError(
-                f"the native code of {name} could not be linked (the linker's message is above)"
-            )
-        return int(address)
+        release = _PackedInterface(self.code.address(RELEASE))
+        weakref.finalize(self, _release, code, release).atexit = False
 
     def _pointer(self, name: str) -> int | None:
         """What a function without parameters gives that returns a pointer."""
         result = ctypes.c_void_p()
         slots = (ctypes.c_void_p * 1)(ctypes.addressof(result))
-        _PackedInterface(self._address(name))(slots)
+        _PackedInterface(self.code.address(name))(slots)
         return result.value
 
     def _bind_constants(self) -> None:
@@ -108,9 +110,9 @@ class Engine:
 
     def function(self, name: str) -> tvm_ffi.Function:
         """The FFI function `name`, which keeps this engine alive."""
-        address = self._address(ENTRY_PREFIX + name)
+        address = self.code.address(ENTRY_PREFIX + name)
         return tvm_ffi.Function.__from_mlir_packed_safe_call__(address, keep_alive_object=self)
 
 
-def _release(engine: ExecutionEngine, release: Any) -> None:  # noqa: ANN401 - a ctypes function
+def _release(code: MachineCode, release: Any) -> None:  # noqa: ANN401 - a ctypes function
     release((ctypes.c_void_p * 1)())

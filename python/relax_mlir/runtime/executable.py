@@ -11,7 +11,7 @@ import tvm_ffi
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.arrays import needs_help, to_ffi
-from relax_mlir.runtime.engine import Engine
+from relax_mlir.runtime.engine import Engine, Interface, compile_module
 from relax_mlir.runtime.memory_plan import MemoryPlan
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Executable(Mapping[str, CompiledFunction]):
         opt_level: int = DEFAULT_OPT_LEVEL,
     ) -> Executable:
         """Compile a module of level L for this machine; `constants[K]` stands behind `@relax.constant.K`."""
-        return cls(Engine(module, constants, opt_level))
+        return cls(Engine(compile_module(module, opt_level), Interface.of(module), constants))
 
     @property
     def functions(self) -> Mapping[str, int]:

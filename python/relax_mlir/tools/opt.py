@@ -12,8 +12,10 @@ TEXTS = {
     "version": "version_text",
     "show-passes": "passes_text",
     "show-dialects": "dialects_text",
+    "cache-info": "cache_info_text",
+    "cache-clear": "cache_clear_text",
 }
-"""Options that only show a text, and the function of `opt_help` that makes it."""
+"""Options that take no input, and the function of `opt_help` that gives the text to show."""
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -34,6 +34,9 @@ ENVIRONMENT:
                           reproducer, of all passes, goes into the directory for temporary files
   RELAX_MLIR_REPRODUCERS=0  leave no reproducer there
   RELAX_MLIR_TRACEBACK=1  show the Python trace of an internal error
+  RELAX_MLIR_CACHE_DIR    directory of the cache of compiled modules; without it relax-mlir in XDG_CACHE_HOME (~/.cache)
+  RELAX_MLIR_CACHE_SIZE   bytes that this cache may hold (default: 1 GiB)
+  RELAX_MLIR_CACHE=0      neither take compiled modules from the cache nor keep them
   RELAX_MLIR_IN_PROCESS=1 do not work in a child process (for debuggers); a crash then ends relax-opt itself
 """
 
@@ -121,3 +124,18 @@ def version_text() -> str:
     except PackageNotFoundError:
         own = "(not installed)"
     return f"relax-opt of relax-mlir {own}, on {bindings_version()}\n"
+
+
+def cache_info_text() -> str:
+    """Directory and size of the cache of compiled modules."""
+    from relax_mlir.runtime import cache_store
+
+    return f"{cache_store.info()}\n"
+
+
+def cache_clear_text() -> str:
+    """Empty the cache of compiled modules; says what is gone."""
+    from relax_mlir.runtime import cache_store
+
+    before = cache_store.info()
+    return f"removed {cache_store.clear()} entries ({before.bytes} bytes) from {before.directory}\n"

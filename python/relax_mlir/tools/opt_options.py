@@ -41,6 +41,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("version", bool, GENERAL, "show the versions of relax-mlir and of the MLIR bindings"),
     Flag("show-passes", bool, GENERAL, "list all passes and named pipelines"),
     Flag("show-dialects", bool, GENERAL, "list all dialects"),
+    Flag("cache-info", bool, GENERAL, "show where the cache of compiled modules is, and its size"),
+    Flag("cache-clear", bool, GENERAL, "remove everything from that cache"),
     Flag("o", str, INPUT, "write the output there (default: stdout)", "file"),
     Flag(
         "split-input-file", bool, INPUT, "take the input apart at '// -----' lines, process each part alone"

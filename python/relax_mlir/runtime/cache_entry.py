@@ -1,0 +1,99 @@
+"""One compiled module as bytes: its object file, its functions, and how its constant table comes from the module.
+
+Constants of the module are not stored, only their places in it; what passes have computed from them is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from relax_mlir.dialects.constants import to_numpy
+from relax_mlir.lowering.hooks import TableEntry, in_layout
+from relax_mlir.mlir import ir
+from relax_mlir.runtime.engine import Interface
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """`interface`: what the code offers; `table`: one record per entry of the constant
+    table; `arrays`: those that the module does not have.
+    """
+
+    code: bytes
+    interface: Interface
+    table: Sequence[Mapping[str, Any]]
+    arrays: Sequence[np.ndarray[Any, Any]]
+
+    @staticmethod
+    def of(
+        code: bytes,
+        interface: Interface,
+        table: Sequence[TableEntry],
+        constants: Sequence[ir.Attribute],
+    ) -> CacheEntry:
+        """The entry for a module with these `constants`."""
+        places = {value: place for place, value in enumerate(constants)}
+        records: list[dict[str, Any]] = []
+        arrays: list[np.ndarray[Any, Any]] = []
+        for item in table:
+            record: dict[str, Any] = {"columns": item.columns, "transposed": item.transposed}
+            if item.value in places:
+                record["constant"] = places[item.value]
+            else:
+                array = np.ascontiguousarray(to_numpy(item.value))
+                record |= {"array": len(arrays), "dtype": array.dtype.name, "shape": list(array.shape)}
+                arrays.append(array)
+            records.append(record)
+        return CacheEntry(code, interface, records, arrays)
+
+    def constant_table(self, constants: Sequence[ir.Attribute]) -> list[np.ndarray[Any, Any]]:
+        """The arrays that the code reads, for a module with these `constants`."""
+        found = []
+        for record in self.table:
+            base = (
+                to_numpy(constants[record["constant"]])
+                if "constant" in record
+                else self.arrays[record["array"]]
+            )
+            found.append(in_layout(base, record["columns"], record["transposed"]))
+        return found
+
+    def to_bytes(self) -> bytes:
+        head = {
+            "functions": dict(self.interface.functions),
+            "memory_plans": dict(self.interface.memory_plans),
+            "table": [dict(record) for record in self.table],
+            "sizes": [len(self.code), *(array.nbytes for array in self.arrays)],
+        }
+        text = json.dumps(head).encode()
+        arrays = [array.reshape(-1).view(np.uint8).tobytes() for array in self.arrays]
+        return b"".join([len(text).to_bytes(8, "little"), text, self.code, *arrays])
+
+    @staticmethod
+    def from_bytes(data: bytes) -> CacheEntry:
+        """The inverse of `to_bytes`; raises ValueError, KeyError, TypeError or IndexError on anything else."""
+        start = 8 + int.from_bytes(data[:8], "little")
+        head = json.loads(data[8:start])
+        blobs = []
+        for size in head["sizes"]:
+            blobs.append(data[start : start + size])
+            start += size
+        if start != len(data):
+            raise ValueError("sizes")
+        stored = [record for record in head["table"] if "array" in record]
+        arrays = [
+            np.frombuffer(blob, _dtype(record["dtype"])).reshape(record["shape"])
+            for record, blob in zip(stored, blobs[1:], strict=True)
+        ]
+        interface = Interface(head["functions"], head["memory_plans"])
+        return CacheEntry(blobs[0], interface, head["table"], arrays)
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    return np.dtype(getattr(ml_dtypes, name, name))

@@ -1,0 +1,127 @@
+"""What a compilation depends on, as a key: the module, its constants, the target, the options, and all versions."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import tvm_ffi
+
+import relax_mlir
+from relax_mlir.dialects.attributes import CONSTANT_VALUE
+from relax_mlir.dialects.constants import resource_name, to_numpy
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import capi_library, ir, provider
+from relax_mlir.module_text import has_weights
+from relax_mlir.target import Target
+from relax_mlir.transform import PassContext
+from relax_mlir.transform.config import DUMP_DIR
+
+_RESOURCE = re.compile(r'dense_resource<("[^"]*"|[^>"]*)>')
+_CPU_FIELDS = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+
+
+def module_constants(module: ir.Module) -> list[ir.Attribute]:
+    """The different constants of a module, in the order in which they first occur."""
+    return list(dict.fromkeys(_constants(module.operation)))
+
+
+def _constants(top: ir.Operation) -> Iterator[ir.Attribute]:
+    for region in top.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                name = op.operation.name
+                if name == "relax.constant":
+                    yield op.attributes["value"]
+                elif name == "func.func" and CONSTANT_VALUE in op.attributes:
+                    yield op.attributes[CONSTANT_VALUE]
+                yield from _constants(op.operation)
+
+
+def cache_key(mod: IRModule, target: Target, opt_level: int, constants: list[ir.Attribute]) -> str | None:
+    """The key of a compilation in the current `PassContext`; `constants` are the module's.
+
+    None for a module with large constants in other places than `relax.constant`: their contents are out of reach.
+    """
+    text: str = mod.mlir.operation.get_asm(
+        enable_debug_info=True, large_resource_limit=0, use_local_scope=has_weights(mod.mlir)
+    )
+    text = text.partition("{-#")[0]
+    resources = {
+        resource_name(value): value for value in constants if not isinstance(value, ir.DenseElementsAttr)
+    }
+    order: dict[str, int] = {}
+    for found in _RESOURCE.finditer(text):
+        order.setdefault(found[1].strip('"'), len(order))
+    if not resources.keys() >= order.keys():
+        return None
+    # Names of resources are counted up in a process; the constant's place says as much.
+    text = _RESOURCE.sub(lambda found: f"dense_resource<{order[found[1].strip(chr(34))]}>", text)
+    digest = hashlib.sha256()
+    for part in (*_environment(), *_settings(target, opt_level), text):
+        data = part.encode()
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    for name in order:
+        array = np.ascontiguousarray(to_numpy(resources[name]))
+        digest.update(b"%d:" % array.nbytes)
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _settings(target: Target, opt_level: int) -> tuple[str, ...]:
+    context = PassContext.current()
+    config = {key: value for key, value in context.config.items() if key != DUMP_DIR}
+    return (
+        target.describe(),
+        str(opt_level),
+        str(context.opt_level),
+        repr(sorted(context.required_pass)),
+        repr(sorted(context.disabled_pass)),
+        repr(sorted(config.items())),
+    )
+
+
+@functools.cache
+def _environment() -> tuple[str, ...]:
+    """The CPU, the sources of this project, and the versions of what it stands on."""
+    library = capi_library()
+    status = library.stat()
+    return (
+        _cpu(),
+        _sources(),
+        f"{provider} {library} {status.st_size} {status.st_mtime_ns}",
+        f"{tvm_ffi.__version__} {np.__version__} {version('sympy')} {sys.version}",
+    )
+
+
+def _cpu() -> str:
+    """What Linux says of the first CPU: LLVM makes code for exactly this one."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            first = stream.read(1 << 14).partition("\n\n")[0]
+    except OSError:
+        return ""
+    fields = (line.partition(":") for line in first.splitlines())
+    return "\n".join(f"{key.strip()}:{value}" for key, _, value in fields if key.strip() in _CPU_FIELDS)
+
+
+def _sources() -> str:
+    """A hash of the sources of all packages of this project."""
+    roots = [Path(folder) for folder in relax_mlir.__path__]
+    for name in ("dialects", "lowering", "passes"):
+        package = sys.modules.get(f"relax_mlir.{name}")
+        roots += [Path(folder) for folder in getattr(package, "__path__", ())]
+    digest = hashlib.sha256()
+    files = {path for root in roots for path in root.rglob("*") if path.suffix in (".py", ".mlir")}
+    for path in sorted(files):
+        data = path.read_bytes()
+        digest.update(f"{path.parent.name}/{path.name} {len(data)}\n".encode())
+        digest.update(data)
+    return digest.hexdigest()

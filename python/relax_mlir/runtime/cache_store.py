@@ -1,0 +1,213 @@
+"""A directory of byte strings by key: safe against other writers, torn files and other users, bounded in size."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from relax_mlir.error import ArgumentError
+
+SWITCH = "RELAX_MLIR_CACHE"
+DIRECTORY = "RELAX_MLIR_CACHE_DIR"
+SIZE = "RELAX_MLIR_CACHE_SIZE"
+DEFAULT_SIZE = 1 << 30
+
+_MAGIC = b"relax-mlir cache 1\n"
+_SUFFIX, _SCRATCH = ".entry", ".tmp"
+_STALE_SECONDS = 3600.0
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_warned: set[str] = set()
+
+
+class CacheWarning(UserWarning):
+    """Something about the cache of compiled modules is not as it should be; compilation goes on without it."""
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """Where the cache is and what it holds; `limit` is the number of bytes that it is kept under."""
+
+    directory: Path
+    enabled: bool
+    entries: int
+    bytes: int
+    limit: int
+
+    def __str__(self) -> str:
+        return (
+            f"directory: {self.directory}\nenabled: {'yes' if self.enabled else 'no'}\n"
+            f"entries: {self.entries}\nbytes: {self.bytes}\nlimit: {self.limit}"
+        )
+
+
+def enabled() -> bool:
+    """Whether the environment lets the cache be used (RELAX_MLIR_CACHE=0 switches it off)."""
+    text = os.environ.get(SWITCH, "1")
+    if text not in ("0", "1"):
+        raise ArgumentError(f"the environment variable {SWITCH} is {text!r}, expected 0 or 1")
+    return text == "1"
+
+
+def size_limit() -> int:
+    """Bytes that the cache may hold (RELAX_MLIR_CACHE_SIZE)."""
+    text = os.environ.get(SIZE, str(DEFAULT_SIZE))
+    if not text.isdecimal():
+        raise ArgumentError(f"the environment variable {SIZE} is {text!r}, expected a number of bytes")
+    return int(text)
+
+
+def directory() -> Path:
+    """RELAX_MLIR_CACHE_DIR, or ``relax-mlir`` in the user's folder for caches."""
+    if given := os.environ.get(DIRECTORY):
+        return Path(given)
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(home) if os.path.isabs(home) else Path("~/.cache").expanduser()
+    return base / "relax-mlir"
+
+
+def load(key: str) -> bytes | None:
+    """What was stored under `key`; it counts as used. A damaged entry is removed, with a warning."""
+    path = directory() / f"{key}{_SUFFIX}"
+    try:
+        if not path.parent.is_dir():
+            return None
+        _check_owner(path.parent, path.parent.stat())
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(handle, "rb") as stream:
+            _check_owner(path, os.fstat(handle))
+            data = stream.read()
+    except FileNotFoundError:
+        return None
+    except (OSError, RuntimeError) as error:
+        _warn_once(f"the cache of compiled modules cannot be read: {error}")
+        return None
+    payload = _unwrap(key, data)
+    if payload is None:
+        drop(key, "its checksum is wrong")
+        return None
+    with contextlib.suppress(OSError):  # a directory to be read only keeps no order of use
+        os.utime(path)
+    return payload
+
+
+def store(key: str, payload: bytes) -> bool:
+    """Keep `payload` under `key`, then make room; false, with a warning, where that is impossible."""
+    limit = size_limit()
+    data = _wrap(key, payload)
+    if len(data) > limit:
+        return False
+    folder = directory()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_owner(folder, folder.stat())
+        handle, scratch = tempfile.mkstemp(suffix=_SCRATCH, dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+            os.replace(scratch, folder / f"{key}{_SUFFIX}")
+        except BaseException:
+            Path(scratch).unlink(missing_ok=True)
+            raise
+        _evict(folder, limit)
+    except (OSError, RuntimeError) as error:
+        _warn_once(
+            f"compiled modules cannot be kept: {error}; {DIRECTORY} names another directory, {SWITCH}=0 "
+            "switches the cache off"
+        )
+        return False
+    return True
+
+
+def drop(key: str, reason: str) -> None:
+    """Remove an entry that cannot be used, with a warning."""
+    path = directory() / f"{key}{_SUFFIX}"
+    warnings.warn(
+        f"the cache entry {path} is dropped, {reason}; the module is compiled again",
+        CacheWarning,
+        stacklevel=2,
+    )
+    with contextlib.suppress(OSError):  # it is overwritten, or stays unreadable
+        path.unlink(missing_ok=True)
+
+
+def info() -> CacheInfo:
+    """The state of the cache."""
+    found = _entries(directory())
+    return CacheInfo(directory(), enabled(), len(found), sum(size for _, size, _ in found), size_limit())
+
+
+def clear() -> int:
+    """Remove all entries; returns their number."""
+    folder = directory()
+    found = _entries(folder)
+    for _, _, path in found:
+        path.unlink(missing_ok=True)
+    if folder.is_dir():
+        _remove_scratch(folder, 0.0)
+    return len(found)
+
+
+def _wrap(key: str, payload: bytes) -> bytes:
+    body = key.encode() + b"\n" + payload
+    return _MAGIC + hashlib.sha256(body).digest() + body
+
+
+def _unwrap(key: str, data: bytes) -> bytes | None:
+    """The payload, if all of it is there and it belongs to the key."""
+    start = len(_MAGIC) + 32
+    body, head = data[start:], key.encode() + b"\n"
+    if data[: len(_MAGIC)] != _MAGIC or hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
+        return None
+    return body[len(head) :] if body.startswith(head) else None
+
+
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    """RuntimeError unless the path is this user's alone to write: what lies there is run as machine code."""
+    if status.st_uid != os.geteuid():
+        raise RuntimeError(f"{path} belongs to another user")
+    if status.st_mode & _OTHERS_WRITE:
+        raise RuntimeError(f"{path} can be written by others (chmod go-w makes it safe)")
+
+
+def _entries(folder: Path) -> list[tuple[float, int, Path]]:
+    """Time of last use, size and path of every entry, the oldest first."""
+    found = []
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as items:
+        for item in items:
+            with contextlib.suppress(FileNotFoundError):  # another process may remove it
+                if item.name.endswith(_SUFFIX) and item.is_file(follow_symlinks=False):
+                    status = item.stat()
+                    found.append((status.st_mtime, status.st_size, Path(item.path)))
+    return sorted(found)
+
+
+def _evict(folder: Path, limit: int) -> None:
+    """Remove the entries whose last use lies furthest back, down to the limit, and what dead writers have left."""
+    found = _entries(folder)
+    total = sum(size for _, size, _ in found)
+    for _, size, path in found:
+        if total <= limit:
+            break
+        path.unlink(missing_ok=True)
+        total -= size
+    _remove_scratch(folder, _STALE_SECONDS)
+
+
+def _remove_scratch(folder: Path, age: float) -> None:
+    for path in folder.glob(f"*{_SCRATCH}"):
+        with contextlib.suppress(FileNotFoundError):  # its writer may be done by now
+            if time.time() - path.stat().st_mtime >= age:
+                path.unlink()
+
+
+def _warn_once(message: str) -> None:
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, CacheWarning, stacklevel=3)

@@ -1,0 +1,63 @@
+"""The persistent cache of `build`: modules compiled before are loaded instead of compiled (see ``docs/caching.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.error import CompileError
+from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.hooks import TableEntry
+from relax_mlir.mlir import ir
+from relax_mlir.runtime import cache_store
+from relax_mlir.runtime.cache_entry import CacheEntry
+from relax_mlir.runtime.cache_key import cache_key, module_constants
+from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
+from relax_mlir.runtime.engine import Engine, Interface
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.machine_code import JitCode, ObjectCode
+from relax_mlir.target import Target
+from relax_mlir.transform import PassContext
+
+
+@dataclass(frozen=True)
+class CacheSlot:
+    """The place of one compilation in the cache, and the constants of its module."""
+
+    key: str
+    constants: Sequence[ir.Attribute]
+
+    @staticmethod
+    def of(mod: IRModule, target: Target, opt_level: int) -> CacheSlot | None:
+        """The place for `mod` in the current `PassContext`.
+
+        None where nothing is cached: it is switched off, objects for this machine cannot be loaded, instruments
+        want to see the passes, or the module has constants that cannot be looked into.
+        """
+        if not SUPPORTED or not cache_store.enabled() or PassContext.current().instruments:
+            return None
+        constants = module_constants(mod.mlir)
+        key = cache_key(mod, target, opt_level, constants)
+        return None if key is None else CacheSlot(key, constants)
+
+    def load(self) -> Executable | None:
+        """The executable from the cache; None if it is not there, or (with a warning) cannot be used."""
+        data = cache_store.load(self.key)
+        if data is None:
+            return None
+        try:
+            entry = CacheEntry.from_bytes(data)
+            table = entry.constant_table(self.constants)
+            return Executable(Engine(ObjectCode(entry.code), entry.interface, table))
+        except (ValueError, KeyError, TypeError, IndexError, ObjectFileError, CompileError) as error:
+            cache_store.drop(self.key, f"it cannot be loaded ({error})")
+            return None
+
+    def save(self, code: JitCode, interface: Interface, table: Sequence[TableEntry]) -> bool:
+        """Keep a compilation; false if its object could not be loaded again, or there is no room."""
+        data = code.object_file()
+        try:
+            ObjectCode(data)
+        except ObjectFileError:
+            return False
+        return cache_store.store(self.key, CacheEntry.of(data, interface, table, self.constants).to_bytes())

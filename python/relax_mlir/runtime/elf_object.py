@@ -1,0 +1,254 @@
+"""Object files in memory: the code of an ELF object (x86-64), placed, relocated and made executable by this process.
+
+No linker and no compiler is needed. Understood are the objects that LLVM writes for position-independent code
+without thread-local variables; anything else is refused with `ObjectFileError`. Section, symbol and relocation
+layouts: System V ABI, "ELF-64 Object File Format" and its AMD64 supplement.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import platform
+import struct
+import sys
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Resolver = Callable[[str], int | None]
+"""The address of a symbol outside of the object, None if there is no such thing."""
+
+SUPPORTED = platform.machine() in ("x86_64", "AMD64") and sys.platform == "linux"
+"""Whether objects for this machine can be loaded."""
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = np.dtype(
+    [
+        ("name", "<u4"),
+        ("type", "<u4"),
+        ("flags", "<u8"),
+        ("address", "<u8"),
+        ("offset", "<u8"),
+        ("size", "<u8"),
+        ("link", "<u4"),
+        ("info", "<u4"),
+        ("align", "<u8"),
+        ("entry", "<u8"),
+    ]
+)
+_SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+_RELOCATION = np.dtype([("offset", "<u8"), ("symbol_type", "<u8"), ("addend", "<i8")])
+
+_SYMTAB, _RELA, _NOBITS, _INIT_ARRAY, _FINI_ARRAY = 2, 4, 8, 14, 15
+_WRITE, _ALLOCATE, _EXECUTE, _THREAD_LOCAL = 1, 2, 4, 0x400
+_UNDEFINED, _ABSOLUTE, _RESERVED = 0, 0xFFF1, 0xFF00
+_WEAK, _TLS = 2, 6
+_X86_64, _RELOCATABLE = 62, 1
+
+_WIDTHS = {1: 8, 2: 4, 4: 4, 9: 4, 24: 8, 25: 8, 26: 4, 27: 8, 29: 8, 41: 4, 42: 4}
+"""Bytes that a relocation type fills."""
+_BY_TABLE = (9, 27, 41, 42)
+"""Relocation types that go through the table of addresses (GOT)."""
+_PAGE = mmap.PAGESIZE
+
+
+class ObjectFileError(Exception):
+    """The object cannot be loaded here; the message says why."""
+
+
+@dataclass(frozen=True)
+class _Object:
+    """The tables of an object file."""
+
+    data: bytes
+    sections: np.ndarray[Any, Any]
+    symbols: np.ndarray[Any, Any]
+    names: list[str]
+
+
+class LoadedObject:
+    """The code and data of an object, in memory of this process that goes with the last user of this."""
+
+    def __init__(self, data: bytes, resolve: Resolver) -> None:
+        """Load the object `data`; `resolve` finds what it does not define.
+
+        Raises ObjectFileError: malformed, of another machine, with relocations that this loader does not know, or
+        with symbols that nothing defines.
+        """
+        if not SUPPORTED:
+            raise ObjectFileError(f"objects for {platform.machine()} ({sys.platform}) cannot be loaded")
+        try:
+            parsed = _parse(data)
+            self._load(parsed, resolve)
+        except (struct.error, ValueError, IndexError, UnicodeDecodeError) as error:
+            raise ObjectFileError(f"malformed object file: {error}") from None
+
+    def address(self, name: str) -> int | None:
+        """The address of a symbol that the object defines."""
+        return self._defined.get(name)
+
+    def _load(self, parsed: _Object, resolve: Resolver) -> None:
+        groups, table = _layout(parsed)
+        size = groups[-1][1]
+        base = _map(size)
+        weakref.finalize(self, _libc().munmap, base, size).atexit = False
+        image = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(base))
+        places = parsed.sections["address"]
+        for place, section in zip(places, parsed.sections, strict=True):
+            if section["flags"] & _ALLOCATE and section["type"] != _NOBITS:
+                start, length = int(section["offset"]), int(section["size"])
+                image[int(place) : int(place) + length] = np.frombuffer(parsed.data, np.uint8, length, start)
+        addresses = _addresses(parsed, base, resolve)
+        image[table : table + 8 * len(addresses)].view("<u8")[:] = addresses
+        for section in parsed.sections[parsed.sections["type"] == _RELA]:
+            target = parsed.sections[int(section["info"])]
+            if target["flags"] & _ALLOCATE:
+                _relocate(parsed, section, int(target["address"]), base, table, addresses, image)
+        for (start, end), protection in zip(
+            groups,
+            (mmap.PROT_READ | mmap.PROT_EXEC, mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE),
+            strict=True,
+        ):
+            if end > start and _libc().mprotect(base + start, end - start, protection):
+                raise ObjectFileError("the system does not allow to make memory executable")
+        defined = (parsed.symbols["section"] != _UNDEFINED) & (parsed.symbols["info"] >> 4 != 0)
+        self._defined = {parsed.names[i]: int(addresses[i]) for i in np.flatnonzero(defined)}
+
+
+def _parse(data: bytes) -> _Object:
+    ident, kind, machine, _, _, _, start, _, _, _, _, entry, count, names = _HEADER.unpack_from(data)
+    if ident[:6] != b"\x7fELF\x02\x01" or kind != _RELOCATABLE or machine != _X86_64:
+        raise ObjectFileError("not an ELF object file for x86-64")
+    if entry != _SECTION.itemsize or start + count * entry > len(data) or names >= count:
+        raise ObjectFileError("malformed object file: section table")
+    sections = np.frombuffer(data, _SECTION, count, start).copy()
+    stored = sections["type"] != _NOBITS
+    if (sections["offset"][stored] + sections["size"][stored] > len(data)).any():
+        raise ObjectFileError("malformed object file: a section ends behind the file")
+    if (sections["flags"] & _THREAD_LOCAL).any():
+        raise ObjectFileError("thread-local variables are not supported")
+    if np.isin(sections["type"], (_INIT_ARRAY, _FINI_ARRAY)).any():
+        raise ObjectFileError("initialisers are not supported")
+    (tables,) = np.nonzero(sections["type"] == _SYMTAB)
+    if len(tables) != 1:
+        raise ObjectFileError(f"malformed object file: {len(tables)} symbol tables")
+    header = sections[tables[0]]
+    symbols = np.frombuffer(data, _SYMBOL, int(header["size"]) // _SYMBOL.itemsize, int(header["offset"]))
+    text = sections[int(header["link"])]
+    strings = data[int(text["offset"]) : int(text["offset"] + text["size"])]
+    named = [strings[at : strings.index(b"\0", at)].decode() for at in map(int, symbols["name"])]
+    return _Object(data, sections, symbols, named)
+
+
+def _layout(parsed: _Object) -> tuple[list[tuple[int, int]], int]:
+    """Give sections their places (their ``address``): code, then read-only data, then variables, each from a new page.
+
+    Gives the bounds of the three groups, and the place of the table of addresses, which is in the second one.
+    """
+    flags = parsed.sections["flags"]
+    allocated = (flags & _ALLOCATE) != 0
+    code, writable = (flags & _EXECUTE) != 0, (flags & _WRITE) != 0
+    groups: list[tuple[int, int]] = []
+    at = table = 0
+    for number, chosen in enumerate(
+        (allocated & code, allocated & ~code & ~writable, allocated & ~code & writable)
+    ):
+        start = at
+        for i in np.flatnonzero(chosen):
+            section = parsed.sections[i]
+            at = _round_up(at, max(1, int(section["align"])))
+            section["address"] = at
+            at += int(section["size"])
+        if number == 1:
+            table = at = _round_up(at, 8)
+            at += 8 * len(parsed.symbols)
+        at = _round_up(at, _PAGE)
+        groups.append((start, at))
+    return groups, table
+
+
+def _addresses(parsed: _Object, base: int, resolve: Resolver) -> np.ndarray[Any, Any]:
+    """The address of every symbol."""
+    found = np.zeros(len(parsed.symbols), "<u8")
+    for i, (symbol, name) in enumerate(zip(parsed.symbols, parsed.names, strict=True)):
+        section, value = int(symbol["section"]), int(symbol["value"])
+        if symbol["info"] & 15 == _TLS or (section >= _RESERVED and section != _ABSOLUTE):
+            raise ObjectFileError(f"symbol {name} is of a kind that is not supported")
+        if section == _ABSOLUTE:
+            found[i] = value
+        elif section != _UNDEFINED:
+            found[i] = base + int(parsed.sections[section]["address"]) + value
+        elif i and name != "_GLOBAL_OFFSET_TABLE_":
+            address = resolve(name)
+            if address is None and symbol["info"] >> 4 != _WEAK:
+                raise ObjectFileError(f"nothing here defines {name}")
+            found[i] = address or 0
+    return found
+
+
+def _relocate(
+    parsed: _Object,
+    section: np.void,
+    target: int,
+    base: int,
+    table: int,
+    addresses: np.ndarray[Any, Any],
+    image: np.ndarray[Any, Any],
+) -> None:
+    """Apply the relocations of one section to the section at `target`. Sums wrap at 64 bits, as addresses do."""
+    count = int(section["size"]) // _RELOCATION.itemsize
+    every = np.frombuffer(parsed.data, _RELOCATION, count, int(section["offset"]))
+    types, symbols = every["symbol_type"] & 0xFFFFFFFF, every["symbol_type"] >> 32
+    if (every["offset"] + 8 > len(image)).any():
+        raise ObjectFileError("malformed object file: a relocation outside of its section")
+    for type in map(int, np.unique(types)):
+        if type not in _WIDTHS:
+            raise ObjectFileError(f"relocation type {type} is not supported")
+        chosen = types == type
+        index = symbols[chosen].astype(np.intp)
+        places = every["offset"][chosen].astype(np.uint64) + np.uint64(target)
+        addend = every["addend"][chosen].view(np.uint64)
+        here, origin = places + np.uint64(base), np.uint64(base + table)
+        if type in (26, 29):  # the table itself
+            value = origin + addend
+        elif type in _BY_TABLE:
+            value = index.astype(np.uint64) * np.uint64(8) + addend + (np.uint64(0) if type == 27 else origin)
+        else:
+            value = addresses[index] + addend
+        if type == 25:
+            value = value - origin
+        elif type not in (1, 27):
+            value = value - here
+        width = _WIDTHS[type]
+        if width == 4 and (value.view(np.int64) != value.view(np.int64).astype(np.int32)).any():
+            raise ObjectFileError("a symbol is too far away for its relocation")
+        at = places.astype(np.intp)[:, None] + np.arange(width)
+        image[at] = np.ascontiguousarray(value).view(np.uint8).reshape(-1, 8)[:, :width]
+
+
+def _round_up(value: int, step: int) -> int:
+    return -(-value // step) * step
+
+
+def _libc() -> ctypes.CDLL:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return library
+
+
+def _map(size: int) -> int:
+    """Fresh memory of whole pages."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    address = _libc().mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+    if address is None or address == ctypes.c_void_p(-1).value:
+        raise ObjectFileError(f"no memory for {size} bytes of code")
+    return int(address)
