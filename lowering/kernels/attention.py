@@ -172,7 +172,8 @@ class _Attention:
         factor, exponential = self._factor(), Exponential.of(sizes.element, keys)
         blocks = e.ceildiv(queries, query_step)
         tasks = e.mul(e.mul(self.query.shape[0], heads), blocks)
-        cost = e.div(e.mul(e.mul(e.mul(tasks, query_step), keys), depth), sizes.lanes)
+        each = e.add(e.div(e.add(depth, width), 2 * sizes.lanes), 2)
+        cost = e.mul(e.mul(e.mul(self.query.shape[0], heads), e.mul(queries, keys)), each)
         step = part_size(tasks, 1, self.threads, cost)
         with (
             parallel_loop(0, tasks, step, cost) as start,
