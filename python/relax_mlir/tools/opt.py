@@ -12,6 +12,7 @@ TEXTS = {
     "version": "version_text",
     "show-passes": "passes_text",
     "show-dialects": "dialects_text",
+    "print-target": "target_text",
 }
 """Options that only show a text, and the function of `opt_help` that makes it."""
 
@@ -27,7 +28,8 @@ def run(arguments: Sequence[str]) -> int:
         if shown is not None:
             from relax_mlir.tools import opt_help
 
-            sys.stdout.write(getattr(opt_help, TEXTS[shown])())
+            given = (options.text("target"),) if shown == "print-target" else ()
+            sys.stdout.write(getattr(opt_help, TEXTS[shown])(*given))
             return 0
         from relax_mlir.tools.opt_driver import Driver
 

@@ -41,6 +41,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("version", bool, GENERAL, "show the versions of relax-mlir and of the MLIR bindings"),
     Flag("show-passes", bool, GENERAL, "list all passes and named pipelines"),
     Flag("show-dialects", bool, GENERAL, "list all dialects"),
+    Flag("print-target", bool, GENERAL, "show what code is generated for: the host, or the CPU of --target"),
+    Flag("target", str, GENERAL, "what --print-target shows, as 'cpu -mcpu=haswell -num-threads=4'", "text"),
     Flag("o", str, INPUT, "write the output there (default: stdout)", "file"),
     Flag(
         "split-input-file", bool, INPUT, "take the input apart at '// -----' lines, process each part alone"
