@@ -17,8 +17,9 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.hooks import constant_table
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.profile_sites import Site, profiled_sites
 from relax_mlir.target import Target
-from relax_mlir.transform import PassContext
+from relax_mlir.transform import PassContext, create_pass
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ def build(
     exec_mode: str = "native",
     dump_stages: str | Path | None = None,
     instruments: Sequence[PassInstrument] = (),
+    profile: bool = False,
 ) -> Executable:
     """Compile `mod` for `target`; the module itself is left as it is.
 
@@ -50,6 +52,7 @@ def build(
         exec_mode: ``"native"``: machine code, run in this process.
         dump_stages: a directory that gets the module after every pass, numbered.
         instruments: watch every pass, beside those of the current `PassContext`.
+        profile: write records of calls while `Executable.profile` is on.
 
     Raises:
         UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
@@ -59,6 +62,7 @@ def build(
     expect("build: 'mod'", mod, IRModule, "an IRModule (BlockBuilder.get() gives one)")
     expect("build: 'target'", target, str | Target, "a Target or its text")
     expect("build: 'instruments'", instruments, list | tuple, "a list of PassInstruments")
+    expect("build: 'profile'", profile, bool, "True or False")
     if exec_mode != "native":
         raise UnsupportedError(f"build: exec_mode is {exec_mode!r}; this version has 'native'")
     target = Target.parse(target)
@@ -66,7 +70,7 @@ def build(
     mod.verify()
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     with _context([*dumps, *instruments]):
-        return _compile(mod.clone(), target, None if dump_stages is None else Path(dump_stages))
+        return _compile(mod.clone(), target, None if dump_stages is None else Path(dump_stages), profile)
 
 
 def _require_host(target: Target) -> None:
@@ -106,17 +110,22 @@ def _context(instruments: Sequence[PassInstrument]) -> Iterator[None]:
         yield
 
 
-def _compile(work: IRModule, target: Target, stages: Path | None) -> Executable:
+def _compile(work: IRModule, target: Target, stages: Path | None, profile: bool) -> Executable:
     seconds: dict[str, float] = {}
     constants: list[np.ndarray[Any, Any]] = []
+    sites: tuple[Site, ...] = ()
     for phase in phases(str(target)):
         started = perf_counter()
         phase.as_pass()(work.mlir)
+        if profile and phase.name == "bufferize":
+            create_pass("instrument-calls")(work.mlir)
+            sites = profiled_sites(work.mlir)
         if phase.name == "kernels":
             constants = constant_table(work.mlir)
         seconds[phase.name] = perf_counter() - started
     started = perf_counter()
     executable = Executable.from_llvm_module(work.mlir, constants)
     seconds["machine code"] = perf_counter() - started
+    executable.profile_sites = sites
     executable.compile_report = CompileReport(seconds, stages)
     return executable

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -55,6 +56,7 @@ class Engine:
 
         Raises CompileError if the code calls functions that nothing here defines.
         """
+        self._kept: deque[np.ndarray[Any, Any]] = deque(maxlen=4)
         libraries = shared_libraries()
         if missing := missing_symbols(module, libraries):
             raise CompileError(f"compiled code calls functions that do not exist here: {', '.join(missing)}")
@@ -64,10 +66,14 @@ class Engine:
         self._engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=libraries)
         self._engine.initialize()
         self._bind_constants()
-        if table := self._pointer(MEMORY_ADDRESS):
+        if table := self.pointer(MEMORY_ADDRESS):
             memory.bind(table)
         release = _PackedInterface(self._address(RELEASE))
         weakref.finalize(self, _release, self._engine, release).atexit = False
+
+    def keep(self, memory: np.ndarray[Any, Any]) -> None:
+        """Let memory that native code writes to live on for a while after the last use that is known of."""
+        self._kept.append(memory)
 
     def _address(self, name: str) -> int:
         """Address of the packed interface (void **) of a function; CompileError if it could not be linked."""
@@ -78,7 +84,7 @@ class Engine:
             )
         return int(address)
 
-    def _pointer(self, name: str) -> int | None:
+    def pointer(self, name: str) -> int | None:
         """What a function without parameters gives that returns a pointer."""
         result = ctypes.c_void_p()
         slots = (ctypes.c_void_p * 1)(ctypes.addressof(result))
@@ -86,7 +92,7 @@ class Engine:
         return result.value
 
     def _bind_constants(self) -> None:
-        address = self._pointer(CONSTANTS_ADDRESS)
+        address = self.pointer(CONSTANTS_ADDRESS)
         if address is None:
             return
         table = (ctypes.c_void_p * len(self._constants)).from_address(address)
