@@ -1,7 +1,8 @@
 """Where the time of compiled code goes: per op, beside the bytes it moves and the operations it does.
 
 ``rx.build(mod, profile=True)`` compiles a module so that it can be profiled;
-``with executable.profile() as p`` records the calls in it. Then ``p.print()`` shows a table, ``p.save_trace("trace.json")`` writes a file for chrome://tracing, and
+``with executable.profile() as p`` records the calls in it. Then ``p.print()`` shows a table,
+``p.save_trace("trace.json")`` writes a file for chrome://tracing, and
 ``p.save_roofline("roofline.png")`` plots (with matplotlib).
 """
 
