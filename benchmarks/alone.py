@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from benchmarks.measure import time_loop
+from benchmarks.measure import measure, time_loop
+from benchmarks.peers.base import Bound
 from benchmarks.report import duration
 from benchmarks.targets import Row
 from benchmarks.workloads import MiniLm, Workload
@@ -17,7 +18,7 @@ from benchmarks.workloads import MiniLm, Workload
 FFI_CALL, NUMPY_CALL = 0.15e-6, 0.7e-6
 COMPILE, COMPILE_MODEL = 0.3, 2.0
 SPEEDUP, ENOUGH_WORK = 1.8, 100e-6
-ROUNDS, CALLS = 15, 5000
+ROUNDS, CALLS, SECONDS = 15, 5000, 0.5
 
 _BUILD = """
 import sys, time
@@ -81,8 +82,12 @@ def _threads(workload: Workload) -> Row:
     inputs = [tvm_ffi.from_dlpack(array) for array in workload.inputs(size)]
     module = relax_module(workload)
     one, two = (rx.build(module, Target("cpu", num_threads=n))["main"] for n in (1, 2))
-    one(*inputs), two(*inputs)
-    pairs = [(time_loop(lambda: one(*inputs), 1), time_loop(lambda: two(*inputs), 1)) for _ in range(ROUNDS)]
+    contestants = {
+        "one": Bound(lambda: one(*inputs), np.from_dlpack),
+        "two": Bound(lambda: two(*inputs), np.from_dlpack),
+    }
+    timings = measure(contestants, dict.fromkeys(contestants, 0.0), SECONDS)
+    pairs = list(zip(timings["one"].samples, timings["two"].samples, strict=True))
     least = SPEEDUP if statistics.median(first for first, _ in pairs) >= ENOUGH_WORK else 1.0
     ratio = statistics.median(first / second for first, second in pairs)
     return Row(f"{workload.name} {workload.label(size)}", "one thread / two threads", ratio, least)
