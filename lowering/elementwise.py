@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+from relax_mlir.lowering.kernels.arg_reduce import emit_arg_reduce
 from relax_mlir.lowering.kernels.loops import emit_nest
 from relax_mlir.lowering.kernels.nest import nest_of
 from relax_mlir.mlir import PassManager, ir, linalg
@@ -36,11 +37,15 @@ class LinalgToLoops(ModulePass):
         _upstream(module, "func.func(linalg-generalize-named-ops)")
         for operation in _find(module, "linalg.generic"):
             with ir.InsertionPoint(operation), operation.location:
-                nest = nest_of(operation)
-                done = nest is not None and emit_nest(nest, target)
+                done = emit_arg_reduce(operation, target) or _emit_loops(operation, target)
             if done:
                 operation.erase()
         _upstream(module, "func.func(convert-linalg-to-loops)")
+
+
+def _emit_loops(operation: Operation, target: Target) -> bool:
+    nest = nest_of(operation)
+    return nest is not None and emit_nest(nest, target)
 
 
 def _find(module: Operation, name: str) -> list[Operation]:

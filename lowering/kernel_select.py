@@ -55,8 +55,8 @@ Generator: TypeAlias = "Callable[[Request], Emitter | None]"
 
 
 def is_plain(type_: Any) -> bool:  # noqa: ANN401 - the bindings have no type stubs
-    """Whether a type is a memref of f32 or f64 that is contiguous from its first element."""
-    return _is_contiguous(type_) and isinstance(type_.element_type, (ir.F32Type, ir.F64Type))
+    """Whether a type is a memref of floats that is contiguous from its first element."""
+    return _is_contiguous(type_) and isinstance(type_.element_type, ir.FloatType)
 
 
 def _is_contiguous(type_: Any) -> bool:  # noqa: ANN401 - the bindings have no type stubs

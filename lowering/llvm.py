@@ -13,6 +13,7 @@ from relax_mlir.lowering.abi.status import LowerChecks
 from relax_mlir.lowering.abi.wrapper import EmitFFIWrappers
 from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.deallocate import PlaceDeallocs
+from relax_mlir.lowering.outline_parallel import OutlineParallelLoops
 from relax_mlir.transform import MLIRPass
 from relax_mlir.transform.pass_base import Pass
 
@@ -65,6 +66,6 @@ def to_llvm_dialect() -> list[Pass]:
     ]
 
 
-def lower_to_llvm() -> list[Pass]:
+def lower_to_llvm(target: str = "cpu") -> list[Pass]:
     """All of V → L."""
-    return [*boundary(), *flat_control_flow(), *to_llvm_dialect()]
+    return [OutlineParallelLoops(target), *boundary(), *flat_control_flow(), *to_llvm_dialect()]

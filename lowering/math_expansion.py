@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from relax_mlir.lowering.kernels.emit import Type, Value, element_of
 from relax_mlir.lowering.kernels.lanes import Lanes, same_shape
-from relax_mlir.lowering.kernels.math import DOUBLE_EXPANSIONS, EXPANSIONS, PREDICATES, Expansion
+from relax_mlir.lowering.kernels.math import (
+    BINARY_EXPANSIONS,
+    DOUBLE_EXPANSIONS,
+    EXPANSIONS,
+    PREDICATES,
+)
 from relax_mlir.mlir import arith, ir
 from relax_mlir.transform import ModulePass, PassContext
 
 Operation: TypeAlias = Any
 
 
+KNOWN = frozenset((*EXPANSIONS, *BINARY_EXPANSIONS, *PREDICATES))
+SINGLE: dict[str, Callable[..., Value]] = {**EXPANSIONS, **BINARY_EXPANSIONS}
+
+
 @dataclass(frozen=True)
 class ExpandMath(ModulePass):
-    """Expand exp, exp2, expm1, log, log2, log10, log1p, tanh, erf, sin, cos and tan into polynomials.
+    """Expand exponentials, logarithms, powers, trigonometric and hyperbolic functions, their inverses and erf.
 
-    Handles f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of libm, as are
-    the functions that have no expansion. Results differ from the correctly rounded ones by a few ulp at most
-    (each function in `relax_mlir.lowering.kernels.math` states how many); NaN, infinities, signed zeros,
-    overflow and denormals come out as in libm. (In f64, expm1 and log1p are formed from libm's exp and log.)
+    They become polynomials, for f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of
+    libm. Results differ from the correctly rounded ones by a few ulp at most (each function in
+    `relax_mlir.lowering.kernels.math` states how many); NaN, infinities, signed zeros, overflow and denormals come
+    out as in libm. (In f64, expm1 and log1p are formed from libm's exp and log.)
     """
 
     name: ClassVar[str] = "expand-math"
@@ -31,7 +41,7 @@ class ExpandMath(ModulePass):
         found: list[Operation] = []
 
         def visit(operation: Operation) -> Operation:
-            if operation.name in EXPANSIONS or operation.name in PREDICATES:
+            if operation.name in KNOWN:
                 found.append(operation)
             return ir.WalkResult.ADVANCE
 
@@ -47,7 +57,7 @@ def _replace(operation: Operation) -> None:
         if operation.name in PREDICATES:
             result = PREDICATES[operation.name](Lanes(operand.type), operand)
         elif isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
-            result = _in_f32(operand, element, EXPANSIONS[operation.name])
+            result = _in_f32(list(operation.operands), element, SINGLE[operation.name])
         elif isinstance(element, ir.F64Type) and operation.name in DOUBLE_EXPANSIONS:
             result = DOUBLE_EXPANSIONS[operation.name](Lanes(operand.type), operand)
         else:
@@ -56,9 +66,10 @@ def _replace(operation: Operation) -> None:
     operation.erase()
 
 
-def _in_f32(operand: Value, element: Type, expansion: Expansion) -> Value:
-    single = same_shape(operand.type, ir.F32Type.get())
+def _in_f32(operands: Sequence[Value], element: Type, expansion: Callable[..., Value]) -> Value:
+    type_ = operands[0].type
+    single = same_shape(type_, ir.F32Type.get())
     if isinstance(element, ir.F32Type):
-        return expansion(Lanes(single), operand)
-    wide = expansion(Lanes(single), arith.ExtFOp(single, operand).result)
-    return arith.TruncFOp(operand.type, wide).result
+        return expansion(Lanes(single), *operands)
+    wide = expansion(Lanes(single), *(arith.ExtFOp(single, operand).result for operand in operands))
+    return arith.TruncFOp(type_, wide).result

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
 from relax_mlir.lowering.abi.frame import DEFER, declare_release, frame_of
@@ -27,7 +27,9 @@ from relax_mlir.lowering.entry_sizes import (
     static_bytes,
 )
 from relax_mlir.lowering.liveness import Buffer, Liveness
+from relax_mlir.lowering.memory_report import Formulas, describe, record
 from relax_mlir.mlir import arith, func, ir, memref
+from relax_mlir.symbolic import Dim, maximum
 from relax_mlir.transform import ModulePass, PassContext
 
 ALIGNMENT = 64
@@ -105,21 +107,37 @@ class PlanMemory(ModulePass):
             self.plan(function, buffers)
 
     def plan(self, function: func.FuncOp, buffers: Sequence[Buffer]) -> None:
-        sizes = EntrySizes(function)
+        sizes, formulas = EntrySizes(function), Formulas(function)
         planned: list[tuple[Buffer, Key]] = []
+        entries: list[tuple[int, dict[str, Any]]] = []
         keys = [sizes.bytes_key(buffer.type, list(buffer.alloc.operands)) for buffer in buffers]
-        for buffer, size in zip(buffers, keys, strict=True):
+        for number, (buffer, size) in enumerate(zip(buffers, keys, strict=True)):
+            formula = None if size is None else formulas.bytes(size)
             for op in buffer.freed:
                 op.erase()
             buffer.freed.clear()
             if buffer.carried or size is None:
+                entries.append((number, describe(buffer, "call", formula)))
                 allocate_in_frame(buffer, frame_of(function))
             elif len(size) == 2 and size[1] <= self.stack_bytes:
+                entries.append((number, describe(buffer, "stack", formula)))
                 _allocate_on_stack(buffer, sizes.entry)
             else:
                 planned.append((buffer, size))
-        if planned:
-            _allocate_in_workspace(function, assign_slots(planned), sizes)
+        slots = sorted(assign_slots(planned), key=lambda slot: slot.dynamic)
+        slot_of = {id(buffer): i for i, slot in enumerate(slots) for buffer in slot.buffers}
+        numbers = {id(buffer): number for number, buffer in enumerate(buffers)}
+        for buffer, size in planned:
+            entry = describe(buffer, "workspace", formulas.bytes(size), slot_of[id(buffer)])
+            entries.append((numbers[id(buffer)], entry))
+        ordered = [entry for _, entry in sorted(entries, key=lambda item: item[0])]
+        record(function, ordered, [_slot_bytes(slot, formulas) for slot in slots], ALIGNMENT)
+        if slots:
+            _allocate_in_workspace(function, slots, sizes)
+
+
+def _slot_bytes(slot: Slot, formulas: Formulas) -> Dim:
+    return maximum(*(formulas.bytes(size) for size in slot.sizes))
 
 
 def _declare(module: ir.Module) -> None:
@@ -172,10 +190,10 @@ def _allocate_in_workspace(function: func.FuncOp, slots: Sequence[Slot], sizes: 
 
 
 def _offsets(slots: Sequence[Slot], sizes: EntrySizes) -> tuple[list[ir.Value], ir.Value]:
-    """Code for the offset of every slot and for the size of the workspace."""
+    """Code for the offset of every slot, the static ones first, and for the size of the workspace."""
     offsets, end, static = [], constant(0), 0
-    for slot in sorted(slots, key=lambda s: s.dynamic):
-        offsets.append((slot, end))
+    for slot in slots:
+        offsets.append(end)
         if not slot.dynamic:
             static += -(-slot.largest_static // ALIGNMENT) * ALIGNMENT
             end = constant(static)
@@ -186,5 +204,4 @@ def _offsets(slots: Sequence[Slot], sizes: EntrySizes) -> tuple[list[ir.Value], 
         up = arith.AddIOp(size, constant(ALIGNMENT - 1)).result
         rounded = arith.AndIOp(up, constant(-ALIGNMENT)).result
         end = arith.AddIOp(end, rounded).result
-    by_slot = {id(slot): offset for slot, offset in offsets}
-    return [by_slot[id(slot)] for slot in slots], end
+    return offsets, end

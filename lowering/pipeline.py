@@ -82,7 +82,7 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
                 cleanup,
             ),
         ),
-        Phase("llvm", "llvm", tuple(lower_to_llvm())),
+        Phase("llvm", "llvm", tuple(lower_to_llvm(target))),
     )
 
 

@@ -201,9 +201,10 @@ def _attention(binding: Binding, operands: list[Value]) -> Value | None:
 
 def _repeated(x: Value, group: int) -> Value:
     """Keys or values with each head `group` times."""
-    if group == 1:
+    shape = x.tensor_info.known_shape
+    if group == 1 or shape is None:
         return x
-    batch, length, heads, size = x.shape
+    batch, length, heads, size = shape
     wide = R.broadcast_to(R.expand_dims(x, 3), (batch, length, heads, group, size))
     return R.reshape(wide, (batch, length, heads * group, size))
 

@@ -157,12 +157,13 @@ class _Fuse(ExprMutator):
                 return None
             mask = R.reshape(parts.mask, (count if full else 1, 1, *rows))
         keys, width = _shape(value)[-2:]
-        operands = [
+        result = R.nn.attention(
             R.reshape(parts.query, (count, queries, 1, size)),
             R.reshape(key, (count, keys, 1, size)),
             R.reshape(value, (count, keys, 1, width)),
-        ]
-        result = R.nn.attention(*operands, mask, parts.scale)
+            mask,
+            parts.scale,
+        )
         return R.reshape(result, (*batch, queries, width))
 
 

@@ -6,11 +6,23 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
+from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import KERNEL, PATTERN
 from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, struct_info
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.prim_merging import Merge, Wiring, is_contraction, merge, merge_epilogue, pattern_of
+from relax_mlir.passes.fusion_report import FusionDecision, current_report
+from relax_mlir.passes.prim_costs import CHEAP, LoopTraits, traits_of
+from relax_mlir.passes.prim_merging import (
+    Merge,
+    Wiring,
+    is_contraction,
+    merge,
+    merge_epilogue,
+    pattern_of,
+    read_through,
+)
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
@@ -41,12 +53,14 @@ TRANSPARENT = frozenset(
 
 @dataclass(frozen=True)
 class FuseOps(ModulePass):
-    """Fuse calls of prim funcs into their only user, if that is elementwise and of the same shape.
+    """Fuse calls of prim funcs into their users, where that saves more memory traffic than it repeats work.
 
     Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop:
-    they become one loop. Then contractions (pattern out_fusable) take the loop that uses their result as their
-    epilogue: it works on the result in place. `max_depth`: at most so many prim funcs become one. Like groups
-    share one fused prim func.
+    they become one loop. What is cheap may be computed again: for each element that it is broadcast to, and in
+    each of several users, if they read no more memory for it. Exponentials and the like are computed once, and
+    not in loops that read out of order, which have no vectors. Then contractions (pattern out_fusable) take the
+    loop that uses their result as their epilogue: it works on the result in place. `max_depth`: at most so many
+    prim funcs become one. Like groups share one fused prim func. `explain_fusion` tells what was decided.
     """
 
     name: ClassVar[str] = "fuse-ops"
@@ -55,9 +69,11 @@ class FuseOps(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         fusion = _Fusion(module, self.max_depth)
         for function in relax_functions(module):
+            fusion.name = function.name.value
             for block in _blocks(function.operation):
-                fusion.run_on_block(block, fusion.join_loops)
-                fusion.run_on_block(block, fusion.add_epilogue)
+                for fuse in (fusion.join_loops, fusion.copy_loops, fusion.add_epilogue):
+                    fusion.run_on_block(block, fuse)
+                fusion.explain_rest(block)
         fusion.drop_unused()
 
 
@@ -80,6 +96,7 @@ class _Group:
     """A prim func that can be fused: how many prim funcs it was made of."""
 
     function: func.FuncOp
+    traits: LoopTraits
     members: int = 1
 
 
@@ -114,6 +131,15 @@ class _Call:
             return False
         return all(use.owner.operation == _maker(packed) for use in value.uses)
 
+    def reads(self) -> int:
+        """Bytes per element that are read from inputs of the result's shape."""
+        infos = [struct_info(value.type) for value in self.operands]
+        assert self.info is not None
+        same = [
+            i for i in infos if isinstance(i, Tensor) and i.shape == self.info.shape and i.dtype is not None
+        ]
+        return sum(i.dtype.itemsize for i in same if i.dtype is not None)
+
     def erase(self) -> None:
         """Erase the call, and the op that packed its operands."""
         maker = _maker(self.op.operands[0])
@@ -132,6 +158,7 @@ class _Fusion:
     max_depth: int
     groups: dict[str, _Group | None] = field(default_factory=dict)
     merged: dict[Hashable, str | None] = field(default_factory=dict)
+    name: str = ""
 
     def __post_init__(self) -> None:
         self.functions = {f.name.value: f for f in self.module.body.operations if isinstance(f, func.FuncOp)}
@@ -155,14 +182,12 @@ class _Fusion:
         """Fuse `call` with one of its producers; returns the new call, or None if there is none to fuse."""
         if self._group(call.callee) is None:
             return None
-        for operand in call.operands:
-            if epochs.get(operand) != epoch or not call.is_only_user(operand):
-                continue
+        for operand in dict.fromkeys(call.operands):
             made_by = _maker(operand)
-            producer = None if made_by is None else _Call.of(made_by)
-            if producer is None or call.info is None or producer.info is None:
+            if epochs.get(operand) != epoch or made_by is None:
                 continue
-            if producer.info.known_shape is None or producer.info.shape != call.info.shape:
+            producer = _Call.of(made_by)
+            if producer is None or call.info is None or producer.info is None:
                 continue
             fused = fuse(producer, call)
             if fused is not None:
@@ -171,29 +196,153 @@ class _Fusion:
         return None
 
     def join_loops(self, producer: _Call, consumer: _Call) -> _Call | None:
-        """One loop of two."""
-        first, second = self._group(producer.callee), self._group(consumer.callee)
-        if first is None or second is None or first.members + second.members > self.max_depth:
+        """One loop of two, the second of which is the only user of the first."""
+        if not consumer.is_only_user(producer.op.results[0]) or self._against_one_loop(producer, consumer):
             return None
-        members = first.members + second.members
-        return self._fuse(producer, consumer, merge, lambda f: _Group(f, members))
+        return self._join(producer, consumer, "its only user" + self._again(producer, consumer))
+
+    def copy_loops(self, producer: _Call, consumer: _Call) -> _Call | None:
+        """One loop of two, the first of which goes into all its users, as it is cheap."""
+        if self._against_copies(producer, consumer) or self._against_one_loop(producer, consumer):
+            return None
+        return self._join(producer, consumer, "cheap: computed in each user")
 
     def add_epilogue(self, producer: _Call, consumer: _Call) -> _Call | None:
         """A contraction and a loop over its result, which has the same type."""
+        if not consumer.is_only_user(producer.op.results[0]) or self._against_epilogue(producer, consumer):
+            return None
+        return self._fuse(producer, consumer, merge_epilogue, lambda _: None, "epilogue of the contraction")
+
+    def _join(self, producer: _Call, consumer: _Call, reason: str) -> _Call | None:
+        first, second = self._group(producer.callee), self._group(consumer.callee)
+        assert first is not None and second is not None
+        members = first.members + second.members
+        return self._fuse(producer, consumer, merge, lambda f: _Group(f, traits_of(f), members), reason)
+
+    def _against_one_loop(self, producer: _Call, consumer: _Call) -> str:
+        """Why two calls do not become one loop; "" if they may."""
+        first, second = self._group(producer.callee), self._group(consumer.callee)
+        if first is None or second is None:
+            return self._no_loop(producer.callee if first is None else consumer.callee)
+        if first.members + second.members > self.max_depth:
+            return f"more than max-depth={self.max_depth} ops"
+        numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
+        if read_through(second.function, numbers) is None:
+            return "read in more than one order, or at computed places"
+        if producer.info is None or producer.info.known_shape is None:
+            return "of unknown shape"
+        if consumer.info is None or consumer.info.known_shape is None:
+            return f"{consumer.callee} is of unknown shape"
+        scattered = first.traits.scattered or second.traits.scattered
+        if scattered and (first.traits.is_heavy or second.traits.is_heavy):
+            return "functions like exp need vectors, which reads out of order prevent"
+        if self._again(producer, consumer) and not first.traits.is_cheap:
+            return f"broadcast: weight {first.traits.weight} > {CHEAP} would be repeated"
+        return ""
+
+    def _against_copies(self, producer: _Call, consumer: _Call) -> str:
+        """Why a call is not copied into all its users; "" if it may be."""
+        first, users = self._group(producer.callee), _users(producer.op)
+        if first is None:
+            return self._no_loop(producer.callee)
+        if not first.traits.is_cheap:
+            return f"several users: weight {first.traits.weight} > {CHEAP} would be repeated"
+        for user in users:
+            call = _Call.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
+            if call is None or self._group(call.callee) is None:
+                return "several users, not all of them loops: the value is needed anyway"
+            if self._against_one_loop(producer, call):
+                return "several users, not all of which can compute it"
+        info, before = producer.info, producer.reads()
+        assert info is not None and info.dtype is not None
+        if len(users) * before > before + (1 + len(users)) * info.dtype.itemsize:
+            return f"several users: reading its inputs {len(users)} times costs more than storing it"
+        return ""
+
+    def _against_epilogue(self, producer: _Call, consumer: _Call) -> str:
+        """Why a loop does not become the epilogue of a contraction; "" if it may."""
         function, loop = self.functions.get(producer.callee), self._group(consumer.callee)
-        if function is None or not is_contraction(function) or producer.info != consumer.info:
-            return None
-        if loop is None or loop.members >= self.max_depth:
-            return None
-        return self._fuse(producer, consumer, merge_epilogue, lambda _: None)
+        if function is None or not is_contraction(function):
+            return self._no_loop(producer.callee)
+        if loop is None:
+            return self._no_loop(consumer.callee)
+        if producer.info != consumer.info:
+            return "the result of the contraction has another shape or dtype"
+        return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
+
+    def _no_loop(self, symbol: str) -> str:
+        function = self.functions.get(symbol)
+        if function is None:
+            return f"{symbol} is not a prim func of this module"
+        if KERNEL in function.attributes:
+            return f"{symbol} has a kernel of its own ({ir.StringAttr(function.attributes[KERNEL]).value})"
+        return f"{symbol} is {self._pattern(symbol)}, not one parallel loop"
+
+    def _pattern(self, symbol: str) -> str:
+        function = self.functions.get(symbol)
+        known = function is not None and PATTERN in function.attributes
+        return ir.StringAttr(function.attributes[PATTERN]).value if known and function else "opaque"
+
+    def _again(self, producer: _Call, consumer: _Call) -> str:
+        """Words for the reader where elements are computed for several elements of the user; else ""."""
+        assert producer.info is not None and consumer.info is not None
+        sizes = [[d for d in info.known_shape or () if d != 1] for info in (producer.info, consumer.info)]
+        return (
+            "" if sorted(map(str, sizes[0])) == sorted(map(str, sizes[1])) else ", cheap enough to broadcast"
+        )
+
+    def explain_rest(self, block: ir.Block) -> None:
+        """Report the calls that did not become one with a call that uses their result."""
+        if current_report() is None:
+            return
+        for view in block.operations:
+            consumer = _Call.of(view.operation) if view.operation.name == CALL_TIR else None
+            for value in dict.fromkeys(consumer.operands if consumer is not None else ()):
+                made_by = _maker(value)
+                producer = _Call.of(made_by) if made_by is not None and made_by.name == CALL_TIR else None
+                if producer is not None and consumer is not None:
+                    self._report(producer, consumer, False, self._why_apart(producer, consumer))
+
+    def _why_apart(self, producer: _Call, consumer: _Call) -> str:
+        if producer.info is None or consumer.info is None:
+            return "more than one result"
+        if producer.op.block != consumer.op.block:
+            return "in different blocks"
+        function, only = self.functions.get(producer.callee), consumer.is_only_user(producer.op.results[0])
+        if function is not None and is_contraction(function):
+            against = self._against_epilogue(producer, consumer)
+            return against or (
+                "read in another order" if only else "several users: a contraction is computed once"
+            )
+        against = self._against_one_loop(producer, consumer)
+        if not against and not only:
+            against = self._against_copies(producer, consumer)
+        return against or "an op between them may write, or the loops do not merge"
+
+    def _report(self, producer: _Call, consumer: _Call, fused: bool, reason: str) -> None:
+        report = current_report()
+        if report is None:
+            return
+        patterns = self._pattern(producer.callee), self._pattern(consumer.callee)
+        place = location_text(producer.op.location)
+        saved = _traffic(producer, consumer) if fused else ""
+        report.decisions.append(
+            FusionDecision(self.name, place, producer.callee, consumer.callee, patterns, fused, reason, saved)
+        )
 
     def _fuse(
-        self, producer: _Call, consumer: _Call, merge: Merge, group: Callable[[func.FuncOp], _Group | None]
+        self,
+        producer: _Call,
+        consumer: _Call,
+        merge: Merge,
+        group: Callable[[func.FuncOp], _Group | None],
+        reason: str,
     ) -> _Call | None:
         wiring, operands, exprs = _wire(producer, consumer)
         symbol = self._merged(producer.callee, consumer.callee, wiring, merge, group)
         if symbol is None:
             return None
+        self._report(producer, consumer, True, reason)
         old = consumer.op
         location = ir.Location.fused([producer.op.location, old.location])
         with ir.InsertionPoint(old):
@@ -206,14 +355,17 @@ class _Fusion:
             )
         old.results[0].replace_all_uses_with(new.results[0])
         consumer.erase()
-        producer.erase()
+        if not list(producer.op.results[0].uses):
+            producer.erase()
         return _Call(new, symbol, operands, exprs)
 
     def _group(self, symbol: str) -> _Group | None:
         if symbol not in self.groups:
             function = self.functions.get(symbol)
             usable = function is not None and pattern_of(function) is not None
-            self.groups[symbol] = _Group(function) if usable and function is not None else None
+            self.groups[symbol] = (
+                _Group(function, traits_of(function)) if usable and function is not None else None
+            )
         return self.groups[symbol]
 
     def _merged(
@@ -255,6 +407,30 @@ class _Fusion:
         for symbol in self.merged.values():
             if symbol is not None and symbol not in used:
                 self.functions[symbol].operation.erase()
+
+
+def _users(op: ir.Operation) -> list[ir.Operation]:
+    """The ops that use the result of `op`, through the op that packs it for a call."""
+    found: dict[ir.Operation, None] = {}
+    for use in op.results[0].uses:
+        owner = use.owner.operation
+        users = [u.owner.operation for u in owner.results[0].uses] if owner.name == TUPLE else [owner]
+        found.update(dict.fromkeys(users))
+    return list(found)
+
+
+def _traffic(producer: _Call, consumer: _Call) -> str:
+    """Bytes that are neither written nor read again where `consumer` computes the result of `producer`.
+
+    For a user that is not the last one: those that it does not read, less what it reads for them.
+    """
+    info = producer.info
+    assert info is not None and info.dtype is not None
+    size = info.dtype.itemsize
+    total: Dim = 2 * size if consumer.is_only_user(producer.op.results[0]) else size - producer.reads()
+    for dim in info.known_shape or ():
+        total = total * dim
+    return str(total)
 
 
 def _wire(producer: _Call, consumer: _Call) -> tuple[Wiring, list[ir.Value], list[Dim]]:

@@ -17,7 +17,15 @@ _INLINE = "builtin.module(inline,canonicalize,cse,symbol-dce)"
 _CLEAN = "builtin.module(canonicalize,cse)"
 _SCALAR_DIALECTS = ("arith.", "math.")
 _AROUND = frozenset(
-    {"arith.constant", "tensor.dim", "linalg.index", "linalg.yield", "func.return", "tensor.empty"}
+    {
+        "arith.constant",
+        "func.return",
+        "linalg.index",
+        "linalg.yield",
+        "tensor.dim",
+        "tensor.empty",
+        "tensor.extract",
+    }
 )
 
 
@@ -110,7 +118,7 @@ def merge_epilogue(
     with ir.InsertionPoint(scratch.body):
         for function in (producer, consumer):
             function.operation.clone()
-        _caller(producer, consumer, wiring, symbol, in_place=True)
+        _caller(producer, consumer, wiring, symbol)
     PassManager.parse(_INLINE, module.context).run(scratch.operation)
     merged = next(op for op in scratch.body.operations if op.name.value == symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
@@ -125,13 +133,20 @@ def merge(
 ) -> func.FuncOp | None:
     """A new prim func `symbol` of `module` that does what `producer`, then `consumer` do.
 
-    Both have results of one shape. None if upstream's fusion does not make one loop of them.
+    None if upstream's fusion does not make one loop of them.
     """
+    read = read_through(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
+    result = ir.RankedTensorType(producer.type.results[0])
+    if read is None or any(
+        result.is_dynamic_dim(axis) and not isinstance(expr, ir.AffineDimExpr)
+        for axis, expr in enumerate(read.results)
+    ):
+        return None
     scratch = ir.Module.create(ir.Location.unknown())
     with ir.InsertionPoint(scratch.body):
         for function in (producer, consumer):
             function.operation.clone()
-        _caller(producer, consumer, wiring, symbol)
+        _caller(producer, consumer, wiring, symbol, read)
     PassManager.parse(_MERGE, module.context).run(scratch.operation)
     merged = next(op for op in scratch.body.operations if op.name.value == symbol)
     _write_into_destination(merged, merged.arguments[wiring.inputs])
@@ -157,10 +172,30 @@ def _write_into_destination(function: func.FuncOp, out: ir.Value) -> None:
         loop.operands[len(loop.operands) - 1] = out
 
 
+def read_through(consumer: func.FuncOp, numbers: Sequence[int]) -> ir.AffineMap | None:
+    """The map by which a loop reads its inputs `numbers`; None if there is more than one, or not of loops."""
+    loop = next(
+        op.operation for op in consumer.entry_block.operations if op.operation.name == "linalg.generic"
+    )
+    values = [consumer.arguments[number] for number in numbers]
+    maps = [attribute.value for attribute in loop.attributes["indexing_maps"]]
+    found = [map_ for value, map_ in zip(loop.operands, maps, strict=True) if value in values]
+    same = found and all(map_ == found[0] for map_ in found)
+    plain = same and all(isinstance(x, ir.AffineDimExpr | ir.AffineConstantExpr) for x in found[0].results)
+    return found[0] if plain and maps[-1] == ir.AffineMap.get_identity(maps[-1].n_dims) else None
+
+
 def _caller(
-    producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str, in_place: bool = False
+    producer: func.FuncOp,
+    consumer: func.FuncOp,
+    wiring: Wiring,
+    symbol: str,
+    read: ir.AffineMap | None = None,
 ) -> None:
-    """A function that calls `producer`, then `consumer`, to be inlined; both write the same tensor if `in_place`."""
+    """A function that calls `producer`, then `consumer`, to be inlined.
+
+    `read`: how `consumer` reads the result of `producer`; without it both write the same tensor.
+    """
     ins: dict[int, ir.Type] = {}
     for function, numbers in ((producer, wiring.producer), (consumer, wiring.consumer)):
         for number, type_ in zip(numbers, function.type.inputs, strict=False):
@@ -173,23 +208,23 @@ def _caller(
     arguments = list(caller.add_entry_block().arguments)
     inputs, out, index = arguments[: len(ins)], arguments[len(ins)], arguments[len(ins) + 1 :]
     with ir.InsertionPoint(caller.entry_block):
-        scratch = out if in_place else _empty_like(out, producer.type.results[0])
+        scratch = out if read is None else _empty_like(out, producer.type.results[0], read)
         arguments = [inputs[i] for i in wiring.producer]
         first = _call(producer, [*arguments, scratch, *(index[i] for i in wiring.producer_index)])
         arguments = [first if i is None else inputs[i] for i in wiring.consumer]
-        last = first if in_place else out
+        last = first if read is None else out
         func.ReturnOp([_call(consumer, [*arguments, last, *(index[i] for i in wiring.consumer_index)])])
 
 
-def _empty_like(out: ir.Value, type_: ir.Type) -> ir.Value:
-    """An uninitialised tensor of the type, with the sizes of `out`."""
+def _empty_like(out: ir.Value, type_: ir.Type, read: ir.AffineMap) -> ir.Value:
+    """An uninitialised tensor of the type, which a loop over all of `out` reads through the map `read`."""
     ranked = ir.RankedTensorType(type_)
     index = ir.IndexType.get()
     sizes = [
-        tensor.dim(out, arith.constant(index, axis))
+        tensor.dim(out, arith.constant(index, ir.AffineDimExpr(expr).position))
         if ranked.is_dynamic_dim(axis)
         else ranked.get_dim_size(axis)
-        for axis in range(ranked.rank)
+        for axis, expr in enumerate(read.results)
     ]
     return tensor.empty(sizes, ranked.element_type)
 

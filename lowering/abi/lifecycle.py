@@ -1,8 +1,9 @@
 """`emit-lifecycle`: the functions through which the runtime fills and empties the globals of a module.
 
 `__relax_constants_address()` gives a pointer to the constant table, or null; `__relax_memory_address()` one to the two
-pointers {take, give} of the pool; `__relax_profile_address()`, in modules that are profiled, one to the pointer of the
-buffer of records; `__relax_release()` drops the cached function handles.
+pointers {take, give} of the pool; `__relax_threads_address()` one to the pointer to what runs loops on several
+threads, or null; `__relax_profile_address()`, in modules that are profiled, one to the pointer of the records;
+`__relax_release()` drops the cached function handles.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import ClassVar
 from relax_mlir.lowering.abi.constants import TABLE
 from relax_mlir.lowering.abi.support import CACHED_OBJECT, MEMORY_TABLE
 from relax_mlir.lowering.abi.text import Code, Fragment, symbol, symbol_name
+from relax_mlir.lowering.abi.thread_pool import THREADS_TABLE
 from relax_mlir.lowering.instrument_calls import TABLE as PROFILE_TABLE
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.transform import ModulePass, PassContext
@@ -21,6 +23,7 @@ RELEASE = "__relax_release"
 CONSTANTS_ADDRESS = "__relax_constants_address"
 MEMORY_ADDRESS = "__relax_memory_address"
 PROFILE_ADDRESS = "__relax_profile_address"
+THREADS_ADDRESS = "__relax_threads_address"
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,11 @@ class EmitLifecycle(ModulePass):
             release.do(f"func.call {drop}({held}) : (!llvm.ptr) -> ()")
         release.do("func.return")
         fragment.function(f"@{RELEASE}()", release)
-        tables = [(CONSTANTS_ADDRESS, TABLE), (MEMORY_ADDRESS, MEMORY_TABLE)]
+        tables = [
+            (CONSTANTS_ADDRESS, TABLE),
+            (MEMORY_ADDRESS, MEMORY_TABLE),
+            (THREADS_ADDRESS, THREADS_TABLE),
+        ]
         if PROFILE_TABLE in globals:
             tables.append((PROFILE_ADDRESS, PROFILE_TABLE))
         for function, table in tables:

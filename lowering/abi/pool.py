@@ -1,6 +1,6 @@
 """The memory pool of a process: code that gives out blocks and keeps those that come back.
 
-All compiled modules of a process share one pool: results, workspaces and buffers of kernels are its blocks. The pool
+All compiled modules of a process share one pool: results, workspaces and the memory of calls are its blocks. The pool
 is a module of its own (`pool_text`, level V), whose code and state stay for good, so that a result may come back after
 the code that made it is gone. `runtime/memory.py` compiles it and tells modules where it is.
 

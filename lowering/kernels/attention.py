@@ -16,15 +16,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.attention_exp import Exponential
 from relax_mlir.lowering.kernels.attention_pack import emit_pack_keys, emit_pack_rows, emit_write_rows
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.attention_softmax import Bias, Running, weigh_row
-from relax_mlir.lowering.kernels.attention_tile import emit_dots, emit_product
+from relax_mlir.lowering.kernels.attention_tile import emit_choice, emit_dots, emit_product
+from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
 
-THIN = 1
-"""Up to so many queries it does not pay to pack the keys."""
+THIN, FEW = 1, 256
+"""Up to so many queries it does not pay to pack the keys; for fewer than so many, the values."""
+
+PRODUCT_IN_PLACE = "product_in_place"
+"""The product of one row of weights with values that are to be widened."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], m
     """
     sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
     _emit_parts(block, sizes)
-    _Attention(sizes, *_operands(buffers), meaning).emit()
+    _Attention(sizes, *_operands(buffers), meaning, target.num_threads).emit()
 
 
 def _emit_parts(block: e.Block, sizes: Sizes) -> None:
@@ -57,10 +62,12 @@ def _emit_parts(block: e.Block, sizes: Sizes) -> None:
     emit_pack_keys(block, name, sizes)
     emit_pack_rows(block, f"{sizes.name}.pack_rows", sizes)
     emit_write_rows(block, f"{sizes.name}.write_rows", sizes)
-    if not sizes.half:
-        emit_dots(block, f"{sizes.name}.dots", sizes)
+    emit_dots(block, f"{sizes.name}.dots", sizes)
     for rows in range(1, sizes.rows + 1):
-        emit_product(block, f"{sizes.name}.product_{rows}", sizes, rows)
+        emit_product(block, f"{sizes.name}.product_{rows}", sizes, rows, sizes.element)
+    emit_choice(block, f"{sizes.name}.product", sizes)
+    if sizes.half:
+        emit_product(block, f"{sizes.name}.{PRODUCT_IN_PLACE}", sizes, 1, sizes.source)
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,7 @@ class _Attention:
     bias: Bias | None
     out: _Operand
     meaning: Meaning
+    threads: int
 
     def emit(self) -> None:
         """Emit all of it."""
@@ -161,14 +169,21 @@ class _Attention:
         packed_values = regions.take(e.mul(key_step, width))
         packed_queries = regions.take(e.mul(query_step, key_depth) if sizes.half else 0)
         scores, largest, totals, sums, bias_row = running_places
-        factor = self._factor()
+        factor, exponential = self._factor(), Exponential.of(sizes.element, keys)
+        blocks = e.ceildiv(queries, query_step)
+        tasks = e.mul(e.mul(self.query.shape[0], heads), blocks)
+        each = e.add(e.div(e.add(depth, width), 2 * sizes.lanes), 2)
+        cost = e.mul(e.mul(e.mul(self.query.shape[0], heads), e.mul(queries, keys)), each)
+        step = part_size(tasks, 1, self.threads, cost)
         with (
+            parallel_loop(0, tasks, step, cost) as start,
             e.scratch(sizes.element, regions.end) as buffer,
-            e.loop(0, self.query.shape[0]) as batch,
-            e.loop(0, heads) as head,
-            e.loop(0, queries, query_step) as first,
+            e.loop(start, e.minimum(e.add(start, step), tasks)) as task,
         ):
-            at = Running(buffer, scores, key_step, largest, totals, sums, width, bias_row)
+            at = Running(buffer, scores, key_step, largest, totals, sums, width, bias_row, exponential)
+            line, block = _divided(task, blocks)
+            batch, head = _divided(line, heads)
+            first = e.mul(block, query_step)
             high = e.minimum(e.sub(queries, first), query_step)
             place = _Place(batch, head, e.div(head, group), first, high)
             packed = _Packed(packed_keys, key_depth, packed_values, packed_queries)
@@ -196,7 +211,10 @@ class _Attention:
             queries = (at.buffer, packed.queries, packed.key_depth)
         last = self._visible(e.add(place.first_query, e.sub(place.queries, 1)))
         end = self.key.shape[1] if last is None else e.maximum(last, 1)
-        thin = False if sizes.half else e.compare("le", query.shape[1], THIN)
+        thin = e.compare("le", query.shape[1], THIN)
+        if sizes.half:
+            size = query.shape[3]
+            thin = e.all_of(thin, e.compare("eq", e.round_down(size, sizes.lanes), size))
         with e.loop(0, end, key_step) as first_key:
             keys = e.minimum(e.sub(end, first_key), key_step)
             here = _Place(
@@ -213,32 +231,21 @@ class _Attention:
         place: _Place,
         packed: _Packed,
         queries: tuple[e.Value, e.Index, e.Index],
-        thin: e.Value | bool,
+        thin: e.Value,
         factor: e.Value,
     ) -> None:
         """A block of queries with a block of keys."""
-        sizes, key, value = self.sizes, self.key, self.value
+        sizes, key = self.sizes, self.key
         key_at = key.place(place.batch, place.first_key, place.key_head)
-        value_at = value.place(place.batch, place.first_key, place.key_head)
         buffer, depth = at.buffer, key.shape[3]
 
         def pack_keys() -> None:
             source = [key.flat, key_at, key.stride, place.keys, depth]
             self._call("pack_keys", [*source, buffer, packed.keys, packed.key_depth, factor])
 
-        in_place = self._in_place()
-        if thin is False:
+        with e.when(e.negate(thin)):
             pack_keys()
-        else:
-            with e.when(e.negate(thin)):
-                pack_keys()
-
-        def pack_values() -> None:
-            source = [value.flat, value_at, value.stride, place.keys, value.shape[3]]
-            self._call("pack_rows", [*source, buffer, packed.values, at.sum_width])
-
-        if not in_place:
-            pack_values()
+        sums = self._sums(at, place, packed, thin)
 
         def scores(tile: _Tile) -> None:
             left = [queries[0], e.add(queries[1], e.mul(tile.row, queries[2])), queries[2]]
@@ -255,25 +262,51 @@ class _Attention:
                     to = e.add(at.scores, e.mul(r, at.width))
                     self._call("dots", [*source, buffer, to, factor])
 
-            if thin is False:
-                by_panels()
-            else:
-                e.branch(thin, by_dots, by_panels)
-
-        def sums(tile: _Tile, first: e.Value) -> None:
-            left = [buffer, at.scores, at.width]
-            in_panels, in_rows = (buffer, packed.values, at.sum_width), (value.flat, value_at, value.stride)
-            right = in_rows if in_place else in_panels
-            size = [sizes.panel, tile.keys, e.div(at.sum_width, sizes.panel)]
-            to = [buffer, e.add(at.sums, e.mul(tile.row, at.sum_width)), at.sum_width]
-            self._product(tile.rows, [*left, *right, *size, *to, e.negate(first)])
+            e.branch(thin, by_dots, by_panels)
 
         self._emit_tiles(at, place, scores, sums)
 
-    def _in_place(self) -> bool:
-        """Whether values can be read where they lie: in whole panels."""
-        width = self.value.shape[3]
-        return not self.sizes.half and isinstance(width, int) and width % self.sizes.panel == 0
+    def _sums(
+        self, at: Running, place: _Place, packed: _Packed, thin: e.Value
+    ) -> Callable[[_Tile, e.Value], None]:
+        """What adds weights times values to the sums of a tile; packs the values of the block, if it must.
+
+        Few queries read them where they lie, if nothing behind the last panel of a row is outside of the buffer;
+        values that are to be widened only one query alone.
+        """
+        sizes, value = self.sizes, self.value
+        start = value.place(place.batch, place.first_key, place.key_head)
+        ahead = e.add(e.mul(e.sub(place.keys, 1), value.stride), at.sum_width)
+        inside = e.compare("le", e.add(start, ahead), e.dim(value.flat, 0))
+        few = thin if sizes.half else e.compare("lt", self.query.shape[1], FEW)
+        in_place = e.all_of(few, inside)
+        in_rows = [value.flat, _value(start), _value(value.stride)]
+        in_panels = [at.buffer, _value(packed.values), _value(at.sum_width)]
+
+        def pack() -> list[e.Value]:
+            source = [value.flat, start, value.stride, place.keys, value.shape[3]]
+            self._call("pack_rows", [*source, at.buffer, packed.values, at.sum_width])
+            return in_panels
+
+        def arguments(right: Sequence[e.Value], tile: _Tile, first: e.Value) -> list[e.Value]:
+            size = [sizes.panel, tile.keys, e.div(at.sum_width, sizes.panel)]
+            to = [at.buffer, e.add(at.sums, e.mul(tile.row, at.sum_width)), at.sum_width]
+            return [at.buffer, at.scores, at.width, *right, *size, *to, e.negate(first)]
+
+        if not sizes.half:
+            right = e.choose(in_place, [x.type for x in in_panels], lambda: in_rows, pack)
+            return lambda tile, first: self._product(tile.rows, arguments(right, tile, first))
+        with e.when(e.negate(in_place)):
+            pack()
+
+        def widened(tile: _Tile, first: e.Value) -> None:
+            e.branch(
+                in_place,
+                lambda: self._call(PRODUCT_IN_PLACE, arguments(in_rows, tile, first)),
+                lambda: self._product(tile.rows, arguments(in_panels, tile, first)),
+            )
+
+        return widened
 
     def _emit_tiles(
         self,
@@ -334,8 +367,7 @@ class _Attention:
         e.call(f"{self.sizes.name}.{part}", [_value(a) for a in arguments])
 
     def _product(self, rows: e.Index, arguments: Sequence[e.Value]) -> None:
-        counts = range(1, self.sizes.rows + 1)
-        e.switch(e.index(rows), counts, lambda count: self._call(f"product_{count}", arguments))
+        self._call("product", [rows, *arguments])
 
 
 @dataclass(frozen=True)
@@ -367,6 +399,12 @@ class _Regions:
         """The place of a new part."""
         place, self.end = self.end, e.add(self.end, size)
         return place
+
+
+def _divided(number: e.Index, by: e.Index) -> tuple[e.Index, e.Index]:
+    """Quotient and remainder."""
+    quotient = e.div(number, by)
+    return quotient, e.sub(number, e.mul(quotient, by))
 
 
 def _even(total: e.Index, limit: e.Index, multiple: int) -> e.Index:

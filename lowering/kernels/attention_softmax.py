@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.attention_exp import Exponential, exp_of_difference
 from relax_mlir.lowering.kernels.attention_pack import copy_row
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.lowering.kernels.rows import Rows
-from relax_mlir.mlir import ir, math
+from relax_mlir.mlir import ir
 
 UNROLL = 4
 """Vectors at a time: enough independent exponentials to hide their latency."""
@@ -56,7 +57,10 @@ class Bias:
 
 @dataclass(frozen=True)
 class Running:
-    """The scratch memory of a block of queries: scores of a tile, largest scores, totals and sums by row."""
+    """The scratch memory of a block of queries: scores of a tile, largest scores, totals and sums by row.
+
+    `exponential` makes the weights.
+    """
 
     buffer: e.Value
     scores: e.Index
@@ -66,6 +70,7 @@ class Running:
     sums: e.Index
     sum_width: e.Index
     bias_row: e.Index
+    exponential: Exponential
 
 
 def weigh_row(
@@ -108,7 +113,7 @@ def weigh_row(
     shift = e.splat(base, sizes.lanes)
 
     def weight(place: e.Index, mask: e.Value | None, total: e.Value) -> e.Value:
-        value = math.ExpOp(lanes.sub(score.load(place, mask), shift)).result
+        value = at.exponential.emit(lanes, lanes.sub(score.load(place, mask), shift))
         value = value if mask is None else lanes.select(mask, value, lanes.const(0.0))
         e.vector_store(value, at.buffer, e.add(start, place))
         return lanes.add(total, value)
@@ -119,7 +124,7 @@ def weigh_row(
             e.vector_store(lanes.const(0.0), at.buffer, e.add(start, place))
 
     def rescaled() -> list[e.Value]:
-        factor = math.ExpOp(scalar.sub(before, base)).result
+        factor = exp_of_difference(scalar, scalar.sub(before, base))
         _scale(sizes, at, row, factor)
         old = e.load(at.buffer, place_of_total)
         return [scalar.add(scalar.mul(old, factor), total)]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
-from relax_mlir.mlir import arith, ir, vector
+from relax_mlir.mlir import arith, ir
 
 Operation: TypeAlias = Any
 Block: TypeAlias = Any
@@ -179,8 +179,7 @@ def widen(value: Value, lanes: int | None) -> Value:
 
 def iota(start: Index, lanes: int) -> Value:
     """start, start + 1, … as a vector of `index`."""
-    type_ = emit.vector_type(lanes, ir.IndexType.get())
-    return arith.AddIOp(emit.splat(emit.index(start), lanes), vector.StepOp(type_).result).result
+    return arith.AddIOp(emit.splat(emit.index(start), lanes), emit.steps(lanes)).result
 
 
 def _emit(op: Operation, env: Mapping[Value, Value], place: Place, contract: bool) -> list[Value]:

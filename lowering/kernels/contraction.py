@@ -16,6 +16,7 @@ from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels.epilogue_match import match_epilogue, root, scalars_of
 from relax_mlir.lowering.kernels.gemm import GemmKernel, finished
+from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import ir, linalg
 
 Dims = tuple[int, ...]
@@ -23,6 +24,9 @@ Dims = tuple[int, ...]
 
 Axes = tuple[int | None, ...]
 """The dimension that each axis of a buffer follows; None for one that is read at 0 only (it is repeated)."""
+
+FLOPS_PER_CYCLE = 16
+"""Multiplications per cycle, about, from which the cost of the loops around products is told."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +131,19 @@ class Contraction:
             strides = [stride[group[-1]] if group else 0 for group in (first, second)]
             return e.view(parts[x], [size(first), size(second)], strides, offset, unit_inner)
 
+        def product_cycles() -> e.Index:
+            return e.div(size((*self.loops, *self.rows, *self.columns, *self.depth)), FLOPS_PER_CYCLE)
+
         def nest(left: Sequence[int], at: dict[int, e.Value]) -> None:
             if left:
-                with e.loop(0, extent[left[0]]) as position:
+                # The words of an epilogue are those of one product at a time.
+                apart = not at and left[0] in self.c.dims and finish is None
+                cost = product_cycles() if apart else 0
+                with (
+                    parallel_loop(0, extent[left[0]], 1, cost)
+                    if apart
+                    else e.loop(0, extent[left[0]]) as position
+                ):
                     nest(left[1:], {**at, left[0]: position})
                 return
             left = matrix(self.a, self.rows, self.depth, at, False)

@@ -355,6 +355,11 @@ def store(value: Value, buffer: Value, *position: Index) -> None:
     memref.store(value, buffer, [index(p) for p in position])
 
 
+def prefetch(buffer: Value, *position: Index, write: bool = False) -> None:
+    """Bring the cache line of an element near; the position must be inside of the buffer."""
+    memref.prefetch(buffer, [index(p) for p in position], write, 3, True)
+
+
 @contextmanager
 def scratch(element: Type, size: Index, alignment: int = 64) -> Iterator[Value]:
     """Heap memory of `size` elements (``memref<?xelement>``) for the time of the block."""
@@ -407,6 +412,11 @@ def reduce(kind: str, value: Value, initial: Value | None = None, fastmath: str 
     attribute = ir.Attribute.parse(f"#vector.kind<{kind}>")
     flags = None if fastmath is None else ir.Attribute.parse(f"#arith.fastmath<{fastmath}>")
     return vector.reduction(element_of(value.type), attribute, value, acc=initial, fastmath=flags)
+
+
+def steps(lanes: int) -> Value:
+    """0, 1, 2, … as a vector of ``index``."""
+    return vector.StepOp(vector_type(lanes, ir.IndexType.get())).result
 
 
 def lane(value: Value, position: int) -> Value:

@@ -8,6 +8,7 @@ matrix unpacked (`gemv`), all others go the way of Goto and van de Geijn: blocks
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +20,7 @@ from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
+from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -68,7 +70,7 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     with e.function(block, kernel.name, _signature(source, element)) as arguments:
         e.call(finished(kernel.name), [*arguments, *ep.nothing(block).arguments])
     _emit_entry(block, parts, sizes, source, element)
-    _emit_thin(block, parts, sizes.lanes, source, element)
+    _emit_thin(block, parts, sizes, source, element)
     emit_by_dots(block, parts.dots, sizes, source, element)
     for rows in (1, 2):
         emit_by_rows(block, parts.rows(rows), sizes, source, element, rows)
@@ -177,24 +179,41 @@ def _emit_entry(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, el
         e.branch(e.compare("eq", depth, 0), empty_sum, product)
 
 
-def _emit_thin(block: e.Block, parts: _Parts, lanes: int, source: e.Type, element: e.Type) -> None:
+def _streaming(elements: e.Index, type_: e.Type) -> e.Index:
+    """About how many cycles it takes to read so many elements from the last cache, at 8 bytes per cycle."""
+    return e.div(e.mul(elements, type_.width // 8), 8)
+
+
+def _emit_thin(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
     """Up to `MAX_ROWS` rows: unpacked if the strides allow it."""
     with e.function(block, parts.thin, _signature(source, element)) as (a, b, c, accumulate):
         a_parts, b_parts = e.metadata(a), e.metadata(b)
 
         def by_rows() -> None:
-            lines = e.view(b_parts, b_parts.sizes, b_parts.strides, unit_inner=True)
-            rows = e.dim(c, 0)
-            pairs = e.round_down(rows, 2)
-            with e.loop(0, pairs, 2) as i:
-                e.call(parts.rows(2), [a, i, lines, c, accumulate])
-            with e.loop(pairs, rows) as i:
-                e.call(parts.rows(1), [a, i, lines, c, accumulate])
+            (depth, columns), rows = b_parts.sizes, e.dim(c, 0)
+            pairs, c_parts = e.round_down(rows, 2), e.metadata(c)
+            cost = _streaming(e.mul(depth, columns), source)
+            step = part_size(columns, sizes.columns, sizes.threads, cost)
+            with parallel_loop(0, columns, step, cost) as j:
+                wide = e.minimum(e.sub(columns, j), step)
+                lines = e.view(b_parts, (depth, wide), b_parts.strides, j, unit_inner=True)
+                part = e.view(c_parts, (rows, wide), c_parts.strides, j, unit_inner=True)
+                with e.loop(0, pairs, 2) as i:
+                    e.call(parts.rows(2), [a, i, lines, part, accumulate])
+                with e.loop(pairs, rows) as i:
+                    e.call(parts.rows(1), [a, i, lines, part, accumulate])
 
         def by_dots() -> None:
             left = e.view(a_parts, a_parts.sizes, a_parts.strides, unit_inner=True)
-            right = e.view(b_parts, b_parts.sizes[::-1], b_parts.strides[::-1], unit_inner=True)
-            e.call(parts.dots, [left, right, c, accumulate])
+            (depth, columns), rows, c_parts = b_parts.sizes, e.dim(c, 0), e.metadata(c)
+            cost = _streaming(e.mul(depth, columns), source)
+            step = part_size(columns, sizes.columns, sizes.threads, cost)
+            with parallel_loop(0, columns, step, cost) as j:
+                wide = e.minimum(e.sub(columns, j), step)
+                at = e.mul(j, b_parts.strides[1])
+                right = e.view(b_parts, (wide, depth), b_parts.strides[::-1], at, unit_inner=True)
+                part = e.view(c_parts, (rows, wide), c_parts.strides, j, unit_inner=True)
+                e.call(parts.dots, [left, right, part, accumulate])
 
         def by_packing() -> None:
             e.call(parts.packed, [a, b, c, accumulate, *ep.nothing(block).arguments])
@@ -202,22 +221,45 @@ def _emit_thin(block: e.Block, parts: _Parts, lanes: int, source: e.Type, elemen
         row_like = e.compare("eq", b_parts.strides[1], 1)
         dot_like = e.all_of(e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1))
         # Both hold for few columns only (a column, or a vector's matrix): then long sums are what counts.
-        few = e.compare("lt", e.dim(c, 1), lanes)
+        few = e.compare("lt", e.dim(c, 1), sizes.lanes)
         use_dots = e.all_of(dot_like, e.any_of(few, e.negate(row_like)))
         e.branch(use_dots, by_dots, lambda: e.branch(row_like, by_rows, by_packing))
 
 
+def by_parts(sizes: Tiling, name: str, a: e.Value, c: e.Value, arguments: Sequence[e.Value]) -> None:
+    """Call a function with `arguments` and four bounds: the rows and the columns of the part of C that it does.
+
+    Threads get parts of the longer side of C, each a product of its own.
+    """
+    rows, columns = e.dim(c, 0), e.dim(c, 1)
+    if sizes.threads == 1:
+        e.call(name, [*arguments, *map(e.index, (0, rows, 0, columns))])
+        return
+    cost = sizes.cycles(rows, columns, e.dim(a, 1))
+    high = e.compare("ge", rows, columns)
+    size = e.select(high, rows, columns)
+    by_row, by_column = (part_size(size, n, sizes.threads, cost) for n in (sizes.rows, sizes.columns))
+    step = e.select(high, by_row, by_column)
+    with parallel_loop(0, size, step, cost) as start:
+        end = e.minimum(e.add(start, step), size)
+        bounds = [e.select(high, *pair) for pair in ((start, 0), (end, rows), (0, start), (columns, end))]
+        e.call(name, [*arguments, *bounds])
+
+
 def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
-    """The loops over blocks: depth, wide parts of B, rows (A is packed), columns (B is packed, once).
+    """The loops over blocks, for a part of C: depth, wide parts of B, rows (A is packed), columns (B is packed, once).
 
     With one block of rows, panels of B are used right after they are packed and share one small place;
     with several blocks of rows, the panels of the wide part are kept.
     """
     sizes, source, element = packing.tiling, packing.source, packing.element
-    types = [*_signature(source, element), *ep.types()]
-    with e.function(block, parts.packed, types) as (a, b, c, accumulate, *rest):
-        epilogue = ep.Epilogue(*rest)
-        rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
+    types, part = [*_signature(source, element), *ep.types()], f"{parts.packed}.part"
+    with e.function(block, parts.packed, types) as arguments:
+        by_parts(sizes, part, arguments[0], arguments[2], arguments)
+    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as (a, b, c, accumulate, *rest):
+        epilogue = ep.Epilogue(*rest[:2])
+        first_row, last_row, first_column, last_column = rest[2:]
+        rows, columns, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
         some_rows = e.maximum(rows, 1)
         row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
         depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
@@ -229,20 +271,20 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
         with (
             e.scratch(element, elements) as packed,
             e.loop(0, depth, depth_step) as k,
-            e.loop(0, columns, sizes.kept_columns) as wide_j,
-            e.loop(0, rows, row_step) as i,
+            e.loop(first_column, last_column, sizes.kept_columns) as wide_j,
+            e.loop(first_row, last_row, row_step) as i,
         ):
-            deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(rows, i), row_step)
-            end = e.minimum(e.add(wide_j, sizes.kept_columns), columns)
+            deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
+            end = e.minimum(e.add(wide_j, sizes.kept_columns), last_column)
             add = e.any_of(accumulate, e.compare("ne", k, 0))
             e.call(packing.a, [a, i, high, k, deep, packed])
             with e.loop(wide_j, end, sizes.block_columns) as j:
                 wide = e.minimum(e.sub(end, j), sizes.block_columns)
                 panel = e.add(b_at, e.select(keep, e.mul(e.sub(j, wide_j), sizes.depth), 0))
-                with e.when(e.compare("eq", i, 0)):
+                with e.when(e.compare("eq", i, first_row)):
                     e.call(packing.b, [b, k, deep, j, wide, packed, panel])
                 done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
-                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest])
+                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest[:2]])
 
 
 def panel_loops(
@@ -257,26 +299,31 @@ def panel_loops(
     pack_a = Packing(block, kernel, sizes, source, element).a
     matrix, flat = e.strided_memref(source, 2), e.flat_memref(source)
     types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
-    with e.function(block, f"{name}.blocks", [*types, *ep.types()]) as (a, b, c, accumulate, *rest):
-        epilogue = ep.Epilogue(*rest)
-        rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
+    types = [*types, *ep.types()]
+    with e.function(block, f"{name}.blocks", types) as arguments:
+        by_parts(sizes, f"{name}.part", arguments[0], arguments[2], arguments)
+    part_types = [*types, *[ir.IndexType.get()] * 4]
+    with e.function(block, f"{name}.part", part_types) as (a, b, c, accumulate, *rest):
+        epilogue = ep.Epilogue(*rest[:2])
+        first_row, last_row, first_column, last_column = rest[2:]
+        rows, depth = e.sub(last_row, first_row), e.dim(a, 1)
         row_step = even_step(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
         depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.depth)
         with (
             e.scratch(element, elements) as packed,
             e.loop(0, depth, depth_step) as k,
-            e.loop(0, rows, row_step) as i,
+            e.loop(first_row, last_row, row_step) as i,
         ):
-            deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(rows, i), row_step)
+            deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
             add = e.any_of(accumulate, e.compare("ne", k, 0))
             e.call(pack_a, [a, i, high, k, deep, packed])
-            with e.loop(0, columns, sizes.block_columns) as j:
-                wide = e.minimum(e.sub(columns, j), sizes.block_columns)
+            with e.loop(first_column, last_column, sizes.block_columns) as j:
+                wide = e.minimum(e.sub(last_column, j), sizes.block_columns)
                 panel = e.add(e.mul(k, sizes.columns), e.mul(j, depth))
                 done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
                 place = [packed, panel, deep, high, wide, c, i, j, add]
-                e.call(f"{name}.block", [*place, done, *rest, b, depth])
+                e.call(f"{name}.block", [*place, done, *rest[:2], b, depth])
     _emit_block(block, parts, sizes, element, f"{name}.block", source)
     if source != element:
         for rows in sizes.row_counts:

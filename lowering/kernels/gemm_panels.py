@@ -12,6 +12,7 @@ from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, panel_loops, uses_amx
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
+from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 
@@ -81,7 +82,8 @@ def _thin(name: str, sizes: Tiling, a: e.Value, b: e.Value, c: e.Value, accumula
     def strips(rows: int) -> None:
         panels = _panels(sizes, rows)
         full = e.round_down(columns, panels * sizes.columns)
-        with e.loop(0, full, panels * sizes.columns) as j:
+        cost = e.mul(columns, e.div(e.dim(a, 1), 2))
+        with parallel_loop(0, full, panels * sizes.columns, cost) as j:
             e.call(_strip(name, rows, panels), [a, b, c, j, accumulate])
         with e.loop(full, columns, sizes.columns) as j:
             e.call(_strip(name, rows, 1), [a, b, c, j, accumulate])

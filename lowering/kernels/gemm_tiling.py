@@ -17,7 +17,7 @@ class Tiling:
     through (a lower depth means more passes over C, which cost more); a block of A (`block_rows` x `depth`)
     takes three quarters of the second-level cache. `block_columns` columns of B are packed at a time, and
     `kept_columns` of them kept (within a part of the third-level cache) where they are used more than once.
-    `fused`: multiply and add are one instruction.
+    `fused`: multiply and add are one instruction. `threads`: how many there may be.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
     """
@@ -30,11 +30,16 @@ class Tiling:
     block_columns: int
     kept_columns: int
     fused: bool
+    threads: int = 1
 
     @property
     def columns(self) -> int:
         """Columns of the register tile."""
         return self.lanes * self.vectors
+
+    def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
+        """About how long a product takes, at two vectors of multiplications per cycle."""
+        return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes)
 
     @property
     def row_counts(self) -> tuple[int, ...]:
@@ -64,7 +69,9 @@ def tiling(target: Target, bits: int) -> Tiling:
     kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))
     fused = target.has("fma") or not target.triple.startswith("x86_64")
-    return Tiling(lanes, vectors, rows, depth, block_rows, block_columns, kept_columns, fused)
+    return Tiling(
+        lanes, vectors, rows, depth, block_rows, block_columns, kept_columns, fused, target.num_threads
+    )
 
 
 def even_step(total: e.Index, limit: int, multiple: int) -> e.Index:

@@ -6,7 +6,6 @@ operations, because every operation of `arith` and `math` used here works lane b
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,11 +16,6 @@ from relax_mlir.mlir import arith, ir, math
 def same_shape(like: Type, element: Type) -> Type:
     """`element` itself if `like` is a scalar type, else the vector type of the shape of `like`."""
     return ir.VectorType.get(like.shape, element) if isinstance(like, ir.VectorType) else element
-
-
-def bits_of(value: float) -> int:
-    """The bit pattern of a float rounded to f32."""
-    return int(struct.unpack("<i", struct.pack("<f", value))[0])
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,11 @@ class Lanes:
 
     def clamp(self, a: Value, low: float, high: float) -> Value:
         """`a` limited to [low, high]; NaN stays NaN (one min and one max instruction on x86)."""
-        bottom, a = self.const(low), self.at_most(a, high)
+        return self.at_least(self.at_most(a, high), low)
+
+    def at_least(self, a: Value, low: float) -> Value:
+        """`a`, but no less than `low`; NaN stays NaN."""
+        bottom = self.const(low)
         return self.select(self.compare("olt", a, bottom), bottom, a)
 
     def at_most(self, a: Value, high: float) -> Value:
@@ -130,7 +128,3 @@ class Lanes:
         for coefficient in coefficients[1:]:
             result = self.fma(result, x, self.const(coefficient))
         return result
-
-    def power_of_two(self, exponent: Value) -> Value:
-        """2**exponent for an f32 result and integer exponents in [-126, 127]."""
-        return self.from_bits(self.shift_left(self.int_add(exponent, 127), 23))

@@ -3,7 +3,8 @@
 One loop of a nest is taken to be the vector loop:
 
 - a parallel one, if all outputs and all inputs that it moves are consecutive along it (elementwise work,
-  column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers;
+  column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers,
+  or, for sums of long rows, add some rows at a time to the results in memory;
 - else a reduction loop along which all inputs are consecutive and which moves no output (row sums): several
   vector accumulators, fresh ones for each block of `BLOCK_STEPS` steps, merged at the end. **This adds floats
   in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate as in
@@ -18,13 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.body import Body, Combiner, Place, iota
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.operands import Operands
+from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -32,6 +34,16 @@ MASKABLE = (32, 64)
 
 BLOCK_STEPS = 128
 """Steps of a row sum between which accumulators stay apart, so that long rows lose no digits."""
+
+HEAVY_CYCLES = 8
+"""About how many cycles a vector takes in a body with mathematical functions; in others it is one."""
+
+
+TURN_ROWS = 4
+"""Rows that are added at a time to the results in memory, which are read and written once for all of them."""
+
+TURN_BYTES = 2048
+"""Rows at least that long are added in turn; the columns of shorter ones are summed in registers."""
 
 
 def emit_nest(nest: Nest, target: Target) -> bool:
@@ -50,7 +62,8 @@ class _Emitter:
     target: Target
 
     def run(self) -> None:
-        """Emit all loops."""
+        """Emit all loops, around which the views of the operands are made."""
+        _ = self.operands
         if self.vector_loop is not None and self.nest.parallel[self.vector_loop]:
             self._along_parallel(self.vector_loop)
         elif self.vector_loop is not None:
@@ -126,9 +139,19 @@ class _Emitter:
         """Loops around what is emitted in the context."""
         assert self.operands is not None
         stack = ExitStack()
+        marked = next((loop for loop in loops if self.nest.sizes[loop] != 1), None)
         for loop in loops:
-            self.operands.places[loop] = stack.enter_context(emit.loop(0, self.nest.sizes[loop]))
+            size = self.nest.sizes[loop]
+            made = parallel_loop(0, size, 1, self._cost()) if loop == marked else emit.loop(0, size)
+            self.operands.places[loop] = stack.enter_context(made)
         return stack
+
+    def _cost(self) -> Index:
+        """About how many cycles the nest takes (see `parallel_loop`)."""
+        total: Index = 1 if self.body.is_light else HEAVY_CYCLES
+        for size in self.nest.sizes:
+            total = emit.mul(total, size)
+        return total if self.vector_loop is None else emit.div(total, self.lanes)
 
     def _carry(
         self,
@@ -145,29 +168,80 @@ class _Emitter:
         return list(loop.results)
 
     def _along_parallel(self, along: int) -> None:
+        if not self._can_take_turns(along):
+            self._columns(along)
+            return
+        bits = max(access.bits for access in self.nest.inputs)
+        long = emit.compare("ge", self.nest.sizes[along], TURN_BYTES * 8 // bits)
+        emit.branch(long, lambda: self._rows_in_turn(along), lambda: self._columns(along))
+
+    def _can_take_turns(self, along: int) -> bool:
+        """Whether the nest adds up rows of something."""
+        size = self.nest.sizes[along]
+        inputs = [a for a, used in zip(self.nest.inputs, self.used, strict=False) if used]
+        return (
+            bool(self.reduction_loops)
+            and self.body.is_light
+            and all(access.moves(along) for access in inputs)
+            and not (isinstance(size, int) and size < TURN_BYTES * 8 // 64)
+        )
+
+    def _rows_in_turn(self, along: int) -> None:
+        """Reduce some rows at a time into the outputs, in memory: a column of long rows is not for caches."""
+        *outer, last = self.reduction_loops
+        size = self.nest.sizes[last]
+        whole = emit.round_down(size, TURN_ROWS)
+        with self._loops([*(loop for loop in self.parallel_loops if loop != along), *outer]):
+            with emit.loop(0, whole, TURN_ROWS) as row:
+                self._add_rows(along, last, [emit.add(row, i) for i in range(TURN_ROWS)])
+            with emit.loop(whole, size) as row:
+                self._add_rows(along, last, [row])
+
+    def _add_rows(self, along: int, loop: int, rows: Sequence[Index]) -> None:
+        """One sweep along the vector loop, with these iterations of the reduction loop."""
+        first, count = len(self.nest.inputs), len(self.nest.outputs)
+
+        def point(place: Place) -> None:
+            carried: Sequence[Value] = [self.operands.load(first + i, place) for i in range(count)]
+            for row in rows:
+                self.operands.places[loop] = row
+                carried = self._evaluate(place, carried, {})
+            for i, value in enumerate(carried):
+                self.operands.store(first + i, place, value)
+
+        size = self.nest.sizes[along]
+        end = emit.round_down(size, self.lanes)
+        with emit.loop(0, end, self.lanes) as start:
+            point(Place(start, self.lanes))
+        self._rest(size, end, point)
+
+    def _columns(self, along: int) -> None:
         size, wide = self.nest.sizes[along], self.lanes * self.unroll
         wide_end, end = emit.round_down(size, wide), emit.round_down(size, self.lanes)
-        with self._loops([loop for loop in self.parallel_loops if loop != along]):
+        others = [loop for loop in self.parallel_loops if loop != along]
+        with self._loops(others):
             fixed = {} if self.reduction_loops else self._load_fixed(along)
+            inner = emit.loop if others else partial(parallel_loop, cost=self._cost())
             if self.unroll > 1 and wide_end != 0:
-                with emit.loop(0, wide_end, wide) as start:
+                with inner(0, wide_end, wide) as start:
                     places = [Place(emit.add(start, i * self.lanes), self.lanes) for i in range(self.unroll)]
                     self._points(places, fixed)
-            with emit.loop(wide_end if self.unroll > 1 else 0, end, self.lanes) as start:
+            rest = emit.loop if self.unroll > 1 else inner
+            with rest(wide_end if self.unroll > 1 else 0, end, self.lanes) as start:
                 self._point(Place(start, self.lanes), fixed)
-            self._along_rest(along, end, fixed)
+            self._rest(size, end, lambda place: self._point(place, fixed))
 
-    def _along_rest(self, along: int, start: Index, fixed: dict[int, Value]) -> None:
-        size = self.nest.sizes[along]
+    def _rest(self, size: Index, start: Index, point: Callable[[Place], None]) -> None:
+        """What is left of the vector loop from `start`."""
         rest = emit.sub(size, start)
         if isinstance(rest, int) and rest == 0:
             return
         if self.can_mask:
             with emit.when(emit.compare("ne", rest, 0)):
-                self._point(Place(start, self.lanes, emit.mask(rest, self.lanes)), fixed)
+                point(Place(start, self.lanes, emit.mask(rest, self.lanes)))
             return
         with emit.loop(start, size) as place:
-            self._point(Place(place, None), fixed)
+            point(Place(place, None))
 
     def _point(self, place: Place, fixed: dict[int, Value]) -> None:
         self._points([place], fixed)

@@ -11,7 +11,15 @@ from collections.abc import Callable
 from math import inf
 from typing import TypeAlias
 
-from relax_mlir.lowering.kernels import math_exp, math_log, math_sigmoid, math_trig
+from relax_mlir.lowering.kernels import (
+    math_erf,
+    math_exp,
+    math_hyperbolic,
+    math_inverse,
+    math_log,
+    math_pow,
+    math_trig,
+)
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.lowering.kernels.lanes import Lanes
 
@@ -27,9 +35,23 @@ PREDICATES: dict[str, Expansion] = {
 }
 """Questions, for any float type: upstream has no lowering of them."""
 
+BINARY_EXPANSIONS: dict[str, Callable[[Lanes, Value, Value], Value]] = {
+    "math.atan2": math_inverse.atan2,
+    "math.powf": math_pow.pow,
+}
+"""The same for functions of two arguments."""
+
 EXPANSIONS: dict[str, Expansion] = {
+    "math.acos": math_inverse.acos,
+    "math.acosh": math_hyperbolic.acosh,
+    "math.asin": math_inverse.asin,
+    "math.asinh": math_hyperbolic.asinh,
+    "math.atan": math_inverse.atan,
+    "math.atanh": math_hyperbolic.atanh,
+    "math.cosh": math_hyperbolic.cosh,
+    "math.sinh": math_hyperbolic.sinh,
     "math.cos": math_trig.cos,
-    "math.erf": math_sigmoid.erf,
+    "math.erf": math_erf.erf,
     "math.exp": math_exp.exp,
     "math.exp2": math_exp.exp2,
     "math.expm1": math_exp.expm1,
@@ -39,5 +61,5 @@ EXPANSIONS: dict[str, Expansion] = {
     "math.log2": math_log.log2,
     "math.sin": math_trig.sin,
     "math.tan": math_trig.tan,
-    "math.tanh": math_sigmoid.tanh,
+    "math.tanh": math_hyperbolic.tanh,
 }

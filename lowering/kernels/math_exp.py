@@ -1,10 +1,10 @@
 """exp, exp2 and expm1 for f32, scalar or vector, without branches.
 
-All three write x = n·ln 2 + r with |r| ≤ ln 2 / 2 and approximate e^r by 1 + r + r²·P(r). The coefficients of
-P are those of ``expf`` of the Cephes library (S. Moshier); ln 2 is split in two, as there.
+All write x = n·ln 2 + r with |r| ≤ ln 2 / 2 and approximate e^r by 1 + r + r²·P(r), P being the minimax
+polynomial of that form (its own error: 0.05 ulp). ln 2 is split in two (W. Cody and W. Waite).
 
-The integer n comes from adding 1.5·2²³: the sum's low bits *are* n. A conversion float → integer would be
-poison for NaN, this is not.
+The integer n comes from adding 1.5·2²³: the sum's low bits *are* n, and with 127 added too they are, shifted by
+23, the bits of 2ⁿ. A conversion float → integer would be poison for NaN, this is not.
 """
 
 from __future__ import annotations
@@ -12,29 +12,38 @@ from __future__ import annotations
 import math
 
 from relax_mlir.lowering.kernels.emit import Value
-from relax_mlir.lowering.kernels.lanes import Lanes, bits_of
+from relax_mlir.lowering.kernels.lanes import Lanes
+from relax_mlir.mlir import arith
 from relax_mlir.mlir import math as math_dialect
 
 LOG2_E = math.log2(math.e)
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
 ROUND_TO_INT = 12582912.0
-EXP_P = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+BIAS = 127
+EXP_P = (1.3814479e-3, 8.3687799e-3, 4.1668393e-2, 1.6666520e-1, 4.9999994e-1)
+ROUGH_P = (9.5827021e-3, 5.5907011e-2, 2.4024105e-1, 6.9312418e-1)
+"""2^f = 1 + f·P(f) to 3e-6 for |f| ≤ ½."""
+
+SCALE_BITS = 32
+"""`exp_scaled` gives results times two to this power, so that none of them is denormal."""
 
 
-def _scale_by_power(lanes: Lanes, y: Value, n: Value) -> Value:
-    """y·2ⁿ for n in [-252, 254], rounded once: overflows to inf, underflows through the denormals to 0."""
-    half = lanes.shift_right(n, 1)
-    rest = lanes.int_sub(n, half)
-    return lanes.mul(lanes.mul(y, lanes.power_of_two(half)), lanes.power_of_two(rest))
-
-
-def _reduce(lanes: Lanes, x: Value) -> tuple[Value, Value]:
-    """(r, n): x = n·ln 2 + r, n as integer bits."""
-    shifted = lanes.fma(x, lanes.const(LOG2_E), lanes.const(ROUND_TO_INT))
-    n = lanes.sub(shifted, lanes.const(ROUND_TO_INT))
+def _reduce(lanes: Lanes, x: Value, magic: Value) -> tuple[Value, Value]:
+    """(r, 2^(n + k)): x = n·ln 2 + r; `magic` is `ROUND_TO_INT` + `BIAS` + k, and n + k in [-126, 127]."""
+    shifted = lanes.fma(x, lanes.const(LOG2_E), magic)
+    n = lanes.sub(shifted, magic)
     r = lanes.fma(n, lanes.const(-LN2_HIGH), x)
     r = lanes.fma(n, lanes.const(-LN2_LOW), r)
-    return r, lanes.int_sub(lanes.bits(shifted), bits_of(ROUND_TO_INT))
+    return r, lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
+
+
+def _magic(lanes: Lanes, k: int = 0) -> Value:
+    return lanes.const(ROUND_TO_INT + BIAS + k)
+
+
+def _of_rest(lanes: Lanes, r: Value) -> Value:
+    """e^r for |r| ≤ ln 2 / 2."""
+    return lanes.horner(r, (*EXP_P, 1.0, 1.0))
 
 
 def _exp_minus_one(lanes: Lanes, r: Value) -> Value:
@@ -42,26 +51,65 @@ def _exp_minus_one(lanes: Lanes, r: Value) -> Value:
     return lanes.fma(lanes.mul(r, r), lanes.horner(r, EXP_P), r)
 
 
+def _by_sign(lanes: Lanes, x: Value, negative: Value, positive: Value) -> Value:
+    """A choice by the sign bit: one instruction on x86."""
+    is_negative = arith.CmpIOp(arith.CmpIPredicate.slt, lanes.bits(x), lanes.int_const(0)).result
+    return lanes.select(is_negative, negative, positive)
+
+
+def _scales(lanes: Lanes, x: Value) -> tuple[Value, Value]:
+    """(magic, factor): 2ⁿ is a product of two normal numbers, the factor and what `_reduce` gives for the magic.
+
+    So results are rounded once: through the denormals to 0, and to inf.
+    """
+    magic = _by_sign(lanes, x, _magic(lanes, 25), _magic(lanes, -2))
+    return magic, _by_sign(lanes, x, lanes.const(2.0**-25), lanes.const(4.0))
+
+
 def exp(lanes: Lanes, x: Value) -> Value:
     """e^x, at most 1.1 ulp off, denormal results included; exp(-inf) = 0, exp(inf) = inf, NaN stays NaN."""
     x = lanes.clamp(x, -104.5, 89.0)
-    r, n = _reduce(lanes, x)
-    return _scale_by_power(lanes, lanes.add(_exp_minus_one(lanes, r), lanes.const(1.0)), n)
+    magic, factor = _scales(lanes, x)
+    r, power = _reduce(lanes, x, magic)
+    return lanes.mul(lanes.mul(_of_rest(lanes, r), power), factor)
 
 
 def exp_of_moderate(lanes: Lanes, x: Value) -> Value:
     """e^x for x in [-87, 88], where the result is a normal number; at most 1.1 ulp off. NaN stays NaN."""
-    r, n = _reduce(lanes, x)
-    return lanes.mul(lanes.add(_exp_minus_one(lanes, r), lanes.const(1.0)), lanes.power_of_two(n))
+    r, power = _reduce(lanes, x, _magic(lanes))
+    return lanes.mul(_of_rest(lanes, r), power)
+
+
+def quarter_of_exp(lanes: Lanes, x: Value) -> Value:
+    """e^x / 4 for x in [0, 90], at most 1.1 ulp off. NaN stays NaN."""
+    r, power = _reduce(lanes, x, _magic(lanes, -2))
+    return lanes.mul(_of_rest(lanes, r), power)
+
+
+def exp_scaled(lanes: Lanes, x: Value) -> Value:
+    """e^x·2^`SCALE_BITS` for x ≤ 0, at most 1.1 ulp off; less than 2^(`SCALE_BITS` - 150) for -inf, NaN for NaN."""
+    r, power = _reduce(lanes, lanes.at_least(x, -104.5), _magic(lanes, SCALE_BITS))
+    return lanes.mul(_of_rest(lanes, r), power)
+
+
+def exp_scaled_rough(lanes: Lanes, x: Value) -> Value:
+    """`exp_scaled` to 17 bits, for what is rounded to f16 or bf16."""
+    x, magic, log2_e = lanes.at_least(x, -104.5), _magic(lanes, SCALE_BITS), lanes.const(LOG2_E)
+    shifted = lanes.fma(x, log2_e, magic)
+    fraction = lanes.fma(x, log2_e, lanes.sub(magic, shifted))
+    power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
+    return lanes.mul(lanes.horner(fraction, (*ROUGH_P, 1.0)), power)
 
 
 def exp2(lanes: Lanes, x: Value) -> Value:
     """2^x, at most 1.1 ulp off, denormal results included."""
     x = lanes.clamp(x, -151.0, 128.5)
-    shifted = lanes.add(x, lanes.const(ROUND_TO_INT))
-    fraction = lanes.sub(x, lanes.sub(shifted, lanes.const(ROUND_TO_INT)))
-    y = lanes.add(_exp_minus_one(lanes, lanes.scale(fraction, math.log(2.0))), lanes.const(1.0))
-    return _scale_by_power(lanes, y, lanes.int_sub(lanes.bits(shifted), bits_of(ROUND_TO_INT)))
+    magic, factor = _scales(lanes, x)
+    shifted = lanes.add(x, magic)
+    fraction = lanes.sub(x, lanes.sub(shifted, magic))
+    power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
+    y = _of_rest(lanes, lanes.scale(fraction, math.log(2.0)))
+    return lanes.mul(lanes.mul(y, power), factor)
 
 
 def expm1(lanes: Lanes, x: Value) -> Value:
@@ -70,8 +118,7 @@ def expm1(lanes: Lanes, x: Value) -> Value:
     2ⁿ·(e^r - 1) + (2ⁿ - 1) is formed at half its size, since 2¹²⁸ is no f32 although results near it are.
     """
     limited = lanes.clamp(x, -18.0, 89.0)
-    r, n = _reduce(lanes, limited)
-    half_power = lanes.power_of_two(lanes.int_sub(n, 1))
+    r, half_power = _reduce(lanes, limited, _magic(lanes, -1))
     half = lanes.fma(_exp_minus_one(lanes, r), half_power, lanes.sub(half_power, lanes.const(0.5)))
     tiny = lanes.compare("olt", lanes.abs(x), lanes.const(2.0**-24))
     return lanes.select(tiny, x, lanes.add(half, half))

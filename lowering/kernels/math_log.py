@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from relax_mlir.lowering.kernels.emit import Value
-from relax_mlir.lowering.kernels.lanes import Lanes
-from relax_mlir.mlir import arith
+from relax_mlir.lowering.kernels.lanes import Lanes, same_shape
+from relax_mlir.mlir import arith, ir
 from relax_mlir.mlir import math as math_dialect
 
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
@@ -115,6 +115,32 @@ def log1p(lanes: Lanes, x: Value) -> Value:
     result = _natural(lanes, f, e, correction=lanes.div(lost, u))
     result = lanes.select(lanes.compare("olt", lanes.abs(x), lanes.const(2.0**-25)), x, result)
     return _special(lanes, x, result, pole=-1.0)
+
+
+# log((1 + s) / (1 - s)) = 2s + s³·P(s²) for |s| ≤ 3 - √8, to 2⁻⁴⁴.
+WIDE_P = (0.19470707914096777, 0.221847923038352, 0.285718800006259, 0.399999981023171, 0.6666666666696415)
+WIDE_SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
+
+
+def wide_of(lanes: Lanes) -> Lanes:
+    """f64 in the shape of `lanes`."""
+    return Lanes(same_shape(lanes.type, ir.F64Type.get()))
+
+
+def log_wide(wide: Lanes, u: Value) -> Value:
+    """ln u in f64, relatively right to 2⁻⁴³, for positive normal numbers; something finite for others."""
+    bits, offset = wide.bits(u), 1024
+    shifted = wide.int_add(bits, (offset << 52) - WIDE_SQRT_HALF_BITS)
+    exponent = arith.ShRUIOp(shifted, wide.int_const(52)).result
+    mantissa = wide.from_bits(wide.int_sub(bits, wide.shift_left(wide.int_sub(exponent, offset), 52)))
+    # An integer below 2⁵² put under the leading bit of 2⁵², since AVX2 has no conversion of 64-bit integers.
+    as_float = wide.from_bits(arith.OrIOp(exponent, wide.int_const(0x433 << 52)).result)
+    e = wide.sub(as_float, wide.const(2.0**52 + offset))
+    f = wide.sub(mantissa, wide.const(1.0))
+    s = wide.div(f, wide.add(f, wide.const(2.0)))
+    square = wide.mul(s, s)
+    rest = wide.fma(wide.mul(s, square), wide.horner(square, WIDE_P), wide.add(s, s))
+    return wide.fma(e, wide.const(math.log(2.0)), rest)
 
 
 def log1p_by_libm(lanes: Lanes, x: Value) -> Value:

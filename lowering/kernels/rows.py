@@ -5,7 +5,8 @@ may be dynamic. A row is read in sweeps: first steps of several vectors, then of
 for what is left. Each vector of the large step has its own accumulator; they are added up at the end of the
 row. Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
 
-f32 and f64. Everything is written in place if input and output are the same buffer.
+f32 and f64, and f16 and bf16, which are computed in f32 and rounded once, when they are written. Everything is
+written in place if input and output are the same buffer.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import TypeAlias
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.lanes import Lanes
+from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
+from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import Target
 
@@ -26,16 +29,27 @@ Step: TypeAlias = "Callable[[Index, Value | None, Value], Value]"
 UNROLL = 4
 """Vectors in the large step: enough independent sums to hide the latency of an addition."""
 
+HEAVY = 1
+"""The same for a step with exponentials: their constants fill the registers, and they take longer than a sum."""
+
+VECTOR_CYCLES = 8
+"""About how many cycles a vector takes in all sweeps together."""
+
 
 @dataclass(frozen=True)
 class Rows:
-    """How the rows of a buffer are walked: the element type, its vectors and the sizes."""
+    """How the rows of a buffer are walked: the type in registers, the vectors and the sizes.
+
+    `stored` is the type in memory if it is another; rows that do not fit `cache_bytes` are not prefetched.
+    """
 
     element: Type
     lanes: int
     unroll: int
     count: Index
     length: Index
+    stored: Type | None = None
+    cache_bytes: int = 0
 
     @staticmethod
     def of(target: Target, buffer: Value, inner: int) -> Rows:
@@ -43,14 +57,21 @@ class Rows:
         type_ = ir.MemRefType(buffer.type)
         sizes = [emit.dim(buffer, axis) for axis in range(type_.rank)]
         outer = type_.rank - inner
-        element = type_.element_type
+        element = ir.F32Type.get() if type_.element_type.width == 16 else type_.element_type
         return Rows(
             element,
             target.lanes(element.width),
             UNROLL,
             _product(sizes[:outer]),
             _product(sizes[outer:]),
+            type_.element_type,
+            target.l2_bytes // 4,
         )
+
+    @property
+    def cost(self) -> Index:
+        """About how many cycles all rows take (see `parallel_loop`)."""
+        return emit.div(emit.mul(emit.mul(self.count, self.length), VECTOR_CYCLES), self.lanes)
 
     @property
     def vector(self) -> Lanes:
@@ -70,6 +91,19 @@ class Rows:
         """A buffer that holds one row (a weight), seen as [length]."""
         return emit.view(emit.metadata(buffer), [self.length], [1], unit_inner=True)
 
+    @property
+    def is_half(self) -> bool:
+        """Whether elements are rounded when they are written."""
+        return self.stored is not None and bool(self.stored != self.element)
+
+    def load(self, buffer: Value, *position: Index, mask: Value | None) -> Value:
+        """A vector from memory; lanes outside the mask are 0."""
+        return emit.widen(emit.vector_load(self.lanes, buffer, *position, where=mask), self.element)
+
+    def store(self, value: Value, buffer: Value, *position: Index, mask: Value | None) -> None:
+        """A vector to memory."""
+        emit.vector_store(emit.narrow(value, self.stored or self.element), buffer, *position, where=mask)
+
     def splat(self, value: Value) -> Value:
         """The value in all lanes."""
         return emit.splat(value, self.lanes)
@@ -81,17 +115,38 @@ class Rows:
         integer = arith.IndexCastUIOp(ir.IntegerType.get_signless(64), self.length).result
         return arith.UIToFPOp(self.element, integer).result
 
+    def prefetch(self, row: Value, source: Value, sink: Value) -> Step:
+        """A step that asks for the next row of both while this one is computed: rows wait for memory otherwise.
+
+        Rows that leave the cache before their turn are not asked for.
+        """
+        bytes_ = emit.mul(self.length, (self.stored or self.element).width // 8)
+        fits = emit.compare("le", bytes_, self.cache_bytes)
+        following = emit.minimum(emit.add(row, emit.select(fits, 1, 0)), emit.sub(self.count, 1))
+
+        def step(at: Index, mask: Value | None, carried: Value) -> Value:
+            emit.prefetch(source, following, at)
+            emit.prefetch(sink, following, at, write=True)
+            return carried
+
+        return step
+
     def sweep(
-        self, step: Step, start: float = 0.0, merge: Callable[[Value, Value], Value] | None = None
+        self,
+        step: Step,
+        start: float = 0.0,
+        merge: Callable[[Value, Value], Value] | None = None,
+        unroll: int | None = None,
     ) -> Value:
         """Walk one row; gives the accumulators merged into one vector, `start` being neutral for `merge`.
 
         Without `merge` nothing is accumulated, and the result means nothing.
         """
+        unroll = unroll or self.unroll
         initial = [self.vector.const(start)] if merge else []
-        wide = self.lanes * self.unroll
+        wide = self.lanes * unroll
         wide_end, vector_end = emit.round_down(self.length, wide), emit.round_down(self.length, self.lanes)
-        merged = self._loop(step, 0, wide_end, self.unroll, initial * self.unroll)
+        merged = self._loop(step, 0, wide_end, unroll, initial * unroll)
         while len(merged) > 1 and merge:
             merged = [merge(*pair) for pair in zip(merged[::2], merged[1::2], strict=True)]
         merged = self._loop(step, wide_end, vector_end, 1, merged)
@@ -156,35 +211,48 @@ def _row_maximum(rows: Rows, load: Callable[[Index, Value | None], Value]) -> Va
     return rows.splat(emit.reduce("maxnumf", best, fastmath="nnan"))
 
 
-def _total(rows: Rows, step: Step) -> Value:
+def _total(rows: Rows, step: Step, unroll: int | None = None) -> Value:
     """The sum (a scalar) of what `step` accumulates."""
-    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add), fastmath="reassoc")
+    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add, unroll), fastmath="reassoc")
+
+
+def _exponential(rows: Rows, x: Value) -> Value:
+    """e^x for x ≤ 0, in f32 times 2^`SCALE_BITS`, which makes it a normal number; for f16 and bf16 to 17 bits."""
+    if rows.is_half:
+        return exp_scaled_rough(rows.vector, x)
+    return exp_scaled(rows.vector, x) if rows.element.width == 32 else math.ExpOp(x).result
 
 
 def softmax(target: Target, x: Value, out: Value) -> None:
     """exp(x - max) / sum of it, over the last axis.
 
+    Exponentials wait in the output for their sum; in f16 and bf16, which would round them, they are computed twice.
     A row of -inf alone, and a row with NaN or +inf, is NaN throughout, as in NumPy and torch.
     """
     rows = Rows.of(target, x, 1)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
-    with emit.loop(0, rows.count) as row:
-        best = _row_maximum(rows, lambda at, mask: emit.vector_load(rows.lanes, source, row, at, where=mask))
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
+        best = _row_maximum(rows, lambda at, mask: rows.load(source, row, at, mask=mask))
+        prefetch = rows.prefetch(row, source, sink)
 
-        def exponential(at: Index, mask: Value | None, total: Value) -> Value:
-            value = emit.vector_load(rows.lanes, source, row, at, where=mask)
-            value = math.ExpOp(lanes.sub(value, best)).result
-            emit.vector_store(value, sink, row, at, where=mask)
+        def exponential(at: Index, mask: Value | None) -> Value:
+            return _exponential(rows, lanes.sub(rows.load(source, row, at, mask=mask), best))
+
+        def accumulate(at: Index, mask: Value | None, total: Value) -> Value:
+            prefetch(at, mask, total)
+            value = exponential(at, mask)
+            if not rows.is_half:
+                rows.store(value, sink, row, at, mask=mask)
             return lanes.add(total, _only(lanes, mask, value, 0.0))
 
-        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), _total(rows, exponential)))
+        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), _total(rows, accumulate, HEAVY)))
 
         def scale(at: Index, mask: Value | None, _: Value) -> None:
-            value = emit.vector_load(rows.lanes, sink, row, at, where=mask)
-            emit.vector_store(lanes.mul(value, factor), sink, row, at, where=mask)
+            value = exponential(at, mask) if rows.is_half else rows.load(sink, row, at, mask=mask)
+            rows.store(lanes.mul(value, factor), sink, row, at, mask=mask)
 
-        rows.sweep(scale)
+        rows.sweep(scale, unroll=HEAVY if rows.is_half else None)
 
 
 def log_softmax(target: Target, x: Value, out: Value) -> None:
@@ -192,22 +260,27 @@ def log_softmax(target: Target, x: Value, out: Value) -> None:
     rows = Rows.of(target, x, 1)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
-            return emit.vector_load(rows.lanes, source, row, at, where=mask)
+            return rows.load(source, row, at, mask=mask)
 
         best = _row_maximum(rows, load)
+        prefetch = rows.prefetch(row, source, sink)
 
         def exponential(at: Index, mask: Value | None, total: Value) -> Value:
-            value = math.ExpOp(lanes.sub(load(at, mask), best)).result
+            prefetch(at, mask, total)
+            value = _exponential(rows, lanes.sub(load(at, mask), best))
             return lanes.add(total, _only(lanes, mask, value, 0.0))
 
-        log_total = rows.splat(math.LogOp(_total(rows, exponential)).result)
+        # The logarithm of a vector: on scalars, its choices become branches.
+        scale = 2.0**-SCALE_BITS if rows.element.width == 32 else 1.0
+        total = rows.scalar.scale(_total(rows, exponential, HEAVY), scale)
+        log_total = math.LogOp(rows.splat(total)).result
 
         def subtract(at: Index, mask: Value | None, _: Value) -> None:
             value = lanes.sub(lanes.sub(load(at, mask), best), log_total)
-            emit.vector_store(value, sink, row, at, where=mask)
+            rows.store(value, sink, row, at, mask=mask)
 
         rows.sweep(subtract)
 
@@ -224,15 +297,18 @@ def layer_norm(
     source, sink = rows.matrix(x), rows.matrix(out)
     weight, bias = rows.line(gamma), rows.line(beta)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
-            return emit.vector_load(rows.lanes, source, row, at, where=mask)
+            return rows.load(source, row, at, mask=mask)
 
         total = _total(rows, lambda at, mask, total: lanes.add(total, load(at, mask)))
         mean = rows.splat(rows.scalar.mul(total, share))
 
+        prefetch = rows.prefetch(row, source, sink)
+
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
+            prefetch(at, mask, total)
             centred = _only(lanes, mask, lanes.sub(load(at, mask), mean), 0.0)
             return lanes.fma(centred, centred, total)
 
@@ -241,9 +317,9 @@ def layer_norm(
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
             value = lanes.mul(lanes.sub(load(at, mask), mean), factor)
-            scale = emit.vector_load(rows.lanes, weight, at, where=mask)
-            shift = emit.vector_load(rows.lanes, bias, at, where=mask)
-            emit.vector_store(lanes.fma(value, scale, shift), sink, row, at, where=mask)
+            scale = rows.load(weight, at, mask=mask)
+            shift = rows.load(bias, at, mask=mask)
+            rows.store(lanes.fma(value, scale, shift), sink, row, at, mask=mask)
 
         rows.sweep(normalise)
 
@@ -254,12 +330,15 @@ def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: fl
     lanes = rows.vector
     source, sink, factors = rows.matrix(x), rows.matrix(out), rows.line(weight)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    with emit.loop(0, rows.count) as row:
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
 
         def load(at: Index, mask: Value | None) -> Value:
-            return emit.vector_load(rows.lanes, source, row, at, where=mask)
+            return rows.load(source, row, at, mask=mask)
+
+        prefetch = rows.prefetch(row, source, sink)
 
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
+            prefetch(at, mask, total)
             value = load(at, mask)
             return lanes.fma(value, value, total)
 
@@ -267,8 +346,8 @@ def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: fl
         factor = rows.splat(_inverse_root(rows.scalar, mean, epsilon))
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
-            scale = emit.vector_load(rows.lanes, factors, at, where=mask)
-            emit.vector_store(lanes.mul(lanes.mul(load(at, mask), factor), scale), sink, row, at, where=mask)
+            scale = rows.load(factors, at, mask=mask)
+            rows.store(lanes.mul(lanes.mul(load(at, mask), factor), scale), sink, row, at, mask=mask)
 
         rows.sweep(normalise)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import ARG_REDUCE
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.reduce import reduced_axes
 from relax_mlir.lowering.legalize import scalars
@@ -265,7 +266,10 @@ def _arg_reduce(prim: PrimBody, reduction: Reduction, *, greatest: bool) -> ir.V
 
     maps = [reduction.out_map()] * 2
     outs = [best, position]
-    return generic([prim.ins[0]], [identity(reduction.rank)], outs, maps, reduction.iterators, body)[1]
+    result = generic([prim.ins[0]], [identity(reduction.rank)], outs, maps, reduction.iterators, body)[1]
+    if reduction.dtype.name in ("float32", "float64", "int32", "int64"):
+        result.owner.attributes[ARG_REDUCE] = ir.StringAttr.get("max" if greatest else "min")
+    return result
 
 
 def _flat_position(sizes: dict[int, ir.Value]) -> Scalar:

@@ -49,8 +49,11 @@ def _negative(dtype: DType, x: Scalar) -> Scalar:
 
 
 def _sigmoid(dtype: DType, x: Scalar) -> Scalar:
+    """1 / (1 + e^-x), or e^x / (1 + e^x) for negative x, where e^-x would overflow while the result is not 0 yet."""
     one = const(dtype, 1)
-    return arith.divf(one, arith.addf(one, math.exp(arith.negf(x))))
+    e = math.exp(arith.negf(math.absf(x)))
+    negative = scalars.compare(dtype, "lt", x, const(dtype, 0))
+    return arith.divf(arith.select(negative, e, one), arith.addf(one, e))
 
 
 def _sign(dtype: DType, x: Scalar) -> Scalar:

@@ -17,6 +17,11 @@ from typing import Any
 
 from relax_mlir.error import ParseError, UnknownNameError
 
+THREADS_VARIABLE = "RELAX_MLIR_NUM_THREADS"
+"""The environment variable that overrides the number of threads of the host."""
+
+MOST_THREADS = 256
+
 KIB = 1024
 MIB = 1024 * KIB
 
@@ -46,7 +51,9 @@ class Target:
         num_vector_registers: how many of them there are.
         l1_bytes, l2_bytes: data caches of one core.
         l3_bytes: the shared cache (0: none).
-        num_threads: how many threads compiled code may use.
+        num_threads: how many threads compiled code may use, at most 256. The host's: the CPUs that the process may
+            use (affinity, quota of the control group), or what the environment variable
+            RELAX_MLIR_NUM_THREADS says; 1 where compiled code has no threads (see docs/limits.md).
         features: the CPU's features, a subset of `FEATURES`.
 
     Raises:
@@ -107,7 +114,9 @@ class Target:
         if changes:
             options.append(f"-mattr={','.join(changes)}")
         for option, name in _NUMBERS.items():
-            if getattr(self, name) != base[name]:
+            # What the environment says is no part of the machine.
+            always = name == "num_threads" and THREADS_VARIABLE in os.environ and self.cpu == "native"
+            if always or getattr(self, name) != base[name]:
                 options.append(f"-{option}={getattr(self, name)}")
         return " ".join([self.kind, *options])
 
@@ -196,10 +205,24 @@ def _parse(text: str) -> dict[str, Any]:
     return {**base, "triple": triple, "features": features, **numbers}
 
 
+def _threads_from_environment() -> int | None:
+    """What RELAX_MLIR_NUM_THREADS says, if it is set."""
+    text = os.environ.get(THREADS_VARIABLE)
+    if text is None:
+        return None
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_THREADS:
+        raise ParseError(
+            f"the environment variable {THREADS_VARIABLE} is {text!r}, expected a number of threads from 1 to "
+            f"{MOST_THREADS}"
+        )
+    return int(text)
+
+
 def _base(cpu: str) -> dict[str, Any]:
     """The attributes of a named CPU, or of the host."""
     if cpu == "native":
-        return _host()
+        count = _threads_from_environment()
+        return _host() if count is None else {**_host(), "num_threads": count}
     if cpu not in _PRESETS:
         raise UnknownNameError("CPU", cpu, ["native", *_PRESETS])
     return _PRESETS[cpu]
@@ -231,6 +254,8 @@ def _check(target: Target) -> None:
     for name in ("num_vector_registers", "l1_bytes", "l2_bytes", "num_threads"):
         if getattr(target, name) < 1:
             raise ParseError(f"target: {name} must be positive, not {getattr(target, name)}")
+    if target.num_threads > MOST_THREADS:
+        raise ParseError(f"target: num_threads must be at most {MOST_THREADS}, not {target.num_threads}")
     if target.l3_bytes < 0:
         raise ParseError(f"target: l3_bytes must not be negative, not {target.l3_bytes}")
 
@@ -303,6 +328,8 @@ def _caches() -> list[Path]:
 def _usable_cpus() -> int:
     """CPUs that this process may use: affinity and cgroup quota honoured."""
     affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
+    if platform.system() != "Linux" or platform.machine() not in ("x86_64", "aarch64"):
+        return 1  # there is no team of threads for other systems
     count = len(affinity(0)) if affinity else (os.cpu_count() or 1)
     return max(1, min(count, _cgroup_cpus() or count))
 

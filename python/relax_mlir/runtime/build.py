@@ -18,6 +18,7 @@ from relax_mlir.lowering.hooks import constant_table
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.profile_sites import Site, profiled_sites
+from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext, create_pass
 
@@ -56,7 +57,7 @@ def build(
 
     Raises:
         UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
-            target is another architecture than the host's.
+            target is another architecture than the host's, or has threads where there are none.
         PassError: a pass failed. VerifyError: the module is invalid.
     """
     expect("build: 'mod'", mod, IRModule, "an IRModule (BlockBuilder.get() gives one)")
@@ -67,6 +68,7 @@ def build(
         raise UnsupportedError(f"build: exec_mode is {exec_mode!r}; this version has 'native'")
     target = Target.parse(target)
     _require_host(target)
+    require_threads(target.num_threads, "build")
     mod.verify()
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     with _context([*dumps, *instruments]):

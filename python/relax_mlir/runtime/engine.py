@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import json
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -13,11 +14,12 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE
+from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX, INPUTS
+from relax_mlir.lowering.memory_report import MEMORY_PLAN
 from relax_mlir.mlir import ExecutionEngine, ir, llvm
-from relax_mlir.runtime import memory
+from relax_mlir.runtime import memory, threads
 
 _PackedInterface = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
 
@@ -48,6 +50,14 @@ def entry_points(module: ir.Module) -> Iterator[tuple[str, int]]:
             yield name[len(ENTRY_PREFIX) :], ir.IntegerAttr(op.attributes[INPUTS]).value
 
 
+def memory_plans(module: ir.Module) -> Iterator[tuple[str, str]]:
+    """Names of the functions that have a memory plan, each with the plan's text."""
+    for op in module.body.operations:
+        if MEMORY_PLAN in op.attributes:
+            text = ir.StringAttr(op.attributes[MEMORY_PLAN]).value
+            yield json.loads(text)["function"], text
+
+
 class Engine:
     """Compiled code, its constants, and what its calls have cached; all freed with the last user of it."""
 
@@ -63,11 +73,14 @@ class Engine:
         # Native code reads row-major memory; NumPy keeps what is so already.
         self._constants = [np.ascontiguousarray(array) for array in constants]
         self.functions = dict(entry_points(module))
+        self.memory_plans = dict(memory_plans(module))
         self._engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=libraries)
         self._engine.initialize()
         self._bind_constants()
         if table := self.pointer(MEMORY_ADDRESS):
             memory.bind(table)
+        if table := self.pointer(THREADS_ADDRESS):
+            threads.bind(table)
         release = _PackedInterface(self._address(RELEASE))
         weakref.finalize(self, _release, self._engine, release).atexit = False
 

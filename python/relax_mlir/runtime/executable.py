@@ -13,6 +13,7 @@ from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.engine import Engine
+from relax_mlir.runtime.memory_plan import MemoryPlan
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
@@ -53,6 +54,18 @@ class CompiledFunction:
             if isinstance(out, np.ndarray) and not out.flags.writeable:
                 raise ArgumentError(f"{self.name}: the given result {i} is a read-only array")
         return self.ffi(*(to_ffi(arg) for arg in args))
+
+    def call_into(self, out: object, *args: object) -> None:
+        """Call with `args` and write the result into `out` (several results: into a tuple or list of arrays).
+
+        Raises ArgumentError: the number of arguments is wrong, or the function returns results itself; ShapeError,
+        DTypeError: an array does not fit.
+        """
+        if len(args) != self.inputs:
+            raise ArgumentError(
+                f"{self.name}: call_into takes out and {self.inputs} arguments; got {len(args)}"
+            )
+        self(*args, *(out if isinstance(out, tuple | list) else (out,)))
 
     def __repr__(self) -> str:
         return f"<compiled function {self.name}>"
@@ -100,6 +113,19 @@ class Executable(Mapping[str, CompiledFunction]):
         from relax_mlir.profiler import recording
 
         return recording(self._engine, self.profile_sites, capacity)
+
+    def memory_plan(self, name: str) -> MemoryPlan:
+        """The temporaries of a function, and where they lie in its workspace: formulas of its symbols.
+
+        Private Relax functions have plans, too. What prim funcs and kernels allocate is not in it. Raises
+        UnknownNameError: no such function.
+        """
+        plans = self._engine.memory_plans
+        if name in plans:
+            return MemoryPlan.from_json(plans[name])
+        if name not in self.functions:
+            raise UnknownNameError("function", name, {*self.functions, *plans})
+        return MemoryPlan(name, 0, (), ())
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self._functions:

@@ -1,4 +1,4 @@
-"""The memory of compiled code: results, workspaces and buffers of kernels are blocks of one pool per process.
+"""The memory of compiled code: results, workspaces and what calls copy are blocks of one pool per process.
 
 A block that is no longer used is kept for the next call that needs one of its size, up to a limit, which is
 `DEFAULT_LIMIT` (or a quarter of the machine's memory) unless the environment variable RELAX_MLIR_MEMORY_LIMIT gives
@@ -35,7 +35,7 @@ _pool: _State | None = None
 class MemoryStats:
     """What compiled code has taken and kept so far, in this process.
 
-    `used`: blocks that results, workspaces and kernels hold now; `kept`: blocks that wait for the next call;
+    `used`: blocks that results, workspaces and calls hold now; `kept`: blocks that wait for the next call;
     `peak_bytes`: the most that was in use at a time; `taken`: blocks given out, of which `allocated` came from the
     system; `freed`: blocks given back to the system. Bytes are those of whole blocks, which are less than 25 % larger
     than what was asked for.

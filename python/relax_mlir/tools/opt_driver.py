@@ -23,6 +23,7 @@ from relax_mlir.instrument import (
 )
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import PrintOptions, module_text, write_atomically
+from relax_mlir.passes.fusion_report import explain_fusion
 from relax_mlir.source_frame import source_frame
 from relax_mlir.tools.expectations import compare, read_expectations
 from relax_mlir.tools.opt_options import Options, pipeline_elements
@@ -79,12 +80,14 @@ class Driver:
             pipeline = self._pipeline()
         outputs: list[str] = []
         succeeded = True
-        with self._pass_context():
+        with self._pass_context(), explain_fusion() as fusion:
             for part in _split(data) if self.options.on("split-input-file") else [Part(data, 1)]:
                 text, good = self._process(part, pipeline)
                 succeeded &= good
                 outputs += [] if text is None else [text]
             self._write_reports()
+        if self.options.on("explain-fusion"):
+            print(f"===== Fusion =====\n{fusion.render()}", file=sys.stderr)
         if outputs:
             self._write(OUTPUT_SEPARATOR.join(outputs))
         return 0 if succeeded else 1

@@ -75,6 +75,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag("mlir-timing", bool, WATCHING, "show the time of each pass, as a tree"),
     Flag("mlir-pass-statistics", bool, WATCHING, "show the number of ops around each pass"),
+    Flag("explain-fusion", bool, WATCHING, "show what fuse-ops fused, what it left apart, and why"),
     Flag(
         "dump-stages", str, WATCHING, "write the module after each pass to a numbered file there", "directory"
     ),

@@ -1,5 +1,6 @@
 """Pass infrastructure: contexts, passes, sequences, MLIR's own passes, the registry of names."""
 
+from relax_mlir.passes.fusion_report import FusionDecision, FusionReport, explain_fusion
 from relax_mlir.transform.config import ConfigOption, register_config_option
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.decorators import dataflowblock_pass, function_pass, module_pass
@@ -15,6 +16,8 @@ __all__ = [
     "ConfigOption",
     "DataflowBlockPass",
     "FunctionPass",
+    "FusionDecision",
+    "FusionReport",
     "MLIRPass",
     "ModulePass",
     "Pass",
@@ -24,6 +27,7 @@ __all__ = [
     "Sequential",
     "create_pass",
     "dataflowblock_pass",
+    "explain_fusion",
     "function_pass",
     "module_pass",
     "parse_pipeline",

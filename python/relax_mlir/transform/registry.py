@@ -54,6 +54,7 @@ PASSES: dict[str, str] = {
     "mangle-names": "relax_mlir.lowering.abi.names:MangleNames",
     "name-unknown-dims": "relax_mlir.passes.name_unknown_dims:NameUnknownDims",
     "normalize": "relax_mlir.passes.normalize:Normalize",
+    "outline-parallel-loops": "relax_mlir.lowering.outline_parallel:OutlineParallelLoops",
     "place-deallocs": "relax_mlir.lowering.deallocate:PlaceDeallocs",
     "place-results": "relax_mlir.lowering.place_results:PlaceResults",
     "plan-memory": "relax_mlir.lowering.memory_plan:PlanMemory",

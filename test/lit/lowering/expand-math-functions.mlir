@@ -1,15 +1,18 @@
 // RUN: relax-opt --expand-math --split-input-file %s | filecheck %s
-// math_expansion.py (lanes.py): one function per family: math_exp.py, math_log.py, math_trig.py, math_sigmoid.py.
+// math_expansion.py (lanes.py): one function per family: math_exp.py, math_log.py, math_trig.py,
+// math_erf.py, math_hyperbolic.py, math_inverse.py.
 
-// math_exp: 2^n is put together from the bits of the exponent, in halves so that it cannot overflow early.
+// math_exp: 2^n is the bits of a sum, times a factor chosen by the sign, so that neither over- nor underflows early.
 // CHECK-LABEL: func.func @exp
 // CHECK-NOT: math.exp
-// CHECK: arith.shrsi %[[N:[0-9]+]],
+// CHECK: arith.cmpi slt
+// CHECK-NEXT: arith.select
+// CHECK: arith.cmpi slt
+// CHECK-NEXT: %[[FACTOR:[0-9]+]] = arith.select
 // CHECK: arith.shli
-// CHECK: arith.bitcast %{{[0-9]+}} : vector<8xi32> to vector<8xf32>
-// CHECK: arith.shli
-// CHECK: arith.bitcast %{{[0-9]+}} : vector<8xi32> to vector<8xf32>
-// CHECK-NEXT: %[[R:[0-9]+]] = arith.mulf
+// CHECK: %[[POWER:[0-9]+]] = arith.bitcast %{{[0-9]+}} : vector<8xi32> to vector<8xf32>
+// CHECK: %[[Y:[0-9]+]] = arith.mulf %{{[0-9]+}}, %[[POWER]]
+// CHECK-NEXT: %[[R:[0-9]+]] = arith.mulf %[[Y]], %[[FACTOR]]
 // CHECK-NEXT: return %[[R]] : vector<8xf32>
 func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.exp %x : vector<8xf32>
@@ -41,17 +44,23 @@ func.func @log(%x: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
-// math_trig: the argument is reduced in f64 for all finite values; sin of an infinity is NaN.
+// math_trig: a short way if all lanes are near, else the argument is reduced in f64; sin of an infinity is NaN.
 // CHECK-LABEL: func.func @sin
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<8xf32>)
 // CHECK-NOT: math.sin
 // CHECK: %[[ABS:[0-9]+]] = math.absf %[[X]]
+// CHECK: %[[NEAR:[0-9]+]] = arith.cmpf ole, %[[ABS]],
+// CHECK-NEXT: %[[ALL:[0-9]+]] = vector.reduction <and>, %[[NEAR]] : vector<8xi1> into i1
+// CHECK-NEXT: scf.if %[[ALL]] -> (vector<8xf32>)
+// CHECK-NOT: f64
+// CHECK: } else {
 // CHECK: %[[FINITE:[0-9]+]] = arith.cmpf olt, %[[ABS]],
 // CHECK: arith.extf %{{[0-9]+}} : vector<8xf32> to vector<8xf64>
 // CHECK: arith.truncf %{{[0-9]+}} : vector<8xf64> to vector<8xf32>
 // CHECK: %[[NAN:[a-z0-9_]+]] = arith.constant dense<0x7FC00000>
 // CHECK-NEXT: %[[R:[0-9]+]] = arith.select %[[FINITE]], %{{[0-9]+}}, %[[NAN]]
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: scf.yield %[[R]]
+// CHECK: return
 func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.sin %x : vector<8xf32>
   return %0 : vector<8xf32>
@@ -59,7 +68,7 @@ func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
-// math_sigmoid: tanh is odd, so it takes the sign of its argument: tanh(-0.0) is -0.0.
+// math_hyperbolic: tanh is odd, so it takes the sign of its argument: tanh(-0.0) is -0.0.
 // CHECK-LABEL: func.func @tanh
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: f32)
 // CHECK-NOT: math.tanh
@@ -68,6 +77,35 @@ func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
 // CHECK-NEXT: return %[[R]]
 func.func @tanh(%x: f32) -> f32 {
   %0 = math.tanh %x : f32
+  return %0 : f32
+}
+
+// -----
+
+// math_hyperbolic: the sum in the logarithm is formed in f64; no call is left.
+// CHECK-LABEL: func.func @asinh
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<8xf32>)
+// CHECK-NOT: math.asinh
+// CHECK: math.sqrt %{{[0-9]+}} : vector<8xf64>
+// CHECK: %[[R:[0-9]+]] = math.copysign %{{[0-9]+}}, %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @asinh(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.asinh %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
+// math_inverse, of two arguments: the smaller over the larger, and NaN if one is.
+// CHECK-LABEL: func.func @atan2
+// CHECK-SAME: (%[[Y:[a-z0-9]+]]: f32, %[[X:[a-z0-9]+]]: f32)
+// CHECK-NOT: math.atan2
+// CHECK: arith.divf
+// CHECK: %[[NONE:[0-9]+]] = arith.cmpf uno, %[[X]], %[[Y]]
+// CHECK: %[[R:[0-9]+]] = arith.select %[[NONE]],
+// CHECK-NEXT: return %[[R]]
+func.func @atan2(%y: f32, %x: f32) -> f32 {
+  %0 = math.atan2 %y, %x : f32
   return %0 : f32
 }
 
@@ -91,10 +129,10 @@ func.func @log1p(%x: f64) -> f64 {
 // Without an expansion: left to libm.
 // CHECK-LABEL: func.func @left
 // CHECK-NEXT: math.sin %{{[a-z0-9]+}} : f64
-// CHECK-NEXT: math.powf
+// CHECK-NEXT: math.powf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : f64
 // CHECK-NEXT: return
-func.func @left(%x: f64, %y: f32) -> (f64, f32) {
+func.func @left(%x: f64) -> (f64, f64) {
   %0 = math.sin %x : f64
-  %1 = math.powf %y, %y : f32
-  return %0, %1 : f64, f32
+  %1 = math.powf %x, %x : f64
+  return %0, %1 : f64, f64
 }

@@ -8,7 +8,7 @@
 // CHECK: %[[CLAMPED:[0-9]+]] = arith.select %{{[0-9]+}}, %{{[a-z0-9_]+}}, %{{[0-9]+}} : f32
 // CHECK: math.fma %[[CLAMPED]]
 // CHECK: arith.bitcast %{{[0-9]+}} : f32 to i32
-// CHECK: arith.shrsi
+// CHECK: arith.shli
 // CHECK: arith.bitcast %{{[0-9]+}} : i32 to f32
 // CHECK: %[[PART:[0-9]+]] = arith.mulf %{{[0-9]+}}, %{{[0-9]+}} : f32
 // CHECK: %[[R:[0-9]+]] = arith.mulf %[[PART]], %{{[0-9]+}} : f32
@@ -22,8 +22,8 @@ func.func @exp_scalar(%x: f32) -> f32 {
 
 // CHECK-LABEL: func.func @tanh_vector
 // CHECK-NOT: math.tanh
-// CHECK: arith.divf %{{[0-9]+}}, %{{[0-9]+}} : vector<8xf32>
-// CHECK-NEXT: math.copysign
+// CHECK: arith.divf
+// CHECK: math.copysign
 func.func @tanh_vector(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.tanh %x : vector<8xf32>
   return %0 : vector<8xf32>
@@ -46,9 +46,9 @@ func.func @half(%x: f16) -> f16 {
 // f64, and functions without an expansion, are calls of libm later.
 // CHECK-LABEL: func.func @left_alone
 // CHECK: math.exp %{{[a-z0-9]+}} : f64
-// CHECK: math.asinh %{{[a-z0-9]+}} : f32
+// CHECK: math.cbrt %{{[a-z0-9]+}} : f32
 func.func @left_alone(%x: f64, %y: f32) -> (f64, f32) {
   %0 = math.exp %x : f64
-  %1 = math.asinh %y : f32
+  %1 = math.cbrt %y : f32
   return %0, %1 : f64, f32
 }

@@ -4,17 +4,18 @@
 // CHECK-LABEL: func.func private @attention
 // CHECK-NOT: linalg
 // CHECK: %[[SCRATCH:[a-z0-9_]+]] = memref.alloc({{.*}}) {alignment = 64 : i64} : memref<?xf32>
-// CHECK: scf.for %[[BATCH:[a-z0-9]+]]
-// CHECK: scf.for %[[HEAD:[a-z0-9]+]]
-// CHECK: scf.for %[[FIRST_QUERY:[a-z0-9]+]]
+// A loop over batches, heads and blocks of queries, and one over blocks of keys.
+// CHECK: scf.for %[[TASK:[a-z0-9]+]]
+// CHECK: arith.divui %[[TASK]]
 // CHECK: scf.for %[[FIRST_KEY:[a-z0-9]+]]
 // CHECK: func.call @relax.attention.f32.pack_keys
-// Values in whole panels are read where they lie.
-// CHECK-NOT: func.call @relax.attention.f32.pack_rows
+// Few queries read the values where they lie.
+// CHECK: scf.if %{{[0-9]+}} -> (memref<?xf32>, index, index)
+// CHECK: func.call @relax.attention.f32.pack_rows
 // CHECK: func.call @relax.attention.f32.dots
-// CHECK: func.call @relax.attention.f32.product_1
-// CHECK: func.call @relax.attention.f32.product_6
-// CHECK: math.exp %{{[0-9]+}} : vector<8xf32>
+// CHECK: func.call @relax.attention.f32.product(
+// The exponential: 2 to the power that the bits of a sum give.
+// CHECK: arith.shli %{{[0-9]+}}, %{{.*}} : vector<8xi32>
 // CHECK: func.call @relax.attention.f32.write_rows
 // CHECK: memref.dealloc %[[SCRATCH]]
 // CHECK: func.func private @relax.attention.f32.pack_keys
@@ -34,6 +35,7 @@ func.func private @attention(%q: memref<?x?x4x64xf32>, %k: memref<?x?x2x64xf32>,
 // CHECK-NOT: linalg
 // CHECK: func.call @relax.attention.f16.pack_rows
 // CHECK: func.call @relax.attention.f16.pack_keys
+// CHECK: func.call @relax.attention.f16.product_in_place
 // CHECK: func.func private @relax.attention.f16.pack_keys
 // CHECK: arith.extf %{{[0-9]+}} : vector<8xf16> to vector<8xf32>
 // CHECK: func.func private @relax.attention.f16.write_rows

@@ -5,7 +5,9 @@
 // CHECK-NOT: linalg
 // CHECK: scf.for %[[ROW:[a-z0-9]+]]
 // CHECK: vector.reduction <maxnumf>, %{{[0-9]+}} fastmath<nnan> : vector<8xf32> into f32
-// CHECK: math.exp %{{[0-9]+}} : vector<8xf32>
+// CHECK: memref.prefetch {{.*}} read
+// CHECK: memref.prefetch {{.*}} write
+// CHECK: arith.shli %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<8xi32>
 // CHECK: vector.maskedstore
 // CHECK: vector.reduction <add>, %{{[0-9]+}} fastmath<reassoc> : vector<8xf32> into f32
 // CHECK: return
@@ -75,10 +77,26 @@ func.func private @rms_norm(%x: memref<?x8xf32>, %w: memref<8xf32>, %out: memref
 // CHECK: vector.reduction <maxnumf>
 // CHECK: math.exp %{{[0-9]+}} : vector<4xf64>
 // CHECK: vector.reduction <add>
-// CHECK: math.log %{{[a-z0-9]+}} : f64
+// CHECK: math.log %{{[a-z0-9]+}} : vector<4xf64>
 // CHECK: return
 func.func private @log_softmax(%x: memref<?x?xf64>, %out: memref<?x?xf64>)
     attributes {relax.prim_func, relax.kernel = "log_softmax", relax.kernel_attrs = {axis = 1 : i64}} {
   linalg.copy ins(%x : memref<?x?xf64>) outs(%out : memref<?x?xf64>)
+  return
+}
+
+// -----
+
+// Halves are computed in f32 and rounded once; their exponentials are not stored, but computed twice.
+// CHECK-LABEL: func.func private @softmax_half
+// CHECK-NOT: linalg
+// CHECK: vector.load {{.*}} vector<8xbf16>
+// CHECK-NEXT: arith.extf %{{[0-9]+}} : vector<8xbf16> to vector<8xf32>
+// CHECK: vector.reduction <add>
+// CHECK: math.fma %{{[0-9]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<8xf32>
+// CHECK: vector.store %{{[0-9]+}}, {{.*}} vector<8xbf16>
+// CHECK: return
+func.func private @softmax_half(%x: memref<?x64xbf16>, %out: memref<?x64xbf16>)
+    attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64}} {
   return
 }

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.float_expansion import ExpandFloats
+from relax_mlir.lowering.outline_parallel import OutlineParallelLoops
 from relax_mlir.mlir import ExecutionEngine, PassManager, capi_library, ir
 from relax_mlir.transform import PassContext
 
@@ -38,6 +39,7 @@ LOWERING = (
 def lower(module: ir.Module) -> None:
     """Bring a module to the LLVM dialect."""
     ExpandFloats().run(module, PassContext())
+    OutlineParallelLoops("cpu -mcpu=x86-64 -num-threads=2").run(module, PassContext())
     PassManager.parse(f"builtin.module({','.join(LOWERING)})", module.context).run(module.operation)
     BFloat16Bits().run(module, PassContext())
 

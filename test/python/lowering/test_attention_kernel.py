@@ -200,6 +200,16 @@ def test_large_scores_do_not_overflow(biased: Attention) -> None:
     biased.check(q * 0, k, v, np.float32(-1e38) * (bias > 0))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_large_values_do_not_overflow(dtype: str) -> None:
+    rng = np.random.default_rng(6)
+    attention = Attention(dtype, target=SMALL_CACHES)
+    q, k, v = attention.inputs(rng, PLAIN)
+    v = np.where(v > 0, v.dtype.type(1), v.dtype.type(-1)) * np.finfo(v.dtype).max / v.dtype.type(2)
+    result, expected = attention(q, k, v), attention.expected(q, k, v / 2) * 2
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=float(np.finfo(v.dtype).max) * 1e-6)
+
+
 def test_strided_inputs(biased: Attention) -> None:
     rng = np.random.default_rng(4)
     q, k, v, bias = biased.inputs(rng, PLAIN)

@@ -2,61 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-import scipy.special
+from math_check import DEFAULT_ULP, MAX_ULP, REFERENCES, compiled, loop, worst_error
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
 
-REFERENCES: dict[str, Any] = {
-    "acos": np.arccos,
-    "acosh": np.arccosh,
-    "asin": np.arcsin,
-    "asinh": np.arcsinh,
-    "atan": np.arctan,
-    "atanh": np.arctanh,
-    "cbrt": np.cbrt,
-    "ceil": np.ceil,
-    "cos": np.cos,
-    "cosh": np.cosh,
-    "erf": scipy.special.erf,
-    "erfc": scipy.special.erfc,
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "expm1": np.expm1,
-    "absf": np.abs,
-    "floor": np.floor,
-    "log": np.log,
-    "log10": np.log10,
-    "log1p": np.log1p,
-    "log2": np.log2,
-    "round": lambda x: np.trunc(x + np.copysign(0.5, x)),
-    "roundeven": np.rint,
-    "rsqrt": lambda x: 1.0 / np.sqrt(x),
-    "sin": np.sin,
-    "sinh": np.sinh,
-    "sqrt": np.sqrt,
-    "tan": np.tan,
-    "tanh": np.tanh,
-    "trunc": np.trunc,
-}
-MAX_ULP = {
-    "exp": 1.1,
-    "exp2": 1.1,
-    "expm1": 1.6,
-    "log": 1.0,
-    "log2": 1.5,
-    "log10": 1.5,
-    "log1p": 1.0,
-    "tanh": 2.5,
-    "erf": 1.1,
-    "sin": 1.7,
-    "cos": 1.7,
-    "tan": 4.0,
-}
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, -1e-45, 1.1754942e-38, 3.4028235e38]
 EDGES = [
     -3.4028235e38,
@@ -74,36 +28,6 @@ EDGES = [
 ]
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
-
-
-def loop(op: str, dtype: str, lanes: int) -> str:
-    """`apply_OP`: applies the op to a buffer whose length is a multiple of `lanes`.
-
-    (A function called like one of libm's would clash with the declaration that the lowering adds.)
-    """
-    buffer = f"memref<?x{dtype}>"
-    vector = f"vector<{lanes}x{dtype}>"
-    return f"""
-func.func @apply_{op}(%x: {buffer}, %out: {buffer}) {{
-  %c0 = arith.constant 0 : index
-  %step = arith.constant {lanes} : index
-  %n = memref.dim %x, %c0 : {buffer}
-  scf.for %i = %c0 to %n step %step {{
-    %v = vector.load %x[%i] : {buffer}, {vector}
-    %r = math.{op} %v : {vector}
-    vector.store %r, %out[%i] : {buffer}, {vector}
-  }}
-  return
-}}"""
-
-
-def compiled(source: str) -> Compiled:
-    with ir.Context() as context:
-        context.enable_multithreading(False)
-        module = ir.Module.parse(source)
-        ExpandMath()(module)
-        assert module.operation.verify()
-        return Compiled(module)
 
 
 @pytest.fixture(scope="module")
@@ -128,27 +52,12 @@ def inputs() -> np.ndarray:
     return np.concatenate([values, np.zeros(-len(values) % 8, np.float32)])
 
 
-def assert_close(got: np.ndarray, exact: np.ndarray, max_ulp: float, x: np.ndarray) -> None:
-    """`exact` is the result in f64; infinities, NaN and signed zeros must agree exactly."""
-    rounded = exact.astype(got.dtype)
-    nan = np.isnan(rounded)
-    np.testing.assert_array_equal(nan, np.isnan(got))
-    infinite = np.isinf(rounded)
-    np.testing.assert_array_equal(got[infinite], rounded[infinite])
-    zero = (exact == 0) & (got == 0)
-    np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(exact[zero]))
-    usual = ~(nan | infinite)
-    step = np.spacing(np.abs(rounded[usual])).astype(np.float64)
-    error = np.abs(got[usual].astype(np.float64) - exact[usual]) / step
-    worst = int(np.argmax(error))
-    assert error[worst] <= max_ulp, f"{error[worst]} ulp at {x[usual][worst]!r}"
-
-
 @pytest.mark.parametrize("op", sorted(REFERENCES))
 def test_single_precision(op: str, single: Compiled, inputs: np.ndarray) -> None:
     got = np.empty_like(inputs)
     single(f"apply_{op}", inputs, got)
-    assert_close(got, REFERENCES[op](inputs.astype(np.float64)), MAX_ULP.get(op, 4.0), inputs)
+    ulp, at = worst_error(got, REFERENCES[op](inputs.astype(np.float64)), inputs)
+    assert ulp <= MAX_ULP.get(op, DEFAULT_ULP), f"{ulp} ulp at {at!r}"
 
 
 @pytest.mark.parametrize("op", sorted(REFERENCES))
@@ -189,6 +98,40 @@ func.func @{op}_{dtype}(%x: {buffer}, %y: {buffer}, %out: {buffer}) {{
             functions(f"{op}_{dtype}", x, y, got)
             tolerance = 3e-7 if dtype == "f32" else 1e-15
             np.testing.assert_allclose(got, reference(x, y), rtol=tolerance)
+
+
+def binary_loop(op: str) -> str:
+    buffer, vector = "memref<?xf32>", "vector<8xf32>"
+    return f"""
+func.func @apply_{op}(%x: {buffer}, %y: {buffer}, %out: {buffer}) {{
+  %c0 = arith.constant 0 : index
+  %step = arith.constant 8 : index
+  %n = memref.dim %x, %c0 : {buffer}
+  scf.for %i = %c0 to %n step %step {{
+    %a = vector.load %x[%i] : {buffer}, {vector}
+    %b = vector.load %y[%i] : {buffer}, {vector}
+    %r = math.{op} %a, %b : {vector}
+    vector.store %r, %out[%i] : {buffer}, {vector}
+  }}
+  return
+}}"""
+
+
+@pytest.mark.parametrize(("op", "reference"), [("powf", np.power), ("atan2", np.arctan2)])
+def test_functions_of_two_arguments(op: str, reference: Callable[..., np.ndarray]) -> None:
+    """Random pairs of all sizes, near 1 and small integers, and every pair of special values."""
+    rng = np.random.default_rng(8)
+    special = np.array([*SPECIAL, 2, -2, 3, -3, 0.5, -0.5, 1e38, -1e38, 16777217], np.float32)
+    bits = rng.integers(0, 2**32, (2, 200_000), dtype=np.uint64).astype(np.uint32).view(np.float32)
+    pairs = [bits, np.array([rng.uniform(0.9, 1.1, 50_000), rng.uniform(-900, 900, 50_000)], np.float32)]
+    pairs.append(np.array([rng.uniform(-9, 9, 50_000), rng.integers(-30, 30, 50_000)], np.float32))
+    pairs.append(np.array(np.meshgrid(special, special), np.float32).reshape(2, -1))
+    x, y = np.concatenate(pairs, axis=1)
+    x, y = (np.ascontiguousarray(np.concatenate([v, np.ones(-len(v) % 8, np.float32)])) for v in (x, y))
+    got = np.empty_like(x)
+    compiled(binary_loop(op))(f"apply_{op}", x, y, got)
+    ulp, at = worst_error(got, reference(x.astype(np.float64), y.astype(np.float64)), np.arange(len(x)))
+    assert ulp <= {"powf": 1.0, "atan2": 3.0}[op], f"{ulp} ulp of {x[int(at)]!r}, {y[int(at)]!r}"
 
 
 def test_scalars_are_expanded_too() -> None:

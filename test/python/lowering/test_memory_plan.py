@@ -10,11 +10,14 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import pytest
 from relax_mlir.lowering.memory_plan import PlanMemory
+from relax_mlir.lowering.memory_report import MEMORY_PLAN
 from relax_mlir.mlir import ir
+from relax_mlir.runtime.memory_plan import MemoryPlan
 from relax_mlir.transform import Sequential
 
 N = "memref<?xf32>"
@@ -218,6 +221,17 @@ def plan(text: str) -> ir.Module:
     return module
 
 
+def check_formulas(module: ir.Module, machine: Machine, n: int, m: int) -> None:
+    """The recorded plan tells the size that is asked for, and keeps buffers apart that are in use together."""
+    (function,) = (op for op in module.body.operations if MEMORY_PLAN in op.attributes)
+    plan = MemoryPlan.from_json(ir.StringAttr(function.attributes[MEMORY_PLAN]).value)
+    values = {name: size for name, size in (("arg0_0", n), ("arg2", m)) if name in plan.symbols}
+    assert plan.bytes(**values) == machine.asked
+    for a, b in combinations(plan.place(**values), 2):
+        together = a.buffer.first <= b.buffer.last and b.buffer.first <= a.buffer.last
+        assert not (together and a.start < b.end and b.start < a.end)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_no_value_is_destroyed_while_it_is_needed(seed: int) -> None:
     text = Program(seed).text()
@@ -226,7 +240,9 @@ def test_no_value_is_destroyed_while_it_is_needed(seed: int) -> None:
         assert not re.search(r"memref\.alloc\b", str(planned))
         for n, m in ((0, 0), (1, 1), (7, 3), (100, 1000), (33, 0)):
             for flag in (False, True):
-                assert run(planned, n, m, flag).log == run(original, n, m, flag).log, text
+                machine = run(planned, n, m, flag)
+                assert machine.log == run(original, n, m, flag).log, text
+                check_formulas(planned, machine, n, m)
 
 
 def slots(body: str) -> list[int]:

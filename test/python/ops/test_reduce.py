@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,19 @@ NO_EMPTY = ("max", "min")
 POSITIONS = {"argmax": (R.argmax, np.argmax), "argmin": (R.argmin, np.argmin)}
 
 
-def add_case(suite: Suite, name: str, dtype: str, shape: tuple[int | str, ...], **kwargs: Any) -> None:
+def add_case(
+    suite: Suite,
+    name: str,
+    dtype: str,
+    shape: tuple[int | str, ...],
+    sizes: Sequence[Mapping[str, int]] = (),
+    **kwargs: Any,
+) -> None:
     """One reduction with the axis and keepdims of `kwargs`, on shapes where NumPy allows it."""
     build, reference = {**REDUCTIONS, **POSITIONS}[name]
     axes = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
     allows_empty = name not in NO_EMPTY and name not in POSITIONS
-    more = {} if allows_empty else {"sizes": NON_EMPTY}
+    more = {"sizes": sizes or NON_EMPTY} if sizes or not allows_empty else {}
     suite.add(
         name,
         lambda x: build(x, **kwargs),
@@ -97,6 +104,38 @@ def test_variance_is_not_cancelled() -> None:
     values = np.float32(10000) + np.arange(64, dtype=np.float32) / 64
     suite.add("variance", R.variance, np.var, [Tensor(("n",), "float32")], inputs=[[values]], sizes=())
     suite.run()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "int64"])
+def test_columns_of_long_rows(dtype: str) -> None:
+    """Rows that are added in turn: any number of them, and rests of rows."""
+    suite = Suite()
+    sizes = [{"k": k, "n": n, "m": m} for k, n, m in ((1, 1, 512), (2, 4, 517), (3, 7, 2051))]
+    for name in ("max", "sum"):
+        for shape, axis in ((("n", "m"), 0), ((3, "n", "m"), 1), (("k", "n", "m"), [0, 1])):
+            add_case(suite, name, dtype, shape, sizes, axis=axis)
+    suite.run()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_positions_in_long_rows(dtype: str) -> None:
+    """Rows over several blocks of the kernel: ties, NaN anywhere, nothing but the worst value."""
+    suite = Suite()
+    for name in POSITIONS:
+        suite.add(name, lambda x, f=POSITIONS[name][0]: f(x, axis=1), np.copy, [Tensor(("n", "m"), dtype)])
+    functions = rx.build(suite.module())
+    rng = np.random.default_rng(12)
+    for length in (1, 7, 8, 127, 128, 129, 256, 257, 1000, 4099):
+        x = rng.integers(-60, 60, size=(9, length)).astype(dtype)
+        if dtype.startswith("float"):
+            x[0], x[1], x[2, rng.integers(length)], x[3, -1] = np.inf, -np.inf, np.nan, -np.nan
+            x[4, [0, -1]] = np.nan
+            x[5] *= 0.0
+        else:
+            x[0], x[1] = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
+        for index, (name, (_, reference)) in enumerate(POSITIONS.items()):
+            got = np.from_dlpack(functions[f"{name}_{index}"](x))
+            np.testing.assert_array_equal(got, reference(x, axis=1), err_msg=f"{name} of {length}")
 
 
 @pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import relax_mlir as rx
 from harness import ALL, FLOATS, INTEGERS, NUMBERS, Suite, numbers, special_values
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
@@ -76,3 +77,13 @@ def test_tests_and_bitwise_not(dtype: str) -> None:
     if dtype in (*INTEGERS, "bool"):
         suite.add("not", R.bitwise_not, np.invert, [Tensor(("n",), dtype)], inputs=[[special_values(dtype)]])
     suite.run()
+
+
+def test_sigmoid_of_all_sizes() -> None:
+    """Within 2.2 units of the last place, where results are denormal too."""
+    suite = Suite()
+    suite.add("sigmoid", R.sigmoid, special.expit, [Tensor(("n",), "float32")], sizes=())
+    x = np.concatenate([np.linspace(-105, 20, 200_003), [np.inf, -np.inf, -0.0]]).astype(np.float32)
+    got = np.from_dlpack(rx.build(suite.module())["sigmoid_0"](x))
+    exact = special.expit(x.astype(np.float64))
+    assert (np.abs(got - exact) <= 2.2 * np.spacing(exact.astype(np.float32))).all()

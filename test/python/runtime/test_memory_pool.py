@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import tvm_ffi
 from relax_mlir import op
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.lowering.abi.pool import ALIGNMENT, CLASSES, HUGE_BYTES, class_bytes, size_class
 from relax_mlir.runtime import Executable, memory
 from relax_mlir.runtime.memory import memory_stats, poison_memory, release_memory, set_memory_limit
@@ -95,6 +96,23 @@ def test_no_allocation_in_the_steady_state(square: Executable) -> None:
         before.freed,
         before.used_blocks,
     )
+
+
+def test_call_into(square: Executable) -> None:
+    x, out = np.random.default_rng(1).random((50, 4), np.float32), np.full((50, 4), np.nan, np.float32)
+    expected = np.from_dlpack(square["main"](x)).copy()
+    for given in (out, (out,), [out], tvm_ffi.from_dlpack(out)):
+        out.fill(np.nan)
+        before = memory_stats()
+        assert square["main"].call_into(given, x) is None
+        np.testing.assert_array_equal(out, expected)
+        assert memory_stats().allocated == before.allocated
+    with pytest.raises(ArgumentError, match="main: call_into takes out and 1 arguments; got 2"):
+        square["main"].call_into(out, x, x)
+    with pytest.raises(ArgumentError, match="main: takes 1 argument"):
+        square["main"].call_into((out, out), x)
+    with pytest.raises(ShapeError, match="has dimension 0 of 49"):
+        square["main"].call_into(out[:49], x)
 
 
 def test_limit(square: Executable) -> None:

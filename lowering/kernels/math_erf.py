@@ -1,10 +1,10 @@
-"""tanh and erf for f32, scalar or vector, without branches."""
+"""erf for f32, scalar or vector, without branches."""
 
 from __future__ import annotations
 
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.lowering.kernels.lanes import Lanes
-from relax_mlir.lowering.kernels.math_exp import exp_of_moderate, expm1
+from relax_mlir.lowering.kernels.math_exp import exp_of_moderate
 
 ERF_SPLIT = 0.927734375
 ERF_IS_ONE = 4.0
@@ -14,17 +14,6 @@ ERF_SMALL_P = (-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.
 ERF_LARGE_HIGH = (-1.72853470e-5, 3.83197126e-4)
 ERF_LARGE_LOW = (-3.88396438e-3, 2.42546219e-2)
 ERF_LARGE_P = (-1.06777877e-1, -6.34846687e-1, -1.28717512e-1)
-
-
-def tanh(lanes: Lanes, x: Value) -> Value:
-    """tanh x = E / (E + 2) with E = e^2|x| - 1; at most 2.5 ulp off.
-
-    tanh(±inf) = ±1, tanh(-0.0) = -0.0, NaN stays NaN.
-    """
-    magnitude = lanes.abs(x)
-    twice = lanes.at_most(lanes.add(magnitude, magnitude), 20.0)
-    e = expm1(lanes, twice)
-    return lanes.copysign(lanes.div(e, lanes.add(e, lanes.const(2.0))), x)
 
 
 def erf(lanes: Lanes, x: Value) -> Value:

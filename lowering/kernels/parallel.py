@@ -1,0 +1,56 @@
+"""Loops whose iterations may run on several threads.
+
+A generator marks such a loop, and says what all its iterations cost together; the pass `outline-parallel-loops` does
+the rest. The iterations must be independent: none reads or writes memory that another one writes. Scratch memory
+that an iteration writes is taken inside of the loop. Nothing in it may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.mlir import func, ir
+
+MARK = "relax.parallel_cost"
+"""The function whose call, first in a loop, marks the loop; its argument is the cost."""
+
+THRESHOLD = 100_000
+"""Loops that cost less (in cycles, see `parallel_loop`) run on the thread that calls: some 30 microseconds."""
+
+
+def part_size(size: e.Index, unit: int, threads: int, cost: e.Index) -> e.Index:
+    """Into parts of how many to cut `size` where each part has work of its own: one per thread, of whole units.
+
+    All of it where there is one thread, or the cost is below the threshold.
+    """
+    whole = e.maximum(size, 1)
+    if threads == 1:
+        return whole
+    share = e.maximum(e.round_up(e.ceildiv(size, threads), unit), unit)
+    return e.select(e.compare("ge", cost, THRESHOLD), share, whole)
+
+
+@contextmanager
+def parallel_loop(lower: e.Index, upper: e.Index, step: e.Index, cost: e.Index) -> Iterator[e.Value]:
+    """``for i in range(lower, upper, step)`` on as many threads as are worth it; gives i.
+
+    `cost`: about how many cycles all iterations take on one thread (any ``index`` from outside of the loop).
+    """
+    amount = e.index(cost)
+    with e.loop(lower, upper, step) as i:
+        _declare()
+        func.call([], MARK, [amount])
+        yield i
+
+
+def _declare() -> None:
+    owner = ir.InsertionPoint.current.block.owner
+    while owner.operation.name != "builtin.module":
+        owner = owner.operation.parent
+    body = owner.opview.body if isinstance(owner, ir.Operation) else owner.body
+    if any("sym_name" in op.attributes and op.attributes["sym_name"].value == MARK for op in body.operations):
+        return
+    with ir.InsertionPoint(body):
+        func.FuncOp(MARK, ([ir.IndexType.get()], []), visibility="private")

@@ -1,0 +1,156 @@
+"""What a call of a compiled function needs besides its arguments and results, known before it runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.error import ArgumentError
+from relax_mlir.symbolic import Dim
+
+
+@dataclass(frozen=True)
+class PlannedBuffer:
+    """A temporary of a function.
+
+    `op`: the function that fills it (or the operation that uses it first). `kind`: ``"workspace"``; ``"stack"`` for
+    small ones of static size; ``"call"`` for those that a loop carries or whose size is only known further
+    down (`bytes` is None then), which are blocks of their own. `slot` is the number of its part of the workspace.
+    `first` and `last` number the operations of the function between which it is in use, inclusive; a loop or a
+    branch counts as one.
+    """
+
+    op: str
+    location: str
+    type: str
+    kind: str
+    bytes: Dim | None
+    slot: int | None
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A part of the workspace."""
+
+    offset: Dim
+    bytes: Dim
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A buffer in the workspace for some values of the symbols: its bytes are those from `start` to `end`."""
+
+    buffer: PlannedBuffer
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """The workspace of a function: its size and its parts, as formulas of the function's symbols."""
+
+    function: str
+    formula: Dim
+    """Bytes of the workspace."""
+    slots: tuple[Slot, ...]
+    buffers: tuple[PlannedBuffer, ...]
+
+    @classmethod
+    def from_json(cls, text: str) -> MemoryPlan:
+        """Read what `plan-memory` has written."""
+        data = json.loads(text)
+
+        def buffer(entry: dict[str, Any]) -> PlannedBuffer:
+            size = entry["bytes"]
+            return PlannedBuffer(**{**entry, "bytes": None if size is None else symbolic.parse(size)})
+
+        return cls(
+            data["function"],
+            symbolic.parse(data["bytes"]),
+            tuple(Slot(symbolic.parse(s["offset"]), symbolic.parse(s["bytes"])) for s in data["slots"]),
+            tuple(buffer(entry) for entry in data["buffers"]),
+        )
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols of the formulas."""
+        dims = [self.formula, *(b.bytes for b in self.buffers if b.bytes is not None)]
+        return tuple(sorted({name for dim in dims for name in symbolic.symbols(dim)}))
+
+    def bytes(self, **values: int) -> int:
+        """Bytes of the workspace for values of the symbols. ShapeError: a symbol has none."""
+        return symbolic.evaluate(self.formula, self._known(values))
+
+    def unshared(self, **values: int) -> int:
+        """Bytes of the buffers in the workspace, had each a place of its own."""
+        return sum(placed.end - placed.start for placed in self.place(**values))
+
+    def place(self, **values: int) -> list[Placed]:
+        """Where the buffers of the workspace lie for values of the symbols. ShapeError: a symbol has none."""
+        known = self._known(values)
+        found = []
+        for buffer in self.buffers:
+            if buffer.slot is not None and buffer.bytes is not None:
+                start = symbolic.evaluate(self.slots[buffer.slot].offset, known)
+                found.append(Placed(buffer, start, start + symbolic.evaluate(buffer.bytes, known)))
+        return found
+
+    def _known(self, values: dict[str, int]) -> dict[str, int]:
+        unknown = sorted(set(values) - set(self.symbols))
+        if unknown:
+            raise ArgumentError(
+                f"memory plan of {self.function}: no symbol {', '.join(unknown)}; "
+                f"its formulas have: {', '.join(self.symbols) or 'none'}"
+            )
+        return values
+
+    def __str__(self) -> str:
+        """A table with a row per buffer, below the formula of the whole."""
+        rows = [("op", "bytes", "place", "life", "type", "location")]
+        for b in self.buffers:
+            place = b.kind if b.slot is None else f"{b.slot}: {self.slots[b.slot].offset}"
+            size = "?" if b.bytes is None else str(b.bytes)
+            rows.append((b.op, size, place, f"{b.first}-{b.last}", b.type, b.location))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        table = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        head = f"{self.function}: workspace of {self.formula} bytes, {len(self.slots)} slots"
+        return "\n".join([head, *(table if self.buffers else [])])
+
+    def plot(self, path: str | Path, **values: int) -> None:
+        """Draw the buffers of the workspace, time to the right and offsets upwards, for values of the symbols.
+
+        Needs matplotlib (ArgumentError without). ShapeError: a symbol has no value.
+        """
+        try:
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise ArgumentError(
+                "MemoryPlan.plot draws with matplotlib, which is not installed: pip install matplotlib"
+            ) from error
+        figure = Figure(figsize=(10, 6), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        for i, placed in enumerate(self.place(**values)):
+            b = placed.buffer
+            axes.broken_barh(
+                [(b.first, b.last - b.first + 1)],
+                (placed.start, placed.end - placed.start),
+                facecolors=f"C{i % 10}",
+                edgecolor="black",
+                alpha=0.7,
+            )
+            axes.text(b.first, (placed.start + placed.end) / 2, f" {b.op}", va="center", fontsize=7)
+        axes.autoscale()
+        given = ", ".join(f"{name}={value}" for name, value in values.items())
+        axes.set(
+            xlabel="operation",
+            ylabel="offset in bytes",
+            title=f"{self.function}({given}): {self.formula} bytes",
+        )
+        figure.savefig(path)

@@ -1,0 +1,83 @@
+"""The threads on which compiled code runs its loops: one team per process, which all executables share.
+
+The team is compiled and its threads are started when a call first has work for them. After a fork the child starts
+a team of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import threading
+
+from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.abi.thread_pool import STATE, offset, supports, team_text
+from relax_mlir.mlir import ExecutionEngine, PassManager, ir
+
+SPINS = 2000
+"""How often a thread without work looks for a job before it sleeps: some 50 microseconds."""
+
+_LOWERING = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
+_lock = threading.Lock()
+_team: int | None = None
+
+
+def require_threads(count: int, where: str) -> None:
+    """Raise UnsupportedError if this machine cannot run compiled code on `count` threads."""
+    system, machine = platform.system(), platform.machine()
+    if count > 1 and not supports(system, machine):
+        raise UnsupportedError(
+            f"{where}: num_threads is {count}, but compiled code runs on one thread on {system} {machine}; "
+            "use Target(num_threads=1)"
+        )
+
+
+def bind(table: int) -> None:
+    """Let a compiled module, whose pointer to `parallel` is at the address `table`, use the team."""
+    pointer = ctypes.c_void_p.from_address(table)
+    pointer.value = ctypes.c_void_p.from_address(_address() + offset("parallel")).value
+
+
+def running_threads() -> int:
+    """How many threads the team has besides those that call it."""
+    return 0 if _team is None else _word("started").value
+
+
+def _word(field: str) -> ctypes.c_int64:
+    return ctypes.c_int64.from_address(_address() + offset(field))
+
+
+def _address() -> int:
+    """The state of the team of this process, compiled when it is first needed."""
+    global _team
+    if _team is None:
+        with _lock:
+            if _team is None:
+                _team = _compile()
+    return _team
+
+
+def _compile() -> int:
+    with ir.Context() as context, ir.Location.unknown(context):
+        module = ir.Module.parse(team_text(platform.machine()))
+        PassManager.parse(_LOWERING).run(module.operation)
+        engine = ExecutionEngine(module, opt_level=2)
+    engine.initialize()
+    # Threads of the team are in this code until the process ends: it must never go.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
+    address = ctypes.c_void_p()
+    lookup = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))(engine.raw_lookup(STATE))
+    lookup((ctypes.c_void_p * 1)(ctypes.addressof(address)))
+    assert address.value is not None
+    ctypes.c_int64.from_address(address.value + offset("spins")).value = SPINS
+    os.register_at_fork(after_in_child=_forget_threads)
+    return address.value
+
+
+def _forget_threads() -> None:
+    """In the child of a fork: its threads are gone, and so is whoever held the lock."""
+    global _lock
+    _lock = threading.Lock()
+    for field in ("started", "sleepers", "open", "lock"):
+        _word(field).value = 0

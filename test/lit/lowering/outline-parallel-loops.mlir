@@ -1,0 +1,48 @@
+// RUN: relax-opt --outline-parallel-loops="target='cpu -mcpu=haswell -num-threads=2'" %s | filecheck %s
+
+// A marked loop becomes a function; what it captures goes through a struct on the stack.
+// CHECK-LABEL: func.func @scale(
+// CHECK: %[[CONTEXT:.+]] = llvm.alloca
+// CHECK: %[[BODY:.+]] = constant @relax.parallel.0 : (!llvm.ptr, index, index) -> ()
+// CHECK: call @relax.rt.parallel(%{{.+}}, %[[CONTEXT]],
+// CHECK-NOT: scf.for
+// CHECK: return
+// A loop in which a check may fail stays as it is.
+// CHECK-LABEL: func.func @checked(
+// CHECK-NOT: parallel
+// CHECK: scf.for
+// CHECK-NOT: parallel
+// CHECK: return
+// CHECK-LABEL: func.func private @relax.parallel.0(
+// CHECK: %[[FIRST:.+]] = arith.addi
+// CHECK: %[[LAST:.+]] = arith.minsi
+// CHECK: scf.for %{{.+}} = %[[FIRST]] to %[[LAST]]
+// CHECK-NEXT: memref.load
+// CHECK-LABEL: func.func private @relax.rt.parallel(
+func.func @scale(%x: memref<?xf32>, %y: memref<?xf32>, %factor: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %factor : f32
+    memref.store %b, %y[%i] : memref<?xf32>
+  }
+  return
+}
+
+func.func @checked(%x: memref<?xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xi32>
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    %a = memref.load %x[%i] : memref<?xi32>
+    %b = arith.trunci %a : i32 to i1
+    cf.assert %b, "odd"
+  }
+  return
+}
+
+func.func private @relax.parallel_cost(index)

@@ -1,0 +1,170 @@
+"""How far the expansions of math functions are off, over all 2³² values of f32.
+
+    make math-check                                         # all functions
+    .venv/bin/python test/python/lowering/math_check.py sin cos --stride 97
+
+The reference is NumPy's (SciPy's for erf) in f64, whose own error, 2⁻²⁹ ulp of an f32 or so, does not count. An
+infinity, a NaN or the sign of a zero that differs counts as infinitely wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import scipy.special
+from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.mlir import ir
+from rows_jit import Compiled
+
+REFERENCES: dict[str, Any] = {
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
+    "ceil": np.ceil,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "absf": np.abs,
+    "floor": np.floor,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "round": lambda x: np.trunc(x + np.copysign(0.5, x)),
+    "roundeven": np.rint,
+    "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "trunc": np.trunc,
+}
+MAX_ULP = {
+    "acos": 2.0,
+    "acosh": 1.0,
+    "asin": 2.0,
+    "asinh": 1.0,
+    "atan": 2.0,
+    "atanh": 1.0,
+    "cosh": 2.0,
+    "sinh": 2.0,
+    "exp": 1.1,
+    "exp2": 1.1,
+    "expm1": 1.6,
+    "log": 1.0,
+    "log2": 1.5,
+    "log10": 1.5,
+    "log1p": 1.0,
+    "tanh": 2.0,
+    "erf": 1.1,
+    "sin": 1.7,
+    "cos": 1.7,
+    "tan": 1.0,
+}
+DEFAULT_ULP = 4.0
+"""For functions of libm."""
+
+CHUNK = 1 << 22
+
+
+def loop(op: str, dtype: str, lanes: int) -> str:
+    """`apply_OP`: applies the op to a buffer whose length is a multiple of `lanes`.
+
+    (A function called like one of libm's would clash with the declaration that the lowering adds.)
+    """
+    buffer = f"memref<?x{dtype}>"
+    vector = f"vector<{lanes}x{dtype}>"
+    return f"""
+func.func @apply_{op}(%x: {buffer}, %out: {buffer}) {{
+  %c0 = arith.constant 0 : index
+  %step = arith.constant {lanes} : index
+  %n = memref.dim %x, %c0 : {buffer}
+  scf.for %i = %c0 to %n step %step {{
+    %v = vector.load %x[%i] : {buffer}, {vector}
+    %r = math.{op} %v : {vector}
+    vector.store %r, %out[%i] : {buffer}, {vector}
+  }}
+  return
+}}"""
+
+
+def compiled(source: str) -> Compiled:
+    with ir.Context() as context:
+        context.enable_multithreading(False)
+        module = ir.Module.parse(source)
+        ExpandMath()(module)
+        assert module.operation.verify()
+        return Compiled(module)
+
+
+def worst_error(got: np.ndarray, exact: np.ndarray, x: np.ndarray) -> tuple[float, float]:
+    """The largest error in units of the last place of the right result, and the argument that has it.
+
+    `exact` is the result in f64; infinities, NaN and signed zeros must agree exactly.
+    """
+    rounded = exact.astype(got.dtype)
+    finite = np.isfinite(rounded)
+    step = np.spacing(np.where(finite, np.abs(rounded), 1)).astype(np.float64)
+    error = np.abs(got.astype(np.float64) - exact)
+    error /= step
+    same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+    error[~finite] = np.where(same[~finite], 0.0, np.inf)
+    error[finite & ~np.isfinite(got)] = np.inf
+    zero = (exact == 0) & (got == 0) & (np.signbit(got) != np.signbit(exact))
+    error[zero] = np.inf
+    worst = int(np.argmax(error))
+    return float(error[worst]), float(x[worst])
+
+
+def check(function: Compiled, op: str, stride: int) -> tuple[float, float]:
+    """`worst_error` of an op over every `stride`-th f32."""
+    worst = (0.0, 0.0)
+    out = np.empty(CHUNK, np.float32)
+    for start in range(0, 1 << 32, CHUNK * stride):
+        bits = np.arange(start, start + CHUNK * stride, stride, dtype=np.uint64) & 0xFFFFFFFF
+        x = bits.astype(np.uint32).view(np.float32)
+        function(f"apply_{op}", x, out)
+        worst = max(worst, worst_error(out, REFERENCES[op](x.astype(np.float64)), x))
+    return worst
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the worst error of each function; 1 if one is beyond its bound."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("functions", nargs="*", help=f"of {', '.join(sorted(MAX_ULP))}; all of them")
+    parser.add_argument(
+        "--stride", type=int, default=1, help="look at every so many values only (an odd number)"
+    )
+    options = parser.parse_args(arguments)
+    failed = False
+    for op in options.functions or sorted(MAX_ULP):
+        began = time.monotonic()
+        with np.errstate(all="ignore"):
+            ulp, at = check(compiled(loop(op, "f32", 8)), op, options.stride)
+        bound = MAX_ULP.get(op, DEFAULT_ULP)
+        failed |= ulp > bound
+        verdict = "ok" if ulp <= bound else "TOO FAR OFF"
+        print(
+            f"{op:8} {ulp:.3f} ulp at {at!r}, bound {bound}: {verdict} ({time.monotonic() - began:.0f} s)",
+            flush=True,
+        )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""`fuse-ops` on contractions and what is done to their results: which become one, and the values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
+from relax_mlir.passes.fuse_ops import FuseOps
+
+Array = np.ndarray[Any, Any]
+Build = Callable[..., Any]
+
+
+def f(array: Array) -> Array:
+    return array.astype(np.float64)
+
+
+CASES: dict[str, tuple[Build, Callable[..., Array], Sequence[Tensor], int]] = {
+    "bias and activation": (
+        lambda x, w, b: R.nn.silu(R.add(R.matmul(x, w), b)),
+        lambda x, w, b: (x @ w + b) / (1 + np.exp(-(x @ w + b))),
+        [Tensor(("n", 8), "float32"), Tensor((8, 12), "float32"), Tensor((12,), "float32")],
+        1,
+    ),
+    "residual sum": (
+        lambda x, w: R.add(R.nn.relu(x), R.multiply(R.matmul(x, w), R.const(np.float32(0.5)))),
+        lambda x, w: np.maximum(x, 0) + 0.5 * (x @ w),
+        [Tensor(("n", "m"), "float32"), Tensor(("m", "m"), "float32")],
+        1,
+    ),
+    "batches, a bias per row": (
+        lambda x, y, b: R.exp(R.add(R.matmul(x, y), b)),
+        lambda x, y, b: np.exp(x @ y + b),
+        [
+            Tensor(("n", "m", 3), "float32"),
+            Tensor(("n", 3, "m"), "float32"),
+            Tensor(("m", 1), "float32"),
+        ],
+        1,
+    ),
+    "both factors are the product": (
+        lambda x, y: R.subtract(R.multiply(R.matmul(x, y), R.matmul(y, x)), R.matmul(x, x)),
+        lambda x, y: (x @ y) * (y @ x) - x @ x,
+        [Tensor(("n", "n"), "float32"), Tensor(("n", "n"), "float32")],
+        3,
+    ),
+    "16-bit floats, summed up as 32 bits": (
+        lambda x, w, b: R.nn.relu(R.add(R.matmul(x, w), b)),
+        lambda x, w, b: np.maximum(x @ w + b, 0),
+        [Tensor(("n", 8), "float16"), Tensor((8, 12), "float16"), Tensor((12,), "float16")],
+        2,
+    ),
+    "another element type": (
+        lambda x, w: R.astype(R.matmul(x, w), "float64"),
+        lambda x, w: x @ w,
+        [Tensor(("n", 8), "float32"), Tensor((8, "m"), "float32")],
+        2,
+    ),
+    "integers": (
+        lambda x, w: R.add(R.matmul(x, w), x),
+        lambda x, w: x @ w + x,
+        [Tensor(("n", "n"), "int32"), Tensor(("n", "n"), "int32")],
+        1,
+    ),
+    "vectors": (
+        lambda x, w, b: R.tanh(R.add(R.matmul(x, w), b)),
+        lambda x, w, b: np.tanh(x @ w + b),
+        [Tensor(("n",), "float32"), Tensor(("n", "m"), "float32"), Tensor(("m",), "float32")],
+        1,
+    ),
+}
+
+
+def module() -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    for number, (build, _, params, _) in enumerate(CASES.values()):
+        variables = [rx.Var(f"x{i}", info) for i, info in enumerate(params)]
+        with bb.function(f"case{number}", variables):
+            bb.emit_func_output(build(*variables))
+    return bb.get()
+
+
+def test_what_becomes_one() -> None:
+    mod = module()
+    LegalizeOps()(mod.mlir)
+    FuseOps()(mod.mlir)
+    mod.verify()
+    for number, (name, case) in enumerate(CASES.items()):
+        function = next(
+            op for op in mod.mlir.body.operations if op.attributes["sym_name"].value == f"case{number}"
+        )
+        calls = [callee_of(op) for op in ops_of(function.operation, "relax.call_tir")]
+        assert len(calls) == case[3], (name, calls)
+
+
+@pytest.fixture(scope="module")
+def executable() -> Any:
+    return rx.build(module())
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=list(CASES))
+def test_values(number: int, executable: Any) -> None:
+    _, reference, params, _ = list(CASES.values())[number]
+    rng = np.random.default_rng(number)
+    for n, m in ((1, 1), (0, 3), (3, 0), (5, 17), (33, 9)):
+        sizes = {"n": n, "m": m}
+        inputs = []
+        for info in params:
+            shape = [d if isinstance(d, int) else sizes[str(d)] for d in info.known_shape or ()]
+            whole = str(info.dtype).startswith("int")
+            numbers = rng.integers(-9, 9, shape) if whole else rng.uniform(-1, 1, shape)
+            inputs.append(numbers.astype(np.dtype(str(info.dtype))))
+        result = np.from_dlpack(executable[f"case{number}"](*inputs))
+        expected = reference(*(inputs if result.dtype.kind == "i" else map(f, inputs)))
+        tolerance = 1e-2 if result.dtype == np.float16 else 2e-5
+        np.testing.assert_allclose(f(result), f(expected), rtol=tolerance, atol=tolerance)
