@@ -23,7 +23,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from benchmarks import machine, report, targets
+from benchmarks import alone, machine, report, targets
 from benchmarks.measure import check, measure
 from benchmarks.peers import OURS, PEERS, Peer
 from benchmarks.peers.base import Bound, Prepared
@@ -48,6 +48,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--json", type=Path, metavar="PATH", help="where results go (benchmarks/results/TIME.json)"
     )
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed, too")
     parser.add_argument("--list", action="store_true", help="list workloads, sizes and peers, and exit")
     options = parser.parse_args(arguments)
     try:
@@ -154,9 +155,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.write_json(path, report.as_json(cells, described, versions))
     console.print(f"results: {path}", highlight=False)
     if OURS in versions:
-        rows = list(targets.of_cells(cells, OURS))
+        rows = [*targets.of_cells(cells, OURS), *alone.rows(options.workloads)]
         console.print(targets.table(rows))
         console.print(targets.summary(rows), highlight=False)
+        if options.strict and any(row.passed is False for row in rows):
+            return 1
     return 1 if any(OURS in cell.failures for cell in cells) else 0
 
 

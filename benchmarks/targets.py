@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from relax_mlir.profiler import limits
 from rich import box
 from rich.table import Table
 
-from benchmarks import roofline
 from benchmarks.report import Cell
 from benchmarks.workloads import Add, Elementwise, MatMul, MiniLm, NormGelu, Softmax
 
@@ -59,12 +59,12 @@ def _of_the_machine(cell: Cell, subject: str, ours: str) -> Iterator[Row]:
     timing = cell.timings.get(ours)
     if isinstance(cell.workload, MatMul) and min(cell.size) >= LARGE_MATRIX:
         flops = cell.workload.flops(cell.size)
-        share = None if timing is None else flops / timing.median / roofline.fma_peak()
+        share = None if timing is None else flops / timing.median / limits.fma_peak()
         yield Row(
-            subject, "share of the peak of one core", share, PEAK_SHARE, _giga(roofline.fma_peak, "FLOP/s")
+            subject, "share of the peak of one core", share, PEAK_SHARE, _giga(limits.fma_peak, "FLOP/s")
         )
     if isinstance(cell.workload, Softmax | NormGelu | Elementwise) and cell.elements >= MANY_ELEMENTS:
-        bandwidth = roofline.copy_bandwidth(cell.moved)
+        bandwidth = limits.copy_bandwidth(cell.moved)
         share = None if timing is None else cell.moved / timing.median / bandwidth
         yield Row(
             subject, "share of the copy bandwidth", share, BANDWIDTH_SHARE, _giga(lambda: bandwidth, "B/s")

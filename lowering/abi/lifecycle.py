@@ -2,7 +2,8 @@
 
 `__relax_constants_address()` gives a pointer to the constant table, or null; `__relax_memory_address()` one to the two
 pointers {take, give} of the pool; `__relax_threads_address()` one to the pointer to what runs loops on several
-threads, or null; `__relax_release()` drops the cached function handles.
+threads, or null; `__relax_profile_address()`, in modules that are profiled, one to the pointer of the records;
+`__relax_release()` drops the cached function handles.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from relax_mlir.lowering.abi.constants import TABLE
 from relax_mlir.lowering.abi.support import CACHED_OBJECT, MEMORY_TABLE
 from relax_mlir.lowering.abi.text import Code, Fragment, symbol, symbol_name
 from relax_mlir.lowering.abi.thread_pool import THREADS_TABLE
+from relax_mlir.lowering.instrument_calls import TABLE as PROFILE_TABLE
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.transform import ModulePass, PassContext
 
 RELEASE = "__relax_release"
 CONSTANTS_ADDRESS = "__relax_constants_address"
 MEMORY_ADDRESS = "__relax_memory_address"
+PROFILE_ADDRESS = "__relax_profile_address"
 THREADS_ADDRESS = "__relax_threads_address"
 
 
@@ -45,11 +48,14 @@ class EmitLifecycle(ModulePass):
             release.do(f"func.call {drop}({held}) : (!llvm.ptr) -> ()")
         release.do("func.return")
         fragment.function(f"@{RELEASE}()", release)
-        for function, table in (
+        tables = [
             (CONSTANTS_ADDRESS, TABLE),
             (MEMORY_ADDRESS, MEMORY_TABLE),
             (THREADS_ADDRESS, THREADS_TABLE),
-        ):
+        ]
+        if PROFILE_TABLE in globals:
+            tables.append((PROFILE_ADDRESS, PROFILE_TABLE))
+        for function, table in tables:
             address = Code()
             if table in globals:
                 _known(fragment, table)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from relax_mlir.profiler import limits
 
-from benchmarks import measure, roofline, targets
+from benchmarks import measure, targets
 from benchmarks.__main__ import main
 from benchmarks.peers import OURS, PEERS
 from benchmarks.peers.base import Bound, Peer
@@ -83,7 +84,7 @@ def test_targets() -> None:
 
 
 def test_peak_of_a_core_is_sensible() -> None:
-    assert 1e8 < roofline.fma_peak() < 1e12
+    assert 1e8 < limits.fma_peak() < 1e12
 
 
 @pytest.mark.parametrize(

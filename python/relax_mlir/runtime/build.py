@@ -16,9 +16,10 @@ from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.engine import Engine, Interface, compile_module
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
+from relax_mlir.runtime.profile_sites import Site, profiled_sites
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
-from relax_mlir.transform import PassContext
+from relax_mlir.transform import PassContext, create_pass
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ def build(
     dump_stages: str | Path | None = None,
     instruments: Sequence[PassInstrument] = (),
     cache: bool = True,
+    profile: bool = False,
 ) -> Executable:
     """Compile `mod` for `target`; the module itself is left as it is.
 
@@ -54,7 +56,8 @@ def build(
         dump_stages: a directory that gets the module after every pass, numbered.
         instruments: watch every pass, beside those of the current `PassContext`.
         cache: false: do not use the persistent cache of compiled modules, which otherwise is used unless somebody
-            watches the passes or RELAX_MLIR_CACHE is 0.
+            watches the passes, `profile` is set, or RELAX_MLIR_CACHE is 0.
+        profile: write records of calls while `Executable.profile` is on.
 
     Raises:
         UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
@@ -64,6 +67,7 @@ def build(
     expect("build: 'mod'", mod, IRModule, "an IRModule (BlockBuilder.get() gives one)")
     expect("build: 'target'", target, str | Target, "a Target or its text")
     expect("build: 'instruments'", instruments, list | tuple, "a list of PassInstruments")
+    expect("build: 'profile'", profile, bool, "True or False")
     if exec_mode != "native":
         raise UnsupportedError(f"build: exec_mode is {exec_mode!r}; this version has 'native'")
     target = Target.parse(target)
@@ -73,13 +77,14 @@ def build(
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     with _context([*dumps, *instruments]):
         started = perf_counter()
-        slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL) if cache else None
+        slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL) if cache and not profile else None
         executable = slot.load() if slot else None
         if executable is not None:
             executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
             return executable
         mod.verify()
-        return _compile(mod.clone(), target, None if dump_stages is None else Path(dump_stages), slot)
+        stages = None if dump_stages is None else Path(dump_stages)
+        return _compile(mod.clone(), target, stages, slot, profile)
 
 
 def _require_host(target: Target) -> None:
@@ -119,12 +124,18 @@ def _context(instruments: Sequence[PassInstrument]) -> Iterator[None]:
         yield
 
 
-def _compile(work: IRModule, target: Target, stages: Path | None, slot: CacheSlot | None) -> Executable:
+def _compile(
+    work: IRModule, target: Target, stages: Path | None, slot: CacheSlot | None, profile: bool
+) -> Executable:
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
+    sites: tuple[Site, ...] = ()
     for phase in phases(str(target)):
         started = perf_counter()
         phase.as_pass()(work.mlir)
+        if profile and phase.name == "bufferize":
+            create_pass("instrument-calls")(work.mlir)
+            sites = profiled_sites(work.mlir)
         if phase.name == "kernels":
             table = table_entries(work.mlir)
         seconds[phase.name] = perf_counter() - started
@@ -135,5 +146,6 @@ def _compile(work: IRModule, target: Target, stages: Path | None, slot: CacheSlo
     seconds["machine code"] = perf_counter() - started
     if slot is not None:
         slot.save(code, interface, table)
+    executable.profile_sites = sites
     executable.compile_report = CompileReport(seconds, stages)
     return executable

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import weakref
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,19 +82,24 @@ class Engine:
         """Take `code` into use. `interface`: what it offers; `constants`: the arrays behind `@relax.constant.K`, in
         order.
         """
+        self._kept: deque[np.ndarray[Any, Any]] = deque(maxlen=4)
         # Native code reads row-major memory; NumPy keeps what is so already.
         self._constants = [np.ascontiguousarray(array) for array in constants]
         self.functions, self.memory_plans = interface.functions, interface.memory_plans
         self.code = code
         self._bind_constants()
-        if table := self._pointer(MEMORY_ADDRESS):
+        if table := self.pointer(MEMORY_ADDRESS):
             memory.bind(table)
-        if table := self._pointer(THREADS_ADDRESS):
+        if table := self.pointer(THREADS_ADDRESS):
             threads.bind(table)
         release = _PackedInterface(self.code.address(RELEASE))
         weakref.finalize(self, _release, code, release).atexit = False
 
-    def _pointer(self, name: str) -> int | None:
+    def keep(self, memory: np.ndarray[Any, Any]) -> None:
+        """Let memory that native code writes to live on for a while after the last use that is known of."""
+        self._kept.append(memory)
+
+    def pointer(self, name: str) -> int | None:
         """What a function without parameters gives that returns a pointer."""
         result = ctypes.c_void_p()
         slots = (ctypes.c_void_p * 1)(ctypes.addressof(result))
@@ -101,7 +107,7 @@ class Engine:
         return result.value
 
     def _bind_constants(self) -> None:
-        address = self._pointer(CONSTANTS_ADDRESS)
+        address = self.pointer(CONSTANTS_ADDRESS)
         if address is None:
             return
         table = (ctypes.c_void_p * len(self._constants)).from_address(address)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from relax_mlir.runtime.engine import Engine, Interface, compile_module
 from relax_mlir.runtime.memory_plan import MemoryPlan
 
 if TYPE_CHECKING:
+    from relax_mlir.profiler import Profile
     from relax_mlir.runtime.build import CompileReport
+    from relax_mlir.runtime.profile_sites import Site
 
 DEFAULT_OPT_LEVEL = 2
 """LLVM's; at 0 LLVM stops the process on AMX tiles."""
@@ -76,6 +79,7 @@ class Executable(Mapping[str, CompiledFunction]):
     """
 
     compile_report: CompileReport | None = None
+    profile_sites: tuple[Site, ...] = ()
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -95,6 +99,20 @@ class Executable(Mapping[str, CompiledFunction]):
     def functions(self) -> Mapping[str, int]:
         """Names of the public functions, each with its number of parameters."""
         return self._engine.functions
+
+    def profile(self, capacity: int = 1 << 20) -> AbstractContextManager[Profile]:
+        """Record calls, of all threads, while the context is entered: ``with ex.profile() as p: main(x)``.
+
+        Args:
+            capacity: how many 64-bit words of records to keep; calls beyond are counted as dropped.
+
+        Raises:
+            ArgumentError: the executable was built without ``profile=True``, is being profiled already, or
+                `capacity` is not positive.
+        """
+        from relax_mlir.profiler import recording
+
+        return recording(self._engine, self.profile_sites, capacity)
 
     def memory_plan(self, name: str) -> MemoryPlan:
         """The temporaries of a function, and where they lie in its workspace: formulas of its symbols.

@@ -14,6 +14,7 @@ TEXTS = {
     "show-dialects": "dialects_text",
     "cache-info": "cache_info_text",
     "cache-clear": "cache_clear_text",
+    "print-target": "target_text",
 }
 """Options that take no input, and the function of `opt_help` that gives the text to show."""
 
@@ -29,7 +30,8 @@ def run(arguments: Sequence[str]) -> int:
         if shown is not None:
             from relax_mlir.tools import opt_help
 
-            sys.stdout.write(getattr(opt_help, TEXTS[shown])())
+            given = (options.text("target"),) if shown == "print-target" else ()
+            sys.stdout.write(getattr(opt_help, TEXTS[shown])(*given))
             return 0
         from relax_mlir.tools.opt_driver import Driver
 

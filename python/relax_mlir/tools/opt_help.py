@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from relax_mlir.error import RelaxError
+from relax_mlir.target import Target
 from relax_mlir.tools.opt_options import FLAGS, Flag
 from relax_mlir.transform import Pass, PipelinePass, registry
 from relax_mlir.transform.options import describe_options
@@ -113,6 +114,12 @@ def _columns(names: Iterable[str]) -> str:
 def dialects_text() -> str:
     """The names of all dialects, one line."""
     return f"Available dialects: {', '.join(sorted({*DIALECTS, 'relax'}))}\n"
+
+
+def target_text(text: str) -> str:
+    """All attributes of a target (the host if the text is empty); raises `ParseError`, `UnknownNameError`."""
+    target = Target.parse(text or "cpu")
+    return f"{target}\n{target.describe()}\n"
 
 
 def version_text() -> str:

@@ -43,6 +43,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("show-dialects", bool, GENERAL, "list all dialects"),
     Flag("cache-info", bool, GENERAL, "show where the cache of compiled modules is, and its size"),
     Flag("cache-clear", bool, GENERAL, "remove everything from that cache"),
+    Flag("print-target", bool, GENERAL, "show what code is generated for: the host, or the CPU of --target"),
+    Flag("target", str, GENERAL, "what --print-target shows, as 'cpu -mcpu=haswell -num-threads=4'", "text"),
     Flag("o", str, INPUT, "write the output there (default: stdout)", "file"),
     Flag(
         "split-input-file", bool, INPUT, "take the input apart at '// -----' lines, process each part alone"

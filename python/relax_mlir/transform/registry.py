@@ -39,6 +39,7 @@ PASSES: dict[str, str] = {
     "fuse-attention": "relax_mlir.passes.fuse_attention:FuseAttention",
     "fuse-ops": "relax_mlir.passes.fuse_ops:FuseOps",
     "inline-private-functions": "relax_mlir.passes.inline_private_functions:InlinePrivateFunctions",
+    "instrument-calls": "relax_mlir.lowering.instrument_calls:InstrumentCalls",
     "internalize": "relax_mlir.lowering.abi.linkage:Internalize",
     "lambda-lift": "relax_mlir.passes.lambda_lift:LambdaLift",
     "legalize-ops": "relax_mlir.lowering.legalize.legalize_ops:LegalizeOps",

@@ -6,14 +6,31 @@ import ctypes
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.llvm import flat_control_flow, to_llvm_dialect
 from relax_mlir.mlir import ExecutionEngine, func, ir
 from relax_mlir.target import Target
 
+
+@dataclass(frozen=True)
+class Limits:
+    """What one core does at most: f32 operations per second, and bytes per second of a large copy."""
+
+    flops: float
+    bandwidth: float
+
+    @staticmethod
+    def measure() -> Limits:
+        """Those of this machine, measured once per process."""
+        return Limits(fma_peak(), copy_bandwidth(LARGE))
+
+
+LARGE = 1 << 28
 ROUNDS = 15
 STEPS = 200_000
 """Rounds of independent multiply-adds per call: about a millisecond."""

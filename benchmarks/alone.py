@@ -1,0 +1,93 @@
+"""Targets that concern ours alone: the cost of a call, compilation in a fresh process, two threads beside one."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from benchmarks.measure import measure, time_loop
+from benchmarks.peers.base import Bound
+from benchmarks.report import duration
+from benchmarks.targets import Row
+from benchmarks.workloads import MiniLm, Workload
+
+FFI_CALL, NUMPY_CALL = 0.15e-6, 0.7e-6
+COMPILE, COMPILE_MODEL = 0.3, 2.0
+SPEEDUP, ENOUGH_WORK = 1.8, 100e-6
+ROUNDS, CALLS, SECONDS = 15, 5000, 0.5
+
+_BUILD = """
+import sys, time
+import relax_mlir as rx
+from benchmarks.peers.relax_peer import relax_module
+from benchmarks.workloads import WORKLOADS
+import relax_mlir.mlir
+module = relax_module(next(w for w in WORKLOADS if w.name == sys.argv[1]))
+start = time.perf_counter()
+rx.build(module)
+print(time.perf_counter() - start)
+"""
+
+
+def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
+    """All of them, for these workloads."""
+    for workload in workloads:
+        if workload.name == "W0":
+            yield from _calls(workload)
+            continue
+        limit = COMPILE_MODEL if isinstance(workload, MiniLm) else COMPILE
+        yield _at_most(workload.name, "cold compile", _compile_seconds(workload), limit)
+        yield _threads(workload)
+
+
+def _at_most(subject: str, measure: str, seconds: float, limit: float) -> Row:
+    return Row(subject, f"{measure}, limit / time", limit / seconds, 1.0, f"{duration(seconds)}")
+
+
+def _calls(workload: Workload) -> Iterator[Row]:
+    import relax_mlir as rx
+    import tvm_ffi
+
+    from benchmarks.peers.relax_peer import relax_module
+
+    main = rx.build(relax_module(workload))["main"]
+    x, y = workload.inputs(workload.sizes[0])
+    given = [tvm_ffi.from_dlpack(array) for array in (x, y, np.empty_like(x))]
+    yield _at_most("W0", "FFI tensors, given output", _best(lambda: main.ffi(*given)), FFI_CALL)
+    yield _at_most("W0", "NumPy arrays, new result", _best(lambda: main(x, y)), NUMPY_CALL)
+
+
+def _best(call: Callable[[], object]) -> float:
+    return statistics.median(time_loop(call, CALLS) for _ in range(ROUNDS))
+
+
+def _compile_seconds(workload: Workload) -> float:
+    command = [sys.executable, "-c", _BUILD, workload.name]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def _threads(workload: Workload) -> Row:
+    """One thread's time over that of two, at the largest size."""
+    import relax_mlir as rx
+    import tvm_ffi
+    from relax_mlir.target import Target
+
+    from benchmarks.peers.relax_peer import relax_module
+
+    size = max(workload.sizes, key=lambda size: float(np.prod(size)))
+    inputs = [tvm_ffi.from_dlpack(array) for array in workload.inputs(size)]
+    module = relax_module(workload)
+    one, two = (rx.build(module, Target("cpu", num_threads=n))["main"] for n in (1, 2))
+    contestants = {
+        "one": Bound(lambda: one(*inputs), np.from_dlpack),
+        "two": Bound(lambda: two(*inputs), np.from_dlpack),
+    }
+    timings = measure(contestants, dict.fromkeys(contestants, 0.0), SECONDS)
+    pairs = list(zip(timings["one"].samples, timings["two"].samples, strict=True))
+    least = SPEEDUP if statistics.median(first for first, _ in pairs) >= ENOUGH_WORK else 1.0
+    ratio = statistics.median(first / second for first, second in pairs)
+    return Row(f"{workload.name} {workload.label(size)}", "one thread / two threads", ratio, least)

@@ -1,0 +1,14 @@
+"""Where the time of compiled code goes: per op, beside the bytes it moves and the operations it does.
+
+``rx.build(mod, profile=True)`` compiles a module so that it can be profiled;
+``with executable.profile() as p`` records the calls in it. Then ``p.print()`` shows a table,
+``p.save_trace("trace.json")`` writes a file for chrome://tracing, and
+``p.save_roofline("roofline.png")`` plots (with matplotlib).
+"""
+
+from relax_mlir.profiler.limits import Limits, copy_bandwidth, fma_peak
+from relax_mlir.profiler.profile import Event, OpSummary, Profile
+from relax_mlir.profiler.recording import recording
+from relax_mlir.runtime.profile_sites import Site
+
+__all__ = ["Event", "Limits", "OpSummary", "Profile", "Site", "copy_bandwidth", "fma_peak", "recording"]

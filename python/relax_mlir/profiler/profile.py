@@ -1,0 +1,201 @@
+"""What was recorded, by call and by op: as a table, a trace, and a roofline plot."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from relax_mlir.error import UnsupportedError
+from relax_mlir.profiler.limits import Limits
+from relax_mlir.runtime.profile_sites import Site, evaluate
+
+
+@dataclass(frozen=True)
+class Event:
+    """One call: where, on which thread, when (nanoseconds of the monotonic clock), and its sizes."""
+
+    site: Site
+    thread: int
+    start: int
+    end: int
+    sizes: Mapping[str, int]
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start) * 1e-9
+
+    @property
+    def flops(self) -> int | None:
+        """Floating-point operations, a fused multiply-add counted as two; None if there is no formula."""
+        return evaluate(self.site.flops, self.sizes)
+
+    @property
+    def bytes(self) -> int | None:
+        """Bytes of arguments and results, each once; None if there is no formula."""
+        return evaluate(self.site.bytes, self.sizes)
+
+
+@dataclass(frozen=True)
+class OpSummary:
+    """All calls at one site, or of one op: their number, and sums over them (None: not known for some)."""
+
+    site: Site
+    calls: int
+    seconds: float
+    flops: int | None
+    bytes: int | None
+
+
+class Profile:
+    """The calls of a profiled executable. `events` are there when the context is left.
+
+    Attributes:
+        sites: every place that can be recorded.
+        events: calls, in the order in which they ended (about, where there are several threads).
+        truncated: whether calls were dropped because there was no more room.
+    """
+
+    def __init__(self, sites: tuple[Site, ...]) -> None:
+        self.sites = sites
+        self.events: tuple[Event, ...] = ()
+        self.truncated = False
+
+    def ops(self) -> list[OpSummary]:
+        """Prim and packed functions by site, those with the most time first."""
+        return self._summaries("prim", "packed")
+
+    def functions(self) -> list[OpSummary]:
+        """Relax functions as a whole; what they call is in their time."""
+        return self._summaries("function")
+
+    def _summaries(self, *kinds: str) -> list[OpSummary]:
+        # Sites are told apart as objects: two calls may be alike in all that is known of them.
+        groups: dict[int, list[Event]] = {}
+        for event in self.events:
+            if event.site.kind in kinds:
+                groups.setdefault(id(event.site), []).append(event)
+        found = [
+            OpSummary(
+                events[0].site,
+                len(events),
+                sum(event.seconds for event in events),
+                _sum([event.flops for event in events]),
+                _sum([event.bytes for event in events]),
+            )
+            for events in groups.values()
+        ]
+        return sorted(found, key=lambda op: -op.seconds)
+
+    def table(self, limits: Limits | None = None) -> Table:
+        """The ops with times, calls, GFLOP/s, GB/s, and shares of `limits` (measured now if not given)."""
+        limits = limits or Limits.measure()
+        found = Table(title="Profile", title_justify="left", box=box.SIMPLE_HEAD)
+        found.add_column("op", no_wrap=True)
+        found.add_column("at", style="dim", no_wrap=True)
+        for name in ("calls", "time", "%", "GFLOP/s", "of peak", "GB/s", "of bandwidth"):
+            found.add_column(name, justify="right", no_wrap=True)
+        ops = self.ops()
+        total = sum(op.seconds for op in ops)
+        for op in ops:
+            flops, bytes = _rate(op.flops, op.seconds), _rate(op.bytes, op.seconds)
+            found.add_row(
+                op.site.name,
+                _place(op.site),
+                str(op.calls),
+                f"{op.seconds * 1e6:.1f} µs",
+                f"{100 * op.seconds / total:.1f}" if total else "-",
+                *_shown(flops, limits.flops),
+                *_shown(bytes, limits.bandwidth),
+            )
+        for function in self.functions():
+            found.add_row(
+                f"[bold]{function.site.name}[/bold]",
+                _place(function.site),
+                str(function.calls),
+                f"{function.seconds * 1e6:.1f} µs",
+                *["" for _ in range(5)],
+            )
+        if self.truncated:
+            found.caption = "calls were dropped: raise the capacity"
+        return found
+
+    def print(self, limits: Limits | None = None) -> None:
+        """Print the table."""
+        Console().print(self.table(limits))
+
+    def trace(self) -> dict[str, Any]:
+        """The calls in the Trace Event Format of ``chrome://tracing``: one complete event each, nested by time."""
+        first = min((event.start for event in self.events), default=0)
+        events = []
+        for event in self.events:
+            arguments = {"location": event.site.location, "flops": event.flops, "bytes": event.bytes}
+            events.append(
+                {
+                    "name": event.site.name,
+                    "cat": event.site.kind,
+                    "ph": "X",
+                    "ts": (event.start - first) / 1e3,
+                    "dur": (event.end - event.start) / 1e3,
+                    "pid": os.getpid(),
+                    "tid": event.thread,
+                    "args": {**arguments, "sizes": dict(event.sizes)},
+                }
+            )
+        return {"traceEvents": events, "displayTimeUnit": "ns"}
+
+    def save_trace(self, path: str | Path) -> None:
+        """Write `trace` as JSON."""
+        Path(path).write_text(json.dumps(self.trace()), encoding="utf-8")
+
+    def save_roofline(self, path: str | Path, limits: Limits | None = None) -> None:
+        """Plot GFLOP/s over FLOPs per byte of each op below the roof of the machine.
+
+        Raises:
+            UnsupportedError: matplotlib is not installed.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise UnsupportedError("save_roofline: needs matplotlib (pip install matplotlib)") from None
+        limits = limits or Limits.measure()
+        figure = Figure(figsize=(8, 5), layout="constrained")
+        axes = figure.add_subplot()
+        points = [op for op in self.ops() if op.flops and op.bytes and op.seconds > 0]
+        for op in points:
+            assert op.flops is not None and op.bytes is not None
+            x, y = op.flops / op.bytes, op.flops / op.seconds * 1e-9
+            axes.plot(x, y, "o")
+            axes.annotate(op.site.name, (x, y), fontsize=7)
+        ridge = limits.flops / limits.bandwidth
+        ends = [op.flops / op.bytes for op in points if op.flops and op.bytes] + [ridge / 64, ridge * 16]
+        xs = [min(ends), ridge, max(ends)]
+        axes.plot(xs, [min(x * limits.bandwidth, limits.flops) * 1e-9 for x in xs], "k-")
+        axes.set(xscale="log", yscale="log", xlabel="FLOP per byte", ylabel="GFLOP/s", title="Roofline")
+        figure.savefig(path)
+
+
+def _place(site: Site) -> str:
+    """File and line, without directories."""
+    name, _, rest = site.location.rpartition("/")[2].partition(":")
+    return f"{name}:{rest.partition(':')[0]}" if rest else name
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _rate(amount: int | None, seconds: float) -> float | None:
+    return amount / seconds if amount and seconds > 0 else None
+
+
+def _shown(rate: float | None, limit: float) -> tuple[str, str]:
+    return ("-", "-") if rate is None else (f"{rate * 1e-9:.1f}", f"{100 * rate / limit:.0f} %")
