@@ -143,7 +143,6 @@ def test_trace_and_table(executable: Any, tmp_path: Path) -> None:
 
 
 def test_roofline(executable: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     with executable.profile() as p:
         executable["main"](*arrays(3, 5, 7))
     p.save_roofline(tmp_path / "roofline.png", LIMITS)
