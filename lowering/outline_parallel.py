@@ -11,7 +11,7 @@ from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.text import Fragment, descriptor, functions
 from relax_mlir.lowering.abi.thread_pool import THREADS_TABLE
 from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels.parallel import MARK, THRESHOLD
+from relax_mlir.lowering.kernels.parallel import MARK, PARALLEL, THRESHOLD
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -21,14 +21,14 @@ RUN = "relax.rt.parallel"
 
 @dataclass(frozen=True)
 class OutlineParallelLoops(ModulePass):
-    """Outline every `scf.for` that begins with a call of `@relax.parallel_cost(index)`.
+    """Outline every `scf.for` with `relax.parallel` that begins with a call of `@relax.parallel_cost(index)`.
 
     The loop becomes a function of a context (what it captures, in a struct on the stack), a first and a last
     iteration. In its place stands a call of `@relax.rt.parallel`, which runs it on the threads of the process if
     the cost is worth it, else on the thread that calls. For a `target` with one thread the marks are dropped, and
-    so they are for loops in which a check may fail: an error cannot leave another thread.
+    so they are for loops in which a check may fail (an error cannot leave another thread), and where the loop is gone.
 
-    Raises `CompileError` for marked loops that carry values, and marks that are not first in a loop.
+    Raises `CompileError` for marked loops that carry values.
     """
 
     name: ClassVar[str] = "outline-parallel-loops"
@@ -42,6 +42,9 @@ class OutlineParallelLoops(ModulePass):
         for number, mark in enumerate(marks):
             loop, cost = _marked(mark), mark.operands[0]
             mark.erase()
+            if loop is None:
+                continue
+            del loop.attributes[PARALLEL]
             if threads > 1 and not _may_fail(loop, table):
                 with loop.location:
                     _outline(module, loop, cost, f"relax.parallel.{number}", threads)
@@ -51,11 +54,11 @@ class OutlineParallelLoops(ModulePass):
             _runtime().splice(module)
 
 
-def _marked(mark: ir.Operation) -> ir.Operation:
-    """The loop that a mark is for."""
+def _marked(mark: ir.Operation) -> ir.Operation | None:
+    """The loop that a mark is for; None if it is no loop any more."""
     loop = mark.parent.operation
-    if loop.name != "scf.for" or loop.regions[0].blocks[0].operations[0].operation != mark:
-        raise CompileError(f"outline-parallel-loops: a call of @{MARK} must be first in an scf.for")
+    if PARALLEL not in loop.attributes or loop.regions[0].blocks[0].operations[0].operation != mark:
+        return None
     if loop.results:
         raise CompileError("outline-parallel-loops: a loop that carries values cannot run on several threads")
     if not _is_outside(mark.operands[0], loop):

@@ -16,6 +16,9 @@ from relax_mlir.mlir import func, ir
 MARK = "relax.parallel_cost"
 """The function whose call, first in a loop, marks the loop; its argument is the cost."""
 
+PARALLEL = "relax.parallel"
+"""On a marked loop. A loop of one iteration may be gone when loops are outlined, and its call be in another one."""
+
 THRESHOLD = 100_000
 """Loops that cost less (in cycles, see `parallel_loop`) run on the thread that calls: some 30 microseconds."""
 
@@ -42,6 +45,7 @@ def parallel_loop(lower: e.Index, upper: e.Index, step: e.Index, cost: e.Index) 
     with e.loop(lower, upper, step) as i:
         _declare()
         func.call([], MARK, [amount])
+        i.owner.owner.attributes[PARALLEL] = ir.UnitAttr.get()
         yield i
 
 

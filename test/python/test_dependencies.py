@@ -35,7 +35,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"lowering", "te", "tir"}),
-    frozenset({"runtime"}),
+    frozenset({"runtime", "profiler"}),
     frozenset({"tools", "frontend"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""

@@ -10,7 +10,7 @@ func.func @sum(%x: memref<?xf32>, %zero: f32) -> f32 {
     %a = memref.load %x[%i] : memref<?xf32>
     %b = arith.addf %sum, %a : f32
     scf.yield %b : f32
-  }
+  } {relax.parallel}
   return %total : f32
 }
 

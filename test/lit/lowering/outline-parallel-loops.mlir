@@ -13,6 +13,11 @@
 // CHECK: scf.for
 // CHECK-NOT: parallel
 // CHECK: return
+// The marked loop had one iteration and is gone: the loop around it is none of the mark's business.
+// CHECK-LABEL: func.func @gone(
+// CHECK-NOT: parallel
+// CHECK: scf.for
+// CHECK-NEXT: memref.load
 // CHECK-LABEL: func.func private @relax.parallel.0(
 // CHECK: %[[FIRST:.+]] = arith.addi
 // CHECK: %[[LAST:.+]] = arith.minsi
@@ -28,7 +33,7 @@ func.func @scale(%x: memref<?xf32>, %y: memref<?xf32>, %factor: f32) {
     %a = memref.load %x[%i] : memref<?xf32>
     %b = arith.mulf %a, %factor : f32
     memref.store %b, %y[%i] : memref<?xf32>
-  }
+  } {relax.parallel}
   return
 }
 
@@ -41,8 +46,20 @@ func.func @checked(%x: memref<?xi32>) {
     %a = memref.load %x[%i] : memref<?xi32>
     %b = arith.trunci %a : i32 to i1
     cf.assert %b, "odd"
-  }
+  } {relax.parallel}
   return
 }
 
 func.func private @relax.parallel_cost(index)
+
+func.func @gone(%x: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    %a = memref.load %x[%i] : memref<?xf32>
+    %next = arith.addi %i, %c1 : index
+    memref.store %a, %x[%next] : memref<?xf32>
+  }
+  return
+}

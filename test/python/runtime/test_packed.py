@@ -206,4 +206,4 @@ def test_many_calls_keep_nothing() -> None:
             gc.collect()
             before = process.memory_info().rss
     gc.collect()
-    assert process.memory_info().rss - before < 1 << 20
+    assert process.memory_info().rss - before < 8 << 20  # a result kept per call would be twice that
