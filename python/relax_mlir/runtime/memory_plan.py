@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,17 @@ class MemoryPlan:
     def bytes(self, **values: int) -> int:
         """Bytes of the workspace for values of the symbols. ShapeError: a symbol has none."""
         return symbolic.evaluate(self.formula, self._known(values))
+
+    def bind(self, **values: int) -> MemoryPlan:
+        """The plan for values of some of its symbols. ArgumentError: it has no such symbol."""
+        known = self._known(values)
+
+        def at(dim: Dim) -> Dim:
+            return symbolic.substitute(dim, known)
+
+        buffers = (replace(b, bytes=None if b.bytes is None else at(b.bytes)) for b in self.buffers)
+        slots = (Slot(at(slot.offset), at(slot.bytes)) for slot in self.slots)
+        return MemoryPlan(self.function, at(self.formula), tuple(slots), tuple(buffers))
 
     def unshared(self, **values: int) -> int:
         """Bytes of the buffers in the workspace, had each a place of its own."""

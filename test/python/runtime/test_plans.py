@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -127,6 +128,18 @@ def test_formulas(layers: Executable) -> None:
     assert lines[0] == "main: workspace of 512*n bytes, 2 slots"
     assert len(lines) == 6
     assert " 1: 256*n in place " in lines[-1]
+
+
+def test_values_of_symbols(layers: Executable) -> None:
+    plan = layers.memory_plan("main")
+    bound = plan.bind(n=10)
+    assert (bound.formula, bound.symbols, bound.bytes()) == (5120, (), 5120)
+    assert bound.place() == [
+        replace(p, buffer=b) for p, b in zip(plan.place(n=10), bound.buffers, strict=True)
+    ]
+    assert plan.bind() == plan
+    with pytest.raises(ArgumentError, match="no symbol k"):
+        plan.bind(k=1)
 
 
 def test_mistakes(layers: Executable) -> None:
