@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.pipeline import Phase
@@ -26,8 +28,7 @@ def run_phase(phase: Phase, work: IRModule) -> None:
         context.disabled_pass,
         {**context.config, VERIFY_EACH: False, REPRODUCERS: False},
     )
-    try:
-        with unverified:
-            phase.as_pass()(work.mlir)
-    except RelaxError:
+    with contextlib.suppress(RelaxError), unverified:
         phase.as_pass()(work.mlir)
+        return
+    phase.as_pass()(work.mlir)
