@@ -20,9 +20,16 @@ from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
-from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
+from relax_mlir.lowering.kernels.parallel import THRESHOLD, parallel_loop, part_size
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
+
+_LOW_PART = 16
+"""The least height of a part of a product for several threads, in register tiles."""
+
+_MOST_SHARED = 1 << 25
+"""Up to so many elements of B are packed at once for several threads: beyond, there are so many rows, or columns, that
+it costs little to pack a block more than once."""
 
 FLOATS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
 """Element types that matrix products are generated for, and their bits."""
@@ -79,6 +86,8 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         return kernel.name
     packing = Packing(block, kernel.name, sizes, source, element)
     _emit_packed(block, parts, packing)
+    if sizes.threads > 1:
+        _emit_shared(block, parts, packing)
     _emit_block(block, parts, sizes, element)
     packing.emit()
     for rows in sizes.row_counts:
@@ -113,6 +122,10 @@ class _Parts:
     @property
     def packed(self) -> str:
         return f"{self.entry}.packed"
+
+    @property
+    def shared(self) -> str:
+        return f"{self.entry}.shared"
 
     @property
     def block(self) -> str:
@@ -226,10 +239,13 @@ def _emit_thin(block: e.Block, parts: _Parts, sizes: Tiling, source: e.Type, ele
         e.branch(use_dots, by_dots, lambda: e.branch(row_like, by_rows, by_packing))
 
 
-def by_parts(sizes: Tiling, name: str, a: e.Value, c: e.Value, arguments: Sequence[e.Value]) -> None:
+def by_parts(
+    sizes: Tiling, name: str, a: e.Value, c: e.Value, arguments: Sequence[e.Value], is_packed: bool = False
+) -> None:
     """Call a function with `arguments` and four bounds: the rows and the columns of the part of C that it does.
 
-    Threads get parts of the longer side of C, each a product of its own.
+    Threads get parts of the longer side of C, each a product of its own. Where B `is_packed`, parts of rows are
+    small, since they cost little more, and threads do not all run equally fast.
     """
     rows, columns = e.dim(c, 0), e.dim(c, 1)
     if sizes.threads == 1:
@@ -238,7 +254,9 @@ def by_parts(sizes: Tiling, name: str, a: e.Value, c: e.Value, arguments: Sequen
     cost = sizes.cycles(rows, columns, e.dim(a, 1))
     high = e.compare("ge", rows, columns)
     size = e.select(high, rows, columns)
-    by_row, by_column = (part_size(size, n, sizes.threads, cost) for n in (sizes.rows, sizes.columns))
+    least = _LOW_PART * sizes.rows if is_packed else None
+    by_row = part_size(size, sizes.rows, sizes.threads, cost, least)
+    by_column = part_size(size, sizes.columns, sizes.threads, cost)
     step = e.select(high, by_row, by_column)
     with parallel_loop(0, size, step, cost) as start:
         end = e.minimum(e.add(start, step), size)
@@ -255,7 +273,21 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
     sizes, source, element = packing.tiling, packing.source, packing.element
     types, part = [*_signature(source, element), *ep.types()], f"{parts.packed}.part"
     with e.function(block, parts.packed, types) as arguments:
-        by_parts(sizes, part, arguments[0], arguments[2], arguments)
+        a, b, c, *_ = arguments
+
+        def apart() -> None:
+            by_parts(sizes, part, a, c, arguments)
+
+        if sizes.threads == 1:
+            apart()
+        else:
+            rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
+            share = e.all_of(
+                e.compare("ge", rows, columns),
+                e.compare("ge", sizes.cycles(rows, columns, depth), THRESHOLD),
+                e.compare("le", e.mul(columns, depth), _MOST_SHARED),
+            )
+            e.branch(share, lambda: e.call(parts.shared, arguments), apart)
     with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as (a, b, c, accumulate, *rest):
         epilogue = ep.Epilogue(*rest[:2])
         first_row, last_row, first_column, last_column = rest[2:]
@@ -282,26 +314,41 @@ def _emit_packed(block: e.Block, parts: _Parts, packing: Packing) -> None:
                 wide = e.minimum(e.sub(end, j), sizes.block_columns)
                 panel = e.add(b_at, e.select(keep, e.mul(e.sub(j, wide_j), sizes.depth), 0))
                 with e.when(e.compare("eq", i, first_row)):
-                    e.call(packing.b, [b, k, deep, j, wide, packed, panel])
+                    e.call(packing.b, [b, k, deep, j, wide, packed, panel, sizes.depth])
                 done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
                 e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest[:2]])
 
 
+def _emit_shared(block: e.Block, parts: _Parts, packing: Packing) -> None:
+    """A product for several threads: they pack all of B, each a part of it, and then use all of it."""
+    sizes, source, element = packing.tiling, packing.source, packing.element
+    with e.function(block, parts.shared, [*_signature(source, element), *ep.types()]) as arguments:
+        a, b, c, *rest = arguments
+        depth, columns = e.dim(a, 1), e.dim(c, 1)
+        elements = e.mul(depth, e.round_up(columns, sizes.columns))
+        with e.scratch(element, elements) as panels:
+            with parallel_loop(0, columns, sizes.block_columns, _streaming(elements, element)) as j:
+                wide = e.minimum(e.sub(columns, j), sizes.block_columns)
+                e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, depth), depth])
+            e.call(f"{parts.shared}.blocks", [a, panels, c, *rest])
+    panel_loops(block, parts.entry, parts.shared, sizes, source, element, element)
+
+
 def panel_loops(
-    block: e.Block, kernel: str, name: str, sizes: Tiling, source: e.Type, element: e.Type
+    block: e.Block, kernel: str, name: str, sizes: Tiling, source: e.Type, element: e.Type, panel: e.Type
 ) -> None:
     """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with B packed beforehand over its depth.
 
     `kernel` is the entry of the product whose packing of A is used, and whose tiles if they read panels of
-    `source`, the element type of A and B.
+    `panel`, the element type of the packed B; `source` is that of A.
     """
-    parts = _Parts(kernel if source == element else name)
+    parts = _Parts(kernel if panel == element else name)
     pack_a = Packing(block, kernel, sizes, source, element).a
-    matrix, flat = e.strided_memref(source, 2), e.flat_memref(source)
+    matrix, flat = e.strided_memref(source, 2), e.flat_memref(panel)
     types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
     types = [*types, *ep.types()]
     with e.function(block, f"{name}.blocks", types) as arguments:
-        by_parts(sizes, f"{name}.part", arguments[0], arguments[2], arguments)
+        by_parts(sizes, f"{name}.part", arguments[0], arguments[2], arguments, is_packed=True)
     part_types = [*types, *[ir.IndexType.get()] * 4]
     with e.function(block, f"{name}.part", part_types) as (a, b, c, accumulate, *rest):
         epilogue = ep.Epilogue(*rest[:2])
@@ -320,14 +367,14 @@ def panel_loops(
             e.call(pack_a, [a, i, high, k, deep, packed])
             with e.loop(first_column, last_column, sizes.block_columns) as j:
                 wide = e.minimum(e.sub(last_column, j), sizes.block_columns)
-                panel = e.add(e.mul(k, sizes.columns), e.mul(j, depth))
+                place = e.add(e.mul(k, sizes.columns), e.mul(j, depth))
                 done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
-                place = [packed, panel, deep, high, wide, c, i, j, add]
-                e.call(f"{name}.block", [*place, done, *rest[:2], b, depth])
-    _emit_block(block, parts, sizes, element, f"{name}.block", source)
-    if source != element:
+                what = [packed, place, deep, high, wide, c, i, j, add, done]
+                e.call(f"{name}.block", [*what, *rest[:2], b, depth])
+    _emit_block(block, parts, sizes, element, f"{name}.block", panel)
+    if panel != element:
         for rows in sizes.row_counts:
-            emit_tile(block, parts.tile(rows), sizes, element, rows, source)
+            emit_tile(block, parts.tile(rows), sizes, element, rows, panel)
 
 
 def _emit_block(
