@@ -54,48 +54,62 @@ def _pointer(capsule: object) -> int:
     return int(pointer(capsule, name(capsule)))
 
 
-_DTYPES = {"half": np.float16, "bfloat": ml_dtypes.bfloat16, "float": np.float32}
+_FRACTION_BITS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}
+_DTYPES = {"half": np.float16, "bfloat": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64}
 _FLOATS = re.compile(
     r"\b(?P<type>half|bfloat|float|double)\b"
-    r"|(?<=[\s(\[])(?:f0x(?P<bits>[0-9A-Fa-f]+)|(?P<number>-?\d+\.\d+(?:e[+-]?\d+)?))(?=[\s,)\]]|$)",
-    re.MULTILINE,
+    r"|(?<=[\s(\[])(?:"
+    r"f0x(?P<bits>[0-9A-Fa-f]+)"
+    r"|(?P<sign>[+-])(?:(?P<inf>inf)|(?P<kind>q|s|)nan(?:\(0x(?P<payload>[0-9A-Fa-f]+)\))?)"
+    r"|(?P<number>-?\d+\.\d+(?:e[+-]?\d+)?)"
+    r")(?=[\s,)\]]|$)"
 )
+_SOME_FLOAT = re.compile(r"\d\.\d|f0x|[+-](?:inf|[qs]?nan)")
 
 
 def with_exact_floats(text: str) -> str:
     """LLVM IR whose float constants are written as every version of LLVM reads them.
 
-    Since LLVM 22 there are constants like ``f0x7F800000``, and decimal ones that are to be rounded to their type.
-    Here they become the hexadecimal form, which is exact; those of ``double`` in decimal stay.
+    Since LLVM 22 there are constants like ``f0x7F800000``, ``+inf`` and ``+nan(0x1)``, and decimal ones that are to be
+    rounded to their type. Here they become the hexadecimal form, which is exact; those of ``double`` in decimal stay.
     """
     return "\n".join(
-        line if ' c"' in line or not re.search(r"\d\.\d|f0x", line) else _exact_line(line)
+        _exact_line(line) if _SOME_FLOAT.search(line) and ' c"' not in line else line
         for line in text.split("\n")
     )
 
 
 def _exact_line(line: str) -> str:
-    kind = ""
+    kind = "double"
 
     def exact(match: re.Match[str]) -> str:
         nonlocal kind
         if match["type"]:
             kind = match["type"]
             return kind
-        return _literal(kind, match)
+        if kind == "double" and match["number"]:
+            return match[0]
+        return _hexadecimal(kind, _bits(kind, match))
 
     return _FLOATS.sub(exact, line)
 
 
-def _literal(kind: str, match: re.Match[str]) -> str:
-    """A constant of the type that stands last before it in the line."""
-    if kind not in _DTYPES:
-        return f"0x{match['bits']}" if match["bits"] else match[0]
-    dtype = np.dtype(_DTYPES[kind])
+def _bits(kind: str, match: re.Match[str]) -> int:
+    """The bits of a constant of the type that stands last before it in the line."""
     if match["bits"]:
-        bits = int(match["bits"], 16)
-    else:
-        bits = int.from_bytes(dtype.type(float(match["number"])).tobytes(), "little")
+        return int(match["bits"], 16)
+    dtype = np.dtype(_DTYPES[kind])
+    if match["number"]:
+        return int.from_bytes(dtype.type(float(match["number"])).tobytes(), "little")
+    width, fraction = 8 * dtype.itemsize, _FRACTION_BITS[kind]
+    exponent = (1 << width - 1) - (1 << fraction)
+    quiet = 0 if match["inf"] or match["kind"] == "s" else 1 << fraction - 1
+    return (match["sign"] == "-") << width - 1 | exponent | quiet | int(match["payload"] or "0", 16)
+
+
+def _hexadecimal(kind: str, bits: int) -> str:
+    if kind == "double":
+        return f"0x{bits:016X}"
     if kind != "float":
         return f"0x{'H' if kind == 'half' else 'R'}{bits:04X}"
     sign, exponent, fraction = bits >> 31, bits >> 23 & 0xFF, bits & 0x7FFFFF

@@ -10,6 +10,7 @@ from relax_mlir.lowering.bufferize import bufferize
 from relax_mlir.lowering.contractions import LowerContractions
 from relax_mlir.lowering.elementwise import LinalgToLoops
 from relax_mlir.lowering.float_expansion import ExpandFloats
+from relax_mlir.lowering.fma_expansion import ExpandFma
 from relax_mlir.lowering.kernel_select import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
@@ -78,6 +79,7 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
                 LowerContractions(target),
                 LinalgToLoops(target),
                 ExpandMath(),
+                ExpandFma(target),
                 ExpandFloats(target),
                 cleanup,
             ),

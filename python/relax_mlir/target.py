@@ -128,6 +128,11 @@ class Target:
         return self.features.issuperset(features)
 
     @property
+    def has_fma(self) -> bool:
+        """Whether the CPU multiplies and adds in one instruction; all but old x86 CPUs do."""
+        return self.has("fma") or self.architecture != "x86_64"
+
+    @property
     def architecture(self) -> str:
         """``x86_64``, ``aarch64``, …: the first part of the triple."""
         return _architecture(self.triple)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 import sys
@@ -12,9 +13,10 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, CompileError, UnknownNameError, UnsupportedError
 from relax_mlir.lowering import machine_code
-from relax_mlir.lowering.llvm_ir import with_exact_floats
+from relax_mlir.lowering.llvm_ir import llvm_ir, with_exact_floats
 from relax_mlir.lowering.machine_code import feature_text
 from relax_mlir.lowering.pipeline import pipeline
+from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.tools import emit
 
@@ -77,6 +79,12 @@ def test_features() -> None:
     [
         ("  %1 = fmul float %0, 8.368780e-03", "  %1 = fmul float %0, 0x3F8123A6A0000000"),
         ("splat (float f0x7F800000)", "splat (float 0x7FF0000000000000)"),
+        ("splat (float +inf)", "splat (float 0x7FF0000000000000)"),
+        ("ret float -qnan", "ret float 0xFFF8000000000000"),
+        ("ret float +nan(0x1)", "ret float 0x7FF8000020000000"),
+        ("ret float +snan(0x200001)", "ret float 0x7FF4000020000000"),
+        ("ret double -inf", "ret double 0xFFF0000000000000"),
+        ("ret half +snan(0x101)", "ret half 0xH7D01"),
         ("float %x, float f0xFFA00001)", "float %x, float 0xFFF4000020000000)"),
         ("ret half f0x7C00", "ret half 0xH7C00"),
         ("phi bfloat [ 1.5, %a ], [ f0x8000, %b ]", "phi bfloat [ 0xR3FC0, %a ], [ 0xR8000, %b ]"),
@@ -87,6 +95,34 @@ def test_features() -> None:
 )  # fmt: skip
 def test_float_constants_are_exact(line: str, exact: str) -> None:
     assert with_exact_floats(line) == exact
+
+
+CONSTANTS = {
+    "f32": [0x7F800000, 0xFF800000, 0xFFC00000, 0x7FA00001, 0x7FC00001, 0x80000000, 0x3DCCCCCD],
+    "f64": [
+        0x7FF0000000000000,
+        0xFFF8000000000000,
+        0x7FF8000000000001,
+        0x7FF4000000000001,
+        0x3FB999999999999A,
+    ],
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_constants_reach_the_code(name: str) -> None:
+    """Every bit of a constant is in the assembly."""
+    width = int(name[1:])
+    with ir.Context(), ir.Location.unknown():
+        functions = [
+            f"llvm.func @f{n}(%p: !llvm.ptr) {{ %0 = llvm.mlir.constant({bits:#x} : {name}) : {name}\n"
+            f"llvm.store %0, %p : {name}, !llvm.ptr llvm.return }}"
+            for n, bits in enumerate(CONSTANTS[name])
+        ]
+        text = llvm_ir(ir.Module.parse("\n".join(functions)))
+    code = machine_code.assembly(text, Target("cpu -mcpu=haswell"))
+    stored = re.findall(r"(?:mov\w*|movabsq)\s+\$(-?\d+), [(%]", code)
+    assert [int(value) % 2**width for value in stored] == CONSTANTS[name]
 
 
 def test_text_that_is_no_ir() -> None:
