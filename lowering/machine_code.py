@@ -16,7 +16,7 @@ from relax_mlir.target import Target
 EXTRA = "asm"
 """The extra of the package that brings ``llvmlite``."""
 
-_NAMES = {"asimd": "neon", "asimdhp": "fullfp16", "asimddp": "dotprod"}
+_NAMES = {"sse4_1": "sse4.1", "asimd": "neon", "asimdhp": "fullfp16", "asimddp": "dotprod"}
 
 
 def assembly(text: str, target: Target, opt_level: int = 2) -> str:

@@ -17,6 +17,7 @@ from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.llvm import lower_to_llvm
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.lowering.pack_constants import PackConstants
+from relax_mlir.lowering.rounding_expansion import ExpandRounding
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
 from relax_mlir.transform import MLIRPass, Pass, Sequential, create_pass
 
@@ -79,8 +80,9 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
                 LowerContractions(target),
                 LinalgToLoops(target),
                 ExpandMath(),
-                ExpandFma(target),
                 ExpandFloats(target),
+                ExpandFma(target),
+                ExpandRounding(target),
                 cleanup,
             ),
         ),

@@ -25,7 +25,7 @@ MOST_THREADS = 256
 KIB = 1024
 MIB = 1024 * KIB
 
-_X86_FEATURES = frozenset({"avx", "avx2", "fma", "f16c", "amx_tile", "amx_bf16", "amx_int8"}) | {
+_X86_FEATURES = frozenset({"sse4_1", "avx", "avx2", "fma", "f16c", "amx_tile", "amx_bf16", "amx_int8"}) | {
     "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16", "avx512_fp16", "avx512_vnni"
 }  # fmt: skip
 _ARM_FEATURES = frozenset({"asimd", "asimdhp", "asimddp", "bf16", "sve"})
@@ -33,6 +33,7 @@ FEATURES = _X86_FEATURES | _ARM_FEATURES
 """The CPU features that this project looks at, named as Linux names them."""
 
 _NEEDED = {
+    "avx": ("sse4_1",),
     "avx2": ("avx",),
     "fma": ("avx",),
     "f16c": ("avx",),
@@ -167,7 +168,7 @@ class Target:
 
 
 _X86 = "x86_64-unknown-linux-gnu"
-_AVX2 = frozenset({"avx", "avx2", "fma", "f16c"})
+_AVX2 = frozenset({"sse4_1", "avx", "avx2", "fma", "f16c"})
 _AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
 
 

@@ -82,7 +82,7 @@ def test_features_that_are_gone(text: str, gone: set[str], vectors: tuple[int, i
 
 def test_features_bring_what_they_need() -> None:
     target = Target("cpu -mcpu=x86-64 -mattr=+avx512_bf16")
-    assert target.features == {"avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16"}
+    assert target.features == {"sse4_1", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16"}
     assert target.vector_bytes == 16
 
 

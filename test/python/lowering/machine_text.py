@@ -10,12 +10,13 @@ from functools import cached_property
 LABEL = re.compile(r'^"?([\w.$]+)"?:')
 LOCAL = ".L"
 BRANCH = re.compile(r"^(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\s.*?(\.L[\w$]+)$")
+COMMENT = re.compile(r"\s#\s|//")
 STACK = re.compile(r"\(%[re][sb]p\b|\[(?:sp|x29)\b")
 
 
 @dataclass(frozen=True)
 class Code:
-    """Lines of assembly: labels, and instructions without their indentation, one blank between mnemonic and operands."""
+    """Lines of assembly: labels, and instructions with one blank between mnemonic and operands."""
 
     lines: tuple[str, ...]
 
@@ -76,20 +77,21 @@ class Assembly:
                 lines = found.setdefault(label[1], [])
             elif label:
                 lines.append(f"{label[1]}:")
-            elif line[:1].isspace() and (words := line.split("#")[0].split("//")[0].split(None, 1)):
-                if not words[0].startswith("."):
-                    lines.append(" ".join(word.strip() for word in words))
+            elif line[:1].isspace() and not line.strip().startswith("."):
+                words = COMMENT.split(line)[0].split(None, 1)
+                lines += [" ".join(word.strip() for word in words)] if words else []
         return {name: Code(tuple(code)) for name, code in found.items() if code}
 
     def __getitem__(self, name: str) -> Code:
         return self.functions[name]
 
-    def all_of(self, prefix: str) -> Code:
-        """The code of all functions whose names start so."""
-        named = [code.lines for name, code in self.functions.items() if name.startswith(prefix)]
-        return Code(tuple(line for lines in named for line in lines))
+    @property
+    def everything(self) -> Code:
+        """The code of all functions."""
+        return Code(tuple(line for code in self.functions.values() for line in code.lines))
 
 
-def registers(instructions: Sequence[str], position: int = -1) -> set[str]:
-    """The operands at a position (of AT&T syntax the last is the destination, of AArch64's the first)."""
-    return {line.split(" ", 1)[1].split(",")[position].strip() for line in instructions}
+def destinations(instructions: Sequence[str]) -> set[str]:
+    """The registers that are written: the last operand in AT&T's syntax of x86, the first in AArch64's."""
+    operands = [line.split(" ", 1)[1].split(",") for line in instructions]
+    return {(found[-1] if "%" in found[-1] else found[0]).strip() for found in operands}

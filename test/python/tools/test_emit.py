@@ -68,7 +68,7 @@ def test_objects_of_other_systems(module: rx.IRModule) -> None:
 
 def test_features() -> None:
     assert feature_text(Target("cpu -mcpu=haswell -mattr=-fma")) == (
-        "+avx,+avx2,+f16c,-amx-bf16,-amx-int8,-amx-tile,-avx512bf16,-avx512fp16,-avx512vnni,-avx512bw,-avx512dq,"
+        "+avx,+avx2,+f16c,+sse4.1,-amx-bf16,-amx-int8,-amx-tile,-avx512bf16,-avx512fp16,-avx512vnni,-avx512bw,-avx512dq,"
         "-avx512f,-avx512vl,-fma"
     )
     assert feature_text(Target(ARM)) == "+neon,+dotprod,+fullfp16,-bf16,-sve"
