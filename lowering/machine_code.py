@@ -26,13 +26,13 @@ def assembly(text: str, target: Target, opt_level: int = 2) -> str:
         UnsupportedError: llvmlite is not installed, or knows no such target.
         CompileError: llvmlite's LLVM cannot read the IR.
     """
-    machine, module = _compiled(text, target, opt_level)
+    machine, module = compiled(text, target, opt_level)
     return str(machine.emit_assembly(module))
 
 
 def object_file(text: str, target: Target, opt_level: int = 2) -> bytes:
     """The LLVM IR `text` as a relocatable object of position-independent code; raises as `assembly` does."""
-    machine, module = _compiled(text, target, opt_level)
+    machine, module = compiled(text, target, opt_level)
     return bytes(machine.emit_object(module))
 
 
@@ -50,8 +50,8 @@ def _llvm_name(feature: str) -> str:
     return _NAMES.get(feature, feature.replace("_", ""))
 
 
-def _compiled(text: str, target: Target, opt_level: int) -> tuple[Any, Any]:
-    """A target machine, and the optimised module of llvmlite."""
+def compiled(text: str, target: Target, opt_level: int) -> tuple[Any, Any]:
+    """llvmlite's target machine, and its module of the LLVM IR `text`, optimised; raises as `assembly` does."""
     binding = _binding()
     machine = _machine(binding, target, opt_level)
     try:

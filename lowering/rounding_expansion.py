@@ -18,7 +18,7 @@ FRACTION_BITS = {32: 23, 64: 52}
 
 
 def _round_even(lanes: Lanes, x: Value) -> Value:
-    """Added to 2 to the number of fraction bits, a smaller number is rounded to an integer; larger ones are integers."""
+    """Numbers below 2 to the number of fraction bits are rounded when that is added; all others are integers."""
     magnitude, large = lanes.abs(x), lanes.const(2.0 ** FRACTION_BITS[lanes.width])
     rounded = lanes.sub(lanes.add(magnitude, large), large)
     return lanes.select(lanes.compare("olt", magnitude, large), lanes.copysign(rounded, x), x)
