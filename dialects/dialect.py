@@ -27,6 +27,7 @@ FAMILIES = (
     "data_dependent",
     "logical",
     "reduce",
+    "scan",
     "select",
     "shape_values",
     "triangle",

@@ -283,6 +283,34 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @cumprod {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.type" 
+      %5 = irdl.base "#builtin.unit" 
+      %6 = irdl.any_of(%4, %5) 
+      %7 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "dtype" = %6, "exclusive" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
+    }
+    irdl.operation @cumsum {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.type" 
+      %5 = irdl.base "#builtin.unit" 
+      %6 = irdl.any_of(%4, %5) 
+      %7 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "dtype" = %6, "exclusive" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
+    }
     irdl.operation @dataflow {
       %0 = irdl.any
       irdl.results(result: %0)

@@ -16,6 +16,8 @@ from relax_mlir.transform import ModulePass, PassContext
 class DropDestinationResults(ModulePass):
     """Drop memref results that are arguments, in functions and at their calls, and copies of a buffer to itself.
 
+    A loop may have carried them from round to round.
+
     Upstream's ``drop-equivalent-buffer-results`` would drop results of any type that are arguments.
     """
 
@@ -38,7 +40,7 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
     """Drop the results of `function` that are arguments; returns the argument's number per result (None: kept)."""
     terminator = function.regions[0].blocks[0].operations[-1].operation
     positions: list[int | None] = []
-    for index, value in enumerate(terminator.operands):
+    for index, value in enumerate(map(_origin, terminator.operands)):
         if not isinstance(value.type, ir.MemRefType):
             positions.append(None)
         elif isinstance(value, ir.BlockArgument) and value.owner == function.regions[0].blocks[0]:
@@ -59,6 +61,16 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
         ir.FunctionType.get(inputs, [v.type for v in kept])
     )
     return positions
+
+
+def _origin(value: ir.Value) -> ir.Value:
+    """The buffer that `value` is, where a loop carries it through all rounds as it is."""
+    while isinstance(value, ir.OpResult) and value.owner.name == "scf.for":
+        loop, number = value.owner.opview, value.result_number
+        if loop.body.operations[-1].operation.operands[number] != loop.inner_iter_args[number]:
+            break
+        value = loop.initArgs[number]
+    return value
 
 
 def _drop_call_results(call: ir.Operation, dropped: dict[str, list[int | None]]) -> None:

@@ -16,6 +16,7 @@ from relax_mlir.lowering.kernels import rows
 from relax_mlir.lowering.kernels.attention import Meaning, emit_attention
 from relax_mlir.lowering.kernels.emit import Block, Value
 from relax_mlir.lowering.kernels.gemm import FLOATS
+from relax_mlir.lowering.kernels.scan import Scan, is_scannable
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -25,11 +26,12 @@ Operation: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Request:
-    """A prim func that wants a kernel: its memref arguments (inputs, then outputs) and what it means.
+    """A prim func that wants the kernel `name`: its memref arguments (inputs, then outputs) and what it means.
 
     `block` is the module's body, for functions that several kernels share.
     """
 
+    name: str
     target: Target
     block: Block
     arguments: Sequence[Value]
@@ -100,6 +102,17 @@ def _rms_norm(request: Request) -> Emitter | None:
     return lambda: rows.rms_norm(request.target, *request.arguments, epsilon=request.epsilon(), inner=inner)
 
 
+def _scan(request: Request) -> Emitter | None:
+    if len(request.arguments) != 2 or not all(_is_contiguous(a.type) for a in request.arguments):
+        return None
+    x, out = request.arguments
+    if x.type != out.type or not is_scannable(x.type):
+        return None
+    (axis,) = request.axes()
+    kind = Scan(request.target, request.name == "cumprod", request.attributes["exclusive"].value)
+    return lambda: kind.emit(x, out, axis)
+
+
 def _attention(request: Request) -> Emitter | None:
     buffers = request.arguments
     inputs = [ir.MemRefType(buffer.type) for buffer in buffers]
@@ -116,6 +129,8 @@ def _attention(request: Request) -> Emitter | None:
 
 KERNELS: dict[str, Generator] = {
     "attention": _attention,
+    "cumprod": _scan,
+    "cumsum": _scan,
     "layer_norm": _layer_norm,
     "log_softmax": _log_softmax,
     "rms_norm": _rms_norm,
@@ -144,13 +159,14 @@ class SelectKernels(ModulePass):
 
 
 def _replace_body(function: Operation, target: Target, block: Block) -> None:
-    generator = KERNELS.get(function.attributes[KERNEL].value)
+    name = function.attributes[KERNEL].value
+    generator = KERNELS.get(name)
     if generator is None or function.is_external or function.type.results:
         return
     given = function.attributes.get(KERNEL_ATTRS, ())
     attributes = {named.name: named.attr for named in given}
     buffers = [argument for argument in function.arguments if isinstance(argument.type, ir.MemRefType)]
-    emit_body = generator(Request(target, block, buffers, attributes))
+    emit_body = generator(Request(name, target, block, buffers, attributes))
     if emit_body is None:
         return
     for block in reversed(list(function.body.blocks)):

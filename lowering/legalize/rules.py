@@ -30,6 +30,7 @@ FAMILIES: tuple[str, ...] = (
     "comparison",
     "create",
     "reduce",
+    "scan",
     "select",
     "triangle",
     "unary",

@@ -173,6 +173,18 @@ def specs() -> dict[str, Spec]:
             lambda x, r=reference: r(x, -1),
             [[floats(2, 3)]],
         )
+    for name, reference in {"cumsum": np.cumsum, "cumprod": np.cumprod}.items():
+        op = builder(name)
+        found[name] = (
+            op,
+            lambda x, r=reference: r(x, dtype=x.dtype),
+            [[floats(2, 3)], [integers(5)], [floats()]],
+        )
+        found[f"{name}:axis"] = (
+            lambda x, op=op: op(x, 0, "float64"),
+            lambda x, r=reference: r(x, axis=0, dtype=np.float64),
+            [[integers(2, 3)], [flags(4)]],
+        )
     return found | movement() | products()
 
 

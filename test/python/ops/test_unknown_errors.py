@@ -30,6 +30,8 @@ MISTAKES: dict[str, Mistake] = {
     "sum_bool": (R.sum, [((2,), "bool")]),
     "mean": (R.mean, [((2,), "int32")]),
     "argmax": (lambda x: R.argmax(x, axis=1), [((3,), "float32")]),
+    "cumsum_axis": (lambda x: R.cumsum(x, 1), [((4,), "float32")]),
+    "cumprod_bool": (R.cumprod, [((4,), "bool")]),
     "where": (R.where, [((3,), "int8"), ((3,), "int8"), ((3,), "int8")]),
     "clip": (lambda x: R.clip(x, 0.5), [((3,), "int8")]),
     "clip_bool": (lambda x: R.clip(x, 1), [((3,), "bool")]),
