@@ -36,6 +36,7 @@ FAMILIES = (
     "linear_algebra",
     "manipulate",
     "nn",
+    "group_norm",
     "shape_functions",
     "memory",
     "vm",

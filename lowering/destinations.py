@@ -16,7 +16,7 @@ from relax_mlir.transform import ModulePass, PassContext
 class DropDestinationResults(ModulePass):
     """Drop memref results that are arguments, in functions and at their calls, and copies of a buffer to itself.
 
-    A loop may have carried them from round to round.
+    A loop may have carried them, or they may be seen in another shape.
 
     Upstream's ``drop-equivalent-buffer-results`` would drop results of any type that are arguments.
     """
@@ -64,13 +64,28 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
 
 
 def _origin(value: ir.Value) -> ir.Value:
-    """The buffer that `value` is, where a loop carries it through all rounds as it is."""
-    while isinstance(value, ir.OpResult) and value.owner.name == "scf.for":
-        loop, number = value.owner.opview, value.result_number
-        if loop.body.operations[-1].operation.operands[number] != loop.inner_iter_args[number]:
+    """The buffer that `value` is: carried by a loop through all rounds as it is, or seen in another shape and back."""
+    while isinstance(value, ir.OpResult):
+        source = _carried(value) if value.owner.name == "scf.for" else _seen(value)
+        if source is None:
             break
-        value = loop.initArgs[number]
+        value = source
     return value
+
+
+def _carried(result: ir.OpResult) -> ir.Value | None:
+    loop, number = result.owner.opview, result.result_number
+    same = loop.body.operations[-1].operation.operands[number] == loop.inner_iter_args[number]
+    return loop.initArgs[number] if same else None
+
+
+def _seen(result: ir.OpResult) -> ir.Value | None:
+    if result.owner.name != "memref.collapse_shape":
+        return None
+    inner = result.owner.operands[0].owner
+    if not isinstance(inner, ir.Operation | ir.OpView) or inner.operation.name != "memref.expand_shape":
+        return None
+    return inner.operation.operands[0] if inner.operation.operands[0].type == result.type else None
 
 
 def _drop_call_results(call: ir.Operation, dropped: dict[str, list[int | None]]) -> None:

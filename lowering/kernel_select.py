@@ -16,6 +16,7 @@ from relax_mlir.lowering.kernels import rows
 from relax_mlir.lowering.kernels.attention import Meaning, emit_attention
 from relax_mlir.lowering.kernels.emit import Block, Value
 from relax_mlir.lowering.kernels.gemm import FLOATS
+from relax_mlir.lowering.kernels.group_norm import GroupNorm
 from relax_mlir.lowering.kernels.scan import Scan, is_scannable
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
@@ -102,6 +103,21 @@ def _rms_norm(request: Request) -> Emitter | None:
     return lambda: rows.rms_norm(request.target, *request.arguments, epsilon=request.epsilon(), inner=inner)
 
 
+def _group_norm(request: Request) -> Emitter | None:
+    if not all(is_plain(a.type) for a in request.arguments):
+        return None
+    x, *parameters, out = request.arguments
+    channel, flags = request.attributes["channel_axis"].value, ("scale", "center")
+    if x.type != out.type or len({ir.MemRefType(a.type).element_type for a in request.arguments}) != 1:
+        return None
+    if request.axes() != tuple(range(channel + 1, ir.MemRefType(x.type).rank)):
+        return None
+    given = [parameters.pop(0) if request.attributes[flag].value else None for flag in flags]
+    groups = request.attributes["num_groups"].value
+    norm = GroupNorm(request.target, channel, groups, request.epsilon(), *given)
+    return lambda: norm.emit(x, out)
+
+
 def _scan(request: Request) -> Emitter | None:
     if len(request.arguments) != 2 or not all(_is_contiguous(a.type) for a in request.arguments):
         return None
@@ -131,6 +147,7 @@ KERNELS: dict[str, Generator] = {
     "attention": _attention,
     "cumprod": _scan,
     "cumsum": _scan,
+    "group_norm": _group_norm,
     "layer_norm": _layer_norm,
     "log_softmax": _log_softmax,
     "rms_norm": _rms_norm,

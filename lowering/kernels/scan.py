@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Type, Value, element_of
 from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
-from relax_mlir.lowering.kernels.rows import Rows
+from relax_mlir.lowering.kernels.rows import Rows, product
 from relax_mlir.mlir import arith, ir, vector
 from relax_mlir.target import Target
 
@@ -79,7 +79,7 @@ class Scan:
 
     def _across(self, cell: _Cell, x: Value, out: Value, axis: int) -> None:
         sizes = [emit.dim(x, place) for place in range(ir.MemRefType(x.type).rank)]
-        outer, length, inner = _product(sizes[:axis]), sizes[axis], _product(sizes[axis + 1 :])
+        outer, length, inner = product(sizes[:axis]), sizes[axis], product(sizes[axis + 1 :])
         lanes = self.target.lanes(cell.wide.width)
         source, sink = (
             emit.view(
@@ -197,14 +197,7 @@ def _last(value: Value) -> Value:
 
 
 def _cost(lanes: int, *sizes: Index) -> Index:
-    return emit.div(emit.mul(_product(sizes), CYCLES), lanes)
-
-
-def _product(sizes: list[Index] | tuple[Index, ...]) -> Index:
-    result: Index = 1
-    for size in sizes:
-        result = emit.mul(result, size)
-    return result
+    return emit.div(emit.mul(product(sizes), CYCLES), lanes)
 
 
 def is_scannable(type_: Type) -> bool:

@@ -23,9 +23,9 @@ func.func @cumsum(%x: tensor<?x4x5xf32, #relax.shape<["n", 4, 5]>>) {
 
 // Elements are converted first; without an axis the tensor is seen as a vector. Exclusive: what was before is shown.
 // CHECK-LABEL: func.func @exclusive
-// CHECK: %[[CAST:.*]] = relax.call_tir @cast
+// CHECK: %[[CAST:.*]] = "relax.call_tir"(%{{.*}}) {callee = @cast, tir_vars = []}
 // CHECK: %[[FLAT:.*]] = "relax.flatten"(%[[CAST]])
-// CHECK: relax.call_tir @cumprod(%[[FLAT]])
+// CHECK: "relax.call_tir"(%{{.*}}) {callee = @cumprod, tir_vars = []}
 // CHECK-LABEL: func.func private @cumprod
 // CHECK-SAME: relax.kernel_attrs = {axis = 0 : i64, exclusive = true}
 // CHECK: iter_args(%[[TOTAL:.*]] = %{{.*}}, %
