@@ -21,6 +21,7 @@ from relax_mlir.lowering.kernels.scan import Scan, is_scannable
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.config import MATH_FAST
 
 Operation: TypeAlias = Any
 
@@ -29,7 +30,7 @@ Operation: TypeAlias = Any
 class Request:
     """A prim func that wants the kernel `name`: its memref arguments (inputs, then outputs) and what it means.
 
-    `block` is the module's body, for functions that several kernels share.
+    `block` is the module's body, for functions that several kernels share; `fast`: whether ``math.fast`` is set.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Request:
     block: Block
     arguments: Sequence[Value]
     attributes: dict[str, Any]
+    fast: bool = False
 
     def axes(self) -> tuple[int, ...]:
         """The axes, from the attribute ``axes`` or else ``axis``; non-negative, in order."""
@@ -80,13 +82,13 @@ def _inner_axes(request: Request, inputs: int) -> int:
 def _softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    return lambda: rows.softmax(request.target, *request.arguments)
+    return lambda: rows.softmax(request.target, *request.arguments, fast=request.fast)
 
 
 def _log_softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    return lambda: rows.log_softmax(request.target, *request.arguments)
+    return lambda: rows.log_softmax(request.target, *request.arguments, fast=request.fast)
 
 
 def _layer_norm(request: Request) -> Emitter | None:
@@ -172,10 +174,10 @@ class SelectKernels(ModulePass):
         for function in list(module.body.operations):
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
                 with function.operation.location:
-                    _replace_body(function, target, module.body)
+                    _replace_body(function, target, module.body, bool(ctx.option(MATH_FAST)))
 
 
-def _replace_body(function: Operation, target: Target, block: Block) -> None:
+def _replace_body(function: Operation, target: Target, block: Block, fast: bool) -> None:
     name = function.attributes[KERNEL].value
     generator = KERNELS.get(name)
     if generator is None or function.is_external or function.type.results:
@@ -183,7 +185,7 @@ def _replace_body(function: Operation, target: Target, block: Block) -> None:
     given = function.attributes.get(KERNEL_ATTRS, ())
     attributes = {named.name: named.attr for named in given}
     buffers = [argument for argument in function.arguments if isinstance(argument.type, ir.MemRefType)]
-    emit_body = generator(Request(name, target, block, buffers, attributes))
+    emit_body = generator(Request(name, target, block, buffers, attributes, fast))
     if emit_body is None:
         return
     for block in reversed(list(function.body.blocks)):

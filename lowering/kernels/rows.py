@@ -12,7 +12,7 @@ written in place if input and output are the same buffer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from relax_mlir.lowering.kernels import emit
@@ -40,7 +40,8 @@ VECTOR_CYCLES = 8
 class Rows:
     """How the rows of a buffer are walked: the type in registers, the vectors and the sizes.
 
-    `stored` is the type in memory if it is another; rows that do not fit `cache_bytes` are not prefetched.
+    `stored` is the type in memory if it is another; rows that do not fit `cache_bytes` are not prefetched. `fast`:
+    exponentials may be right to 1e-5 only.
     """
 
     element: Type
@@ -50,6 +51,7 @@ class Rows:
     length: Index
     stored: Type | None = None
     cache_bytes: int = 0
+    fast: bool = False
 
     @staticmethod
     def of(target: Target, buffer: Value, inner: int) -> Rows:
@@ -219,18 +221,19 @@ def row_sum(rows: Rows, step: Step, unroll: int | None = None) -> Value:
 
 def _exponential(rows: Rows, x: Value) -> Value:
     """e^x for x ≤ 0, in f32 times 2^`SCALE_BITS`, which makes it a normal number; for f16 and bf16 to 17 bits."""
-    if rows.is_half:
+    if rows.is_half or (rows.fast and rows.element.width == 32):
         return exp_scaled_rough(rows.vector, x)
     return exp_scaled(rows.vector, x) if rows.element.width == 32 else math.ExpOp(x).result
 
 
-def softmax(target: Target, x: Value, out: Value) -> None:
+def softmax(target: Target, x: Value, out: Value, *, fast: bool = False) -> None:
     """exp(x - max) / sum of it, over the last axis.
 
     Exponentials wait in the output for their sum; in f16 and bf16, which would round them, they are computed twice.
-    A row of -inf alone, and a row with NaN or +inf, is NaN throughout, as in NumPy and torch.
+    With `fast` they are right to 1e-5. A row of -inf alone, and a row with NaN or +inf, is NaN throughout, as in NumPy
+    and torch.
     """
-    rows = Rows.of(target, x, 1)
+    rows = replace(Rows.of(target, x, 1), fast=fast)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
@@ -256,9 +259,9 @@ def softmax(target: Target, x: Value, out: Value) -> None:
         rows.sweep(scale, unroll=HEAVY if rows.is_half else None)
 
 
-def log_softmax(target: Target, x: Value, out: Value) -> None:
-    """(x - max) - log(sum of exp(x - max)), over the last axis; NaN as in `softmax`."""
-    rows = Rows.of(target, x, 1)
+def log_softmax(target: Target, x: Value, out: Value, *, fast: bool = False) -> None:
+    """(x - max) - log(sum of exp(x - max)), over the last axis; NaN and `fast` as in `softmax`."""
+    rows = replace(Rows.of(target, x, 1), fast=fast)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
