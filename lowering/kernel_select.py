@@ -17,6 +17,7 @@ from relax_mlir.lowering.kernels.attention import Meaning, emit_attention
 from relax_mlir.lowering.kernels.emit import Block, Value
 from relax_mlir.lowering.kernels.gemm import FLOATS
 from relax_mlir.lowering.kernels.group_norm import GroupNorm
+from relax_mlir.lowering.kernels.group_norm_last import GroupNormLast
 from relax_mlir.lowering.kernels.scan import Scan, is_scannable
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
@@ -109,15 +110,16 @@ def _group_norm(request: Request) -> Emitter | None:
     if not all(is_plain(a.type) for a in request.arguments):
         return None
     x, *parameters, out = request.arguments
-    channel, flags = request.attributes["channel_axis"].value, ("scale", "center")
     if x.type != out.type or len({ir.MemRefType(a.type).element_type for a in request.arguments}) != 1:
         return None
-    if request.axes() != tuple(range(channel + 1, ir.MemRefType(x.type).rank)):
-        return None
-    given = [parameters.pop(0) if request.attributes[flag].value else None for flag in flags]
-    groups = request.attributes["num_groups"].value
-    norm = GroupNorm(request.target, channel, groups, request.epsilon(), *given)
-    return lambda: norm.emit(x, out)
+    given = [parameters.pop(0) if request.attributes[flag].value else None for flag in ("scale", "center")]
+    rank, axes, channel = ir.MemRefType(x.type).rank, request.axes(), request.attributes["channel_axis"].value
+    options = (request.attributes["num_groups"].value, request.epsilon(), *given)
+    if axes == tuple(range(channel + 1, rank)):
+        return lambda: GroupNorm(request.target, channel, *options).emit(x, out)
+    if axes and channel == rank - 1 and axes == tuple(range(axes[0], channel)):
+        return lambda: GroupNormLast(request.target, axes[0], *options).emit(x, out)
+    return None
 
 
 def _scan(request: Request) -> Emitter | None:

@@ -90,6 +90,11 @@ def test_other_layouts() -> None:
         add(suite, ("n", "m", "k", 6), groups, 3, [1, 2], sizes=SIZES[:1] + SIZES[2:])
         add(suite, ("n", 6, "m", "k"), groups, 1, [0, 2], sizes=SIZES[:1] + SIZES[2:])
         add(suite, ("n", 6, "m", "k"), groups, -3, [3], sizes=SIZES[:1] + SIZES[2:])
+    for channels in (32, 64, 50):
+        add(suite, ("n", "m", channels), 2, 2, [1], sizes=SIZES[1:])
+    add(suite, ("n", "m", "2*k"), 2, 2, [0, 1], sizes=SIZES[:1] + SIZES[2:])
+    add(suite, (2, 0, 4), 2, 2, [1], sizes=SIZES[:1])
+    add(suite, (2, 3, 0), 2, 2, [1], sizes=SIZES[:1])
     add(suite, ("n", "m", 37), 1, -1, [1], sizes=SIZES[:1] + SIZES[2:])
     suite.run()
 
@@ -158,13 +163,15 @@ def last() -> Any:
 
 
 @pytest.mark.parametrize("length", [3, 700, 9001])
-def test_means_far_from_zero(length: int, first: Any) -> None:
+def test_means_far_from_zero(length: int, first: Any, last: Any) -> None:
     """Groups of several blocks; sums of squares would lose the variance."""
     rng = np.random.default_rng(3)
     x = (1000 + rng.normal(size=(2, 4, length))).astype(np.float32)
     gamma, beta = rng.normal(size=(2, 4)).astype(np.float32)
     want = reference(*(a.astype("f8") for a in (x, gamma, beta)), 2, 1, [2])
     np.testing.assert_allclose(to_numpy(first(x, gamma, beta)), want, atol=1e-3)
+    turned = np.ascontiguousarray(x.transpose(0, 2, 1))
+    np.testing.assert_allclose(to_numpy(last(turned, gamma, beta)), want.transpose(0, 2, 1), atol=1e-3)
 
 
 def test_equal_numbers(first: Any) -> None:
