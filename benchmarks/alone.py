@@ -29,6 +29,7 @@ import relax_mlir as rx
 from benchmarks.peers.relax_peer import relax_module
 from benchmarks.workloads import WORKLOADS
 import relax_mlir.mlir
+import relax_mlir.runtime
 module = relax_module(next(w for w in WORKLOADS if w.name == sys.argv[1]))
 start = time.perf_counter()
 rx.build(module, cache=sys.argv[2] == "cache")
