@@ -52,7 +52,7 @@ class Tiling:
         Fewer rows would mean that B is packed more often.
         """
         cached = e.div(self.block_rows * self.depth, e.maximum(columns, 1))
-        return e.maximum(e.round_up(cached, self.rows), 4 * self.block_rows)
+        return e.maximum(e.round_up(cached, self.rows), self.block_rows)
 
     def cut_rows(self, rows: int) -> list[int]:
         """Rows less than a full tile as tiles that there are, largest first."""
