@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from benchmarks import half
 from benchmarks.measure import measure, time_loop
 from benchmarks.peers.base import Bound
 from benchmarks.report import duration
 from benchmarks.targets import Row
-from benchmarks.workloads import MiniLm, Workload
+from benchmarks.workloads import MatMul, MiniLm, Workload
 
 FFI_CALL, NUMPY_CALL = 0.15e-6, 0.7e-6
 COMPILE, COMPILE_MODEL = 0.3, 2.0
@@ -29,6 +30,7 @@ import relax_mlir as rx
 from benchmarks.peers.relax_peer import relax_module
 from benchmarks.workloads import WORKLOADS
 import relax_mlir.mlir
+import relax_mlir.runtime
 module = relax_module(next(w for w in WORKLOADS if w.name == sys.argv[1]))
 start = time.perf_counter()
 rx.build(module, cache=sys.argv[2] == "cache")
@@ -48,6 +50,8 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             _compile_seconds(workload, folder)
             yield _at_most(workload.name, "from the cache", _compile_seconds(workload, folder), cached)
         yield _threads(workload)
+        if isinstance(workload, MatMul):
+            yield from half.rows()
 
 
 def _at_most(subject: str, measure: str, seconds: float, limit: float) -> Row:
@@ -63,7 +67,7 @@ def _calls(workload: Workload) -> Iterator[Row]:
     main = rx.build(relax_module(workload))["main"]
     x, y = workload.inputs(workload.sizes[0])
     given = [tvm_ffi.from_dlpack(array) for array in (x, y, np.empty_like(x))]
-    yield _at_most("W0", "FFI tensors, given output", _best(lambda: main.ffi(*given)), FFI_CALL)
+    yield _at_most("W0", "FFI tensors, given output", _best(lambda: main(*given)), FFI_CALL)
     yield _at_most("W0", "NumPy arrays, new result", _best(lambda: main(x, y)), NUMPY_CALL)
 
 

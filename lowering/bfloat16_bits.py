@@ -42,11 +42,9 @@ class BFloat16Bits(ModulePass):
     name: ClassVar[str] = "bfloat16-bits"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        ops = [
-            op
-            for op in [op for top in module.body.operations for op in ops_of(top.operation)]
-            if _mentions(op)
-        ]
+        if not any(NAME in str(type_) for type_ in _value_types(module)):
+            return
+        ops = [op for top in module.body.operations for op in ops_of(top.operation) if _mentions(op)]
         if any(op.name not in MOVES for op in ops):
             return
         types: dict[ir.Type, ir.Type] = {}
@@ -65,6 +63,18 @@ class BFloat16Bits(ModulePass):
             if op.name == "llvm.bitcast" and op.operands[0].type == op.results[0].type:
                 op.results[0].replace_all_uses_with(op.operands[0])
                 op.erase()
+
+
+def _value_types(module: ir.Module) -> set[ir.Type]:
+    """The types of all results and block arguments; functions of the LLVM dialect are flat."""
+    found: set[ir.Type] = set()
+    for function in module.body.operations:
+        for region in function.operation.regions:
+            for block in region.blocks:
+                found.update(argument.type for argument in block.arguments)
+                for op in block.operations:
+                    found.update(result.type for result in op.operation.results)
+    return found
 
 
 def _mentions(op: ir.Operation) -> bool:

@@ -10,6 +10,7 @@ from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.vm import BUILTINS
 from relax_mlir.error import Diagnostic, UnknownNameError, VerifyError
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -96,7 +97,7 @@ class Level:
     in_prim_funcs: frozenset[str] | None = None
     """What prim funcs may hold where that differs from Relax functions."""
     encodings: bool = False
-    """Whether symbolic shapes may stand in types."""
+    """Whether symbolic shapes may stand in types (which ops of the LLVM dialect do not take anyway)."""
     unranked: bool = False
 
     def allows(self, op_name: str, in_prim_func: bool) -> bool:
@@ -122,7 +123,7 @@ LEVELS: dict[str, Level] = {
         Level("tensors", "T: linalg on tensors", _TENSORS),
         Level("memrefs", "M: linalg on memrefs", _MEMREFS),
         Level("kernels", "V: loops and vectors", (_MEMREFS - {"linalg"}) | {"x86"}),
-        Level("llvm", "L: LLVM dialect", frozenset({"builtin.module", "llvm"})),
+        Level("llvm", "L: LLVM dialect", frozenset({"builtin.module", "llvm"}), encodings=True),
     )
 }
 
@@ -139,25 +140,20 @@ def violations(module: ir.Module, name: str) -> Iterator[Diagnostic]:
     wanted = level(name)
     for top in module.body.operations:
         prim = PRIM_FUNC in top.attributes
-        found: list[ir.Operation] = []
-
-        def visit(op: ir.Operation, into: list[ir.Operation] = found) -> ir.WalkResult:
-            into.append(op)
-            return ir.WalkResult.ADVANCE
-
-        top.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-        for op in found:
-            where = location_text(op.location)
+        for op in ops_of(top.operation):
             if not wanted.allows(op.name, prim):
-                yield Diagnostic("error", where, f"{op.name} is not allowed at level {wanted.title}")
+                yield _error(op, f"{op.name} is not allowed at level {wanted.title}")
             elif not wanted.encodings and _mentions_symbols(op):
-                yield Diagnostic(
-                    "error", where, f"{op.name} has a symbolic shape in a type at level {wanted.title}"
-                )
+                yield _error(op, f"{op.name} has a symbolic shape in a type at level {wanted.title}")
+
+
+def _error(op: ir.Operation, message: str) -> Diagnostic:
+    return Diagnostic("error", location_text(op.location), message)
 
 
 def _mentions_symbols(op: ir.Operation) -> bool:
-    types = [v.type for v in op.operands] + [r.type for r in op.results]
+    types = [r.type for r in op.results]
+    types += [a.type for region in op.regions for block in region.blocks for a in block.arguments]
     if isinstance(op.opview, func.FuncOp):
         types += [*op.opview.type.inputs, *op.opview.type.results]
     return any(isinstance(t, ir.RankedTensorType) and t.encoding is not None for t in types)
@@ -168,6 +164,7 @@ class CheckLegality(ModulePass):
     """Fail, naming every op that is left over, unless the module is at the given level."""
 
     name: ClassVar[str] = "check-legality"
+    always_verified: ClassVar[bool] = True
 
     level: str
 

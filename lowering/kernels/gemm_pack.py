@@ -1,7 +1,7 @@
 """Packing: copies of blocks of A and B, in the order in which the register tile reads them.
 
 A block of A is packed row by row, the rows `Tiling.depth` apart; a block of B in panels of `Tiling.columns`
-columns, each panel by rows, the panels ``depth * columns`` apart. Operands may have any strides; those with
+columns, each panel by rows, the panels as many rows apart as the caller says. Operands may have any strides; those with
 unit stride in either direction are read by vectors. Elements narrower than the accumulator are widened on the
 way.
 """
@@ -83,22 +83,23 @@ class Packing:
             )
 
     def _emit_b(self) -> None:
-        """Arguments: B, first row, number of rows, first column, number of columns, destination, place."""
+        """Arguments: B, first row, number of rows, first column, number of columns, destination, place, and how
+        many rows panels are apart."""
         size, wide = ir.IndexType.get(), self.tiling.columns
         flat = e.flat_memref(self.element)
-        arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
-        with e.function(self.block, self.b, arguments) as (b, row, rows, column, columns, packed, at):
+        arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size, size]
+        with e.function(self.block, self.b, arguments) as (b, row, rows, column, columns, packed, at, apart):
             parts = e.metadata(b)
 
             def by_rows() -> None:
                 lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
-                self._pack_rows(lines, row, rows, column, columns, packed, at)
+                self._pack_rows(lines, row, rows, column, columns, packed, at, apart)
 
             def by_panels() -> None:
                 unit_outer = e.compare("eq", parts.strides[0], 1)
                 with e.loop(0, columns, wide) as j:
                     first, left = e.add(column, j), e.minimum(e.sub(columns, j), wide)
-                    panel = e.add(at, e.mul(j, self.tiling.depth))
+                    panel = e.add(at, e.mul(j, apart))
                     with e.when(e.compare("ne", left, wide)):
                         self._clear(packed, panel, e.mul(rows, wide))
 
@@ -122,18 +123,19 @@ class Packing:
         columns: e.Value,
         packed: e.Value,
         at: e.Value,
+        apart: e.Value,
     ) -> None:
         """Pack a block of B whose rows have unit stride: full panels, then one with zeros at its end."""
         lanes, wide = self.tiling.lanes, self.tiling.columns
         starts = [v * lanes for v in range(self.tiling.vectors)]
         full = e.round_down(columns, wide)
-        with e.loop(0, rows) as k, e.loop(0, full, wide) as j:
-            to = e.add(e.add(at, e.mul(j, self.tiling.depth)), e.mul(k, wide))
+        with e.loop(0, rows) as k, e.loop(0, full, wide, unroll=True) as j:
+            to = e.add(e.add(at, e.mul(j, apart)), e.mul(k, wide))
             for start in starts:
                 value = e.vector_load(lanes, lines, e.add(row, k), e.add(e.add(column, j), start))
                 e.vector_store(e.widen(value, self.element), packed, e.add(to, start))
         with e.when(e.compare("ne", full, columns)):
-            panel = e.add(at, e.mul(full, self.tiling.depth))
+            panel = e.add(at, e.mul(full, apart))
             self._clear(packed, panel, e.mul(rows, wide))
             with e.loop(0, rows) as k:
                 to = e.add(panel, e.mul(k, wide))
@@ -154,7 +156,7 @@ class Packing:
         """
         lanes = self.tiling.lanes
         full = e.round_down(count, lanes)
-        with e.loop(0, full, lanes) as i:
+        with e.loop(0, full, lanes, unroll=True) as i:
             value = e.vector_load(lanes, lines, line, e.add(start, i))
             e.vector_store(e.widen(value, self.element), packed, e.add(at, i))
         if self.source.width < 32:  # x86 has masked loads of 32 and 64 bits only, before AVX-512

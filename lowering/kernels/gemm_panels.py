@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
-from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, panel_loops, uses_amx
+from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, uses_amx
+from relax_mlir.lowering.kernels.gemm_blocks import panel_loops
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import arith, ir
@@ -55,7 +56,7 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             e.call(f"{name}.blocks", [a, b, c, accumulate, *rest])
 
         e.branch(e.compare("le", e.dim(c, 0), 2), few_rows, blocks)
-    panel_loops(block, kernel.name, name, sizes, source, element)
+    panel_loops(block, kernel.name, name, sizes, source, element, source)
     for rows in (1, 2):
         for panels in {1, _panels(sizes, rows)}:
             _emit_strip(block, _strip(name, rows, panels), sizes, signature[:3], rows, panels)

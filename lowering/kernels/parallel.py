@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from relax_mlir.lowering.abi.thread_pool import PARTS_PER_THREAD
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.mlir import func, ir
 
@@ -23,26 +24,32 @@ THRESHOLD = 100_000
 """Loops that cost less (in cycles, see `parallel_loop`) run on the thread that calls: some 30 microseconds."""
 
 
-def part_size(size: e.Index, unit: int, threads: int, cost: e.Index) -> e.Index:
+def part_size(size: e.Index, unit: int, threads: int, cost: e.Index, least: int | None = None) -> e.Index:
     """Into parts of how many to cut `size` where each part has work of its own: one per thread, of whole units.
 
-    All of it where there is one thread, or the cost is below the threshold.
+    All of it where there is one thread, or the cost is below the threshold. With `least`, several parts per thread,
+    not smaller than that.
     """
     whole = e.maximum(size, 1)
     if threads == 1:
         return whole
     share = e.maximum(e.round_up(e.ceildiv(size, threads), unit), unit)
+    if least is not None:
+        small = e.round_up(e.ceildiv(size, threads * PARTS_PER_THREAD), unit)
+        share = e.minimum(share, e.maximum(small, least))
     return e.select(e.compare("ge", cost, THRESHOLD), share, whole)
 
 
 @contextmanager
-def parallel_loop(lower: e.Index, upper: e.Index, step: e.Index, cost: e.Index) -> Iterator[e.Value]:
+def parallel_loop(
+    lower: e.Index, upper: e.Index, step: e.Index, cost: e.Index, unroll: bool = False
+) -> Iterator[e.Value]:
     """``for i in range(lower, upper, step)`` on as many threads as are worth it; gives i.
 
     `cost`: about how many cycles all iterations take on one thread (any ``index`` from outside of the loop).
     """
     amount = e.index(cost)
-    with e.loop(lower, upper, step) as i:
+    with e.loop(lower, upper, step, unroll) as i:
         _declare()
         func.call([], MARK, [amount])
         i.owner.owner.attributes[PARALLEL] = ir.UnitAttr.get()

@@ -41,6 +41,7 @@ class LegalizeOps(ModulePass):
     """
 
     name: ClassVar[str] = "legalize-ops"
+    always_verified: ClassVar[bool] = True
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for an op without a rule."""

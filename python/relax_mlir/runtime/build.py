@@ -17,6 +17,7 @@ from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.engine import Engine, Interface, compile_module
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
 from relax_mlir.runtime.profile_sites import Site, profiled_sites
+from relax_mlir.runtime.run_phase import run_phase
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext, create_pass
@@ -102,7 +103,7 @@ def _require_host(target: Target) -> None:
         )
     if wanted != host:
         raise UnsupportedError(
-            f"build: the target is for {wanted}, this machine is {host}; use relax-opt to see the code for it"
+            f"build: the target is for {wanted}, this machine is {host}; relax-opt --emit=asm shows the code for it"
         )
 
 
@@ -132,7 +133,7 @@ def _compile(
     sites: tuple[Site, ...] = ()
     for phase in phases(str(target)):
         started = perf_counter()
-        phase.as_pass()(work.mlir)
+        run_phase(phase, work)
         if profile and phase.name == "bufferize":
             create_pass("instrument-calls")(work.mlir)
             sites = profiled_sites(work.mlir)

@@ -63,7 +63,7 @@ def cache_key(mod: IRModule, target: Target, opt_level: int, constants: list[ir.
     # Names of resources are counted up in a process; the constant's place says as much.
     text = _RESOURCE.sub(lambda found: f"dense_resource<{order[found[1].strip(chr(34))]}>", text)
     digest = hashlib.sha256()
-    for part in (*_environment(), *_settings(target, opt_level), text):
+    for part in (*environment(), *_settings(target, opt_level), text):
         data = part.encode()
         digest.update(b"%d:" % len(data))
         digest.update(data)
@@ -88,8 +88,8 @@ def _settings(target: Target, opt_level: int) -> tuple[str, ...]:
 
 
 @functools.cache
-def _environment() -> tuple[str, ...]:
-    """The CPU, the sources of this project, and the versions of what it stands on."""
+def environment() -> tuple[str, ...]:
+    """What all compiled code depends on: the CPU, the sources of this project, the versions of what it stands on."""
     library = capi_library()
     status = library.stat()
     return (

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 
 from relax_mlir.error import ArgumentError
 from relax_mlir.lowering.abi.pool import FIELDS, STATE, pool_text
-from relax_mlir.mlir import ExecutionEngine, PassManager, ir
+from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_LIMIT = 1 << 30
 LIMIT_VARIABLE = "RELAX_MLIR_MEMORY_LIMIT"
 
-_LOWERING = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
 _lock = threading.Lock()
 
 
@@ -102,18 +101,7 @@ def _state() -> _State:
 
 def _compile() -> _State:
     limit = _initial_limit()
-    with ir.Context() as context, ir.Location.unknown(context):
-        module = ir.Module.parse(pool_text())
-        PassManager.parse(_LOWERING).run(module.operation)
-        engine = ExecutionEngine(module, opt_level=1)
-    engine.initialize()
-    # Results come back when the interpreter ends, too: this code must never go.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
-    address = ctypes.c_void_p()
-    lookup = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))(engine.raw_lookup(STATE))
-    lookup((ctypes.c_void_p * 1)(ctypes.addressof(address)))
-    assert address.value is not None
-    state = _State.from_address(address.value)
+    state = _State.from_address(state_address(pool_text(), STATE))
     state.limit = limit
     state.advice = getattr(mmap, "MADV_HUGEPAGE", 0)
     return state

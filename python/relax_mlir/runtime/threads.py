@@ -13,12 +13,11 @@ import threading
 
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.abi.thread_pool import STATE, offset, supports, team_text
-from relax_mlir.mlir import ExecutionEngine, PassManager, ir
+from relax_mlir.runtime.process_code import state_address
 
 SPINS = 2000
 """How often a thread without work looks for a job before it sleeps: some 50 microseconds."""
 
-_LOWERING = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
 _lock = threading.Lock()
 _team: int | None = None
 
@@ -59,20 +58,10 @@ def _address() -> int:
 
 
 def _compile() -> int:
-    with ir.Context() as context, ir.Location.unknown(context):
-        module = ir.Module.parse(team_text(platform.machine()))
-        PassManager.parse(_LOWERING).run(module.operation)
-        engine = ExecutionEngine(module, opt_level=2)
-    engine.initialize()
-    # Threads of the team are in this code until the process ends: it must never go.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
-    address = ctypes.c_void_p()
-    lookup = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))(engine.raw_lookup(STATE))
-    lookup((ctypes.c_void_p * 1)(ctypes.addressof(address)))
-    assert address.value is not None
-    ctypes.c_int64.from_address(address.value + offset("spins")).value = SPINS
+    address = state_address(team_text(platform.machine()), STATE)
+    ctypes.c_int64.from_address(address + offset("spins")).value = SPINS
     os.register_at_fork(after_in_child=_forget_threads)
-    return address.value
+    return address
 
 
 def _forget_threads() -> None:

@@ -68,6 +68,9 @@ def check_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 VERIFY_EACH = register_config_option("pass.verify_each", bool, True, "verify the module after every pass").key
+REPRODUCERS = register_config_option(
+    "pass.reproducers", bool, True, "leave a module and a command that reproduce the failure of a pass"
+).key
 DUMP_DIR = register_config_option(
     "pass.dump_dir", str, "", "directory for the module as it was before a pass that failed"
 ).key
@@ -76,4 +79,10 @@ BOUNDS_CHECK = register_config_option(
     str,
     "auto",
     "run-time checks of indices in prim funcs: auto (outside of loops), all, none",
+).key
+MATH_FAST = register_config_option(
+    "math.fast",
+    bool,
+    False,
+    "exp, exp2, tanh and erf, and what is made of them, but for f64, by shorter polynomials: to 1e-5, not some ulp",
 ).key

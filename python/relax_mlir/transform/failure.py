@@ -10,7 +10,7 @@ from relax_mlir.diagnostics import collect, of_error, report
 from relax_mlir.error import Diagnostic, PassError, RelaxError
 from relax_mlir.mlir import ir
 from relax_mlir.source_frame import with_frames
-from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
+from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.reproducer import Recipe, command, write_reproducer
@@ -23,9 +23,12 @@ REPRODUCERS_VARIABLE = "RELAX_MLIR_REPRODUCERS"
 
 
 @contextmanager
-def guarded(module: ir.Module, info: PassInfo, ctx: PassContext, verify: bool = True) -> Iterator[None]:
+def guarded(
+    module: ir.Module, info: PassInfo, ctx: PassContext, verify: bool | None = None
+) -> Iterator[None]:
     """Around the work of one pass: verify what it leaves, and turn its failure into an error of the project.
 
+    `verify` overrules the context's option.
     Exceptions of instruments go on unchanged. A `RelaxError` keeps its type and gets the pass's name and the
     hints. Anything else becomes a `PassError`. Warnings of a pass that succeeds are reported on.
     """
@@ -35,7 +38,7 @@ def guarded(module: ir.Module, info: PassInfo, ctx: PassContext, verify: bool = 
     try:
         with collect(module.context, seen.append):
             yield
-            if verify and ctx.option(VERIFY_EACH):
+            if ctx.option(VERIFY_EACH) if verify is None else verify:
                 module.operation.verify()
     except Exception as error:
         if error is ctx.instrument_error or getattr(error, "pass_name", None) is not None:
@@ -74,7 +77,7 @@ def _leave_reproducer(
 
     With a folder for it, that of the pass that failed; else that of the outermost pass, whose module is at hand.
     """
-    if not folder and os.environ.get(REPRODUCERS_VARIABLE) == "0":
+    if not ctx.option(REPRODUCERS) or (not folder and os.environ.get(REPRODUCERS_VARIABLE) == "0"):
         return
     run = current_run()
     source, pipeline = (run.backup, run.pipeline) if before is None else (before, info.text)

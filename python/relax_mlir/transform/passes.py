@@ -37,13 +37,19 @@ class PythonPass(Pass):
     name: ClassVar[str]
     opt_level: ClassVar[int] = 0
     required: ClassVar[tuple[str, ...]] = ()
+    always_verified: ClassVar[bool] = False
+    """Whether the module is verified after the pass even where the context asks for no verification."""
 
     @property
     def info(self) -> PassInfo:
         return PassInfo(self.name, self.opt_level, self.required, self.name + format_options(self))
 
     def execute(self, module: ir.Module, ctx: PassContext) -> None:
-        with guarded(module, self.info, ctx), module.context, ir.Location.unknown(module.context):
+        with (
+            guarded(module, self.info, ctx, self.always_verified or None),
+            module.context,
+            ir.Location.unknown(module.context),
+        ):
             self.transform(module, ctx)
 
     @abstractmethod

@@ -33,6 +33,8 @@ PASSES: dict[str, str] = {
     "emit-ffi-wrappers": "relax_mlir.lowering.abi.wrapper:EmitFFIWrappers",
     "emit-lifecycle": "relax_mlir.lowering.abi.lifecycle:EmitLifecycle",
     "expand-floats": "relax_mlir.lowering.float_expansion:ExpandFloats",
+    "expand-fma": "relax_mlir.lowering.fma_expansion:ExpandFma",
+    "expand-rounding": "relax_mlir.lowering.rounding_expansion:ExpandRounding",
     "expand-math": "relax_mlir.lowering.math_expansion:ExpandMath",
     "expand-tuple-arguments": "relax_mlir.passes.expand_tuple_arguments:ExpandTupleArguments",
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",

@@ -18,7 +18,7 @@ import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError
 from relax_mlir.instrument import PassStatistics
-from relax_mlir.runtime import cache_key, cache_store
+from relax_mlir.runtime import cache_key, cache_store, memory, threads
 from relax_mlir.runtime.elf_object import SUPPORTED
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
@@ -29,6 +29,8 @@ pytestmark = pytest.mark.skipif(not SUPPORTED, reason="objects for this machine 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The cache is on, in a directory of the test's own."""
+    memory.memory_stats()
+    threads._address()  # pool and team are there already, so that all entries are those of modules
     monkeypatch.setenv(cache_store.SWITCH, "1")
     monkeypatch.setenv(cache_store.DIRECTORY, str(tmp_path / "cache"))
     monkeypatch.setattr(cache_store, "_warned", set())
@@ -134,10 +136,10 @@ def test_the_pass_context_counts(context: dict[str, Any]) -> None:
 
 def test_versions_count(monkeypatch: pytest.MonkeyPatch) -> None:
     rx.build(affine())
-    environment = cache_key._environment()
+    environment = cache_key.environment()
     for i in range(len(environment)):
         changed = (*environment[:i], environment[i] + " other", *environment[i + 1 :])
-        monkeypatch.setattr(cache_key, "_environment", lambda changed=changed: changed)
+        monkeypatch.setattr(cache_key, "environment", lambda changed=changed: changed)
         assert not hit(affine())
 
 

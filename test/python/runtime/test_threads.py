@@ -48,6 +48,12 @@ def module() -> rx.IRModule:
     x, y = rx.Var("x", rx.Tensor(("m", "k"), "float32")), rx.Var("y", rx.Tensor(("k", "n"), "float32"))
     with bb.function("product", [x, y]):
         bb.emit_func_output(bb.emit(op.matmul(x, y)))
+    y = rx.Var("y", rx.Tensor(("n", "k"), "float32"))
+    with bb.function("transposed", [x, y]):
+        bb.emit_func_output(bb.emit(op.matmul(x, bb.emit(op.permute_dims(y)))))
+    x, y = rx.Var("x", rx.Tensor(("m", "k"), "float16")), rx.Var("y", rx.Tensor(("k", "n"), "float16"))
+    with bb.function("halves", [x, y]):
+        bb.emit_func_output(bb.emit(op.matmul(x, y, out_dtype="float32")))
     a, b = (rx.Var(name, rx.Tensor(("b", "n", "n"), "float32")) for name in "ab")
     with bb.function("batches", [a, b]):
         bb.emit_func_output(bb.emit(op.matmul(a, b)))
@@ -91,6 +97,19 @@ def test_same_results(built: dict[int, Executable], name: str) -> None:
         inputs = [rng.standard_normal(s, dtype=np.float32) for s in shapes(name, rng)]
         one, *others = (np.from_dlpack(executable[name](*inputs)) for executable in built.values())
         assert all(one.tobytes() == other.tobytes() for other in others), [x.shape for x in inputs]
+
+
+@pytest.mark.parametrize("name", ["product", "transposed", "halves"])
+@pytest.mark.parametrize("shape", [(1000, 301, 499), (515, 1030, 515), (97, 2100, 97), (3001, 130, 33)])
+def test_packed_by_all_threads(built: dict[int, Executable], name: str, shape: tuple[int, int, int]) -> None:
+    m, k, n = shape
+    rng = np.random.default_rng(k)
+    dtype = np.float16 if name == "halves" else np.float32
+    x, y = (rng.standard_normal(size).astype(dtype) for size in ((m, k), (k, n)))
+    given = np.ascontiguousarray(y.T) if name == "transposed" else y
+    one, *others = (np.from_dlpack(executable[name](x, given)) for executable in built.values())
+    np.testing.assert_allclose(one, x.astype(np.float64) @ y, rtol=1e-4, atol=1e-3)
+    assert all(one.tobytes() == other.tobytes() for other in others)
 
 
 @pytest.mark.parametrize("shape", [(1, 2048, 1536), (3, 1500, 1501), (2000, 7, 300), (1, 0, 70), (0, 3, 5)])
