@@ -103,6 +103,27 @@ def test_rows_with_nan_and_infinity_on_two_threads() -> None:
     np.testing.assert_array_equal(np.from_dlpack(together["main"](x)), np.from_dlpack(apart["main"](x)))
 
 
+def test_residual_of_an_epilogue() -> None:
+    """A product with sums in another type than its result: the epilogue writes where it reads the residual."""
+    w = np.random.default_rng(1).standard_normal((40, 64)).astype("float32")
+    bb = rx.BlockBuilder()
+    x, h = rx.Var("x", rx.Tensor(("n", 40), "float32")), rx.Var("h", rx.Tensor(("n", 64), "float16"))
+    with bb.function("main", [x, h]):
+        rest = bb.emit(op.nn.softmax(h))
+        product = bb.emit(op.astype(bb.emit(op.matmul(x, op.const(w))), "float16"))
+        bb.emit_func_output(bb.emit(op.nn.softmax(bb.emit(op.add(product, rest)))))
+    mod = bb.get()
+    target = "cpu -num-threads=2"
+    together, apart = rx.build(mod, target=target), without_reuse(mod, target)
+    (_, added) = together.memory_plan("main").buffers
+    assert added.in_place and added.op.startswith("matmul")
+    for n in (0, 1, 2, 33, 500):
+        numbers = np.random.default_rng(n)
+        given = numbers.random((n, 40), np.float32), numbers.random((n, 64)).astype("float16")
+        results = [np.from_dlpack(executable["main"](*given)).copy() for executable in (together, apart)]
+        np.testing.assert_array_equal(*results)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_random_functions(seed: int) -> None:
     """Values of which some are needed later, of equal and of other sizes: the same bits as without reuse."""
