@@ -55,6 +55,11 @@ class Slot:
         if size not in self.sizes:
             self.sizes.append(size)
 
+    def distance(self, size: Key) -> tuple[bool, int]:
+        """How far a size is from the slot's: whether there is none of its kind in it, and the difference of factors."""
+        kind = [other[1] for other in self.sizes if (len(other) > 2) == (len(size) > 2)]
+        return not kind, abs(max(kind, default=0) - size[1])
+
     @property
     def largest_static(self) -> int:
         return max((size[1] for size in self.sizes if len(size) == 2), default=0)
@@ -69,14 +74,20 @@ Dying = Callable[[Buffer, Key], Sequence[Buffer]]
 
 
 def assign_slots(buffers: Sequence[tuple[Buffer, Key]], dying: Dying = lambda buffer, size: ()) -> list[Slot]:
-    """Give every buffer a slot, in the order in which they are first used.
+    """Give every buffer a slot, large ones first (those of more symbols, then those of a larger factor).
 
-    It takes that of a buffer of equal size which dies where it begins, if `dying` gives one. Of the slots that are
-    free it takes one that holds a buffer of equal size; else the one that wastes or grows least, static sizes
-    with static ones and dynamic with dynamic ones before mixing them. A larger slot is never worse than a new one.
+    Among equal ones they come in the order in which they are first used. A buffer takes the slot of one of equal
+    size which dies where it begins, if `dying` gives one. Of the slots that are free it takes one that holds a buffer
+    of equal size; else the one whose size is nearest, static sizes with static ones and dynamic with dynamic ones
+    before mixing them. A larger slot is never worse than a new one.
     """
+
+    def order(item: tuple[Buffer, Key]) -> tuple[int, ...]:
+        buffer, size = item
+        return -len(size), -size[1], buffer.first, buffer.position
+
     slots: list[Slot] = []
-    for buffer, size in sorted(buffers, key=lambda item: (item[0].first, item[0].position)):
+    for buffer, size in sorted(buffers, key=order):
         before = {id(other): other for other in dying(buffer, size)}
         over = next(
             (
@@ -92,12 +103,7 @@ def assign_slots(buffers: Sequence[tuple[Buffer, Key]], dying: Dying = lambda bu
             over.over.append(buffer)
             continue
         free = [slot for slot in slots if slot.free_for(buffer)]
-        dynamic, static = len(size) > 2, size[1]
-        slot = min(
-            free,
-            key=lambda s: (size not in s.sizes, s.dynamic != dynamic, abs(s.largest_static - static)),
-            default=None,
-        )
+        slot = min(free, key=lambda s: (size not in s.sizes, *s.distance(size)), default=None)
         if slot is None:
             slot = Slot()
             slots.append(slot)

@@ -455,6 +455,18 @@ def test_equal_formulas_share_although_written_differently() -> None:
     assert slots(body) == [0, 4032, 0]
 
 
+def test_large_buffers_share_before_small_ones_are_in_their_way() -> None:
+    lines = []
+    for i, size in enumerate([200, 100, 100, 200]):
+        lines += [
+            f"%s{i} = memref.alloc() : memref<{size}xf32>",
+            f"%t{i} = memref.cast %s{i} : memref<{size}xf32> to {N}",
+            f"func.call @step1({f'%t{i - 1}' if i else '%a'}, %t{i}) : ({N}, {N}) -> ()",
+        ]
+    lines += [f"func.call @step1(%t{i}, %a) : ({N}, {N}) -> ()" for i in (1, 2, 3)]
+    assert slots("\n".join(lines)) == [0, 832, 1280, 0]
+
+
 def test_sizes_that_are_not_known_at_entry_are_freed_at_the_end() -> None:
     text = f"""
 func.func private @size() -> index
