@@ -104,7 +104,8 @@ def _bits(kind: str, match: re.Match[str]) -> int:
     width, fraction = 8 * dtype.itemsize, _FRACTION_BITS[kind]
     exponent = (1 << width - 1) - (1 << fraction)
     quiet = 0 if match["inf"] or match["kind"] == "s" else 1 << fraction - 1
-    return (match["sign"] == "-") << width - 1 | exponent | quiet | int(match["payload"] or "0", 16)
+    sign = 1 << width - 1 if match["sign"] == "-" else 0
+    return sign | exponent | quiet | int(match["payload"] or "0", 16)
 
 
 def _hexadecimal(kind: str, bits: int) -> str:

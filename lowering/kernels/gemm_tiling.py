@@ -17,7 +17,8 @@ class Tiling:
     through (a lower depth means more passes over C, which cost more); a block of A (`block_rows` x `depth`)
     takes three quarters of the second-level cache. `block_columns` columns of B are packed at a time, and
     `kept_columns` of them kept (within a part of the third-level cache) where they are used more than once.
-    `fused`: multiply and add are one instruction. `threads`: how many there may be.
+    `fused`: multiply and add are one instruction. `masked`: some lanes of a vector can be read and written.
+    `threads`: how many there may be.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
     """
@@ -30,6 +31,7 @@ class Tiling:
     block_columns: int
     kept_columns: int
     fused: bool
+    masked: bool
     threads: int = 1
 
     @property
@@ -70,10 +72,8 @@ def tiling(target: Target, bits: int) -> Tiling:
     block_columns = 4 * columns
     kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))
-    fused = target.has_fma
-    return Tiling(
-        lanes, vectors, rows, depth, block_rows, block_columns, kept_columns, fused, target.num_threads
-    )
+    blocks = (depth, block_rows, block_columns, kept_columns)
+    return Tiling(lanes, vectors, rows, *blocks, target.has_fma, target.has_masks, target.num_threads)
 
 
 def even_step(total: e.Index, limit: int, multiple: int) -> e.Index:
