@@ -67,7 +67,7 @@ def _calls(workload: Workload) -> Iterator[Row]:
     main = rx.build(relax_module(workload))["main"]
     x, y = workload.inputs(workload.sizes[0])
     given = [tvm_ffi.from_dlpack(array) for array in (x, y, np.empty_like(x))]
-    yield _at_most("W0", "FFI tensors, given output", _best(lambda: main.ffi(*given)), FFI_CALL)
+    yield _at_most("W0", "FFI tensors, given output", _best(lambda: main(*given)), FFI_CALL)
     yield _at_most("W0", "NumPy arrays, new result", _best(lambda: main(x, y)), NUMPY_CALL)
 
 

@@ -49,6 +49,14 @@ class Tiling:
         """Numbers of rows for which there is a register tile, ascending: all small ones, then even ones."""
         return tuple(n for n in range(1, self.rows + 1) if n <= 6 or n % 2 == 0 or n == self.rows)
 
+    def sum_rows(self, columns: e.Index) -> e.Index:
+        """How many rows of sums to keep where they are not the result: some blocks, or what the cache holds.
+
+        Fewer rows would mean that B is packed more often.
+        """
+        cached = e.div(self.block_rows * self.depth, e.maximum(columns, 1))
+        return e.maximum(e.round_up(cached, self.rows), self.block_rows)
+
     def cut_rows(self, rows: int) -> list[int]:
         """Rows less than a full tile as tiles that there are, largest first."""
         parts: list[int] = []

@@ -57,7 +57,7 @@ PASSES: dict[str, str] = {
     "name-unknown-dims": "relax_mlir.passes.name_unknown_dims:NameUnknownDims",
     "normalize": "relax_mlir.passes.normalize:Normalize",
     "outline-parallel-loops": "relax_mlir.lowering.outline_parallel:OutlineParallelLoops",
-    "place-deallocs": "relax_mlir.lowering.deallocate:PlaceDeallocs",
+    "pool-buffers": "relax_mlir.lowering.pool_buffers:PoolBuffers",
     "place-results": "relax_mlir.lowering.place_results:PlaceResults",
     "plan-memory": "relax_mlir.lowering.memory_plan:PlanMemory",
     "protect-inputs": "relax_mlir.lowering.protect_inputs:ProtectInputs",
