@@ -101,7 +101,8 @@ def _bits(kind: str, match: re.Match[str]) -> int:
     dtype = np.dtype(_DTYPES[kind])
     if match["number"]:
         return int.from_bytes(dtype.type(float(match["number"])).tobytes(), "little")
-    width, fraction = 8 * dtype.itemsize, _FRACTION_BITS[kind]
+    width: int = 8 * dtype.itemsize
+    fraction = _FRACTION_BITS[kind]
     exponent = (1 << width - 1) - (1 << fraction)
     quiet = 0 if match["inf"] or match["kind"] == "s" else 1 << fraction - 1
     sign = 1 << width - 1 if match["sign"] == "-" else 0
