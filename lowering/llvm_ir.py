@@ -101,12 +101,12 @@ def _bits(kind: str, match: re.Match[str]) -> int:
     dtype = np.dtype(_DTYPES[kind])
     if match["number"]:
         return int.from_bytes(dtype.type(float(match["number"])).tobytes(), "little")
-    width: int = 8 * dtype.itemsize
-    fraction = _FRACTION_BITS[kind]
+    width, fraction = 8 * dtype.itemsize, _FRACTION_BITS[kind]
     exponent = (1 << width - 1) - (1 << fraction)
     quiet = 0 if match["inf"] or match["kind"] == "s" else 1 << fraction - 1
-    sign = 1 << width - 1 if match["sign"] == "-" else 0
-    return sign | exponent | quiet | int(match["payload"] or "0", 16)
+    sign = int(match["sign"] == "-") << width - 1
+    bits: int = sign | exponent | quiet | int(match["payload"] or "0", 16)
+    return bits
 
 
 def _hexadecimal(kind: str, bits: int) -> str:
