@@ -8,7 +8,8 @@ from typing import ClassVar
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
 from relax_mlir.lowering.kernels.epilogue_match import PURE
-from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm_tiling import tiling
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -37,6 +38,7 @@ class LowerContractions(ModulePass):
             return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit)
+        target = Target.parse(self.target)
         kernels: dict[GemmKernel, ir.Location] = {}
         taken: set[ir.Operation] = set()
         for operation in found:
@@ -45,13 +47,13 @@ class LowerContractions(ModulePass):
                 continue
             kernels.setdefault(contraction.kernel, operation.location)
             fill = None if contraction.sums_outside else zero_fill_before(operation)
-            emit_contraction(module.body, operation, contraction, fill is not None)
+            emit_contraction(module.body, operation, contraction, fill is not None, target)
             taken.update(op for op in (contraction.end, operation, fill) if op is not None)
         for operation in taken:
             operation.erase()
         for kernel, location in kernels.items():
             with location:
-                emit_gemm(module.body, kernel, Target.parse(self.target))
+                emit_gemm(module.body, kernel, target)
 
 
 def emit_contraction(
@@ -59,6 +61,7 @@ def emit_contraction(
     operation: ir.Operation,
     contraction: Contraction,
     overwrite: bool,
+    target: Target,
     panels: tuple[str, e.Value] | None = None,
 ) -> None:
     """Emit calls of the kernel in the place of a contraction and its epilogue, which the caller erases.
@@ -66,7 +69,8 @@ def emit_contraction(
     `block`: the module's body; `overwrite`: C is not added to; `panels`: see `Contraction.emit_call`.
     """
     with ir.InsertionPoint(contraction.end or operation), operation.location:
-        contraction.emit_call(block, not overwrite, panels)
+        sizes = tiling(target, FLOATS[contraction.kernel.accumulator])
+        contraction.emit_call(block, not overwrite, sizes, panels)
 
 
 def zero_fill_before(operation: ir.Operation) -> ir.Operation | None:

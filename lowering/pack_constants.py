@@ -129,7 +129,7 @@ def _rewrite(
         buffer.set_type(type_)
         flat = memref.cast(e.flat_memref(type_.element_type), buffer)
     panels = (panels_name(contraction.kernel), flat)
-    emit_contraction(module.body, operation, contraction, fill is not None, panels)
+    emit_contraction(module.body, operation, contraction, fill is not None, target, panels)
     for op in (contraction.end, operation, fill):
         if op is not None:
             op.erase()

@@ -208,10 +208,13 @@ class _Fusion:
         return self._join(producer, consumer, "cheap: computed in each user")
 
     def add_epilogue(self, producer: _Call, consumer: _Call) -> _Call | None:
-        """A contraction and a loop over its result, which has the same type."""
+        """A contraction and a loop over its result, which has the same shape."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_epilogue(producer, consumer):
             return None
-        return self._fuse(producer, consumer, merge_epilogue, lambda _: None, "epilogue of the contraction")
+        assert producer.info is not None and consumer.info is not None
+        rounds = producer.info.dtype != consumer.info.dtype
+        reason = f"epilogue of the contraction{f', to {consumer.info.dtype}' if rounds else ''}"
+        return self._fuse(producer, consumer, merge_epilogue, lambda _: None, reason)
 
     def _join(self, producer: _Call, consumer: _Call, reason: str) -> _Call | None:
         first, second = self._group(producer.callee), self._group(consumer.callee)
@@ -266,8 +269,10 @@ class _Fusion:
             return self._no_loop(producer.callee)
         if loop is None:
             return self._no_loop(consumer.callee)
-        if producer.info != consumer.info:
-            return "the result of the contraction has another shape or dtype"
+        if producer.info is None or consumer.info is None or producer.info.shape != consumer.info.shape:
+            return "the result of the contraction has another shape"
+        if producer.info.dtype != consumer.info.dtype and not _is_float(producer.info):
+            return "another dtype, and no kernel that has the sums of some rows at a time"
         return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
 
     def _no_loop(self, symbol: str) -> str:
@@ -407,6 +412,10 @@ class _Fusion:
         for symbol in self.merged.values():
             if symbol is not None and symbol not in used:
                 self.functions[symbol].operation.erase()
+
+
+def _is_float(info: Tensor) -> bool:
+    return info.dtype is not None and info.dtype.is_float
 
 
 def _users(op: ir.Operation) -> list[ir.Operation]:

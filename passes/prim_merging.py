@@ -106,7 +106,8 @@ def merge_epilogue(
 ) -> func.FuncOp | None:
     """A new prim func `symbol` of `module`: the contraction `producer`, then the loop `consumer` over its result.
 
-    Both have results of one type, and the loop works in place. None if it reads the result in another order.
+    Both have results of one shape. If they have one dtype, too, the loop works in place; else the sums get a tensor of
+    their own. None if the loop reads the result in another order.
     """
     generic = next(op.operation for op in consumer.entry_block.operations if op.name == "linalg.generic")
     rank = ir.RankedTensorType(consumer.type.results[0]).rank
@@ -118,7 +119,8 @@ def merge_epilogue(
     with ir.InsertionPoint(scratch.body):
         for function in (producer, consumer):
             function.operation.clone()
-        _caller(producer, consumer, wiring, symbol)
+        same = producer.type.results[0] == consumer.type.results[0]
+        _caller(producer, consumer, wiring, symbol, None if same else ir.AffineMap.get_identity(rank))
     PassManager.parse(_INLINE, module.context).run(scratch.operation)
     merged = next(op for op in scratch.body.operations if op.name.value == symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()

@@ -9,13 +9,14 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels.epilogue_match import match_epilogue, root, scalars_of
 from relax_mlir.lowering.kernels.gemm import GemmKernel, finished
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import ir, linalg
 
@@ -62,10 +63,14 @@ class Operand:
 
 @dataclass(frozen=True)
 class Finish:
-    """The elementwise operation behind a product that is its epilogue, and its buffers in order."""
+    """The elementwise operation behind a product that is its epilogue, and its buffers in order.
+
+    `consumes`: nothing else reads the sums, and the operation writes another buffer.
+    """
 
     operation: ir.Operation
     operands: tuple[Operand, ...]
+    consumes: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,17 +106,18 @@ class Contraction:
         """Whether a loop adds several matrix products up."""
         return any(d not in self.c.dims for d in self.loops)
 
-    def emit_call(self, block: e.Block, accumulate: bool, panels: tuple[str, e.Value] | None = None) -> None:
+    def emit_call(
+        self, block: e.Block, accumulate: bool, tiling: Tiling, panels: tuple[str, e.Value] | None = None
+    ) -> None:
         """Emit the loops around the call of the kernel at the current insertion point.
 
         `block`: the module's body, where the function of an epilogue goes; `panels`: the kernel for a B packed
-        beforehand, and the packed buffer.
+        beforehand, and the packed buffer. Sums that only the epilogue reads are kept for some rows at a time.
         """
         operands = (self.a, self.c) if panels else (self.a, self.b, self.c)
         parts = {x: e.metadata(x.buffer) for x in operands}
         extent = {d: size for x in parts for d, size in zip(x.axes, parts[x].sizes, strict=True)}
         name = panels[0] if panels else self.kernel.name
-        finish = None if self.finish is None else _FinishCall.prepare(self, self.finish, block)
 
         def size(group: Dims) -> e.Index:
             total: e.Index = 1
@@ -119,22 +125,52 @@ class Contraction:
                 total = e.mul(total, extent[d])
             return total
 
+        high, wide, deep = size(self.rows), size(self.columns), size(self.depth)
+        finish = None if self.finish is None else _FinishCall.prepare(self, self.finish, block)
+
         def matrix(
-            x: Operand, first: Dims, second: Dims, at: dict[int, e.Value], unit_inner: bool
+            x: Operand,
+            groups: tuple[Dims, Dims],
+            sizes: tuple[e.Index, e.Index],
+            at: Mapping[int, e.Value],
+            unit_inner: bool = False,
+            first: e.Index = 0,
         ) -> e.Value:
+            """The matrix at a place of the loops, from its row `first` on."""
             stride = dict(zip(x.axes, parts[x].strides, strict=True))
-            offset: e.Index = 0
-            for d, position in at.items():
-                if d in stride:
-                    offset = e.add(offset, e.mul(position, stride[d]))
+            offset = _offset(stride, at)
             # The stride of an axis of size 1 that is not there is never used; 0 is no unit stride.
-            strides = [stride[group[-1]] if group else 0 for group in (first, second)]
-            return e.view(parts[x], [size(first), size(second)], strides, offset, unit_inner)
+            strides = [stride[group[-1]] if group else 0 for group in groups]
+            return e.view(
+                parts[x], sizes, strides, e.add(offset, e.mul(first, strides[0])), unit_inner=unit_inner
+            )
+
+        def product(at: Mapping[int, e.Value]) -> None:
+            left = matrix(self.a, (self.rows, self.depth), (high, deep), at)
+            right = panels[1] if panels else matrix(self.b, (self.depth, self.columns), (deep, wide), at)
+            result = matrix(self.c, (self.rows, self.columns), (high, wide), at, True)
+            arguments = [left, right, result, e.flag(accumulate)]
+            if finish is None:
+                e.call(name, arguments)
+            else:
+                e.call(finished(name), [*arguments, *finish.arguments(at)])
+
+        def by_rows(at: Mapping[int, e.Value], sums: e.Strided, step: e.Index) -> None:
+            assert finish is not None
+            right = panels[1] if panels else matrix(self.b, (self.depth, self.columns), (deep, wide), at)
+            with e.loop(0, high, step) as first:
+                part = e.minimum(e.sub(high, first), step)
+                left = matrix(self.a, (self.rows, self.depth), (part, deep), at, first=first)
+                result = e.view(sums, (part, wide), (wide, 1), unit_inner=True)
+                rest = finish.arguments(at, first, result)
+                e.call(finished(name), [left, right, result, e.flag(False), *rest])
 
         def product_cycles() -> e.Index:
             return e.div(size((*self.loops, *self.rows, *self.columns, *self.depth)), FLOPS_PER_CYCLE)
 
-        def nest(left: Sequence[int], at: dict[int, e.Value]) -> None:
+        def nest(
+            left: Sequence[int], at: dict[int, e.Value], do: Callable[[dict[int, e.Value]], None]
+        ) -> None:
             if left:
                 # The words of an epilogue are those of one product at a time.
                 apart = not at and left[0] in self.c.dims and finish is None
@@ -144,18 +180,26 @@ class Contraction:
                     if apart
                     else e.loop(0, extent[left[0]]) as position
                 ):
-                    nest(left[1:], {**at, left[0]: position})
+                    nest(left[1:], {**at, left[0]: position}, do)
                 return
-            left = matrix(self.a, self.rows, self.depth, at, False)
-            right = panels[1] if panels else matrix(self.b, self.depth, self.columns, at, False)
-            result = matrix(self.c, self.rows, self.columns, at, True)
-            arguments = [left, right, result, e.flag(accumulate)]
-            if finish is None:
-                e.call(name, arguments)
-            else:
-                e.call(finished(name), [*arguments, *finish.arguments(at)])
+            do(at)
 
-        nest(self.loops, {})
+        if self.finish is None or not self.finish.consumes or accumulate:
+            nest(self.loops, {}, product)
+            return
+        step = e.minimum(e.maximum(high, 1), tiling.sum_rows(wide))
+        with e.scratch(e.element_of(self.c.buffer.type), e.maximum(e.mul(step, wide), 1)) as memory:
+            sums = e.metadata(memory)
+            nest(self.loops, {}, lambda at: by_rows(at, sums, step))
+
+
+def _offset(stride: Mapping[int | None, e.Index], at: Mapping[int, e.Value]) -> e.Index:
+    """Elements from the start of an operand to a place of the loops."""
+    offset: e.Index = 0
+    for d, position in at.items():
+        if d in stride:
+            offset = e.add(offset, e.mul(position, stride[d]))
+    return offset
 
 
 @dataclass(frozen=True)
@@ -178,18 +222,24 @@ class _FinishCall:
         parts = {operand: e.metadata(operand.buffer) for operand in finish.operands}
         return cls(contraction, finish, ep.reference(name), words, parts)
 
-    def arguments(self, at: Mapping[int, e.Value]) -> list[e.Value]:
-        """The two arguments at a place of the loops around the kernel."""
+    def arguments(
+        self, at: Mapping[int, e.Value], first: e.Index = 0, sums: e.Value | None = None
+    ) -> list[e.Value]:
+        """The two arguments at a place of the loops around the kernel, from the row `first` of the product on.
+
+        `sums`: the matrix that takes the place of C.
+        """
         matrices = []
+        groups = (self.contraction.rows, self.contraction.columns)
         for operand in self.finish.operands:
+            if sums is not None and operand.buffer == self.contraction.c.buffer:
+                parts = e.metadata(sums)
+                matrices.append([ep.address(parts, 0), *parts.strides])
+                continue
             parts = self.parts[operand]
             stride = dict(zip(operand.axes, parts.strides, strict=True))
-            offset: e.Index = 0
-            for d, position in at.items():
-                if d in stride:
-                    offset = e.add(offset, e.mul(position, stride[d]))
-            groups = (self.contraction.rows, self.contraction.columns)
             strides = [stride.get(group[-1], 0) if group else 0 for group in groups]
+            offset = e.add(_offset(stride, at), e.mul(first, strides[0]))
             matrices.append([ep.address(parts, offset), *strides])
         words = ep.write_words(self.words, matrices, scalars_of(self.finish.operation))
         return [self.function, words]
@@ -257,7 +307,19 @@ def _with_finish(operation: ir.Operation, contraction: Contraction) -> Contracti
     for group, theirs in ((contraction.rows, contraction.a), (contraction.columns, contraction.b)):
         if _group(group, (ours, theirs, *operands)) != group:
             return contraction
-    return replace(contraction, finish=Finish(following, tuple(operands)))
+    consumes = _consumes(operation, following, ours.buffer)
+    return replace(contraction, finish=Finish(following, tuple(operands), consumes))
+
+
+def _consumes(operation: ir.Operation, following: ir.Operation, sums: e.Value) -> bool:
+    """Whether the sums are in memory of their own that nothing but the two operations, and a fill, touches."""
+    if isinstance(sums.owner, ir.Block) or sums.owner.name not in ("memref.alloc", "memref.alloca"):
+        return False
+    users = [use.owner.operation for use in sums.uses]
+    return following.operands[-1] != sums and all(
+        user in (operation, following) or user.name in ("linalg.fill", "memref.dim", "memref.dealloc")
+        for user in users
+    )
 
 
 def _classify(a: Operand, b: Operand, c: Operand, kernel: GemmKernel) -> Contraction | None:

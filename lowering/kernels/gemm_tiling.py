@@ -46,6 +46,14 @@ class Tiling:
         """Numbers of rows for which there is a register tile, ascending: all small ones, then even ones."""
         return tuple(n for n in range(1, self.rows + 1) if n <= 6 or n % 2 == 0 or n == self.rows)
 
+    def sum_rows(self, columns: e.Index) -> e.Index:
+        """How many rows of sums to keep where they are not the result: some blocks, or what the cache holds.
+
+        Fewer rows would mean that B is packed more often.
+        """
+        cached = e.div(self.block_rows * self.depth, e.maximum(columns, 1))
+        return e.maximum(e.round_up(cached, self.rows), self.block_rows)
+
     def cut_rows(self, rows: int) -> list[int]:
         """Rows less than a full tile as tiles that there are, largest first."""
         parts: list[int] = []
@@ -59,7 +67,9 @@ def tiling(target: Target, bits: int) -> Tiling:
     """The tiling for elements of this many bits (32 or 64)."""
     lanes = target.lanes(bits)
     vectors = 2
-    spare = 2  # the element of A, and one for address arithmetic on masks and the like
+    # The element of A, and one for a product or a widened vector. AArch64's code loads elements of A ahead, since
+    # its instructions cannot take them from memory: with fewer registers LLVM spills sums.
+    spare = 6 if target.architecture == "aarch64" else 2
     rows = max(1, (target.num_vector_registers - vectors - spare) // vectors)
     columns = lanes * vectors
     item = bits // 8
@@ -68,7 +78,7 @@ def tiling(target: Target, bits: int) -> Tiling:
     block_columns = 4 * columns
     kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))
-    fused = target.has("fma") or not target.triple.startswith("x86_64")
+    fused = target.has_fma
     return Tiling(
         lanes, vectors, rows, depth, block_rows, block_columns, kept_columns, fused, target.num_threads
     )
