@@ -14,14 +14,14 @@ from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion_report import FusionDecision, current_report
 from relax_mlir.passes.prim_costs import CHEAP, LoopTraits, traits_of
+from relax_mlir.passes.prim_loops import Kind, Read, kind_of, reads_of
 from relax_mlir.passes.prim_merging import (
     Merge,
     Wiring,
     is_contraction,
     merge,
     merge_epilogue,
-    pattern_of,
-    read_through,
+    unsized_axes,
 )
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
@@ -55,8 +55,9 @@ TRANSPARENT = frozenset(
 class FuseOps(ModulePass):
     """Fuse calls of prim funcs into their users, where that saves more memory traffic than it repeats work.
 
-    Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop:
-    they become one loop. What is cheap may be computed again: for each element that it is broadcast to, and in
+    Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop, or one
+    per part of a concatenation: they become one loop, or one per part. Slices are read in place. A reduction computes
+    what only it reads. What is cheap may be computed again: for each element that it is broadcast to, and in
     each of several users, if they read no more memory for it. Exponentials and the like are computed once, and
     not in loops that read out of order, which have no vectors. Then contractions (pattern out_fusable) take the
     loop that uses their result as their epilogue: it works on the result in place. `max_depth`: at most so many
@@ -71,6 +72,7 @@ class FuseOps(ModulePass):
         for function in relax_functions(module):
             fusion.name = function.name.value
             for block in _blocks(function.operation):
+                _unpack(block)
                 for fuse in (fusion.join_loops, fusion.copy_loops, fusion.add_epilogue):
                     fusion.run_on_block(block, fuse)
                 fusion.explain_rest(block)
@@ -85,6 +87,20 @@ def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
                 yield from _blocks(view.operation)
 
 
+def _unpack(block: ir.Block) -> None:
+    """Fields of tuples that are packed in the function are the values that were packed; unused tuples go."""
+    for view in list(block.operations):
+        op = view.operation
+        packed = _maker(op.operands[0]) if op.name == "relax.tuple_get_item" else None
+        if packed is not None and packed.name == TUPLE:
+            index = ir.IntegerAttr(op.attributes["index"]).value
+            op.results[0].replace_all_uses_with(packed.operands[index])
+            op.erase()
+    for view in list(block.operations):
+        if view.operation.name == TUPLE and not any(list(result.uses) for result in view.operation.results):
+            view.operation.erase()
+
+
 def _maker(value: ir.Value) -> ir.Operation | None:
     """The op whose result `value` is; None for a block argument."""
     owner = value.owner
@@ -96,8 +112,15 @@ class _Group:
     """A prim func that can be fused: how many prim funcs it was made of."""
 
     function: func.FuncOp
+    kind: Kind
     traits: LoopTraits
     members: int = 1
+
+    @classmethod
+    def of(cls, function: func.FuncOp, members: int = 1) -> _Group | None:
+        """None if it cannot be fused."""
+        kind = kind_of(function)
+        return None if kind is None else cls(function, kind, traits_of(function), members)
 
 
 @dataclass
@@ -199,7 +222,9 @@ class _Fusion:
         """One loop of two, the second of which is the only user of the first."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_one_loop(producer, consumer):
             return None
-        return self._join(producer, consumer, "its only user" + self._again(producer, consumer))
+        again = self._again(producer, consumer)
+        cheap = f", cheap enough: {again}" if again else ""
+        return self._join(producer, consumer, f"its only user{self._where(producer, consumer)}{cheap}")
 
     def copy_loops(self, producer: _Call, consumer: _Call) -> _Call | None:
         """One loop of two, the first of which goes into all its users, as it is cheap."""
@@ -220,7 +245,7 @@ class _Fusion:
         first, second = self._group(producer.callee), self._group(consumer.callee)
         assert first is not None and second is not None
         members = first.members + second.members
-        return self._fuse(producer, consumer, merge, lambda f: _Group(f, traits_of(f), members), reason)
+        return self._fuse(producer, consumer, merge, lambda f: _Group.of(f, members), reason)
 
     def _against_one_loop(self, producer: _Call, consumer: _Call) -> str:
         """Why two calls do not become one loop; "" if they may."""
@@ -229,9 +254,9 @@ class _Fusion:
             return self._no_loop(producer.callee if first is None else consumer.callee)
         if first.members + second.members > self.max_depth:
             return f"more than max-depth={self.max_depth} ops"
-        numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
-        if read_through(second.function, numbers) is None:
-            return "read in more than one order, or at computed places"
+        against = _against_kinds(first, second, self._reads(producer, consumer))
+        if against:
+            return against
         if producer.info is None or producer.info.known_shape is None:
             return "of unknown shape"
         if consumer.info is None or consumer.info.known_shape is None:
@@ -240,14 +265,33 @@ class _Fusion:
         if scattered and (first.traits.is_heavy or second.traits.is_heavy):
             return "functions like exp need vectors, which reads out of order prevent"
         if self._again(producer, consumer) and not first.traits.is_cheap:
-            return f"broadcast: weight {first.traits.weight} > {CHEAP} would be repeated"
+            return (
+                f"{self._again(producer, consumer)}: weight {first.traits.weight} > {CHEAP} would be repeated"
+            )
         return ""
+
+    def _reads(self, producer: _Call, consumer: _Call) -> list[Read]:
+        """How the loops of `consumer` read the result of `producer`; none if they cannot compute it."""
+        numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
+        function = self.functions.get(consumer.callee)
+        return (reads_of(function, numbers) if function is not None else None) or []
+
+    def _where(self, producer: _Call, consumer: _Call) -> str:
+        """Words for the reader where the two are more than one loop each."""
+        first, second = self._group(producer.callee), self._group(consumer.callee)
+        if first is not None and first.kind == "pieces":
+            return ", part by part"
+        if second is not None and second.kind == "reduction":
+            return ", a reduction that computes it"
+        return ", in slices" if any(read.part is not None for read in self._reads(producer, consumer)) else ""
 
     def _against_copies(self, producer: _Call, consumer: _Call) -> str:
         """Why a call is not copied into all its users; "" if it may be."""
         first, users = self._group(producer.callee), _users(producer.op)
         if first is None:
             return self._no_loop(producer.callee)
+        if first.kind != "loop":
+            return "several users: of a concatenation, or sums"
         if not first.traits.is_cheap:
             return f"several users: weight {first.traits.weight} > {CHEAP} would be repeated"
         for user in users:
@@ -267,7 +311,7 @@ class _Fusion:
         function, loop = self.functions.get(producer.callee), self._group(consumer.callee)
         if function is None or not is_contraction(function):
             return self._no_loop(producer.callee)
-        if loop is None:
+        if loop is None or loop.kind != "loop":
             return self._no_loop(consumer.callee)
         if producer.info is None or consumer.info is None or producer.info.shape != consumer.info.shape:
             return "the result of the contraction has another shape"
@@ -281,7 +325,7 @@ class _Fusion:
             return f"{symbol} is not a prim func of this module"
         if KERNEL in function.attributes:
             return f"{symbol} has a kernel of its own ({ir.StringAttr(function.attributes[KERNEL]).value})"
-        return f"{symbol} is {self._pattern(symbol)}, not one parallel loop"
+        return f"{symbol} is {self._pattern(symbol)}, not of parallel loops"
 
     def _pattern(self, symbol: str) -> str:
         function = self.functions.get(symbol)
@@ -291,10 +335,13 @@ class _Fusion:
     def _again(self, producer: _Call, consumer: _Call) -> str:
         """Words for the reader where elements are computed for several elements of the user; else ""."""
         assert producer.info is not None and consumer.info is not None
+        group, reads = self._group(consumer.callee), self._reads(producer, consumer)
+        if len(reads) > 1:
+            return "read in several places"
+        if group is not None and (group.kind != "loop" or reads[0].part is not None):
+            return "broadcast" if any(read.leaves_out_loops for read in reads) else ""
         sizes = [[d for d in info.known_shape or () if d != 1] for info in (producer.info, consumer.info)]
-        return (
-            "" if sorted(map(str, sizes[0])) == sorted(map(str, sizes[1])) else ", cheap enough to broadcast"
-        )
+        return "" if sorted(map(str, sizes[0])) == sorted(map(str, sizes[1])) else "broadcast"
 
     def explain_rest(self, block: ir.Block) -> None:
         """Report the calls that did not become one with a call that uses their result."""
@@ -343,7 +390,7 @@ class _Fusion:
         group: Callable[[func.FuncOp], _Group | None],
         reason: str,
     ) -> _Call | None:
-        wiring, operands, exprs = _wire(producer, consumer)
+        wiring, operands, exprs = self._wire(producer, consumer)
         symbol = self._merged(producer.callee, consumer.callee, wiring, merge, group)
         if symbol is None:
             return None
@@ -364,13 +411,39 @@ class _Fusion:
             producer.erase()
         return _Call(new, symbol, operands, exprs)
 
+    def _wire(self, producer: _Call, consumer: _Call) -> tuple[Wiring, list[ir.Value], list[Dim]]:
+        """The wiring of the fused call, its operands and its index expressions, each of them once."""
+        result = producer.op.results[0]
+        operands: list[ir.Value] = []
+        exprs: list[Dim] = []
+
+        def operand_number(value: ir.Value) -> int:
+            if value not in operands:
+                operands.append(value)
+            return operands.index(value)
+
+        def index_number(expr: Dim) -> int:
+            if expr not in exprs:
+                exprs.append(expr)
+            return exprs.index(expr)
+
+        numbers = [i for i, value in enumerate(consumer.operands) if value == result]
+        unsized = unsized_axes(self.functions[producer.callee], self.functions[consumer.callee], numbers)
+        shape = producer.info.known_shape if producer.info is not None else None
+        assert shape is not None
+        wiring = Wiring(
+            tuple(map(operand_number, producer.operands)),
+            tuple(None if value == result else operand_number(value) for value in consumer.operands),
+            tuple(map(index_number, producer.index_exprs)),
+            tuple(map(index_number, consumer.index_exprs)),
+            tuple((axis, index_number(shape[axis])) for axis in unsized),
+        )
+        return wiring, operands, exprs
+
     def _group(self, symbol: str) -> _Group | None:
         if symbol not in self.groups:
             function = self.functions.get(symbol)
-            usable = function is not None and pattern_of(function) is not None
-            self.groups[symbol] = (
-                _Group(function, traits_of(function)) if usable and function is not None else None
-            )
+            self.groups[symbol] = None if function is None else _Group.of(function)
         return self.groups[symbol]
 
     def _merged(
@@ -414,6 +487,23 @@ class _Fusion:
                 self.functions[symbol].operation.erase()
 
 
+def _against_kinds(first: _Group, second: _Group, reads: Sequence[Read]) -> str:
+    """Why loops of these kinds do not become one; "" if they may."""
+    if first.kind == "reduction":
+        return "a reduction is complete before its result is used"
+    if first.kind == "pieces" and second.kind != "loop":
+        return f"a concatenation before {'a reduction' if second.kind == 'reduction' else 'another one'}"
+    whole = [read for read in reads if read.part is None]
+    if not reads or len({(read.loop, str(read.map)) for read in whole}) > len({read.loop for read in whole}):
+        return "read in more than one order, or at computed places"
+    if first.kind == "pieces" and len(reads) > len(whole):
+        return "a slice of a concatenation"
+    plain = (ir.AffineDimExpr, ir.AffineConstantExpr)
+    if not all(isinstance(x, plain) for read in reads for x in read.map.results):
+        return "read in a computed order"
+    return ""
+
+
 def _is_float(info: Tensor) -> bool:
     return info.dtype is not None and info.dtype.is_float
 
@@ -440,28 +530,3 @@ def _traffic(producer: _Call, consumer: _Call) -> str:
     for dim in info.known_shape or ():
         total = total * dim
     return str(total)
-
-
-def _wire(producer: _Call, consumer: _Call) -> tuple[Wiring, list[ir.Value], list[Dim]]:
-    """The wiring of the fused call, its operands and its index expressions, each of them once."""
-    result = producer.op.results[0]
-    operands: list[ir.Value] = []
-    exprs: list[Dim] = []
-
-    def operand_number(value: ir.Value) -> int:
-        if value not in operands:
-            operands.append(value)
-        return operands.index(value)
-
-    def index_number(expr: Dim) -> int:
-        if expr not in exprs:
-            exprs.append(expr)
-        return exprs.index(expr)
-
-    wiring = Wiring(
-        tuple(map(operand_number, producer.operands)),
-        tuple(None if value == result else operand_number(value) for value in consumer.operands),
-        tuple(map(index_number, producer.index_exprs)),
-        tuple(map(index_number, consumer.index_exprs)),
-    )
-    return wiring, operands, exprs
