@@ -9,12 +9,13 @@ from typing import ClassVar, TypeAlias
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import KERNEL, PATTERN
 from relax_mlir.dialects.structure import TUPLE, pack
-from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, struct_info
+from relax_mlir.dialects.types import dims_attr
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion_report import FusionDecision, current_report
+from relax_mlir.passes.prim_calls import CALL_TIR, PrimCall, is_float, saved_traffic, unpack_tuples, users_of
 from relax_mlir.passes.prim_costs import CHEAP, LoopTraits, traits_of
-from relax_mlir.passes.prim_loops import Kind, Read, kind_of, reads_of
+from relax_mlir.passes.prim_loops import Kind, Read, kind_of, maker, reads_of
 from relax_mlir.passes.prim_merging import (
     Merge,
     Wiring,
@@ -27,7 +28,6 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
 
-CALL_TIR = "relax.call_tir"
 TRANSPARENT = frozenset(
     {
         CALL_TIR,
@@ -72,7 +72,7 @@ class FuseOps(ModulePass):
         for function in relax_functions(module):
             fusion.name = function.name.value
             for block in _blocks(function.operation):
-                _unpack(block)
+                unpack_tuples(block)
                 for fuse in (fusion.join_loops, fusion.copy_loops, fusion.add_epilogue):
                     fusion.run_on_block(block, fuse)
                 fusion.explain_rest(block)
@@ -85,26 +85,6 @@ def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
             yield block
             for view in block.operations:
                 yield from _blocks(view.operation)
-
-
-def _unpack(block: ir.Block) -> None:
-    """Fields of tuples that are packed in the function are the values that were packed; unused tuples go."""
-    for view in list(block.operations):
-        op = view.operation
-        packed = _maker(op.operands[0]) if op.name == "relax.tuple_get_item" else None
-        if packed is not None and packed.name == TUPLE:
-            index = ir.IntegerAttr(op.attributes["index"]).value
-            op.results[0].replace_all_uses_with(packed.operands[index])
-            op.erase()
-    for view in list(block.operations):
-        if view.operation.name == TUPLE and not any(list(result.uses) for result in view.operation.results):
-            view.operation.erase()
-
-
-def _maker(value: ir.Value) -> ir.Operation | None:
-    """The op whose result `value` is; None for a block argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 @dataclass
@@ -123,55 +103,7 @@ class _Group:
         return None if kind is None else cls(function, kind, traits_of(function), members)
 
 
-@dataclass
-class _Call:
-    """A `relax.call_tir` taken apart."""
-
-    op: ir.Operation
-    callee: str
-    operands: Sequence[ir.Value]
-    index_exprs: Sequence[Dim]
-
-    @classmethod
-    def of(cls, op: ir.Operation) -> _Call | None:
-        """None if its operands are not at hand."""
-        maker = _maker(op.operands[0])
-        if maker is None or maker.name != TUPLE:
-            return None
-        exprs = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
-        return cls(op, callee_of(op), list(maker.operands), exprs)
-
-    @property
-    def info(self) -> Tensor | None:
-        """Info of the result; None for a tuple."""
-        info = struct_info(self.op.results[0].type)
-        return info if isinstance(info, Tensor) else None
-
-    def is_only_user(self, value: ir.Value) -> bool:
-        """Whether `value` is used by this call alone."""
-        packed = self.op.operands[0]
-        if [use.owner.operation for use in packed.uses] != [self.op]:
-            return False
-        return all(use.owner.operation == _maker(packed) for use in value.uses)
-
-    def reads(self) -> int:
-        """Bytes per element that are read from inputs of the result's shape."""
-        infos = [struct_info(value.type) for value in self.operands]
-        assert self.info is not None
-        same = [
-            i for i in infos if isinstance(i, Tensor) and i.shape == self.info.shape and i.dtype is not None
-        ]
-        return sum(i.dtype.itemsize for i in same if i.dtype is not None)
-
-    def erase(self) -> None:
-        """Erase the call, and the op that packed its operands."""
-        maker = _maker(self.op.operands[0])
-        self.op.erase()
-        if maker is not None and not list(maker.results[0].uses):
-            maker.erase()
-
-
-Fuse: TypeAlias = "Callable[[_Call, _Call], _Call | None]"
+Fuse: TypeAlias = "Callable[[PrimCall, PrimCall], PrimCall | None]"
 """Makes one call of the call that makes an operand and the call that uses it; None if they do not fuse."""
 
 
@@ -197,19 +129,21 @@ class _Fusion:
             if op.name != CALL_TIR:
                 continue
             epochs[op.results[0]] = epoch
-            call = _Call.of(op)
+            call = PrimCall.of(op)
             while call is not None:
                 call = self._fuse_one(call, epochs, epoch, fuse)
 
-    def _fuse_one(self, call: _Call, epochs: dict[ir.Value, int], epoch: int, fuse: Fuse) -> _Call | None:
+    def _fuse_one(
+        self, call: PrimCall, epochs: dict[ir.Value, int], epoch: int, fuse: Fuse
+    ) -> PrimCall | None:
         """Fuse `call` with one of its producers; returns the new call, or None if there is none to fuse."""
         if self._group(call.callee) is None:
             return None
         for operand in dict.fromkeys(call.operands):
-            made_by = _maker(operand)
+            made_by = maker(operand)
             if epochs.get(operand) != epoch or made_by is None:
                 continue
-            producer = _Call.of(made_by)
+            producer = PrimCall.of(made_by)
             if producer is None or call.info is None or producer.info is None:
                 continue
             fused = fuse(producer, call)
@@ -218,7 +152,7 @@ class _Fusion:
                 return fused
         return None
 
-    def join_loops(self, producer: _Call, consumer: _Call) -> _Call | None:
+    def join_loops(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
         """One loop of two, the second of which is the only user of the first."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_one_loop(producer, consumer):
             return None
@@ -226,13 +160,13 @@ class _Fusion:
         cheap = f", cheap enough: {again}" if again else ""
         return self._join(producer, consumer, f"its only user{self._where(producer, consumer)}{cheap}")
 
-    def copy_loops(self, producer: _Call, consumer: _Call) -> _Call | None:
+    def copy_loops(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
         """One loop of two, the first of which goes into all its users, as it is cheap."""
         if self._against_copies(producer, consumer) or self._against_one_loop(producer, consumer):
             return None
         return self._join(producer, consumer, "cheap: computed in each user")
 
-    def add_epilogue(self, producer: _Call, consumer: _Call) -> _Call | None:
+    def add_epilogue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
         """A contraction and a loop over its result, which has the same shape."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_epilogue(producer, consumer):
             return None
@@ -241,13 +175,13 @@ class _Fusion:
         reason = f"epilogue of the contraction{f', to {consumer.info.dtype}' if rounds else ''}"
         return self._fuse(producer, consumer, merge_epilogue, lambda _: None, reason)
 
-    def _join(self, producer: _Call, consumer: _Call, reason: str) -> _Call | None:
+    def _join(self, producer: PrimCall, consumer: PrimCall, reason: str) -> PrimCall | None:
         first, second = self._group(producer.callee), self._group(consumer.callee)
         assert first is not None and second is not None
         members = first.members + second.members
         return self._fuse(producer, consumer, merge, lambda f: _Group.of(f, members), reason)
 
-    def _against_one_loop(self, producer: _Call, consumer: _Call) -> str:
+    def _against_one_loop(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Why two calls do not become one loop; "" if they may."""
         first, second = self._group(producer.callee), self._group(consumer.callee)
         if first is None or second is None:
@@ -270,13 +204,13 @@ class _Fusion:
             )
         return ""
 
-    def _reads(self, producer: _Call, consumer: _Call) -> list[Read]:
+    def _reads(self, producer: PrimCall, consumer: PrimCall) -> list[Read]:
         """How the loops of `consumer` read the result of `producer`; none if they cannot compute it."""
         numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
         function = self.functions.get(consumer.callee)
         return (reads_of(function, numbers) if function is not None else None) or []
 
-    def _where(self, producer: _Call, consumer: _Call) -> str:
+    def _where(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Words for the reader where the two are more than one loop each."""
         first, second = self._group(producer.callee), self._group(consumer.callee)
         if first is not None and first.kind == "pieces":
@@ -285,9 +219,9 @@ class _Fusion:
             return ", a reduction that computes it"
         return ", in slices" if any(read.part is not None for read in self._reads(producer, consumer)) else ""
 
-    def _against_copies(self, producer: _Call, consumer: _Call) -> str:
+    def _against_copies(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Why a call is not copied into all its users; "" if it may be."""
-        first, users = self._group(producer.callee), _users(producer.op)
+        first, users = self._group(producer.callee), users_of(producer.op)
         if first is None:
             return self._no_loop(producer.callee)
         if first.kind != "loop":
@@ -295,7 +229,7 @@ class _Fusion:
         if not first.traits.is_cheap:
             return f"several users: weight {first.traits.weight} > {CHEAP} would be repeated"
         for user in users:
-            call = _Call.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
+            call = PrimCall.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
             if call is None or self._group(call.callee) is None:
                 return "several users, not all of them loops: the value is needed anyway"
             if self._against_one_loop(producer, call):
@@ -306,7 +240,7 @@ class _Fusion:
             return f"several users: reading its inputs {len(users)} times costs more than storing it"
         return ""
 
-    def _against_epilogue(self, producer: _Call, consumer: _Call) -> str:
+    def _against_epilogue(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Why a loop does not become the epilogue of a contraction; "" if it may."""
         function, loop = self.functions.get(producer.callee), self._group(consumer.callee)
         if function is None or not is_contraction(function):
@@ -315,7 +249,7 @@ class _Fusion:
             return self._no_loop(consumer.callee)
         if producer.info is None or consumer.info is None or producer.info.shape != consumer.info.shape:
             return "the result of the contraction has another shape"
-        if producer.info.dtype != consumer.info.dtype and not _is_float(producer.info):
+        if producer.info.dtype != consumer.info.dtype and not is_float(producer.info):
             return "another dtype, and no kernel that has the sums of some rows at a time"
         return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
 
@@ -332,7 +266,7 @@ class _Fusion:
         known = function is not None and PATTERN in function.attributes
         return ir.StringAttr(function.attributes[PATTERN]).value if known and function else "opaque"
 
-    def _again(self, producer: _Call, consumer: _Call) -> str:
+    def _again(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Words for the reader where elements are computed for several elements of the user; else ""."""
         assert producer.info is not None and consumer.info is not None
         group, reads = self._group(consumer.callee), self._reads(producer, consumer)
@@ -348,14 +282,14 @@ class _Fusion:
         if current_report() is None:
             return
         for view in block.operations:
-            consumer = _Call.of(view.operation) if view.operation.name == CALL_TIR else None
+            consumer = PrimCall.of(view.operation) if view.operation.name == CALL_TIR else None
             for value in dict.fromkeys(consumer.operands if consumer is not None else ()):
-                made_by = _maker(value)
-                producer = _Call.of(made_by) if made_by is not None and made_by.name == CALL_TIR else None
+                made_by = maker(value)
+                producer = PrimCall.of(made_by) if made_by is not None and made_by.name == CALL_TIR else None
                 if producer is not None and consumer is not None:
                     self._report(producer, consumer, False, self._why_apart(producer, consumer))
 
-    def _why_apart(self, producer: _Call, consumer: _Call) -> str:
+    def _why_apart(self, producer: PrimCall, consumer: PrimCall) -> str:
         if producer.info is None or consumer.info is None:
             return "more than one result"
         if producer.op.block != consumer.op.block:
@@ -371,25 +305,25 @@ class _Fusion:
             against = self._against_copies(producer, consumer)
         return against or "an op between them may write, or the loops do not merge"
 
-    def _report(self, producer: _Call, consumer: _Call, fused: bool, reason: str) -> None:
+    def _report(self, producer: PrimCall, consumer: PrimCall, fused: bool, reason: str) -> None:
         report = current_report()
         if report is None:
             return
         patterns = self._pattern(producer.callee), self._pattern(consumer.callee)
         place = location_text(producer.op.location)
-        saved = _traffic(producer, consumer) if fused else ""
+        saved = saved_traffic(producer, consumer) if fused else ""
         report.decisions.append(
             FusionDecision(self.name, place, producer.callee, consumer.callee, patterns, fused, reason, saved)
         )
 
     def _fuse(
         self,
-        producer: _Call,
-        consumer: _Call,
+        producer: PrimCall,
+        consumer: PrimCall,
         merge: Merge,
         group: Callable[[func.FuncOp], _Group | None],
         reason: str,
-    ) -> _Call | None:
+    ) -> PrimCall | None:
         wiring, operands, exprs = self._wire(producer, consumer)
         symbol = self._merged(producer.callee, consumer.callee, wiring, merge, group)
         if symbol is None:
@@ -409,9 +343,9 @@ class _Fusion:
         consumer.erase()
         if not list(producer.op.results[0].uses):
             producer.erase()
-        return _Call(new, symbol, operands, exprs)
+        return PrimCall(new, symbol, operands, exprs)
 
-    def _wire(self, producer: _Call, consumer: _Call) -> tuple[Wiring, list[ir.Value], list[Dim]]:
+    def _wire(self, producer: PrimCall, consumer: PrimCall) -> tuple[Wiring, list[ir.Value], list[Dim]]:
         """The wiring of the fused call, its operands and its index expressions, each of them once."""
         result = producer.op.results[0]
         operands: list[ir.Value] = []
@@ -502,31 +436,3 @@ def _against_kinds(first: _Group, second: _Group, reads: Sequence[Read]) -> str:
     if not all(isinstance(x, plain) for read in reads for x in read.map.results):
         return "read in a computed order"
     return ""
-
-
-def _is_float(info: Tensor) -> bool:
-    return info.dtype is not None and info.dtype.is_float
-
-
-def _users(op: ir.Operation) -> list[ir.Operation]:
-    """The ops that use the result of `op`, through the op that packs it for a call."""
-    found: dict[ir.Operation, None] = {}
-    for use in op.results[0].uses:
-        owner = use.owner.operation
-        users = [u.owner.operation for u in owner.results[0].uses] if owner.name == TUPLE else [owner]
-        found.update(dict.fromkeys(users))
-    return list(found)
-
-
-def _traffic(producer: _Call, consumer: _Call) -> str:
-    """Bytes that are neither written nor read again where `consumer` computes the result of `producer`.
-
-    For a user that is not the last one: those that it does not read, less what it reads for them.
-    """
-    info = producer.info
-    assert info is not None and info.dtype is not None
-    size = info.dtype.itemsize
-    total: Dim = 2 * size if consumer.is_only_user(producer.op.results[0]) else size - producer.reads()
-    for dim in info.known_shape or ():
-        total = total * dim
-    return str(total)
