@@ -158,6 +158,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = [*targets.of_cells(cells, OURS), *alone.rows(options.workloads)]
         console.print(targets.table(rows))
         console.print(targets.summary(rows), highlight=False)
+        found = [row.as_dict() for row in rows]
+        report.write_json(path, report.as_json(cells, described, versions, found))
         if options.strict and any(row.passed is False for row in rows):
             return 1
     return 1 if any(OURS in cell.failures for cell in cells) else 0

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from benchmarks import half
 from benchmarks.measure import measure, time_loop
 from benchmarks.peers.base import Bound
 from benchmarks.report import duration
 from benchmarks.targets import Row
-from benchmarks.workloads import MiniLm, Workload
+from benchmarks.workloads import MatMul, MiniLm, Workload
 
 FFI_CALL, NUMPY_CALL = 0.15e-6, 0.7e-6
 COMPILE, COMPILE_MODEL = 0.3, 2.0
@@ -49,6 +50,8 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             _compile_seconds(workload, folder)
             yield _at_most(workload.name, "from the cache", _compile_seconds(workload, folder), cached)
         yield _threads(workload)
+        if isinstance(workload, MatMul):
+            yield from half.rows()
 
 
 def _at_most(subject: str, measure: str, seconds: float, limit: float) -> Row:
@@ -64,7 +67,7 @@ def _calls(workload: Workload) -> Iterator[Row]:
     main = rx.build(relax_module(workload))["main"]
     x, y = workload.inputs(workload.sizes[0])
     given = [tvm_ffi.from_dlpack(array) for array in (x, y, np.empty_like(x))]
-    yield _at_most("W0", "FFI tensors, given output", _best(lambda: main.ffi(*given)), FFI_CALL)
+    yield _at_most("W0", "FFI tensors, given output", _best(lambda: main(*given)), FFI_CALL)
     yield _at_most("W0", "NumPy arrays, new result", _best(lambda: main(x, y)), NUMPY_CALL)
 
 

@@ -91,13 +91,25 @@ def print_failures(console: Console, cells: Sequence[Cell]) -> None:
             console.print(reason, markup=False, highlight=False)
 
 
-def as_json(cells: Sequence[Cell], machine: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
+def as_json(
+    cells: Sequence[Cell],
+    machine: Mapping[str, Any],
+    versions: Mapping[str, str],
+    targets: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Everything of a run: a row per cell and peer, and one per target."""
     rows: list[dict[str, Any]] = []
     for cell in cells:
         place = {"workload": cell.workload.name, "size": list(cell.size)}
         rows += [place | {"peer": peer} | timing.as_dict() for peer, timing in cell.timings.items()]
         rows += [place | {"peer": peer, "failure": reason} for peer, reason in cell.failures.items()]
-    return {"machine": dict(machine), "threads": threads.COUNT, "versions": dict(versions), "cells": rows}
+    return {
+        "machine": dict(machine),
+        "threads": threads.COUNT,
+        "versions": dict(versions),
+        "cells": rows,
+        "targets": [dict(target) for target in targets],
+    }
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -32,6 +32,16 @@ class Row:
     def passed(self) -> bool | None:
         return None if self.value is None else self.value >= self.least
 
+    def as_dict(self) -> dict[str, str | float | bool | None]:
+        return {
+            "subject": self.subject,
+            "measure": self.measure,
+            "value": self.value,
+            "target": self.least,
+            "passed": self.passed,
+            "note": self.note,
+        }
+
 
 def of_cells(cells: Sequence[Cell], ours: str) -> Iterator[Row]:
     """Targets of single cells, then of all of them together."""

@@ -15,7 +15,7 @@ from relax_mlir.symbolic import Dim
 CAUSAL_MASKS = ("TopLeft", "BottomRight")
 
 
-def _float(args: OpArgs, index: int = 0) -> Tensor:
+def float_tensor(args: OpArgs, index: int = 0) -> Tensor:
     """Operand `index`, a tensor of a float dtype."""
     args.require_dtype(index, lambda d: d.is_float, "a float")
     return args.tensor(index)
@@ -26,7 +26,7 @@ class FloatUnaryOp(RelaxOp):
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
-        return _float(args)
+        return float_tensor(args)
 
 
 class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
@@ -79,7 +79,7 @@ class RowOp(RelaxOp):
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
-        data = _float(args)
+        data = float_tensor(args)
         if data.shape is not None:
             normalize_axis(args.op, args.int_attr("axis"), len(data.shape))
         return data
@@ -107,7 +107,7 @@ class LogSoftmaxOp(RowOp, name="nn_log_softmax", traits=[ext.Pure]):  # type: ig
     result: ext.Result[Any]
 
 
-def _check_parameter(args: OpArgs, index: int, axes: Sequence[int]) -> None:
+def check_parameter(args: OpArgs, index: int, axes: Sequence[int]) -> None:
     """Raise unless parameter `index` of a normalisation has the dtype of the data and its shape at `axes`."""
     data, parameter = args.tensor(0), args.tensor(index)
     name = args.name_of(index)
@@ -129,7 +129,7 @@ def _may_be_equal(a: Dim | None, b: Dim | None) -> bool:
     return a is None or b is None or symbolic.prove_equal(a, b)
 
 
-def _normalized_axes(args: OpArgs) -> list[int]:
+def normalized_axes(args: OpArgs) -> list[int]:
     """The axes of a normalisation, counted from the front; [] when the rank is unknown."""
     shape = args.tensor(0).shape
     axes = args.ints_attr("axes")
@@ -158,11 +158,11 @@ class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):  # type: ig
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
-        data, axes = _float(args), _normalized_axes(args)
+        data, axes = float_tensor(args), normalized_axes(args)
         for flag in ("center", "scale"):
             args.bool_attr(flag)
-        _check_parameter(args, 1, axes)
-        _check_parameter(args, 2, axes)
+        check_parameter(args, 1, axes)
+        check_parameter(args, 2, axes)
         return data
 
 
@@ -182,8 +182,8 @@ class RmsNormOp(RelaxOp, name="nn_rms_norm", traits=[ext.Pure]):  # type: ignore
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
-        data, axes = _float(args), _normalized_axes(args)
-        _check_parameter(args, 1, axes)
+        data, axes = float_tensor(args), normalized_axes(args)
+        check_parameter(args, 1, axes)
         return data
 
 
@@ -192,7 +192,7 @@ class AttentionBase(RelaxOp):
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
-        infos = [_float(args, i) for i in range(len(args.infos))]
+        infos = [float_tensor(args, i) for i in range(len(args.infos))]
         known = [info.dtype for info in infos if info.dtype is not None]
         for dtype in known[1:]:
             promote(known[0], dtype, args.op)
@@ -329,13 +329,13 @@ def silu(data: ValueLike) -> Value:
 def softmax(data: ValueLike, axis: int = -1) -> Value:
     """Softmax along `axis` (see `SoftmaxOp`)."""
     require_insertion_point("nn.softmax")
-    return create_one(SoftmaxOp, [as_value(data)], {"axis": _int(axis)})
+    return create_one(SoftmaxOp, [as_value(data)], {"axis": int_attr(axis)})
 
 
 def log_softmax(data: ValueLike, axis: int = -1) -> Value:
     """Logarithm of softmax along `axis` (see `LogSoftmaxOp`)."""
     require_insertion_point("nn.log_softmax")
-    return create_one(LogSoftmaxOp, [as_value(data)], {"axis": _int(axis)})
+    return create_one(LogSoftmaxOp, [as_value(data)], {"axis": int_attr(axis)})
 
 
 def layer_norm(
@@ -350,8 +350,8 @@ def layer_norm(
     """Layer normalisation over `axes` (see `LayerNormOp`)."""
     require_insertion_point("nn.layer_norm")
     attributes = {
-        "axes": _ints(axes),
-        "epsilon": _double(epsilon),
+        "axes": ints_attr(axes),
+        "epsilon": double_attr(epsilon),
         "center": ir.BoolAttr.get(center),
         "scale": ir.BoolAttr.get(scale),
     }
@@ -363,7 +363,7 @@ def rms_norm(
 ) -> Value:
     """Division by the root of the mean square over `axes` (see `RmsNormOp`)."""
     require_insertion_point("nn.rms_norm")
-    attributes = {"axes": _ints(axes), "epsilon": _double(epsilon)}
+    attributes = {"axes": ints_attr(axes), "epsilon": double_attr(epsilon)}
     return create_one(RmsNormOp, [as_value(data), as_value(weight)], attributes)
 
 
@@ -379,7 +379,7 @@ def attention(
     require_insertion_point("nn.attention")
     unit = ir.UnitAttr.get()
     attributes = {
-        "scale": unit if scale is None else _double(scale),
+        "scale": unit if scale is None else double_attr(scale),
         "causal_mask": unit if causal_mask is None else ir.StringAttr.get(causal_mask),
     }
     operands = [as_value(v) for v in (query, key, value)]
@@ -400,13 +400,13 @@ def attention_bias(
     return attention(query, key, value, bias, scale, causal_mask)
 
 
-def _int(value: int) -> ir.Attribute:
+def int_attr(value: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
-def _ints(values: int | Sequence[int]) -> ir.Attribute:
-    return ir.ArrayAttr.get([_int(v) for v in ([values] if isinstance(values, int) else values)])
+def ints_attr(values: int | Sequence[int]) -> ir.Attribute:
+    return ir.ArrayAttr.get([int_attr(v) for v in ([values] if isinstance(values, int) else values)])
 
 
-def _double(value: float) -> ir.Attribute:
+def double_attr(value: float) -> ir.Attribute:
     return ir.FloatAttr.get(ir.F64Type.get(), value)

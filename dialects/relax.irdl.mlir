@@ -283,6 +283,34 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @cumprod {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.type" 
+      %5 = irdl.base "#builtin.unit" 
+      %6 = irdl.any_of(%4, %5) 
+      %7 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "dtype" = %6, "exclusive" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
+    }
+    irdl.operation @cumsum {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.type" 
+      %5 = irdl.base "#builtin.unit" 
+      %6 = irdl.any_of(%4, %5) 
+      %7 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "dtype" = %6, "exclusive" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
+    }
     irdl.operation @dataflow {
       %0 = irdl.any
       irdl.results(result: %0)
@@ -676,6 +704,35 @@ module {
       irdl.operands(data: %0)
       %1 = irdl.any
       irdl.results(result: %1)
+    }
+    irdl.operation @nn_group_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, gamma: %1, beta: %2)
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.integer" 
+      %5 = irdl.base "#builtin.array" 
+      %6 = irdl.base "#builtin.float" 
+      %7 = irdl.base "#builtin.integer" 
+      %8 = irdl.base "#builtin.integer" 
+      irdl.attributes {"num_groups" = %3, "channel_axis" = %4, "axes" = %5, "epsilon" = %6, "center" = %7, "scale" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
+    }
+    irdl.operation @nn_instance_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, gamma: %1, beta: %2)
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.float" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.integer" 
+      irdl.attributes {"channel_axis" = %3, "axes" = %4, "epsilon" = %5, "center" = %6, "scale" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
     }
     irdl.operation @nn_layer_norm {
       %0 = irdl.any

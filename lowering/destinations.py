@@ -16,6 +16,8 @@ from relax_mlir.transform import ModulePass, PassContext
 class DropDestinationResults(ModulePass):
     """Drop memref results that are arguments, in functions and at their calls, and copies of a buffer to itself.
 
+    A loop may have carried them, or they may be seen in another shape.
+
     Upstream's ``drop-equivalent-buffer-results`` would drop results of any type that are arguments.
     """
 
@@ -38,7 +40,7 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
     """Drop the results of `function` that are arguments; returns the argument's number per result (None: kept)."""
     terminator = function.regions[0].blocks[0].operations[-1].operation
     positions: list[int | None] = []
-    for index, value in enumerate(terminator.operands):
+    for index, value in enumerate(map(_origin, terminator.operands)):
         if not isinstance(value.type, ir.MemRefType):
             positions.append(None)
         elif isinstance(value, ir.BlockArgument) and value.owner == function.regions[0].blocks[0]:
@@ -59,6 +61,31 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
         ir.FunctionType.get(inputs, [v.type for v in kept])
     )
     return positions
+
+
+def _origin(value: ir.Value) -> ir.Value:
+    """The buffer that `value` is: carried by a loop through all rounds as it is, or seen in another shape and back."""
+    while isinstance(value, ir.OpResult):
+        source = _carried(value) if value.owner.name == "scf.for" else _seen(value)
+        if source is None:
+            break
+        value = source
+    return value
+
+
+def _carried(result: ir.OpResult) -> ir.Value | None:
+    loop, number = result.owner.opview, result.result_number
+    same = loop.body.operations[-1].operation.operands[number] == loop.inner_iter_args[number]
+    return loop.initArgs[number] if same else None
+
+
+def _seen(result: ir.OpResult) -> ir.Value | None:
+    if result.owner.name != "memref.collapse_shape":
+        return None
+    inner = result.owner.operands[0].owner
+    if not isinstance(inner, ir.Operation | ir.OpView) or inner.operation.name != "memref.expand_shape":
+        return None
+    return inner.operation.operands[0] if inner.operation.operands[0].type == result.type else None
 
 
 def _drop_call_results(call: ir.Operation, dropped: dict[str, list[int | None]]) -> None:

@@ -16,24 +16,30 @@ from relax_mlir.lowering.kernels import rows
 from relax_mlir.lowering.kernels.attention import Meaning, emit_attention
 from relax_mlir.lowering.kernels.emit import Block, Value
 from relax_mlir.lowering.kernels.gemm import FLOATS
+from relax_mlir.lowering.kernels.group_norm import GroupNorm
+from relax_mlir.lowering.kernels.group_norm_last import GroupNormLast
+from relax_mlir.lowering.kernels.scan import Scan, is_scannable
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.config import MATH_FAST
 
 Operation: TypeAlias = Any
 
 
 @dataclass(frozen=True)
 class Request:
-    """A prim func that wants a kernel: its memref arguments (inputs, then outputs) and what it means.
+    """A prim func that wants the kernel `name`: its memref arguments (inputs, then outputs) and what it means.
 
-    `block` is the module's body, for functions that several kernels share.
+    `block` is the module's body, for functions that several kernels share; `fast`: whether ``math.fast`` is set.
     """
 
+    name: str
     target: Target
     block: Block
     arguments: Sequence[Value]
     attributes: dict[str, Any]
+    fast: bool = False
 
     def axes(self) -> tuple[int, ...]:
         """The axes, from the attribute ``axes`` or else ``axis``; non-negative, in order."""
@@ -77,13 +83,13 @@ def _inner_axes(request: Request, inputs: int) -> int:
 def _softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    return lambda: rows.softmax(request.target, *request.arguments)
+    return lambda: rows.softmax(request.target, *request.arguments, fast=request.fast)
 
 
 def _log_softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    return lambda: rows.log_softmax(request.target, *request.arguments)
+    return lambda: rows.log_softmax(request.target, *request.arguments, fast=request.fast)
 
 
 def _layer_norm(request: Request) -> Emitter | None:
@@ -98,6 +104,33 @@ def _rms_norm(request: Request) -> Emitter | None:
     if inner == 0:
         return None
     return lambda: rows.rms_norm(request.target, *request.arguments, epsilon=request.epsilon(), inner=inner)
+
+
+def _group_norm(request: Request) -> Emitter | None:
+    if not all(is_plain(a.type) for a in request.arguments):
+        return None
+    x, *parameters, out = request.arguments
+    if x.type != out.type or len({ir.MemRefType(a.type).element_type for a in request.arguments}) != 1:
+        return None
+    given = [parameters.pop(0) if request.attributes[flag].value else None for flag in ("scale", "center")]
+    rank, axes, channel = ir.MemRefType(x.type).rank, request.axes(), request.attributes["channel_axis"].value
+    options = (request.attributes["num_groups"].value, request.epsilon(), *given)
+    if axes == tuple(range(channel + 1, rank)):
+        return lambda: GroupNorm(request.target, channel, *options).emit(x, out)
+    if axes and channel == rank - 1 and axes == tuple(range(axes[0], channel)):
+        return lambda: GroupNormLast(request.target, axes[0], *options).emit(x, out)
+    return None
+
+
+def _scan(request: Request) -> Emitter | None:
+    if len(request.arguments) != 2 or not all(_is_contiguous(a.type) for a in request.arguments):
+        return None
+    x, out = request.arguments
+    if x.type != out.type or not is_scannable(x.type):
+        return None
+    (axis,) = request.axes()
+    kind = Scan(request.target, request.name == "cumprod", request.attributes["exclusive"].value)
+    return lambda: kind.emit(x, out, axis)
 
 
 def _attention(request: Request) -> Emitter | None:
@@ -116,6 +149,9 @@ def _attention(request: Request) -> Emitter | None:
 
 KERNELS: dict[str, Generator] = {
     "attention": _attention,
+    "cumprod": _scan,
+    "cumsum": _scan,
+    "group_norm": _group_norm,
     "layer_norm": _layer_norm,
     "log_softmax": _log_softmax,
     "rms_norm": _rms_norm,
@@ -140,17 +176,18 @@ class SelectKernels(ModulePass):
         for function in list(module.body.operations):
             if isinstance(function, func.FuncOp) and KERNEL in function.attributes:
                 with function.operation.location:
-                    _replace_body(function, target, module.body)
+                    _replace_body(function, target, module.body, bool(ctx.option(MATH_FAST)))
 
 
-def _replace_body(function: Operation, target: Target, block: Block) -> None:
-    generator = KERNELS.get(function.attributes[KERNEL].value)
+def _replace_body(function: Operation, target: Target, block: Block, fast: bool) -> None:
+    name = function.attributes[KERNEL].value
+    generator = KERNELS.get(name)
     if generator is None or function.is_external or function.type.results:
         return
     given = function.attributes.get(KERNEL_ATTRS, ())
     attributes = {named.name: named.attr for named in given}
     buffers = [argument for argument in function.arguments if isinstance(argument.type, ir.MemRefType)]
-    emit_body = generator(Request(target, block, buffers, attributes))
+    emit_body = generator(Request(name, target, block, buffers, attributes, fast))
     if emit_body is None:
         return
     for block in reversed(list(function.body.blocks)):

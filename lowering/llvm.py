@@ -12,8 +12,8 @@ from relax_mlir.lowering.abi.packed import LowerPackedCalls
 from relax_mlir.lowering.abi.status import LowerChecks
 from relax_mlir.lowering.abi.wrapper import EmitFFIWrappers
 from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
-from relax_mlir.lowering.deallocate import PlaceDeallocs
 from relax_mlir.lowering.outline_parallel import OutlineParallelLoops
+from relax_mlir.lowering.pool_buffers import PoolBuffers
 from relax_mlir.transform import MLIRPass
 from relax_mlir.transform.pass_base import Pass
 
@@ -21,7 +21,7 @@ from relax_mlir.transform.pass_base import Pass
 def boundary() -> list[Pass]:
     """Entry points and hooks get bodies."""
     return [
-        PlaceDeallocs(),
+        PoolBuffers(),
         LowerCopies(),
         LowerPackedCalls(),
         LowerObjects(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -12,10 +12,12 @@ from relax_mlir.lowering.kernels.math import (
     BINARY_EXPANSIONS,
     DOUBLE_EXPANSIONS,
     EXPANSIONS,
+    FAST_EXPANSIONS,
     PREDICATES,
 )
 from relax_mlir.mlir import arith, ir
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.config import MATH_FAST
 
 Operation: TypeAlias = Any
 
@@ -31,14 +33,18 @@ class ExpandMath(ModulePass):
     They become polynomials, for f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of
     libm. Results differ from the correctly rounded ones by a few ulp at most (each function in
     `relax_mlir.lowering.kernels.math` states how many); NaN, infinities, signed zeros, overflow and denormals come
-    out as in libm. (In f64, expm1 and log1p are formed from libm's exp and log.)
+    out as in libm. With `fast`, or the context's option ``math.fast``, exp, exp2, tanh and erf have shorter
+    polynomials, which are right to 1e-5. (In f64, expm1 and log1p are formed from libm's exp and log.)
     """
 
     name: ClassVar[str] = "expand-math"
+    fast: bool = False
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite all operations of the module in place."""
         found: list[Operation] = []
+        fast = self.fast or bool(ctx.option(MATH_FAST))
+        single = {**SINGLE, **FAST_EXPANSIONS} if fast else SINGLE
 
         def visit(operation: Operation) -> Operation:
             if operation.name in KNOWN:
@@ -47,17 +53,17 @@ class ExpandMath(ModulePass):
 
         module.operation.walk(visit)
         for operation in found:
-            _replace(operation)
+            _replace(operation, single)
 
 
-def _replace(operation: Operation) -> None:
+def _replace(operation: Operation, single: Mapping[str, Callable[..., Value]]) -> None:
     operand = operation.operands[0]
     element = element_of(operand.type)
     with ir.InsertionPoint(operation), operation.location:
         if operation.name in PREDICATES:
             result = PREDICATES[operation.name](Lanes(operand.type), operand)
         elif isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
-            result = _in_f32(list(operation.operands), element, SINGLE[operation.name])
+            result = _in_f32(list(operation.operands), element, single[operation.name])
         elif isinstance(element, ir.F64Type) and operation.name in DOUBLE_EXPANSIONS:
             result = DOUBLE_EXPANSIONS[operation.name](Lanes(operand.type), operand)
         else:

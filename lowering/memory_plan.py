@@ -102,7 +102,8 @@ class PlanMemory(ModulePass):
             if not buffers:
                 continue
             if not declared:
-                _declare(module)
+                declare_allocation(module)
+                declare_release(module)
                 declared = True
             self.plan(function, buffers)
 
@@ -140,14 +141,13 @@ def _slot_bytes(slot: Slot, formulas: Formulas) -> Dim:
     return maximum(*(formulas.bytes(size) for size in slot.sizes))
 
 
-def _declare(module: ir.Module) -> None:
-    """Make the support functions known, which `emit-ffi-wrappers` defines."""
+def declare_allocation(module: ir.Module) -> None:
+    """Make the functions that take and give memory known to the module, which `emit-ffi-wrappers` defines."""
     fragment = Fragment()
     fragment.declare("relax.rt.workspace_take", "(index) -> memref<?xi8>")
     fragment.declare("relax.rt.workspace_give", "(memref<?xi8>) -> ()")
     fragment.declare("relax.rt.frame_buffer", "(!llvm.ptr, index) -> memref<?xi8>")
     fragment.splice(module)
-    declare_release(module)
 
 
 def _bytes_type() -> ir.Type:
@@ -169,6 +169,21 @@ def allocate_in_frame(buffer: Buffer, frame: ir.Value) -> None:
         _view(buffer, memory, constant(0))
 
 
+def allocate_in_pool(buffer: Buffer) -> None:
+    """Replace an allocation in a function's own block by memory that every later way out gives back."""
+    with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:
+        size = checked_product([constant(static_bytes(buffer.type)), *buffer.alloc.operands])
+        _view(buffer, _take(size), constant(0))
+
+
+def _take(size: ir.Value) -> ir.Value:
+    """Code that takes a block of the pool and gives it back on every later way out; in a function's own block."""
+    memory = func.CallOp([_bytes_type()], "relax.rt.workspace_take", [size]).results[0]
+    give = func.CallOp([], "relax.rt.workspace_give", [memory])
+    give.operation.attributes[DEFER] = ir.StringAttr.get("always")
+    return memory
+
+
 def _allocate_on_stack(buffer: Buffer, entry: ir.Block) -> None:
     alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
     with ir.InsertionPoint.at_block_begin(entry), buffer.alloc.location:
@@ -180,9 +195,7 @@ def _allocate_on_stack(buffer: Buffer, entry: ir.Block) -> None:
 def _allocate_in_workspace(function: func.FuncOp, slots: Sequence[Slot], sizes: EntrySizes) -> None:
     with ir.InsertionPoint.at_block_begin(sizes.entry), function.location:
         offsets, total = _offsets(slots, sizes)
-        workspace = func.CallOp([_bytes_type()], "relax.rt.workspace_take", [total]).results[0]
-        give = func.CallOp([], "relax.rt.workspace_give", [workspace])
-        give.operation.attributes[DEFER] = ir.StringAttr.get("always")
+        workspace = _take(total)
     for slot, offset in zip(slots, offsets, strict=True):
         for buffer in slot.buffers:
             with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:

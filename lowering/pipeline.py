@@ -10,12 +10,14 @@ from relax_mlir.lowering.bufferize import bufferize
 from relax_mlir.lowering.contractions import LowerContractions
 from relax_mlir.lowering.elementwise import LinalgToLoops
 from relax_mlir.lowering.float_expansion import ExpandFloats
+from relax_mlir.lowering.fma_expansion import ExpandFma
 from relax_mlir.lowering.kernel_select import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.llvm import lower_to_llvm
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.lowering.pack_constants import PackConstants
+from relax_mlir.lowering.rounding_expansion import ExpandRounding
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
 from relax_mlir.transform import MLIRPass, Pass, Sequential, create_pass
 
@@ -79,6 +81,8 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
                 LinalgToLoops(target),
                 ExpandMath(),
                 ExpandFloats(target),
+                ExpandFma(target),
+                ExpandRounding(target),
                 cleanup,
             ),
         ),

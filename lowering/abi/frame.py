@@ -13,9 +13,10 @@ DEFER = "relax.defer"
 
 
 def declare_release(module: ir.Module) -> None:
-    """Make `relax.rt.release` known to the module, which `emit-ffi-wrappers` defines."""
+    """Make `relax.rt.release` and `relax.rt.release_to` known to the module, which `emit-ffi-wrappers` defines."""
     fragment = Fragment()
     fragment.declare("relax.rt.release", "(!llvm.ptr) -> ()")
+    fragment.declare("relax.rt.release_to", "(!llvm.ptr, !llvm.ptr) -> ()")
     fragment.splice(module)
 
 

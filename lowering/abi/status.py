@@ -4,6 +4,9 @@ Runs once control flow is flat. A function *may fail* if it calls a check, `rela
 function that may fail. It gets an extra leading i32 result, 0 or -1 (the convention of the TVM FFI: on -1 the
 error has been set), and its callers branch on it.
 
+A declaration `@g(…) -> i32` with the attribute `relax.status_of` = @f stands for a call of @f that does not leave the
+caller when it fails, but gives its status; @f has the same arguments and no results.
+
 An operation with the attribute `relax.defer` stands for clean-up: "always" is run on every exit that comes after
 it in the text of the function, "error" only on error exits; the later one first. It must be in straight-line code
 of the function's top level (its block dominates what follows), which the verifier holds.
@@ -26,6 +29,7 @@ from relax_mlir.mlir import arith, cf, func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
 PROPAGATE = "relax.propagate"
+STATUS_OF = "relax.status_of"
 ASSERT = "cf.assert"
 OK, FAILED = 0, -1
 UNLIKELY = [2000, 1]
@@ -86,8 +90,28 @@ class LowerChecks(ModulePass):
         raisers.fragment.splice(module)
         for function in bodies:
             _Exits(function, failing, {name: check for name, (check, _) in checks.items()}, raisers).lower()
+        for function in bodies:
+            _ask_for_status(function, failing, table)
         for name in failing.checks:
             table[name].operation.erase()
+
+
+def _ask_for_status(function: func.FuncOp, failing: _Failing, table: dict[str, func.FuncOp]) -> None:
+    """Call the functions that declarations with `relax.status_of` stand for."""
+    for op in _operations(function):
+        declared = table.get(callee(op))
+        if declared is None or STATUS_OF not in declared.attributes:
+            continue
+        name = ir.FlatSymbolRefAttr(declared.attributes[STATUS_OF]).value
+        status = ir.IntegerType.get_signless(32)
+        with ir.InsertionPoint(op), op.location:
+            if name in failing.functions:
+                result = func.CallOp([status], name, list(op.operands)).results[0]
+            else:
+                func.CallOp([], name, list(op.operands))
+                result = arith.ConstantOp(status, OK).result
+        op.results[0].replace_all_uses_with(result)
+        op.operation.erase()
 
 
 def _asserts(bodies: Iterable[func.FuncOp]) -> list[cf.AssertOp]:

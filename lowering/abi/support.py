@@ -114,9 +114,15 @@ func.func private @relax.rt.own(%frame: !llvm.ptr, %object: !llvm.ptr) {{
 
 func.func private @relax.rt.release(%frame: !llvm.ptr) {{
   %null = llvm.mlir.zero : !llvm.ptr
+  func.call @relax.rt.release_to(%frame, %null) : (!llvm.ptr, !llvm.ptr) -> ()
+  return
+}}
+
+// Release what has come on a frame since its head was `mark`.
+func.func private @relax.rt.release_to(%frame: !llvm.ptr, %mark: !llvm.ptr) {{
   %head = llvm.load %frame : !llvm.ptr -> !llvm.ptr
   %last = scf.while (%node = %head) : (!llvm.ptr) -> !llvm.ptr {{
-    %more = llvm.icmp "ne" %node, %null : !llvm.ptr
+    %more = llvm.icmp "ne" %node, %mark : !llvm.ptr
     scf.condition(%more) %node : !llvm.ptr
   }} do {{
   ^bb0(%node: !llvm.ptr):
@@ -127,7 +133,7 @@ func.func private @relax.rt.release(%frame: !llvm.ptr) {{
     func.call @relax.rt.free(%node) : (!llvm.ptr) -> ()
     scf.yield %next : !llvm.ptr
   }}
-  llvm.store %null, %frame : !llvm.ptr, !llvm.ptr
+  llvm.store %mark, %frame : !llvm.ptr, !llvm.ptr
   return
 }}
 

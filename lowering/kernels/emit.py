@@ -194,14 +194,20 @@ def negate(condition: Value) -> Value:
 
 AS_WRITTEN = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
 """LLVM is to keep the loops of kernels: their generators vectorise and unroll where that pays, and LLVM's
-attempts at the scalar loops of the edges only make code and compile time grow."""
+attempts at the scalar loops of the edges only make code and compile time grow, by a third."""
+
+TO_UNROLL = "#llvm.loop_annotation<vectorize = <disable = true>>"
+"""For main loops that their generators do not unroll."""
+
+_ANNOTATION = "loop_annotation"
+"""What LLVM's branches call it; the way there copies attributes of loops, names and all."""
 
 
 @contextmanager
-def loop(lower: Index, upper: Index, step: Index = 1) -> Iterator[Value]:
-    """``for i in range(lower, upper, step)``; gives i."""
+def loop(lower: Index, upper: Index, step: Index = 1, unroll: bool = False) -> Iterator[Value]:
+    """``for i in range(lower, upper, step)``; gives i. With `unroll` LLVM may unroll it."""
     op = scf.ForOp(index(lower), index(upper), index(step))
-    op.attributes["llvm.loop_annotation"] = ir.Attribute.parse(AS_WRITTEN)
+    op.attributes[_ANNOTATION] = ir.Attribute.parse(TO_UNROLL if unroll else AS_WRITTEN)
     with ir.InsertionPoint(op.body):
         yield op.induction_variable
         scf.yield_([])
@@ -224,7 +230,7 @@ class Carried:
 def carrying_loop(lower: Index, upper: Index, step: Index, initial: Sequence[Value]) -> Iterator[Carried]:
     """A loop whose body must end in ``.give(values)``; after it, ``.results`` are the last ones given."""
     op = scf.ForOp(index(lower), index(upper), index(step), list(initial))
-    op.attributes["llvm.loop_annotation"] = ir.Attribute.parse(AS_WRITTEN)
+    op.attributes[_ANNOTATION] = ir.Attribute.parse(AS_WRITTEN)
     with ir.InsertionPoint(op.body):
         yield Carried(op.induction_variable, list(op.inner_iter_args), list(op.results))
 

@@ -129,7 +129,7 @@ class Packing:
         lanes, wide = self.tiling.lanes, self.tiling.columns
         starts = [v * lanes for v in range(self.tiling.vectors)]
         full = e.round_down(columns, wide)
-        with e.loop(0, rows) as k, e.loop(0, full, wide) as j:
+        with e.loop(0, rows) as k, e.loop(0, full, wide, unroll=True) as j:
             to = e.add(e.add(at, e.mul(j, apart)), e.mul(k, wide))
             for start in starts:
                 value = e.vector_load(lanes, lines, e.add(row, k), e.add(e.add(column, j), start))
@@ -156,7 +156,7 @@ class Packing:
         """
         lanes = self.tiling.lanes
         full = e.round_down(count, lanes)
-        with e.loop(0, full, lanes) as i:
+        with e.loop(0, full, lanes, unroll=True) as i:
             value = e.vector_load(lanes, lines, line, e.add(start, i))
             e.vector_store(e.widen(value, self.element), packed, e.add(at, i))
         if self.source.width < 32:  # x86 has masked loads of 32 and 64 bits only, before AVX-512

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
-from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, panel_loops, uses_amx
+from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, uses_amx
+from relax_mlir.lowering.kernels.gemm_blocks import panel_loops
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import arith, ir

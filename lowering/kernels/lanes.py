@@ -18,6 +18,10 @@ def same_shape(like: Type, element: Type) -> Type:
     return ir.VectorType.get(like.shape, element) if isinstance(like, ir.VectorType) else element
 
 
+BOUNDED = "relax.bounded"
+"""On a fused multiply-add of f64 in math functions: finite operands are far from overflow."""
+
+
 @dataclass(frozen=True)
 class Lanes:
     """Operations on values of one float type: a scalar, or a vector of any shape.
@@ -57,7 +61,11 @@ class Lanes:
         return arith.DivFOp(a, b).result
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        return math.FmaOp(a, b, c).result
+        """a·b + c, rounded once; finite operands are to be far from overflow."""
+        op = math.FmaOp(a, b, c)
+        if self.width == 64:
+            op.attributes[BOUNDED] = ir.UnitAttr.get()
+        return op.result
 
     def negate(self, a: Value) -> Value:
         return arith.NegFOp(a).result

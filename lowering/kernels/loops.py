@@ -227,7 +227,8 @@ class _Emitter:
                     places = [Place(emit.add(start, i * self.lanes), self.lanes) for i in range(self.unroll)]
                     self._points(places, fixed)
             rest = emit.loop if self.unroll > 1 else inner
-            with rest(wide_end if self.unroll > 1 else 0, end, self.lanes) as start:
+            begin = wide_end if self.unroll > 1 else 0
+            with rest(begin, end, self.lanes, unroll=self.unroll == 1) as start:
                 self._point(Place(start, self.lanes), fixed)
             self._rest(size, end, lambda place: self._point(place, fixed))
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from relax_mlir.lowering.kernels import (
     math_erf,
     math_exp,
+    math_fast,
     math_hyperbolic,
     math_inverse,
     math_log,
@@ -63,3 +64,11 @@ EXPANSIONS: dict[str, Expansion] = {
     "math.tan": math_trig.tan,
     "math.tanh": math_hyperbolic.tanh,
 }
+
+FAST_EXPANSIONS: dict[str, Expansion] = {
+    "math.erf": math_fast.erf,
+    "math.exp": math_fast.exp,
+    "math.exp2": math_fast.exp2,
+    "math.tanh": math_fast.tanh,
+}
+"""What takes the place of `EXPANSIONS` where ``math.fast`` is set."""

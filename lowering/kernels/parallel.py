@@ -41,13 +41,15 @@ def part_size(size: e.Index, unit: int, threads: int, cost: e.Index, least: int 
 
 
 @contextmanager
-def parallel_loop(lower: e.Index, upper: e.Index, step: e.Index, cost: e.Index) -> Iterator[e.Value]:
+def parallel_loop(
+    lower: e.Index, upper: e.Index, step: e.Index, cost: e.Index, unroll: bool = False
+) -> Iterator[e.Value]:
     """``for i in range(lower, upper, step)`` on as many threads as are worth it; gives i.
 
     `cost`: about how many cycles all iterations take on one thread (any ``index`` from outside of the loop).
     """
     amount = e.index(cost)
-    with e.loop(lower, upper, step) as i:
+    with e.loop(lower, upper, step, unroll) as i:
         _declare()
         func.call([], MARK, [amount])
         i.owner.owner.attributes[PARALLEL] = ir.UnitAttr.get()

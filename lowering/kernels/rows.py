@@ -12,7 +12,7 @@ written in place if input and output are the same buffer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from relax_mlir.lowering.kernels import emit
@@ -40,7 +40,8 @@ VECTOR_CYCLES = 8
 class Rows:
     """How the rows of a buffer are walked: the type in registers, the vectors and the sizes.
 
-    `stored` is the type in memory if it is another; rows that do not fit `cache_bytes` are not prefetched.
+    `stored` is the type in memory if it is another; rows that do not fit `cache_bytes` are not prefetched. `fast`:
+    exponentials may be right to 1e-5 only.
     """
 
     element: Type
@@ -50,6 +51,7 @@ class Rows:
     length: Index
     stored: Type | None = None
     cache_bytes: int = 0
+    fast: bool = False
 
     @staticmethod
     def of(target: Target, buffer: Value, inner: int) -> Rows:
@@ -62,8 +64,8 @@ class Rows:
             element,
             target.lanes(element.width),
             UNROLL,
-            _product(sizes[:outer]),
-            _product(sizes[outer:]),
+            product(sizes[:outer]),
+            product(sizes[outer:]),
             type_.element_type,
             target.l2_bytes // 4,
         )
@@ -179,14 +181,15 @@ class Rows:
         return results[0] if results else None
 
 
-def _product(sizes: Sequence[Index]) -> Index:
+def product(sizes: Sequence[Index]) -> Index:
+    """The product of sizes; 1 of none."""
     result: Index = 1
     for size in sizes:
         result = emit.mul(result, size)
     return result
 
 
-def _only(lanes: Lanes, mask: Value | None, value: Value, other: float) -> Value:
+def only(lanes: Lanes, mask: Value | None, value: Value, other: float) -> Value:
     """The value, with `other` in lanes outside the mask."""
     return value if mask is None else lanes.select(mask, value, lanes.const(other))
 
@@ -205,31 +208,32 @@ def _row_maximum(rows: Rows, load: Callable[[Index, Value | None], Value]) -> Va
     larger = _larger(lanes)
 
     def step(place: Index, mask: Value | None, best: Value) -> Value:
-        return larger(best, _only(lanes, mask, load(place, mask), -float("inf")))
+        return larger(best, only(lanes, mask, load(place, mask), -float("inf")))
 
     best = rows.sweep(step, -float("inf"), larger)
     return rows.splat(emit.reduce("maxnumf", best, fastmath="nnan"))
 
 
-def _total(rows: Rows, step: Step, unroll: int | None = None) -> Value:
+def row_sum(rows: Rows, step: Step, unroll: int | None = None) -> Value:
     """The sum (a scalar) of what `step` accumulates."""
     return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add, unroll), fastmath="reassoc")
 
 
 def _exponential(rows: Rows, x: Value) -> Value:
     """e^x for x ≤ 0, in f32 times 2^`SCALE_BITS`, which makes it a normal number; for f16 and bf16 to 17 bits."""
-    if rows.is_half:
+    if rows.is_half or (rows.fast and rows.element.width == 32):
         return exp_scaled_rough(rows.vector, x)
     return exp_scaled(rows.vector, x) if rows.element.width == 32 else math.ExpOp(x).result
 
 
-def softmax(target: Target, x: Value, out: Value) -> None:
+def softmax(target: Target, x: Value, out: Value, *, fast: bool = False) -> None:
     """exp(x - max) / sum of it, over the last axis.
 
     Exponentials wait in the output for their sum; in f16 and bf16, which would round them, they are computed twice.
-    A row of -inf alone, and a row with NaN or +inf, is NaN throughout, as in NumPy and torch.
+    With `fast` they are right to 1e-5. A row of -inf alone, and a row with NaN or +inf, is NaN throughout, as in NumPy
+    and torch.
     """
-    rows = Rows.of(target, x, 1)
+    rows = replace(Rows.of(target, x, 1), fast=fast)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
@@ -244,9 +248,9 @@ def softmax(target: Target, x: Value, out: Value) -> None:
             value = exponential(at, mask)
             if not rows.is_half:
                 rows.store(value, sink, row, at, mask=mask)
-            return lanes.add(total, _only(lanes, mask, value, 0.0))
+            return lanes.add(total, only(lanes, mask, value, 0.0))
 
-        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), _total(rows, accumulate, HEAVY)))
+        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), row_sum(rows, accumulate, HEAVY)))
 
         def scale(at: Index, mask: Value | None, _: Value) -> None:
             value = exponential(at, mask) if rows.is_half else rows.load(sink, row, at, mask=mask)
@@ -255,9 +259,9 @@ def softmax(target: Target, x: Value, out: Value) -> None:
         rows.sweep(scale, unroll=HEAVY if rows.is_half else None)
 
 
-def log_softmax(target: Target, x: Value, out: Value) -> None:
-    """(x - max) - log(sum of exp(x - max)), over the last axis; NaN as in `softmax`."""
-    rows = Rows.of(target, x, 1)
+def log_softmax(target: Target, x: Value, out: Value, *, fast: bool = False) -> None:
+    """(x - max) - log(sum of exp(x - max)), over the last axis; NaN and `fast` as in `softmax`."""
+    rows = replace(Rows.of(target, x, 1), fast=fast)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
@@ -271,11 +275,11 @@ def log_softmax(target: Target, x: Value, out: Value) -> None:
         def exponential(at: Index, mask: Value | None, total: Value) -> Value:
             prefetch(at, mask, total)
             value = _exponential(rows, lanes.sub(load(at, mask), best))
-            return lanes.add(total, _only(lanes, mask, value, 0.0))
+            return lanes.add(total, only(lanes, mask, value, 0.0))
 
         # The logarithm of a vector: on scalars, its choices become branches.
         scale = 2.0**-SCALE_BITS if rows.element.width == 32 else 1.0
-        total = rows.scalar.scale(_total(rows, exponential, HEAVY), scale)
+        total = rows.scalar.scale(row_sum(rows, exponential, HEAVY), scale)
         log_total = math.LogOp(rows.splat(total)).result
 
         def subtract(at: Index, mask: Value | None, _: Value) -> None:
@@ -302,18 +306,18 @@ def layer_norm(
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
 
-        total = _total(rows, lambda at, mask, total: lanes.add(total, load(at, mask)))
+        total = row_sum(rows, lambda at, mask, total: lanes.add(total, load(at, mask)))
         mean = rows.splat(rows.scalar.mul(total, share))
 
         prefetch = rows.prefetch(row, source, sink)
 
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
             prefetch(at, mask, total)
-            centred = _only(lanes, mask, lanes.sub(load(at, mask), mean), 0.0)
+            centred = only(lanes, mask, lanes.sub(load(at, mask), mean), 0.0)
             return lanes.fma(centred, centred, total)
 
-        variance = rows.scalar.mul(_total(rows, squares), share)
-        factor = rows.splat(_inverse_root(rows.scalar, variance, epsilon))
+        variance = rows.scalar.mul(row_sum(rows, squares), share)
+        factor = rows.splat(inverse_root(rows.scalar, variance, epsilon))
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
             value = lanes.mul(lanes.sub(load(at, mask), mean), factor)
@@ -342,8 +346,8 @@ def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: fl
             value = load(at, mask)
             return lanes.fma(value, value, total)
 
-        mean = rows.scalar.mul(_total(rows, squares), share)
-        factor = rows.splat(_inverse_root(rows.scalar, mean, epsilon))
+        mean = rows.scalar.mul(row_sum(rows, squares), share)
+        factor = rows.splat(inverse_root(rows.scalar, mean, epsilon))
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
             scale = rows.load(factors, at, mask=mask)
@@ -352,7 +356,7 @@ def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: fl
         rows.sweep(normalise)
 
 
-def _inverse_root(lanes: Lanes, value: Value, epsilon: float) -> Value:
+def inverse_root(lanes: Lanes, value: Value, epsilon: float) -> Value:
     """1 / sqrt(value + epsilon)."""
     root = math.SqrtOp(lanes.add(value, lanes.const(epsilon))).result
     return lanes.div(lanes.const(1.0), root)

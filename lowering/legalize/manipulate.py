@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
@@ -14,10 +13,8 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.emit import elementwise, generic, identity, projection
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.scalars import compute_dtype, const, convert
+from relax_mlir.lowering.legalize.window import Index, Window, is_empty, sizes_of
 from relax_mlir.mlir import arith, ir, linalg, scf, tensor
-
-Index: TypeAlias = Any
-"""An ``index`` value; the bindings have no type stubs."""
 
 
 @legalization("relax.permute_dims")
@@ -45,10 +42,10 @@ def legalize_concat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         result, offset = prim.outs[0], prim.index(0)
         for source, info in zip(prim.ins, prim.in_infos, strict=True):
-            if _is_empty(info):
+            if is_empty(info):
                 continue
-            sizes = _sizes(prim, source)
-            window = _Window.along(axis, offset, 1, sizes)
+            sizes = sizes_of(prim, source)
+            window = Window.along(axis, offset, 1, sizes)
             copied = linalg.copy(source, outs=[window.extract(result, source.type)])
             result = window.insert(copied, result)
             offset = arith.addi(offset, prim.dim(source, axis))
@@ -85,9 +82,9 @@ def _slice(lz: Legalizer, name: str, x: Arg, result: Tensor, slices: dict[int, S
     """A copy of slices with positive strides that are known to lie in `x`."""
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
-        if _is_empty(prim.out_infos[0]):
+        if is_empty(prim.out_infos[0]):
             return list(prim.outs)  # upstream refuses a slice that begins at the end
-        window = _Window(_sizes(prim, prim.outs[0]))
+        window = Window(sizes_of(prim, prim.outs[0]))
         for axis, part in slices.items():
             window.offsets[axis] = part.begin if isinstance(part.begin, int) else prim.index(part.begin)
             window.strides[axis] = part.stride
@@ -115,11 +112,6 @@ def _gathered_slice(lz: Legalizer, x: Arg, result: Tensor, slices: dict[int, Sli
         return generic([], [], prim.outs, [identity(rank)], ["parallel"] * rank, element)
 
     return lz.prim("strided_slice", [x], [result], body, pattern="opaque", key=("gathered", _key(slices)))[0]
-
-
-def _is_empty(info: Tensor) -> bool:
-    """Whether a tensor certainly has no elements."""
-    return any(isinstance(dim, int) and dim == 0 for dim in info.shape or ())
 
 
 def _key(slices: dict[int, Slice]) -> tuple[tuple[int, str, int], ...]:
@@ -210,48 +202,3 @@ def _element(
     with ir.InsertionPoint(branch.else_block):
         scf.YieldOp([const(wide, default if dtype.is_float else 0)])
     return convert(wide, dtype, branch.results[0])
-
-
-class _Window:
-    """A slice of a tensor: offsets, sizes and strides, each an int or an ``index`` value."""
-
-    def __init__(self, sizes: Sequence[int | Index]) -> None:
-        self.offsets: list[int | Index] = [0] * len(sizes)
-        self.sizes = list(sizes)
-        self.strides = [1] * len(sizes)
-
-    @classmethod
-    def along(cls, axis: int, offset: Index, stride: int, sizes: Sequence[int | Index]) -> _Window:
-        """All of a tensor but along `axis`, where it starts at `offset`."""
-        window = cls(sizes)
-        window.offsets[axis], window.strides[axis] = offset, stride
-        return window
-
-    def extract(self, source: ir.Value, type_: ir.Type) -> ir.Value:
-        dynamic_offsets, offsets = _mixed(self.offsets)
-        dynamic_sizes, sizes = _mixed(self.sizes)
-        return tensor.extract_slice(
-            type_, source, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides
-        )
-
-    def insert(self, part: ir.Value, into: ir.Value) -> ir.Value:
-        dynamic_offsets, offsets = _mixed(self.offsets)
-        dynamic_sizes, sizes = _mixed(self.sizes)
-        return tensor.insert_slice(
-            part, into, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides
-        )
-
-
-def _mixed(values: Sequence[int | Index]) -> tuple[list[Index], list[int]]:
-    """The dynamic values, and the static ones with a marker in place of each dynamic one."""
-    marker = ir.ShapedType.get_dynamic_size()
-    dynamic = [v for v in values if not isinstance(v, int)]
-    return dynamic, [v if isinstance(v, int) else marker for v in values]
-
-
-def _sizes(prim: PrimBody, value: ir.Value) -> list[int | Index]:
-    type_ = ir.RankedTensorType(value.type)
-    return [
-        prim.dim(value, axis) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-        for axis in range(type_.rank)
-    ]

@@ -26,6 +26,7 @@ from relax_mlir.lowering.legalize.scalars import (
     widen,
     widened,
 )
+from relax_mlir.lowering.legalize.window import sizes_of
 from relax_mlir.mlir import arith, ir, linalg, math, tensor
 
 
@@ -118,14 +119,25 @@ def legalize_layer_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
         lambda prim: _layer_norm(prim, axes, epsilon, scale, center),
         key=(tuple(axes), epsilon, scale, center),
         kernel="layer_norm" if complete else None,
-        kernel_attrs=_norm_attrs(axes, epsilon) if complete else None,
+        kernel_attrs=norm_attrs(axes, epsilon) if complete else None,
     )
 
 
 def _layer_norm(
     prim: PrimBody, axes: Sequence[int], epsilon: float, scale: bool, center: bool
 ) -> Sequence[ir.Value]:
-    rows = Rows(prim, axes)
+    return normalized(Rows(prim, axes), prim.ins[1:], epsilon, scale, center)
+
+
+def normalized(
+    rows: Rows,
+    parameters: Sequence[ir.Value],
+    epsilon: float,
+    scale: bool,
+    center: bool,
+    at: Sequence[int] | None = None,
+) -> list[ir.Value]:
+    """The rows less their mean, divided by their deviation, times and plus `parameters` (see `Rows.map`)."""
     mean = rows.divided_by_count(rows.reduce([], 0.0, lambda x, total: arith.addf(total, x)))
 
     def square(x: Scalar, mean: Scalar, total: Scalar) -> Scalar:
@@ -140,7 +152,7 @@ def _layer_norm(
             value = arith.mulf(value, affine[0])
         return arith.addf(value, affine[-1]) if center else value
 
-    return rows.map([mean, inverse], prim.ins[1:], result)
+    return rows.map([mean, inverse], parameters, result, at)
 
 
 @legalization("relax.nn_rms_norm")
@@ -153,7 +165,7 @@ def legalize_rms_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
         lambda prim: _rms_norm(prim, axes, epsilon),
         key=(tuple(axes), epsilon),
         kernel="rms_norm",
-        kernel_attrs=_norm_attrs(axes, epsilon),
+        kernel_attrs=norm_attrs(axes, epsilon),
     )
 
 
@@ -171,21 +183,31 @@ class Rows:
     shape without `axes`.
     """
 
-    def __init__(self, prim: PrimBody, axes: Sequence[int]) -> None:
-        dtype, shape = prim.in_infos[0].dtype, prim.in_infos[0].shape
-        assert dtype is not None and shape is not None
-        self._prim, self._axes, self._shape = prim, list(axes), shape
+    def __init__(
+        self, prim: PrimBody, axes: Sequence[int], data: ir.Value | None = None, out: ir.Value | None = None
+    ) -> None:
+        """`data` and `out`: the prim func's first input and its output, unless they are given in another shape."""
+        dtype = prim.in_infos[0].dtype
+        assert dtype is not None
+        self._prim, self._axes = prim, list(axes)
+        self._data = prim.ins[0] if data is None else data
+        self._out = prim.outs[0] if out is None else out
+        self._sizes = sizes_of(prim, self._data)
         self._dtype, self._wide = dtype, compute_dtype(dtype)
-        self._outer = [axis for axis in range(len(shape)) if axis not in axes]
-        self._row_map = projection(len(shape), self._outer)
+        self._outer = [axis for axis in range(self._rank) if axis not in axes]
+        self._row_map = projection(self._rank, self._outer)
+
+    @property
+    def _rank(self) -> int:
+        return len(self._sizes)
 
     def reduce(self, per_row: Sequence[ir.Value], start: float, step: Callable[..., Scalar]) -> ir.Value:
         """``step(x, *numbers of the row, total)`` folded over each row from `start`."""
-        rank = len(self._shape)
+        rank = self._rank
         out = linalg.fill(const(self._wide, start), outs=[self._per_row()])
         iterators = ["reduction" if axis in self._axes else "parallel" for axis in range(rank)]
         return generic(
-            [self._prim.ins[0], *per_row],
+            [self._data, *per_row],
             [identity(rank), *[self._row_map] * len(per_row)],
             [out],
             [self._row_map],
@@ -194,19 +216,26 @@ class Rows:
         )[0]
 
     def map(
-        self, per_row: Sequence[ir.Value], along: Sequence[ir.Value], body: Callable[..., Scalar]
+        self,
+        per_row: Sequence[ir.Value],
+        along: Sequence[ir.Value],
+        body: Callable[..., Scalar],
+        at: Sequence[int] | None = None,
     ) -> list[ir.Value]:
-        """The output: ``body(x, *numbers of the row, *numbers at the place in the row)``."""
-        rank = len(self._shape)
+        """The output: ``body(x, *numbers of the row, *numbers of `along`)``.
+
+        Tensors of `along` have the dimensions `at` of the data, those of a row unless given.
+        """
+        rank, place = self._rank, projection(self._rank, self._axes if at is None else at)
 
         def scalar(x: Scalar, *rest: Scalar) -> Scalar:
             numbers = [*rest[: len(per_row)], *map(self._widened, rest[len(per_row) : -1])]
             return narrow(self._dtype, body(self._widened(x), *numbers))
 
         return generic(
-            [self._prim.ins[0], *per_row, *along],
-            [identity(rank), *[self._row_map] * len(per_row), *[projection(rank, self._axes)] * len(along)],
-            [self._prim.outs[0]],
+            [self._data, *per_row, *along],
+            [identity(rank), *[self._row_map] * len(per_row), *[place] * len(along)],
+            [self._out],
             [identity(rank)],
             ["parallel"] * rank,
             scalar,
@@ -236,18 +265,14 @@ class Rows:
         return widen(self._dtype, x)
 
     def _per_row(self) -> ir.Value:
-        sizes = [
-            size if isinstance(size, int) else self._prim.dim(self._prim.ins[0], axis)
-            for axis, size in enumerate(self._shape)
-            if axis in self._outer
-        ]
+        sizes = [size for axis, size in enumerate(self._sizes) if axis in self._outer]
         return tensor.empty(sizes, self._wide.storage_type())
 
     def _count(self) -> Scalar:
         """Number of elements of a row, as a float."""
         count = self._prim.index(1)
         for axis in self._axes:
-            count = arith.muli(count, self._prim.dim(self._prim.ins[0], axis))
+            count = arith.muli(count, self._prim.dim(self._data, axis))
         i64 = ir.IntegerType.get_signless(64)
         return arith.sitofp(self._wide.storage_type(), arith.index_cast(i64, count))
 
@@ -260,7 +285,8 @@ def _i64(value: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
-def _norm_attrs(axes: Sequence[int], epsilon: float) -> dict[str, ir.Attribute]:
+def norm_attrs(axes: Sequence[int], epsilon: float) -> dict[str, ir.Attribute]:
+    """What the kernels of norms need to know."""
     return {
         "axes": ir.ArrayAttr.get([_i64(axis) for axis in axes]),
         "epsilon": ir.FloatAttr.get(ir.F64Type.get(), epsilon),

@@ -30,6 +30,7 @@ FAMILIES: tuple[str, ...] = (
     "comparison",
     "create",
     "reduce",
+    "scan",
     "select",
     "triangle",
     "unary",
@@ -37,6 +38,7 @@ FAMILIES: tuple[str, ...] = (
     "linear_algebra",
     "manipulate",
     "nn",
+    "group_norm",
 )
 """Modules of `relax_mlir.lowering.legalize` that register rules."""
 

@@ -65,19 +65,20 @@ def _constants(top: ir.OpView) -> Iterator[ir.Attribute]:
                     yield from _constants(op)
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
     """Write to a temporary name in the same folder, then move: readers see all of it or nothing.
 
     What is no regular file (``/dev/null``, a pipe) is written to directly.
     """
+    data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(data)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
         os.chmod(scratch, 0o644)
         os.replace(scratch, path)
     except BaseException:

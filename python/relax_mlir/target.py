@@ -25,12 +25,33 @@ MOST_THREADS = 256
 KIB = 1024
 MIB = 1024 * KIB
 
-_X86_FEATURES = frozenset({"avx", "avx2", "fma", "f16c", "amx_tile", "amx_bf16", "amx_int8"}) | {
+_X86_FEATURES = frozenset({"sse4_1", "avx", "avx2", "fma", "f16c", "amx_tile", "amx_bf16", "amx_int8"}) | {
     "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_bf16", "avx512_fp16", "avx512_vnni"
 }  # fmt: skip
 _ARM_FEATURES = frozenset({"asimd", "asimdhp", "asimddp", "bf16", "sve"})
 FEATURES = _X86_FEATURES | _ARM_FEATURES
 """The CPU features that this project looks at, named as Linux names them."""
+
+_NEEDED = {
+    "avx": ("sse4_1",),
+    "avx2": ("avx",),
+    "fma": ("avx",),
+    "f16c": ("avx",),
+    "avx512f": ("avx2", "fma", "f16c"),
+    "avx512bw": ("avx512f",),
+    "avx512dq": ("avx512f",),
+    "avx512vl": ("avx512f",),
+    "avx512_bf16": ("avx512bw",),
+    "avx512_fp16": ("avx512bw", "avx512dq", "avx512vl"),
+    "avx512_vnni": ("avx512f",),
+    "amx_bf16": ("amx_tile",),
+    "amx_int8": ("amx_tile",),
+    "asimdhp": ("asimd",),
+    "asimddp": ("asimd",),
+    "bf16": ("asimd",),
+    "sve": ("asimd",),
+}
+"""What a feature needs: there is no CPU that has it alone (LLVM's rules)."""
 
 
 @dataclass(frozen=True, init=False)
@@ -42,6 +63,9 @@ class Target:
     ``-vector-bytes``, ``-vector-registers`` and ``-l1``, ``-l2``, ``-l3`` (bytes). The text of a target says all
     of it: ``Target(str(target)) == target``. Keyword arguments set attributes directly, and
     `dataclasses.replace` works.
+
+    A feature that ``-mattr`` adds brings what it needs, one that it takes away takes with it what needs it: without
+    ``avx512f`` vectors have at most 32 bytes, without ``avx`` 16, and 16 registers, unless the options say otherwise.
 
     Attributes:
         kind: always ``cpu``.
@@ -57,7 +81,7 @@ class Target:
         features: the CPU's features, a subset of `FEATURES`.
 
     Raises:
-        ParseError: malformed text or values.
+        ParseError: malformed text or values, or a CPU of another architecture than the triple's.
         UnknownNameError: an unknown kind, option, CPU or attribute.
     """
 
@@ -104,6 +128,21 @@ class Target:
         """Whether the CPU has all these features."""
         return self.features.issuperset(features)
 
+    @property
+    def has_fma(self) -> bool:
+        """Whether the CPU multiplies and adds in one instruction; all but old x86 CPUs do."""
+        return self.has("fma") or self.architecture != "x86_64"
+
+    @property
+    def architecture(self) -> str:
+        """``x86_64``, ``aarch64``, …: the first part of the triple."""
+        return _architecture(self.triple)
+
+    @property
+    def known_features(self) -> frozenset[str]:
+        """The `FEATURES` that CPUs of this architecture may have."""
+        return _features_of(self.triple)
+
     def __str__(self) -> str:
         base = _base(self.cpu)
         options = [f"-mcpu={self.cpu}"]
@@ -113,10 +152,11 @@ class Target:
         changes += [f"-{name}" for name in sorted(base["features"] - self.features)]
         if changes:
             options.append(f"-mattr={','.join(changes)}")
+        implied = {**base, **_vectors(base, self.features)}
         for option, name in _NUMBERS.items():
             # What the environment says is no part of the machine.
             always = name == "num_threads" and THREADS_VARIABLE in os.environ and self.cpu == "native"
-            if always or getattr(self, name) != base[name]:
+            if always or getattr(self, name) != implied[name]:
                 options.append(f"-{option}={getattr(self, name)}")
         return " ".join([self.kind, *options])
 
@@ -128,7 +168,7 @@ class Target:
 
 
 _X86 = "x86_64-unknown-linux-gnu"
-_AVX2 = frozenset({"avx", "avx2", "fma", "f16c"})
+_AVX2 = frozenset({"sse4_1", "avx", "avx2", "fma", "f16c"})
 _AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
 
 
@@ -200,9 +240,38 @@ def _parse(text: str) -> dict[str, Any]:
         given[name] = value
     base = _base(given.pop("mcpu", "native"))
     triple = given.pop("mtriple", base["triple"])
-    features = _changed(text, base["features"], given.pop("mattr", ""))
+    if _architecture(triple) != _architecture(base["triple"]):
+        raise ParseError(
+            f"target {text!r}: the triple is for {_architecture(triple)}, the CPU {base['cpu']} is "
+            f"{_architecture(base['triple'])}; -mcpu names a CPU of that architecture"
+        )
+    features = _changed(text, base["features"], given.pop("mattr", ""), _features_of(triple))
     numbers = {_NUMBERS[name]: _number(text, name, value) for name, value in given.items()}
-    return {**base, "triple": triple, "features": features, **numbers}
+    return {**base, "triple": triple, "features": features, **_vectors(base, features), **numbers}
+
+
+def _architecture(triple: str) -> str:
+    first = triple.partition("-")[0]
+    return {"arm64": "aarch64", "amd64": "x86_64"}.get(first, first)
+
+
+def _features_of(triple: str) -> frozenset[str]:
+    return {"x86_64": _X86_FEATURES, "aarch64": _ARM_FEATURES}.get(_architecture(triple), frozenset())
+
+
+def _vectors(base: dict[str, Any], features: frozenset[str]) -> dict[str, int]:
+    """Width and number of the vector registers, where features that the base has are gone."""
+    gone = base["features"] - features
+    if "avx" in gone:
+        widest = (16, 16)
+    elif "avx512f" in gone:
+        widest = (32, 16)
+    else:
+        return {}
+    return {
+        "vector_bytes": min(base["vector_bytes"], widest[0]),
+        "num_vector_registers": min(base["num_vector_registers"], widest[1]),
+    }
 
 
 def _threads_from_environment() -> int | None:
@@ -228,16 +297,26 @@ def _base(cpu: str) -> dict[str, Any]:
     return _PRESETS[cpu]
 
 
-def _changed(text: str, features: frozenset[str], changes: str) -> frozenset[str]:
-    """The features after changes like ``+avx2,-fma``."""
+def _changed(text: str, features: frozenset[str], changes: str, known: frozenset[str]) -> frozenset[str]:
+    """The features after changes like ``+avx2,-fma``, in their order."""
     for change in filter(None, changes.split(",")):
         sign, name = change[0], change[1:]
         if sign not in "+-":
             raise ParseError(f"target {text!r}: -mattr takes +feature and -feature, not {change!r}")
-        if name not in FEATURES:
-            raise UnknownNameError("CPU feature", name, FEATURES)
-        features = features | {name} if sign == "+" else features - {name}
+        if name not in known:
+            raise UnknownNameError("CPU feature", name, known)
+        features = features | _needs(name) if sign == "+" else features - _needing(name)
     return features
+
+
+def _needs(name: str) -> frozenset[str]:
+    """A feature and all that it needs."""
+    return frozenset({name}).union(*map(_needs, _NEEDED.get(name, ())))
+
+
+def _needing(name: str) -> frozenset[str]:
+    """A feature and all that need it."""
+    return frozenset(other for other in FEATURES if name in _needs(other))
 
 
 def _number(text: str, name: str, value: str) -> int:

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from relax_mlir.profiler import limits
+from relax_mlir.target import Target
 
-from benchmarks import measure, targets
+from benchmarks import alone, half, measure, report, targets
 from benchmarks.__main__ import main
 from benchmarks.peers import OURS, PEERS
 from benchmarks.peers.base import Bound, Peer
@@ -81,6 +82,48 @@ def test_targets() -> None:
     mean = rows["W1 to W6", "best other / ours, geometric mean"].value
     assert mean == pytest.approx((1.5 * 0.5) ** 0.5)
     assert targets.summary(list(rows.values())).endswith("of 5 targets missed")
+
+
+def test_targets_go_into_the_results() -> None:
+    rows = [targets.Row("W1", "best other / ours", 1.5, 1.0, "torch"), targets.Row("W1", "share", None, 0.8)]
+    found = json.loads(json.dumps(report.as_json([], {}, {}, [row.as_dict() for row in rows])))["targets"]
+    assert found[0] == {
+        "subject": "W1",
+        "measure": "best other / ours",
+        "value": 1.5,
+        "target": 1.0,
+        "passed": True,
+        "note": "torch",
+    }
+    assert found[1]["value"] is None and found[1]["passed"] is None
+
+
+def test_single_cell_of_ours_writes_targets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(alone, "rows", lambda workloads: iter([targets.Row("W3", "cold compile", 2.0, 1.0)]))
+    path = tmp_path / "result.json"
+    arguments = ["--workload", "W3", "--size", "1", "--peer", OURS, "--peer", "numpy", "--seconds", "0.01"]
+    assert main([*arguments, "--json", str(path)]) == 0
+    content = json.loads(path.read_text(encoding="utf-8"))
+    measures = {(row["subject"], row["measure"]) for row in content["targets"]}
+    assert {("W3 1", "best other / ours"), ("W3", "cold compile")} <= measures
+    assert {cell["peer"] for cell in content["cells"]} == {OURS, "numpy"}
+    assert "PASS" in capsys.readouterr().out
+
+
+def test_product_of_bf16() -> None:
+    beside, speed = half.rows(size=65, seconds=0.01)
+    assert (beside.subject, beside.measure) == ("W1 bf16 65,65,65", "torch / ours")
+    assert beside.value is not None and beside.value > 0 and beside.note.endswith("GFLOP/s")
+    assert (speed.value is None) == (not Target.host().has("amx_tile", "amx_bf16"))
+
+
+def test_wrong_product_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = half._ours
+    monkeypatch.setattr(half, "_ours", lambda inputs: ours(inputs[::-1]))
+    (row,) = half.rows(size=9, seconds=0.01)
+    assert row.passed is False and "an element of bf16 is" in row.note
 
 
 def test_peak_of_a_core_is_sensible() -> None:

@@ -36,7 +36,8 @@ def test_preset_and_options() -> None:
     [
         "cpu -mcpu=native",
         "cpu -mcpu=skylake-avx512",
-        "cpu -mcpu=haswell -mtriple=x86_64-apple-darwin -mattr=+avx512f,-fma",
+        "cpu -mcpu=haswell -mtriple=x86_64-apple-darwin -mattr=+avx512f",
+        "cpu -mcpu=haswell -mattr=+amx_tile,-fma",
         "cpu -mcpu=neoverse-n1 -num-threads=8 -vector-bytes=32 -vector-registers=16 -l1=1024 -l2=2048 -l3=0",
     ],
 )
@@ -53,6 +54,44 @@ def test_every_preset(name: str) -> None:
     assert target.features <= FEATURES
     assert target.lanes(32) * 4 == target.vector_bytes
     assert hash(target) == hash(Target(f"cpu -mcpu={name}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "gone", "vectors"),
+    [
+        ("cpu -mcpu=haswell -mattr=-fma", {"fma"}, (32, 16)),
+        ("cpu -mcpu=haswell -mattr=-avx2", {"avx2"}, (32, 16)),
+        ("cpu -mcpu=haswell -mattr=-avx", {"avx", "avx2", "fma", "f16c"}, (16, 16)),
+        ("cpu -mcpu=haswell -mattr=-avx -vector-bytes=32", {"avx", "avx2", "fma", "f16c"}, (32, 16)),
+        ("cpu -mcpu=skylake-avx512 -mattr=-avx512vl", {"avx512vl"}, (64, 32)),
+        (
+            "cpu -mcpu=skylake-avx512 -mattr=-fma",
+            {"fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"},
+            (32, 16),
+        ),
+        ("cpu -mcpu=neoverse-n1 -mattr=-asimdhp", {"asimdhp"}, (16, 32)),
+    ],
+)
+def test_features_that_are_gone(text: str, gone: set[str], vectors: tuple[int, int]) -> None:
+    """What needs them is gone, too, and so are the registers that come with them."""
+    target = Target(text)
+    assert Target(f"cpu -mcpu={target.cpu}").features - target.features == gone
+    assert (target.vector_bytes, target.num_vector_registers) == vectors
+    assert Target(str(target)) == target
+
+
+def test_features_bring_what_they_need() -> None:
+    target = Target("cpu -mcpu=x86-64 -mattr=+avx512_bf16")
+    assert target.features == {"sse4_1", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16"}
+    assert target.vector_bytes == 16
+
+
+def test_architectures() -> None:
+    assert Target("cpu -mcpu=neoverse-n1").architecture == "aarch64"
+    assert Target("cpu -mcpu=neoverse-n1 -mtriple=arm64-apple-darwin").architecture == "aarch64"
+    assert "sve" in Target("cpu -mcpu=neoverse-n1").known_features
+    with pytest.raises(ParseError, match="the triple is for aarch64, the CPU haswell is x86_64; -mcpu names"):
+        Target("cpu -mcpu=haswell -mtriple=aarch64-unknown-linux-gnu")
 
 
 def test_lanes() -> None:
@@ -96,7 +135,8 @@ def test_describe_names_everything() -> None:
         ("", "unknown target kind ''"),
         ("cpu -mcpu=haswel", "did you mean 'haswell'"),
         ("cpu -mcup=haswell", "did you mean '-mcpu'"),
-        ("cpu -mattr=+avx3", "did you mean 'avx2?'"),
+        ("cpu -mcpu=haswell -mattr=+avx3", "did you mean 'avx2?'"),
+        ("cpu -mcpu=neoverse-n1 -mattr=+avx", "unknown CPU feature 'avx'; known: asimd, "),
     ],
 )
 def test_unknown_names(text: str, message: str) -> None:

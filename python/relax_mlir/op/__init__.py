@@ -109,6 +109,7 @@ from relax_mlir.dialects.reduce import (
     sum,
     variance,
 )
+from relax_mlir.dialects.scan import cumprod, cumsum
 from relax_mlir.dialects.select import (
     clip,
     where,
@@ -212,6 +213,8 @@ __all__ = [
     "constant",
     "cos",
     "cosh",
+    "cumprod",
+    "cumsum",
     "divide",
     "equal",
     "erf",

@@ -1,5 +1,6 @@
 """Builders of the neural network ops: ``R.nn.softmax(x)``."""
 
+from relax_mlir.dialects.group_norm import group_norm, instance_norm
 from relax_mlir.dialects.nn import (
     attention,
     attention_bias,
@@ -18,6 +19,8 @@ __all__ = [
     "attention_bias",
     "gelu",
     "gelu_tanh",
+    "group_norm",
+    "instance_norm",
     "layer_norm",
     "log_softmax",
     "relu",

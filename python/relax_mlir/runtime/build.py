@@ -103,7 +103,7 @@ def _require_host(target: Target) -> None:
         )
     if wanted != host:
         raise UnsupportedError(
-            f"build: the target is for {wanted}, this machine is {host}; use relax-opt to see the code for it"
+            f"build: the target is for {wanted}, this machine is {host}; relax-opt --emit=asm shows the code for it"
         )
 
 

@@ -116,8 +116,11 @@ class Engine:
 
     def function(self, name: str) -> tvm_ffi.Function:
         """The FFI function `name`, which keeps this engine alive."""
-        address = self.code.address(ENTRY_PREFIX + name)
-        return tvm_ffi.Function.__from_mlir_packed_safe_call__(address, keep_alive_object=self)
+        return tvm_ffi.Function.__from_mlir_packed_safe_call__(self.entry(name), keep_alive_object=self)
+
+    def entry(self, name: str) -> int:
+        """The address of the packed interface of the FFI entry point of a function."""
+        return self.code.address(ENTRY_PREFIX + name)
 
 
 def _release(code: MachineCode, release: Any) -> None:  # noqa: ANN401 - a ctypes function

@@ -11,6 +11,7 @@ import tvm_ffi
 
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.mlir import ir
+from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.engine import Engine, Interface, compile_module
 from relax_mlir.runtime.memory_plan import MemoryPlan
@@ -35,15 +36,22 @@ class CompiledFunction:
     call.
 
     `ffi` is the bare `tvm_ffi.Function`. It does the same, except that it refuses what the FFI cannot convert:
-    read-only and bfloat16 NumPy arrays, and NumPy arrays inside tuples. Calls here try it first.
+    read-only and bfloat16 NumPy arrays, and NumPy arrays inside tuples. It is slower: calls with plain NumPy arrays and
+    FFI tensors alone go to the native code directly.
     """
 
-    __slots__ = ("ffi", "inputs", "name")
+    __slots__ = ("_entry", "ffi", "inputs", "name")
 
-    def __init__(self, name: str, ffi: tvm_ffi.Function, inputs: int) -> None:
-        self.name, self.ffi, self.inputs = name, ffi, inputs
+    def __init__(self, name: str, ffi: tvm_ffi.Function, inputs: int, entry: int) -> None:
+        """`entry`: the address of the packed interface of the FFI entry point, which `ffi` keeps alive."""
+        self.name, self.ffi, self.inputs, self._entry = name, ffi, inputs, entry
+        fast_call.install(CompiledFunction)
 
     def __call__(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Call the function; see the class."""
+        return self._call_any(*args)
+
+    def _call_any(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
         try:
             return self.ffi(*args)
         except (BufferError, ArgumentError):
@@ -131,7 +139,8 @@ class Executable(Mapping[str, CompiledFunction]):
         if name not in self._functions:
             if name not in self.functions:
                 raise UnknownNameError("function", name, self.functions)
-            self._functions[name] = CompiledFunction(name, self._engine.function(name), self.functions[name])
+            ffi, entry = self._engine.function(name), self._engine.entry(name)
+            self._functions[name] = CompiledFunction(name, ffi, self.functions[name], entry)
         return self._functions[name]
 
     def __iter__(self) -> Iterator[str]:

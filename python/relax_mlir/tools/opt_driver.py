@@ -11,7 +11,7 @@ from pathlib import Path
 
 from relax_mlir.diagnostics import collect, name_source, of_error, parse_module
 from relax_mlir.dialects import dialect
-from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError
+from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError, UnknownNameError, VerifyError
 from relax_mlir.instrument import (
     DumpStages,
     PassInstrument,
@@ -35,6 +35,7 @@ from relax_mlir.transform.reproducer import Recipe, read_recipe
 
 SEPARATOR = re.compile(rb"^// -----.*$", re.MULTILINE)
 OUTPUT_SEPARATOR = "// -----\n"
+EMITTED = ("llvm-ir", "asm", "obj")
 STDIN = "-"
 
 
@@ -70,6 +71,7 @@ class Driver:
         Raises:
             RelaxError: a bad command line, or a file that cannot be read or written.
         """
+        self._check_emit()
         if not self.options.on("run-reproducer"):
             pipeline = self._pipeline()
         data = self._read()
@@ -78,7 +80,7 @@ class Driver:
         if self.options.on("run-reproducer"):
             data = self._reproduce(data)
             pipeline = self._pipeline()
-        outputs: list[str] = []
+        outputs: list[str | bytes] = []
         succeeded = True
         with self._pass_context(), explain_fusion() as fusion:
             for part in _split(data) if self.options.on("split-input-file") else [Part(data, 1)]:
@@ -89,8 +91,19 @@ class Driver:
         if self.options.on("explain-fusion"):
             print(f"===== Fusion =====\n{fusion.render()}", file=sys.stderr)
         if outputs:
-            self._write(OUTPUT_SEPARATOR.join(outputs))
+            self._write(outputs[0] if len(outputs) == 1 else OUTPUT_SEPARATOR.join(map(str, outputs)))
         return 0 if succeeded else 1
+
+    def _check_emit(self) -> None:
+        """Raise for an unknown form of code, and for options that cannot go with it."""
+        form = self.options.text("emit")
+        if form and form not in EMITTED:
+            raise UnknownNameError("form of code", form, EMITTED)
+        for other in ("split-input-file", "print-script", "run-reproducer"):
+            if form and self.options.on(other):
+                raise ParseError(f"--emit and --{other} exclude each other: the code is that of one module")
+        if form == "obj" and self.options.text("o") in ("", STDIN) and sys.stdout.isatty():
+            raise ParseError("--emit=obj does not write to a terminal: give a file with -o")
 
     def _pipeline(self) -> Sequential:
         """The passes to run; unknown names fail here, before the input is read."""
@@ -106,10 +119,11 @@ class Driver:
         self.options.values.setdefault("opt-level", self.recipe.opt_level)
         return text.encode()
 
-    def _process(self, part: Part, pipeline: Sequential) -> tuple[str | None, bool]:
-        """The text that the part becomes (None if it failed), and whether it went as it should."""
+    def _process(self, part: Part, pipeline: Sequential) -> tuple[str | bytes | None, bool]:
+        """What the part becomes (None if it failed), and whether it went as it should."""
         diagnostics: list[Diagnostic] = []
-        text, error = None, None
+        text: str | bytes | None = None
+        error: RelaxError | None = None
         try:
             text = self._transform(part, pipeline, diagnostics)
         except RelaxError as raised:
@@ -129,8 +143,10 @@ class Driver:
             print(f"{self.source}:{complaint}", file=sys.stderr)
         return text, not complaints
 
-    def _transform(self, part: Part, pipeline: Sequential, diagnostics: list[Diagnostic]) -> str | None:
-        """The text that the part becomes; None if it cannot be parsed.
+    def _transform(
+        self, part: Part, pipeline: Sequential, diagnostics: list[Diagnostic]
+    ) -> str | bytes | None:
+        """What the part becomes; None if it cannot be parsed.
 
         Raises:
             RelaxError: a pass failed.
@@ -150,12 +166,27 @@ class Driver:
             name_source(module, self.source)
             if pipeline.passes:
                 pipeline(module)
+            if self.options.text("emit"):
+                note("code was made of the module")
+                return self._emit(module)
             note("the module was printed")
             if self.options.on("print-script"):
                 from relax_mlir.script import script  # needed for this option only
 
                 return script(module)
             return module_text(module, self._print_options())
+
+    def _emit(self, module: ir.Module) -> str | bytes:
+        from relax_mlir.target import Target  # needed for this option only
+        from relax_mlir.tools.emit import FORMS
+
+        try:
+            return FORMS[self.options.text("emit")](
+                module, Target.parse(self.options.text("target") or "cpu")
+            )
+        except VerifyError as error:
+            error.add_hint("--emit takes a module of level L: --relax-to-llvm leads there")
+            raise
 
     @contextmanager
     def _pass_context(self) -> Iterator[None]:
@@ -231,13 +262,15 @@ class Driver:
         except OSError as error:
             raise ParseError(f"cannot open input file '{self.options.input}': {error.strerror}") from None
 
-    def _write(self, text: str) -> None:
+    def _write(self, output: str | bytes) -> None:
         target = self.options.text("o") or STDIN
         if target == STDIN:
-            sys.stdout.write(text)
+            data = output if isinstance(output, bytes) else output.encode()
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
             return
         try:
-            write_atomically(Path(target), text)
+            write_atomically(Path(target), output)
         except OSError as error:
             raise ParseError(f"cannot write output file '{target}': {error.strerror}") from None
 

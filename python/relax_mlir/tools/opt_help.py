@@ -25,6 +25,7 @@ USAGE: relax-opt [options] [passes] <input file, or - for stdin>
   relax-opt model.mlir --canonicalize --cse -o out.mlir
   relax-opt model.mlir --pass-pipeline='builtin.module(legalize-ops,func.func(canonicalize,cse))'
   relax-opt --run-reproducer failed.mlir
+  relax-opt model.mlir --emit=asm --target='cpu -mcpu=neoverse-n1' -o model.s
   relax-opt model.mlir --relax-to-llvm --dump-stages=stages --mlir-timing
 """
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir.error import ParseError, UnknownNameError
 from relax_mlir.transform import registry
+from relax_mlir.transform.options import option_types, split_options
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
 from relax_mlir.transform.upstream_names import PASSES, PIPELINES
 
@@ -44,7 +45,6 @@ FLAGS: tuple[Flag, ...] = (
     Flag("cache-info", bool, GENERAL, "show where the cache of compiled modules is, and its size"),
     Flag("cache-clear", bool, GENERAL, "remove everything from that cache"),
     Flag("print-target", bool, GENERAL, "show what code is generated for: the host, or the CPU of --target"),
-    Flag("target", str, GENERAL, "what --print-target shows, as 'cpu -mcpu=haswell -num-threads=4'", "text"),
     Flag("o", str, INPUT, "write the output there (default: stdout)", "file"),
     Flag(
         "split-input-file", bool, INPUT, "take the input apart at '// -----' lines, process each part alone"
@@ -61,8 +61,23 @@ FLAGS: tuple[Flag, ...] = (
     Flag(
         "verify-each", bool, RUNNING, "verify after each pass (default: on; --verify-each=0 switches it off)"
     ),
+    Flag(
+        "target",
+        str,
+        RUNNING,
+        "the machine for --emit, --print-target and passes without a target of their own, as 'cpu -mcpu=haswell "
+        "-num-threads=4' (default: the host)",
+        "text",
+    ),
     Flag("opt-level", int, RUNNING, "skip passes of a higher level (default: 2)", "n"),
     Flag("disable-pass", list, RUNNING, "skip these passes", "names"),
+    Flag(
+        "emit",
+        str,
+        PRINTING,
+        "write code: llvm-ir, asm or obj (these need the extra 'asm'), running --relax-to-llvm if no pass is given",
+        "form",
+    ),
     Flag("print-script", bool, PRINTING, "print Relax functions as script, the readable form"),
     Flag("mlir-print-debuginfo", bool, PRINTING, "print locations"),
     Flag("mlir-print-op-generic", bool, PRINTING, "print the generic form of ops"),
@@ -181,11 +196,30 @@ def _pass(name: str, value: str) -> Element:
 
 
 def pipeline_elements(options: Options) -> tuple[Element, ...]:
-    """The passes to run, from ``--pass-pipeline`` or from the flags.
+    """The passes to run, from ``--pass-pipeline`` or from the flags; they get the target of ``--target``.
 
     Raises:
         ParseError: a pipeline that is not ``builtin.module(...)``.
     """
+    elements = _elements(options)
+    if not elements and options.text("emit"):
+        elements = (Element("relax-to-llvm"),)
+    target = options.text("target")
+    return tuple(_with_target(e, target) for e in elements) if target else elements
+
+
+def _with_target(element: Element, target: str) -> Element:
+    """The element with the option ``target``, if its pass takes one and has none."""
+    if not registry.is_known(element.name):
+        return element
+    known = option_types(registry.pass_class(element.name))
+    given = [name for name, _ in split_options(element.name, element.options)]
+    if "target" not in known or "target" in given:
+        return element
+    return Element(element.name, f'{element.options} target="{target}"'.strip())
+
+
+def _elements(options: Options) -> tuple[Element, ...]:
     text = options.text("pass-pipeline")
     if not text:
         return tuple(options.elements)

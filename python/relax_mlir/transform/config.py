@@ -80,3 +80,9 @@ BOUNDS_CHECK = register_config_option(
     "auto",
     "run-time checks of indices in prim funcs: auto (outside of loops), all, none",
 ).key
+MATH_FAST = register_config_option(
+    "math.fast",
+    bool,
+    False,
+    "exp, exp2, tanh and erf, and what is made of them, but for f64, by shorter polynomials: to 1e-5, not some ulp",
+).key

@@ -38,3 +38,19 @@ func.func @kept(%n: index) -> index {
   call @use(%0) : (memref<4xf32>) -> ()
   return %n : index
 }
+
+// -----
+
+// A loop that carries the buffer as it is gives it back.
+// CHECK-LABEL: func.func private @carried
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<4xf32>, %[[N:[a-z0-9]+]]: index) {
+// CHECK: scf.for
+// CHECK: return{{$}}
+func.func private @carried(%x: memref<4xf32>, %n: index) -> memref<4xf32> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %0 = scf.for %i = %zero to %n step %one iter_args(%b = %x) -> (memref<4xf32>) {
+    scf.yield %b : memref<4xf32>
+  }
+  return %0 : memref<4xf32>
+}

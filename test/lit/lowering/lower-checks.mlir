@@ -122,3 +122,29 @@ func.func @asserted(%c: i1) {
   cf.assert %c, "set {0}"
   return
 }
+
+// -----
+
+// A declaration with `relax.status_of` asks for the status of a function, and does not leave when it fails.
+func.func private @relax.check.0(i1, index) attributes {relax.check = {kind = "ShapeError", message = "n is {0}"}}
+func.func private @relax.status.fails(i1, index) -> i32 attributes {relax.status_of = @fails}
+func.func private @relax.status.works(index) -> i32 attributes {relax.status_of = @works}
+func.func private @fails(%ok: i1, %n: index) {
+  call @relax.check.0(%ok, %n) : (i1, index) -> ()
+  return
+}
+func.func private @works(%n: index) {
+  return
+}
+
+// CHECK-LABEL: func.func private @asks
+// CHECK-SAME: -> (i32, i32) {
+// CHECK-NEXT: %[[FIRST:[0-9]+]] = call @fails(
+// CHECK-NEXT: call @works(
+// CHECK-NEXT: %[[SECOND:[a-z0-9_]+]] = arith.constant 0 : i32
+// CHECK-NEXT: return %[[FIRST]], %[[SECOND]]
+func.func private @asks(%ok: i1, %n: index) -> (i32, i32) {
+  %first = call @relax.status.fails(%ok, %n) : (i1, index) -> i32
+  %second = call @relax.status.works(%n) : (index) -> i32
+  return %first, %second : i32, i32
+}

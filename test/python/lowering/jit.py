@@ -36,9 +36,9 @@ LOWERING = (
 )
 
 
-def lower(module: ir.Module) -> None:
+def lower(module: ir.Module, target: str = "cpu") -> None:
     """Bring a module to the LLVM dialect."""
-    ExpandFloats().run(module, PassContext())
+    ExpandFloats(target).run(module, PassContext())
     OutlineParallelLoops("cpu -mcpu=x86-64 -num-threads=2").run(module, PassContext())
     PassManager.parse(f"builtin.module({','.join(LOWERING)})", module.context).run(module.operation)
     BFloat16Bits().run(module, PassContext())

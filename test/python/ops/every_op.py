@@ -115,6 +115,13 @@ def layer_norm(x: Array, gamma: Array, beta: Array) -> Array:
     return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * gamma + beta
 
 
+def group_norm(x: Array, gamma: Array, beta: Array, groups: int) -> Array:
+    """Channels lie along axis 1 of three."""
+    parts = x.reshape(len(x), groups, -1)
+    normal = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-5)
+    return normal.reshape(x.shape) * gamma[:, None] + beta[:, None]
+
+
 def attention(q: Array, k: Array, v: Array, bias: Array | float = 0.0) -> Array:
     scores = np.einsum("bshd,bthd->bhst", q, k) / np.sqrt(q.shape[-1]) + bias
     return np.einsum("bhst,bthe->bshe", softmax(scores), v)
@@ -172,6 +179,18 @@ def specs() -> dict[str, Spec]:
             lambda x, op=op: op(x, axis=-1),
             lambda x, r=reference: r(x, -1),
             [[floats(2, 3)]],
+        )
+    for name, reference in {"cumsum": np.cumsum, "cumprod": np.cumprod}.items():
+        op = builder(name)
+        found[name] = (
+            op,
+            lambda x, r=reference: r(x, dtype=x.dtype),
+            [[floats(2, 3)], [integers(5)], [floats()]],
+        )
+        found[f"{name}:axis"] = (
+            lambda x, op=op: op(x, 0, "float64"),
+            lambda x, r=reference: r(x, axis=0, dtype=np.float64),
+            [[integers(2, 3)], [flags(4)]],
         )
     return found | movement() | products()
 
@@ -330,6 +349,19 @@ def products() -> dict[str, Spec]:
             R.nn.rms_norm,
             lambda x, w: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * w,
             [[floats(2, 8), floats(8)]],
+        ),
+        "nn.group_norm": (
+            lambda x, g, b: R.nn.group_norm(x, g, b, 2, 1, [2]),
+            lambda x, g, b: group_norm(x, g, b, 2),
+            [
+                [floats(2, 4, 3), floats(4), floats(4)],
+                [floats(1, 6, 2, dtype="f8"), *[floats(6, dtype="f8")] * 2],
+            ],
+        ),
+        "nn.instance_norm": (
+            lambda x, g, b: R.nn.instance_norm(x, g, b, 1, [2]),
+            lambda x, g, b: group_norm(x, g, b, len(g)),
+            [[floats(2, 4, 3), floats(4), floats(4)]],
         ),
         "nn.attention": (R.nn.attention, attention, [QKV]),
         "nn.attention_bias": (R.nn.attention_bias, attention, [[*QKV, bias]]),

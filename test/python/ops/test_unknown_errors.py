@@ -30,6 +30,8 @@ MISTAKES: dict[str, Mistake] = {
     "sum_bool": (R.sum, [((2,), "bool")]),
     "mean": (R.mean, [((2,), "int32")]),
     "argmax": (lambda x: R.argmax(x, axis=1), [((3,), "float32")]),
+    "cumsum_axis": (lambda x: R.cumsum(x, 1), [((4,), "float32")]),
+    "cumprod_bool": (R.cumprod, [((4,), "bool")]),
     "where": (R.where, [((3,), "int8"), ((3,), "int8"), ((3,), "int8")]),
     "clip": (lambda x: R.clip(x, 0.5), [((3,), "int8")]),
     "clip_bool": (lambda x: R.clip(x, 1), [((3,), "bool")]),
@@ -52,6 +54,14 @@ MISTAKES: dict[str, Mistake] = {
     "relu": (R.nn.relu, [((4,), "bool")]),
     "layer_norm": (R.nn.layer_norm, [((2, 4), "float32"), ((3,), "float32"), ((4,), "float32")]),
     "rms_norm": (R.nn.rms_norm, [((2, 4), "float32"), ((4,), "float16")]),
+    "group_norm": (
+        lambda x, g, b: R.nn.group_norm(x, g, b, 3, 1, [2]),
+        [((2, 4, 5), "float32"), ((4,), "float32"), ((4,), "float32")],
+    ),
+    "instance_norm": (
+        lambda x, g, b: R.nn.instance_norm(x, g, b, 1, [1]),
+        [((2, 4, 5), "float32"), ((4,), "float32"), ((4,), "float32")],
+    ),
     "attention": (
         R.nn.attention,
         [((1, 2, 2, 4), "float32"), ((1, 3, 2, 5), "float32"), ((1, 3, 2, 5), "float32")],

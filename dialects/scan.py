@@ -1,0 +1,96 @@
+"""Cumulative ops: what a reduction would give of the elements up to each place."""
+
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
+from relax_mlir.dialects.cast import dtype_attr, dtype_of
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.error import DTypeError
+from relax_mlir.mlir import ext, ir
+
+
+class ScanOp(RelaxOp):
+    """Base of cumsum and cumprod.
+
+    `axis` is one axis; ``unit`` takes the elements of the flattened tensor. They are converted to `dtype`
+    (``unit``: that of `data`) first. With `exclusive` an element does not count for its own place.
+    """
+
+    data: ext.Operand[Any]
+    axis: ir.IntegerAttr | ir.UnitAttr
+    dtype: ir.TypeAttr | ir.UnitAttr
+    exclusive: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data = args.tensor(0)
+        args.bool_attr("exclusive")
+        return Tensor(_shape(args, data), _dtype(args, data))
+
+
+def _dtype(args: OpArgs, data: Tensor) -> DType | None:
+    if args.is_unit("dtype"):
+        return args.require_dtype(0, lambda d: d.kind != "bool", "a number; give a dtype, or use astype")
+    dtype = dtype_of(args, "dtype")
+    if dtype.kind == "bool":
+        raise DTypeError(f"{args.op}: dtype is bool, expected a number")
+    return dtype
+
+
+def _shape(args: OpArgs, data: Tensor) -> tuple[symbolic.Dim | None, ...] | None:
+    if args.is_unit("axis"):
+        known = data.known_shape
+        return (None,) if known is None else (symbolic.product(known),)
+    axis = args.int_attr("axis")
+    if data.shape is not None:
+        normalize_axis(args.op, axis, len(data.shape))
+    return data.shape
+
+
+class CumprodOp(ScanOp, name="cumprod", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The product of the elements up to each place along `axis`, in `dtype`; integers wrap around.
+
+    Floats narrower than float64 are multiplied in float64 and rounded when they are written.
+
+    Example: ``[2, 3, 4]`` gives ``[2, 6, 24]``, with `exclusive` ``[1, 2, 6]``.
+    """
+
+
+class CumsumOp(ScanOp, name="cumsum", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+    """The sum of the elements up to each place along `axis`, in `dtype`; integers wrap around.
+
+    Floats narrower than float64 are added in float64 and rounded when they are written.
+
+    Example: ``[1, 2, 3]`` gives ``[1, 3, 6]``, with `exclusive` ``[0, 1, 3]``.
+    """
+
+
+def _scan(
+    cls: type[ScanOp], data: Value, axis: int | None, dtype: str | DType | None, exclusive: bool
+) -> Value:
+    require_insertion_point(cls.OPERATION_NAME.removeprefix("relax."))
+    unit, i64 = ir.UnitAttr.get(), ir.IntegerType.get_signless(64)
+    attributes = {
+        "axis": unit if axis is None else ir.IntegerAttr.get(i64, axis),
+        "dtype": unit if dtype is None else dtype_attr(dtype),
+        "exclusive": ir.BoolAttr.get(exclusive),
+    }
+    return create_one(cls, [data], attributes)
+
+
+def cumprod(
+    data: Value, axis: int | None = None, dtype: str | DType | None = None, exclusive: bool = False
+) -> Value:
+    """Products of the elements up to each place along `axis` (see `CumprodOp`)."""
+    return _scan(CumprodOp, data, axis, dtype, exclusive)
+
+
+def cumsum(
+    data: Value, axis: int | None = None, dtype: str | DType | None = None, exclusive: bool = False
+) -> Value:
+    """Sums of the elements up to each place along `axis` (see `CumsumOp`)."""
+    return _scan(CumsumOp, data, axis, dtype, exclusive)

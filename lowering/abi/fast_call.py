@@ -1,0 +1,255 @@
+"""Calls of compiled functions from Python without a detour: a C function of CPython in generated code.
+
+`call` is the method ``__call__`` of compiled functions (calling convention METH_FASTCALL: self, arguments, number).
+NumPy arrays and FFI tensors become values of the FFI here, on the stack; all other arguments, and arrays that are not
+plain (other strides, byte orders, dtypes, read-only), go to the method `SLOW` of the compiled function. What a call
+gives back, an error too, goes to Python by `finish`, a function of the FFI that takes the address of the outcome.
+
+All that is used of CPython and NumPy is in their stable ABIs (PyObject, PyArrayObject, PyArray_Descr of 64-bit
+systems), or is given by address in the state. `runtime/fast_call.py` fills the state in.
+"""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.abi.unpack import ANY_BYTES, DL, DLTENSOR, NONE, TENSOR
+
+STATE = "__relax_fast_call_state"
+
+ENTRY, SLOW = "_entry", "_call_any"
+"""Attributes of compiled functions: the address of the packed interface of the entry point; a method that takes any
+arguments."""
+
+FIELDS = (
+    *("call", "finish_code"),
+    *("array_type", "tensor_type", "tensor_handle", "none", "finish", "entry_name", "slow_name"),
+    *("save_thread", "restore_thread", "get_attribute", "vectorcall", "from_pointer", "as_pointer"),
+    *("increment", "decrement"),
+)
+"""Words of the state: what the code gives (the addresses of its functions), then what it needs; then the dtypes."""
+
+_USED_TO_CONVERT = ("array_type", "tensor_type", "tensor_handle")
+_USED_TO_CALL = ("entry_name", "slow_name", "get_attribute", "vectorcall", "as_pointer", "decrement")
+_USED_TO_ENTER = (
+    *("none", "finish", "save_thread", "restore_thread"),
+    *("vectorcall", "from_pointer", "increment", "decrement"),
+)
+
+DTYPES = 24
+"""How many of NumPy's type numbers have a dtype (code, bits and lanes of DLPack, 0: none) in the state."""
+
+MOST_ARGUMENTS = 16
+
+_POINTER_BYTES = 8
+_TYPE = 8
+_DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 16, 24, 32, 56, 64
+_BYTE_ORDER, _TYPE_NUMBER = 26, 28
+_PLAIN = 0x1 | 0x100 | 0x400
+"""C-contiguous, aligned and writeable."""
+
+
+def _field(name: str) -> str:
+    return f"""
+  %p_{name} = llvm.getelementptr %state[{_POINTER_BYTES * FIELDS.index(name)}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %{name} = llvm.load %p_{name} : !llvm.ptr -> !llvm.ptr"""
+
+
+def _load(name: str, base: str, offset: int, type_: str) -> str:
+    return f"""
+    %at_{name} = llvm.getelementptr %{base}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8
+    %{name} = llvm.load %at_{name} : !llvm.ptr -> {type_}"""
+
+
+def _store(value: str, base: str, offset: int, type_: str, tag: str) -> str:
+    return f"""
+    %to_{tag} = llvm.getelementptr %{base}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8
+    llvm.store %{value}, %to_{tag} : {type_}, !llvm.ptr"""
+
+
+def fast_call_text() -> str:
+    """The module, as MLIR text of level V."""
+    words = len(FIELDS) + DTYPES
+    array = f"!llvm.array<{words} x i64>"
+    return f"""
+llvm.mlir.global internal @state() {{alignment = 64 : i64}} : {array} {{
+  %0 = llvm.mlir.zero : {array}
+  llvm.return %0 : {array}
+}}
+
+llvm.func @{STATE}() -> !llvm.ptr {{
+  %state = llvm.mlir.addressof @state : !llvm.ptr
+  %call = llvm.mlir.addressof @call : !llvm.ptr
+  %finish = llvm.mlir.addressof @finish : !llvm.ptr
+  llvm.store %call, %state : !llvm.ptr, !llvm.ptr{_store("finish", "state", _POINTER_BYTES, "!llvm.ptr", "finish")}
+  llvm.return %state : !llvm.ptr
+}}
+
+// Hand the outcome of a call, (result, status), whose address is the argument, to the FFI.
+llvm.func internal @finish(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {{
+    {_load("outcome", "args", 8, "!llvm.ptr")}
+    {_load("head", "outcome", 0, "i64")}
+    {_load("value", "outcome", 8, "i64")}
+    {_load("status", "outcome", ANY_BYTES, "i32")}
+    llvm.store %head, %result : i64, !llvm.ptr{_store("value", "result", 8, "i64", "value")}
+  llvm.return %status : i32
+}}
+
+// Make a value of the FFI of an argument; false if that is not possible here.
+llvm.func internal @convert(%object: !llvm.ptr, %any: !llvm.ptr, %view: !llvm.ptr) -> i1 {{
+  %state = llvm.mlir.addressof @state : !llvm.ptr
+  %zero = arith.constant 0 : i64
+  %false = arith.constant false
+  %true = arith.constant true{"".join(map(_field, _USED_TO_CONVERT))}
+  {_load("type", "object", _TYPE, "!llvm.ptr")}
+  %is_array = llvm.icmp "eq" %type, %array_type : !llvm.ptr
+  %done = scf.if %is_array -> i1 {{
+    {_load("flags", "object", _FLAGS, "i32")}
+    {_load("descr", "object", _DESCR, "!llvm.ptr")}
+    {_load("order", "descr", _BYTE_ORDER, "i8")}
+    {_load("number", "descr", _TYPE_NUMBER, "i32")}
+    %plain = arith.constant {_PLAIN} : i32
+    %set = arith.andi %flags, %plain : i32
+    %is_plain = arith.cmpi eq, %set, %plain : i32
+    %big = arith.constant {ord(">")} : i8
+    %is_native = arith.cmpi ne, %order, %big : i8
+    %most = arith.constant {DTYPES} : i32
+    %is_known = arith.cmpi ult, %number, %most : i32
+    %both = arith.andi %is_plain, %is_native : i1
+    %fine = arith.andi %both, %is_known : i1
+    %ready = scf.if %fine -> i1 {{
+      %wide = arith.extui %number : i32 to i64
+      %first = arith.constant {len(FIELDS)} : i64
+      %place = arith.addi %first, %wide : i64
+      %p_dtype = llvm.getelementptr %state[%place] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      %dtype = llvm.load %p_dtype : !llvm.ptr -> i32
+      %none = arith.constant 0 : i32
+      %exists = arith.cmpi ne, %dtype, %none : i32
+      {_load("data", "object", _DATA, "!llvm.ptr")}
+      {_load("ndim", "object", _NDIM, "i32")}
+      {_load("shape", "object", _SHAPE, "!llvm.ptr")}
+      %cpu = arith.constant 1 : i64
+      %kind = arith.constant {DLTENSOR} : i64
+      {_store("data", "view", DL.DATA, "!llvm.ptr", "data")}
+      {_store("cpu", "view", DL.DEVICE, "i64", "device")}
+      {_store("ndim", "view", DL.NDIM, "i32", "ndim")}
+      {_store("dtype", "view", DL.DTYPE, "i32", "dtype")}
+      {_store("shape", "view", DL.SHAPE, "!llvm.ptr", "shape")}
+      {_store("zero", "view", DL.STRIDES, "i64", "strides")}
+      {_store("zero", "view", DL.BYTE_OFFSET, "i64", "offset")}
+      llvm.store %kind, %any : i64, !llvm.ptr{_store("view", "any", 8, "!llvm.ptr", "view")}
+      scf.yield %exists : i1
+    }} else {{
+      scf.yield %false : i1
+    }}
+    scf.yield %ready : i1
+  }} else {{
+    %is_tensor = llvm.icmp "eq" %type, %tensor_type : !llvm.ptr
+    scf.if %is_tensor {{
+      %offset = llvm.ptrtoint %tensor_handle : !llvm.ptr to i64
+      %p_handle = llvm.getelementptr %object[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %handle = llvm.load %p_handle : !llvm.ptr -> !llvm.ptr
+      %kind = arith.constant {TENSOR} : i64
+      llvm.store %kind, %any : i64, !llvm.ptr{_store("handle", "any", 8, "!llvm.ptr", "handle")}
+    }}
+    scf.yield %is_tensor : i1
+  }}
+  llvm.return %done : i1
+}}
+
+llvm.func internal @call(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !llvm.ptr {{
+  %state = llvm.mlir.addressof @state : !llvm.ptr
+  %null = llvm.mlir.zero : !llvm.ptr
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %no = arith.constant false
+  %most = arith.constant {MOST_ARGUMENTS} : i64
+  %any_bytes = arith.constant {MOST_ARGUMENTS * ANY_BYTES} : i64
+  %view_bytes = arith.constant {MOST_ARGUMENTS * DL.BYTES} : i64
+  %anys = llvm.alloca %any_bytes x i8 {{alignment = 16 : i64}} : (i64) -> !llvm.ptr
+  %views = llvm.alloca %view_bytes x i8 {{alignment = 16 : i64}} : (i64) -> !llvm.ptr
+  {"".join(map(_field, _USED_TO_CALL))}
+  %few = arith.cmpi sle, %count, %most : i64
+  %end = arith.select %few, %count, %zero : i64
+  %ready = scf.for %i = %zero to %end step %one iter_args(%so_far = %few) -> (i1) : i64 {{
+    %next = scf.if %so_far -> i1 {{
+      %p_object = llvm.getelementptr %args[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+      %object = llvm.load %p_object : !llvm.ptr -> !llvm.ptr
+      %any = llvm.getelementptr %anys[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<{ANY_BYTES} x i8>
+      %view = llvm.getelementptr %views[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<{DL.BYTES} x i8>
+      %fine = llvm.call @convert(%object, %any, %view) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
+      scf.yield %fine : i1
+    }} else {{
+      scf.yield %no : i1
+    }}
+    scf.yield %next : i1
+  }}
+  %name = llvm.select %ready, %entry_name, %slow_name : i1, !llvm.ptr
+  %attribute = llvm.call %get_attribute(%self, %name) : !llvm.ptr, (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
+  %there = llvm.icmp "ne" %attribute, %null : !llvm.ptr
+  %result = scf.if %there -> !llvm.ptr {{
+    %object = scf.if %ready -> !llvm.ptr {{
+      %entry = llvm.call %as_pointer(%attribute) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+      %value = llvm.call @enter(%entry, %anys, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+      scf.yield %value : !llvm.ptr
+    }} else {{
+      %value = llvm.call %vectorcall(%attribute, %args, %count, %null)
+        : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+      scf.yield %value : !llvm.ptr
+    }}
+    llvm.call %decrement(%attribute) : !llvm.ptr, (!llvm.ptr) -> ()
+    scf.yield %object : !llvm.ptr
+  }} else {{
+    scf.yield %null : !llvm.ptr
+  }}
+  llvm.return %result : !llvm.ptr
+}}
+
+// Call the packed interface of an FFI entry point; the result as a Python object, null with an exception set.
+llvm.func internal @enter(%entry: !llvm.ptr, %anys: !llvm.ptr, %count: i64) -> !llvm.ptr {{
+  %state = llvm.mlir.addressof @state : !llvm.ptr
+  %null = llvm.mlir.zero : !llvm.ptr
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %outcome_bytes = arith.constant {ANY_BYTES + 8} : i64
+  %slot_count = arith.constant 5 : i64
+  %outcome = llvm.alloca %outcome_bytes x i8 {{alignment = 16 : i64}} : (i64) -> !llvm.ptr
+  %slots = llvm.alloca %slot_count x !llvm.ptr : (i64) -> !llvm.ptr
+  %p_any = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %p_count = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+  %p_self = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %p_result = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %p_number = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr{"".join(map(_field, _USED_TO_ENTER))}
+  %narrow = arith.trunci %count : i64 to i32
+  llvm.store %zero, %outcome : i64, !llvm.ptr{_store("zero", "outcome", 8, "i64", "empty")}
+  {_store("zero", "outcome", ANY_BYTES, "i64", "status")}
+  llvm.store %null, %p_self : !llvm.ptr, !llvm.ptr
+  llvm.store %anys, %p_any : !llvm.ptr, !llvm.ptr
+  llvm.store %narrow, %p_count : i32, !llvm.ptr
+  llvm.store %outcome, %p_result : !llvm.ptr, !llvm.ptr
+  llvm.store %p_self, %slots : !llvm.ptr, !llvm.ptr{_store("p_any", "slots", 8, "!llvm.ptr", "slot_1")}
+  {_store("p_count", "slots", 16, "!llvm.ptr", "slot_2")}
+  {_store("p_result", "slots", 24, "!llvm.ptr", "slot_3")}
+  {_store("to_status", "slots", 32, "!llvm.ptr", "slot_4")}
+  %thread = llvm.call %save_thread() : !llvm.ptr, () -> !llvm.ptr
+  llvm.call %entry(%slots) : !llvm.ptr, (!llvm.ptr) -> ()
+  llvm.call %restore_thread(%thread) : !llvm.ptr, (!llvm.ptr) -> ()
+  %status = llvm.load %to_status : !llvm.ptr -> i32
+  %kind = llvm.load %outcome : !llvm.ptr -> i32
+  %ok = arith.constant 0 : i32
+  %nothing = arith.constant {NONE} : i32
+  %good = arith.cmpi eq, %status, %ok : i32
+  %void = arith.cmpi eq, %kind, %nothing : i32
+  %simple = arith.andi %good, %void : i1
+  %value = scf.if %simple -> !llvm.ptr {{
+    llvm.call %increment(%none) : !llvm.ptr, (!llvm.ptr) -> ()
+    scf.yield %none : !llvm.ptr
+  }} else {{
+    %number = llvm.call %from_pointer(%outcome) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+    llvm.store %number, %p_number : !llvm.ptr, !llvm.ptr
+    %made = llvm.call %vectorcall(%finish, %p_number, %one, %null)
+      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+    llvm.call %decrement(%number) : !llvm.ptr, (!llvm.ptr) -> ()
+    scf.yield %made : !llvm.ptr
+  }}
+  llvm.return %value : !llvm.ptr
+}}
+"""

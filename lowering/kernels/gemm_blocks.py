@@ -1,0 +1,268 @@
+"""The packed way of a matrix product: loops over blocks of A and B, which are packed and multiplied by register tiles.
+
+B may be packed as it is needed, beforehand (`panel_loops`), or by all threads together (`emit_shared`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels.gemm_micro import emit_tile
+from relax_mlir.lowering.kernels.gemm_pack import Packing
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step
+from relax_mlir.lowering.kernels.parallel import THRESHOLD, parallel_loop, part_size
+from relax_mlir.mlir import ir
+
+_LOW_PART = 16
+"""The least height of a part of a product for several threads, in register tiles."""
+
+_MOST_SHARED = 1 << 25
+"""Up to so many elements of B are packed at once for several threads: beyond, there are so many rows, or columns, that
+it costs little to pack a block more than once."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Names of the functions of one product."""
+
+    entry: str
+
+    @property
+    def thin(self) -> str:
+        return f"{self.entry}.thin"
+
+    @property
+    def dots(self) -> str:
+        return f"{self.entry}.dots"
+
+    @property
+    def packed(self) -> str:
+        return f"{self.entry}.packed"
+
+    @property
+    def shared(self) -> str:
+        return f"{self.entry}.shared"
+
+    @property
+    def block(self) -> str:
+        return f"{self.entry}.block"
+
+    def rows(self, rows: int) -> str:
+        return f"{self.entry}.rows_{rows}"
+
+    def tile(self, rows: int) -> str:
+        return f"{self.entry}.tile_{rows}"
+
+
+def signature(source: e.Type, element: e.Type) -> list[e.Type]:
+    operand = e.strided_memref(source, 2)
+    return [operand, operand, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
+
+
+def streaming(elements: e.Index, type_: e.Type) -> e.Index:
+    """About how many cycles it takes to read so many elements from the last cache, at 8 bytes per cycle."""
+    return e.div(e.mul(elements, type_.width // 8), 8)
+
+
+def by_parts(
+    sizes: Tiling, name: str, a: e.Value, c: e.Value, arguments: Sequence[e.Value], is_packed: bool = False
+) -> None:
+    """Call a function with `arguments` and four bounds: the rows and the columns of the part of C that it does.
+
+    Threads get parts of the longer side of C, each a product of its own. Where B `is_packed`, parts of rows are
+    small, since they cost little more, and threads do not all run equally fast.
+    """
+    rows, columns = e.dim(c, 0), e.dim(c, 1)
+    if sizes.threads == 1:
+        e.call(name, [*arguments, *map(e.index, (0, rows, 0, columns))])
+        return
+    cost = sizes.cycles(rows, columns, e.dim(a, 1))
+    high = e.compare("ge", rows, columns)
+    size = e.select(high, rows, columns)
+    least = _LOW_PART * sizes.rows if is_packed else None
+    by_row = part_size(size, sizes.rows, sizes.threads, cost, least)
+    by_column = part_size(size, sizes.columns, sizes.threads, cost)
+    step = e.select(high, by_row, by_column)
+    with parallel_loop(0, size, step, cost) as start:
+        end = e.minimum(e.add(start, step), size)
+        bounds = [e.select(high, *pair) for pair in ((start, 0), (end, rows), (0, start), (columns, end))]
+        e.call(name, [*arguments, *bounds])
+
+
+def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
+    """The loops over blocks, for a part of C: depth, wide parts of B, rows (A is packed), columns (B is packed, once).
+
+    With one block of rows, panels of B are used right after they are packed and share one small place;
+    with several blocks of rows, the panels of the wide part are kept.
+    """
+    sizes, source, element = packing.tiling, packing.source, packing.element
+    types, part = [*signature(source, element), *ep.types()], f"{parts.packed}.part"
+    with e.function(block, parts.packed, types) as arguments:
+        a, b, c, *_ = arguments
+
+        def apart() -> None:
+            by_parts(sizes, part, a, c, arguments)
+
+        if sizes.threads == 1:
+            apart()
+        else:
+            rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
+            share = e.all_of(
+                e.compare("ge", rows, columns),
+                e.compare("ge", sizes.cycles(rows, columns, depth), THRESHOLD),
+                e.compare("le", e.mul(columns, depth), _MOST_SHARED),
+            )
+            e.branch(share, lambda: e.call(parts.shared, arguments), apart)
+    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as (a, b, c, accumulate, *rest):
+        epilogue = ep.Epilogue(*rest[:2])
+        first_row, last_row, first_column, last_column = rest[2:]
+        rows, columns, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
+        some_rows = e.maximum(rows, 1)
+        row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
+        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        keep = e.compare("gt", rows, row_step)
+        most_columns = e.select(keep, sizes.kept_columns, sizes.block_columns)
+        b_columns = e.minimum(e.round_up(columns, sizes.columns), most_columns)
+        b_at = e.mul(e.minimum(some_rows, row_step), sizes.depth)
+        elements = e.add(b_at, e.mul(b_columns, sizes.depth))
+        with (
+            e.scratch(element, elements) as packed,
+            e.loop(0, depth, depth_step) as k,
+            e.loop(first_column, last_column, sizes.kept_columns) as wide_j,
+            e.loop(first_row, last_row, row_step) as i,
+        ):
+            deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
+            end = e.minimum(e.add(wide_j, sizes.kept_columns), last_column)
+            add = e.any_of(accumulate, e.compare("ne", k, 0))
+            e.call(packing.a, [a, i, high, k, deep, packed])
+            with e.loop(wide_j, end, sizes.block_columns) as j:
+                wide = e.minimum(e.sub(end, j), sizes.block_columns)
+                panel = e.add(b_at, e.select(keep, e.mul(e.sub(j, wide_j), sizes.depth), 0))
+                with e.when(e.compare("eq", i, first_row)):
+                    e.call(packing.b, [b, k, deep, j, wide, packed, panel, sizes.depth])
+                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest[:2]])
+
+
+def emit_shared(block: e.Block, parts: Parts, packing: Packing) -> None:
+    """A product for several threads: they pack all of B, each a part of it, and then use all of it."""
+    sizes, source, element = packing.tiling, packing.source, packing.element
+    with e.function(block, parts.shared, [*signature(source, element), *ep.types()]) as arguments:
+        a, b, c, *rest = arguments
+        depth, columns = e.dim(a, 1), e.dim(c, 1)
+        elements = e.mul(depth, e.round_up(columns, sizes.columns))
+        with e.scratch(element, elements) as panels:
+            with parallel_loop(0, columns, sizes.block_columns, streaming(elements, element)) as j:
+                wide = e.minimum(e.sub(columns, j), sizes.block_columns)
+                e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, depth), depth])
+            e.call(f"{parts.shared}.blocks", [a, panels, c, *rest])
+    panel_loops(block, parts.entry, parts.shared, sizes, source, element, element)
+
+
+def panel_loops(
+    block: e.Block, kernel: str, name: str, sizes: Tiling, source: e.Type, element: e.Type, panel: e.Type
+) -> None:
+    """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with B packed beforehand over its depth.
+
+    `kernel` is the entry of the product whose packing of A is used, and whose tiles if they read panels of
+    `panel`, the element type of the packed B; `source` is that of A.
+    """
+    parts = Parts(kernel if panel == element else name)
+    pack_a = Packing(block, kernel, sizes, source, element).a
+    matrix, flat = e.strided_memref(source, 2), e.flat_memref(panel)
+    types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
+    types = [*types, *ep.types()]
+    with e.function(block, f"{name}.blocks", types) as arguments:
+        by_parts(sizes, f"{name}.part", arguments[0], arguments[2], arguments, is_packed=True)
+    part_types = [*types, *[ir.IndexType.get()] * 4]
+    with e.function(block, f"{name}.part", part_types) as (a, b, c, accumulate, *rest):
+        epilogue = ep.Epilogue(*rest[:2])
+        first_row, last_row, first_column, last_column = rest[2:]
+        rows, depth = e.sub(last_row, first_row), e.dim(a, 1)
+        row_step = even_step(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
+        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.depth)
+        with (
+            e.scratch(element, elements) as packed,
+            e.loop(0, depth, depth_step) as k,
+            e.loop(first_row, last_row, row_step) as i,
+        ):
+            deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
+            add = e.any_of(accumulate, e.compare("ne", k, 0))
+            e.call(pack_a, [a, i, high, k, deep, packed])
+            with e.loop(first_column, last_column, sizes.block_columns) as j:
+                wide = e.minimum(e.sub(last_column, j), sizes.block_columns)
+                place = e.add(e.mul(k, sizes.columns), e.mul(j, depth))
+                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+                what = [packed, place, deep, high, wide, c, i, j, add, done]
+                e.call(f"{name}.block", [*what, *rest[:2], b, depth])
+    emit_block(block, parts, sizes, element, f"{name}.block", panel)
+    if panel != element:
+        for rows in sizes.row_counts:
+            emit_tile(block, parts.tile(rows), sizes, element, rows, panel)
+
+
+def emit_block(
+    block: e.Block,
+    parts: Parts,
+    sizes: Tiling,
+    element: e.Type,
+    beforehand: str | None = None,
+    panel: e.Type | None = None,
+) -> None:
+    """A packed block of A times packed panels of B, by register tiles.
+
+    Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
+    block's first row and column in C, whether to add to C, whether it is complete then, and the epilogue that it
+    gets if so. With the name `beforehand`, for a B packed
+    beforehand (elements of the type `panel`), also: the panels of B and their depth.
+    """
+    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
+    flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
+    arguments = [flat, size, size, size, size, matrix, size, size, flag, flag, *ep.types()]
+    more = [e.flat_memref(panel or element), size] if beforehand else []
+    with e.function(block, beforehand or parts.block, [*arguments, *more]) as values:
+        packed, b_at, depth, rows, columns, c, row, column, add, done, function, words, *rest = values
+        epilogue = ep.Epilogue(function, words)
+        b, panel_depth = rest or (packed, sizes.depth)
+        full, first, second = _cut_rows(rows, sizes.rows)
+
+        def tile(i: e.Index, count: int, j: e.Value) -> None:
+            panel = e.add(b_at, e.mul(j, panel_depth))
+            place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
+            e.call(parts.tile(count), [packed, e.mul(i, sizes.depth), b, panel, depth, c, *place])
+            with e.when(done):
+                epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
+
+        def lower_tiles(start: e.Index, count: int) -> None:
+            with e.loop(0, columns, sizes.columns) as j:
+                i = start
+                for part in sizes.cut_rows(count):
+                    tile(i, part, j)
+                    i = e.add(i, part)
+
+        with e.loop(0, columns, sizes.columns) as j, e.loop(0, full, sizes.rows) as i:
+            tile(i, sizes.rows, j)
+        with e.loop(0, 2) as number:
+            is_first = e.compare("eq", number, 0)
+            start = e.add(full, e.select(is_first, 0, first))
+            count = e.select(is_first, first, second)
+            e.switch(count, range(1, sizes.rows), partial(lower_tiles, start))
+
+
+def _cut_rows(rows: e.Value, tile: int) -> tuple[e.Value, e.Value, e.Value]:
+    """Rows as a multiple of a full tile's, and two lower tiles (possibly none) of about the same height.
+
+    A tile of few rows takes as long as a higher one, since it waits for its own results: 8 rows are better
+    4 and 4 than 6 and 2.
+    """
+    left = e.sub(rows, e.round_down(rows, tile))
+    uneven = [e.compare("ne", left, 0), e.compare("lt", left, tile - 1), e.compare("gt", rows, tile)]
+    halves = e.all_of(*uneven)
+    rest = e.select(halves, e.add(left, tile), left)
+    first = e.select(halves, e.ceildiv(rest, 2), rest)
+    return e.sub(rows, rest), first, e.sub(rest, first)

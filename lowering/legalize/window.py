@@ -1,0 +1,66 @@
+"""Slices of tensors at level T, with offsets and sizes that may be known at run time only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.lowering.legalize.rules import PrimBody
+from relax_mlir.mlir import ir, tensor
+
+Index: TypeAlias = Any
+"""An ``index`` value; the bindings have no type stubs."""
+
+
+class Window:
+    """A slice of a tensor: offsets, sizes and strides, each an int or an ``index`` value."""
+
+    def __init__(self, sizes: Sequence[int | Index]) -> None:
+        self.offsets: list[int | Index] = [0] * len(sizes)
+        self.sizes = list(sizes)
+        self.strides = [1] * len(sizes)
+
+    @classmethod
+    def along(cls, axis: int, offset: Index, stride: int, sizes: Sequence[int | Index]) -> Window:
+        """All of a tensor but along `axis`, where it starts at `offset`."""
+        window = cls(sizes)
+        window.offsets[axis], window.strides[axis] = offset, stride
+        return window
+
+    def extract(self, source: ir.Value, type_: ir.Type) -> ir.Value:
+        """The slice, of a type that may leave out dimensions of size 1."""
+        dynamic_offsets, offsets = _mixed(self.offsets)
+        dynamic_sizes, sizes = _mixed(self.sizes)
+        return tensor.extract_slice(
+            type_, source, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides
+        )
+
+    def insert(self, part: ir.Value, into: ir.Value) -> ir.Value:
+        """`into` with the slice replaced by `part`."""
+        dynamic_offsets, offsets = _mixed(self.offsets)
+        dynamic_sizes, sizes = _mixed(self.sizes)
+        return tensor.insert_slice(
+            part, into, dynamic_offsets, dynamic_sizes, [], offsets, sizes, self.strides
+        )
+
+
+def _mixed(values: Sequence[int | Index]) -> tuple[list[Index], list[int]]:
+    """The dynamic values, and the static ones with a marker in place of each dynamic one."""
+    marker = ir.ShapedType.get_dynamic_size()
+    dynamic = [v for v in values if not isinstance(v, int)]
+    return dynamic, [v if isinstance(v, int) else marker for v in values]
+
+
+def sizes_of(prim: PrimBody, value: ir.Value) -> list[int | Index]:
+    """The sizes of a tensor of `prim`, as ints where its type says them."""
+    type_ = ir.RankedTensorType(value.type)
+    return [
+        prim.dim(value, axis) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis in range(type_.rank)
+    ]
+
+
+def is_empty(info: Tensor) -> bool:
+    """Whether a tensor certainly has no elements."""
+    return any(isinstance(dim, int) and dim == 0 for dim in info.shape or ())

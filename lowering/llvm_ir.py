@@ -1,0 +1,119 @@
+"""A module of level L as text of LLVM IR, also for LLVM libraries that are older than the one in MLIR's bindings."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import struct
+
+import ml_dtypes
+import numpy as np
+from relax_mlir.diagnostics import collect
+from relax_mlir.error import CompileError, Diagnostic
+from relax_mlir.lowering.legality import CheckLegality
+from relax_mlir.mlir import capi_library, ir
+from relax_mlir.transform import PassContext
+
+
+def llvm_ir(module: ir.Module) -> str:
+    """The LLVM IR of a module, which is left as it is.
+
+    It names no target: data layout and triple are set by whoever makes code of it.
+
+    Raises:
+        VerifyError: the module is not at level L (the message names an op that is not).
+        CompileError: MLIR cannot translate an op (the diagnostics say which).
+    """
+    CheckLegality("llvm").run(module, PassContext())
+    diagnostics: list[Diagnostic] = []
+    with collect(module.context, diagnostics.append):
+        address = _library().mlirTranslateModuleToLLVMIRToString(_pointer(module.operation._CAPIPtr))
+    if not address:
+        raise CompileError("the module cannot be translated to LLVM IR", diagnostics)
+    try:
+        return ctypes.string_at(address).decode()
+    finally:
+        _library().LLVMDisposeMessage(address)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(capi_library()))
+    translate, dispose = library.mlirTranslateModuleToLLVMIRToString, library.LLVMDisposeMessage
+    translate.restype, translate.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    dispose.restype, dispose.argtypes = None, [ctypes.c_void_p]
+    return library
+
+
+def _pointer(capsule: object) -> int:
+    """What a Python capsule of the bindings points to."""
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(pointer(capsule, name(capsule)))
+
+
+_FRACTION_BITS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}
+_DTYPES = {"half": np.float16, "bfloat": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64}
+_FLOATS = re.compile(
+    r"\b(?P<type>half|bfloat|float|double)\b"
+    r"|(?<=[\s(\[])(?:"
+    r"f0x(?P<bits>[0-9A-Fa-f]+)"
+    r"|(?P<sign>[+-])(?:(?P<inf>inf)|(?P<kind>q|s|)nan(?:\(0x(?P<payload>[0-9A-Fa-f]+)\))?)"
+    r"|(?P<number>-?\d+\.\d+(?:e[+-]?\d+)?)"
+    r")(?=[\s,)\]]|$)"
+)
+_SOME_FLOAT = re.compile(r"\d\.\d|f0x|[+-](?:inf|[qs]?nan)")
+
+
+def with_exact_floats(text: str) -> str:
+    """LLVM IR whose float constants are written as every version of LLVM reads them.
+
+    Since LLVM 22 there are constants like ``f0x7F800000``, ``+inf`` and ``+nan(0x1)``, and decimal ones that are to be
+    rounded to their type. Here they become the hexadecimal form, which is exact; those of ``double`` in decimal stay.
+    """
+    return "\n".join(
+        _exact_line(line) if _SOME_FLOAT.search(line) and ' c"' not in line else line
+        for line in text.split("\n")
+    )
+
+
+def _exact_line(line: str) -> str:
+    kind = "double"
+
+    def exact(match: re.Match[str]) -> str:
+        nonlocal kind
+        if match["type"]:
+            kind = match["type"]
+            return kind
+        if kind == "double" and match["number"]:
+            return match[0]
+        return _hexadecimal(kind, _bits(kind, match))
+
+    return _FLOATS.sub(exact, line)
+
+
+def _bits(kind: str, match: re.Match[str]) -> int:
+    """The bits of a constant of the type that stands last before it in the line."""
+    if match["bits"]:
+        return int(match["bits"], 16)
+    dtype = np.dtype(_DTYPES[kind])
+    if match["number"]:
+        return int.from_bytes(dtype.type(float(match["number"])).tobytes(), "little")
+    width, fraction = 8 * dtype.itemsize, _FRACTION_BITS[kind]
+    exponent = (1 << width - 1) - (1 << fraction)
+    quiet = 0 if match["inf"] or match["kind"] == "s" else 1 << fraction - 1
+    return (match["sign"] == "-") << width - 1 | exponent | quiet | int(match["payload"] or "0", 16)
+
+
+def _hexadecimal(kind: str, bits: int) -> str:
+    if kind == "double":
+        return f"0x{bits:016X}"
+    if kind != "float":
+        return f"0x{'H' if kind == 'half' else 'R'}{bits:04X}"
+    sign, exponent, fraction = bits >> 31, bits >> 23 & 0xFF, bits & 0x7FFFFF
+    if exponent == 0xFF:  # by hand: a conversion would make a signalling NaN quiet
+        return f"0x{sign << 63 | 0x7FF << 52 | fraction << 29:016X}"
+    (value,) = struct.unpack("<f", struct.pack("<I", bits))
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

@@ -1,0 +1,60 @@
+"""Build modules for a CPU with fewer features than the one at hand, and run the machine code made for that CPU.
+
+`relax_mlir.build` lets the generators believe in another CPU, but LLVM compiles for the host. Here llvmlite compiles
+for the target, features masked, into an object that this process loads.
+"""
+
+from __future__ import annotations
+
+import re
+
+import relax_mlir as rx
+from machine_text import Assembly
+from relax_mlir.lowering.hooks import table_entries
+from relax_mlir.lowering.llvm_ir import llvm_ir
+from relax_mlir.lowering.machine_code import compiled
+from relax_mlir.lowering.pipeline import phases
+from relax_mlir.runtime.engine import Engine, Interface
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.machine_code import ObjectCode
+from relax_mlir.target import Target
+
+DEFINITION = re.compile(r"^define (?!internal)(\S+) @(\S+?)\((.*?)\)", re.MULTILINE)
+
+
+def packed_interfaces(text: str) -> str:
+    """LLVM IR of ``_mlir_NAME(ptr *slots)`` for each public function: arguments and result behind the slots.
+
+    MLIR's execution engine adds them to what it compiles.
+    """
+    found = []
+    for result, name, parameters in DEFINITION.findall(text):
+        types = [parameter.split()[0] for parameter in parameters.split(", ") if parameter]
+        lines = [f"define void @_mlir_{name}(ptr %slots) {{"]
+        for number in range(len(types) + (result != "void")):
+            lines += [
+                f"  %s{number} = getelementptr ptr, ptr %slots, i64 {number}",
+                f"  %p{number} = load ptr, ptr %s{number}",
+            ]
+        lines += [f"  %v{n} = load {type_}, ptr %p{n}" for n, type_ in enumerate(types)]
+        call = f"call {result} @{name}({', '.join(f'{type_} %v{n}' for n, type_ in enumerate(types))})"
+        if result == "void":
+            lines.append(f"  {call}")
+        else:
+            lines += [f"  %r = {call}", f"  store {result} %r, ptr %p{len(types)}"]
+        found.append("\n".join([*lines, "  ret void", "}"]))
+    return "\n".join(found)
+
+
+def built(mod: rx.IRModule, target: Target) -> tuple[Executable, Assembly]:
+    """The executable of a module, of code that uses the target's features only, and its assembly."""
+    work, table = mod.clone(), []
+    for phase in phases(str(target)):
+        phase.as_pass()(work.mlir)
+        if phase.name == "kernels":
+            table = table_entries(work.mlir)
+    text = llvm_ir(work.mlir)
+    machine, module = compiled(f"{text}\n{packed_interfaces(text)}", target, opt_level=1)
+    code = ObjectCode(machine.emit_object(module))
+    engine = Engine(code, Interface.of(work.mlir), [entry.array() for entry in table])
+    return Executable(engine), Assembly(machine.emit_assembly(module))

@@ -1,0 +1,169 @@
+"""The instructions of kernels, read in the assembly that LLVM makes of them for several CPUs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+from jit import lower
+from machine_text import Assembly, Code, destinations
+from math_check import MAX_ULP, loop
+from relax_mlir.lowering.fma_expansion import ExpandFma
+from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm_micro import emit_tile
+from relax_mlir.lowering.kernels.gemm_tiling import tiling
+from relax_mlir.lowering.llvm_ir import llvm_ir
+from relax_mlir.lowering.machine_code import assembly, object_file
+from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.rounding_expansion import ExpandRounding
+from relax_mlir.mlir import func, ir
+from relax_mlir.target import Target
+from relax_mlir.transform import PassContext
+
+REGISTERS = {
+    "x86-64": r"%xmm\d+",
+    "haswell": r"%ymm\d+",
+    "skylake-avx512": r"%zmm\d+",
+    "sapphirerapids": r"%zmm\d+",
+    "neoverse-n1": r"v\d+\.(4s|2d)",
+}
+"""The vector registers of each CPU."""
+
+NO_FMA = "haswell -mattr=-fma"
+CPUS = tuple(REGISTERS)
+MULTIPLY_ADD = r"vfmadd\d+p|fmla "
+MULTIPLY = r"v?mulp"
+
+
+def target_of(cpu: str) -> Target:
+    return Target(f"cpu -mcpu={cpu}")
+
+
+def code_of(module: ir.Module, target: Target) -> Assembly:
+    """The assembly of a module of kernels, all of whose functions are kept."""
+    for op in module.body.operations:
+        if isinstance(op, func.FuncOp) and op.regions[0].blocks:
+            op.attributes["sym_visibility"] = ir.StringAttr.get("public")
+            op.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+            op.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+    lower(module, str(target))
+    return Assembly(assembly(llvm_ir(module), target))
+
+
+@cache
+def tiles(cpu: str, element: str, panel: str) -> Assembly:
+    """The register tiles of a product for all numbers of rows."""
+    with ir.Context(), ir.Location.unknown():
+        module, types = ir.Module.create(), [ir.Type.parse(name) for name in (element, panel)]
+        sizes = tiling(target_of(cpu), types[0].width)
+        for rows in sizes.row_counts:
+            emit_tile(module.body, f"tile_{rows}", sizes, types[0], rows, types[1])
+        return code_of(module, target_of(cpu))
+
+
+def check_tile(loop: Code, multiply: str, sums: int, register: str) -> None:
+    """Every sum has a register of its own, and nothing goes by the stack."""
+    found = loop.matching(multiply)
+    assert len(found) == sums, "\n".join(loop.lines)
+    assert all(re.search(register, line) for line in found)
+    assert loop.on_the_stack == [] and loop.calls == []
+
+
+@pytest.mark.parametrize(
+    ("cpu", "element", "panel"),
+    [(cpu, element, element) for cpu in CPUS for element in ("f32", "f64")]
+    + [(cpu, "f32", "bf16") for cpu in ("x86-64", "haswell", "skylake-avx512", "neoverse-n1")]
+    + [(cpu, "f32", "f16") for cpu in ("haswell", "skylake-avx512", "neoverse-n1")]
+    + [(NO_FMA, "f32", "f32")],
+)
+def test_inner_loop_of_products(cpu: str, element: str, panel: str) -> None:
+    """As many multiply-adds as the tile has vectors, each into a register of its own; no spills."""
+    target = target_of(cpu)
+    sizes = tiling(target, int(element[1:]))
+    register = REGISTERS[target.cpu]
+    multiply = MULTIPLY_ADD if target.has_fma else MULTIPLY
+    for rows in sizes.row_counts:
+        if rows * sizes.vectors < 6:
+            continue  # LLVM may unroll what is short
+        inner = tiles(cpu, element, panel)[f"tile_{rows}"].loop_with(multiply)
+        check_tile(inner, multiply, rows * sizes.vectors, register)
+        sums = inner.matching(MULTIPLY_ADD if target.has_fma else r"v?addp")
+        assert len(destinations(sums)) == rows * sizes.vectors
+        moves = inner.count(r"v?movap\w %\w+, %|mov v")
+        assert moves <= (
+            rows * sizes.vectors if cpu == "x86-64" else 0
+        )  # two-operand instructions need copies
+
+
+@pytest.mark.parametrize(
+    ("cpu", "accumulators"), [("haswell", 12), ("skylake-avx512", 28), ("neoverse-n1", 24), ("x86-64", 12)]
+)
+def test_accumulators_of_the_tile(cpu: str, accumulators: int) -> None:
+    sizes = tiling(target_of(cpu), 32)
+    assert sizes.rows * sizes.vectors == accumulators
+
+
+def test_edges_are_masked() -> None:
+    """A tile that is not full is read and written through masks, not element by element."""
+    whole = tiles("skylake-avx512", "f32", "f32")["tile_6"]
+    assert any("{%k" in line for line in whole.lines)
+    assert tiles("haswell", "f32", "f32")["tile_6"].count("vmaskmovps") >= 12
+
+
+@cache
+def product(cpu: str, operand: str) -> Assembly:
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.create()
+        emit_gemm(module.body, GemmKernel(operand, "f32"), target_of(cpu))
+        return code_of(module, target_of(cpu))
+
+
+def test_tile_matrix_multiply() -> None:
+    """Four products of tiles per two tiles of each operand, and nothing but the loop's own arithmetic."""
+    code = product("sapphirerapids", "bf16")
+    inner = code.everything.loop_with("tdpbf16ps")
+    assert (inner.count("tdpbf16ps"), inner.count("tileloadd")) == (4, 4)
+    assert len(destinations(inner.matching("tdpbf16ps"))) == 4
+    assert inner.on_the_stack == []
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+def test_products_call_nothing_that_is_slow(cpu: str) -> None:
+    called = {name for name in product(cpu, "bf16").everything.calls if not name.startswith("relax.")}
+    assert called <= {"malloc", "free", "memset", "memcpy"}
+
+
+def functions(names: Sequence[str], target: Target) -> Assembly:
+    """`apply_NAME` for each: a math function on a buffer, vector by vector."""
+    with ir.Context():
+        module = ir.Module.parse("\n".join(loop(name, "f32", target.lanes(32)) for name in names))
+        with ir.Location.unknown():
+            ExpandMath()(module)
+            for expand in (ExpandFma(str(target)), ExpandRounding(str(target))):
+                expand.run(module, PassContext())
+            return code_of(module, target)
+
+
+@pytest.mark.parametrize("cpu", [*CPUS, NO_FMA])
+def test_math_functions_are_vector_code(cpu: str) -> None:
+    """No function of f32 calls libm, and all work on whole registers."""
+    target = target_of(cpu)
+    code = functions(sorted(MAX_ULP), target)
+    for name in MAX_ULP:
+        found = code[f"apply_{name}"]
+        assert found.calls == [], f"{name} calls {set(found.calls)}"
+        assert found.count(rf"\S*mulp\S* .*{REGISTERS[target.cpu]}|fmul v|fmla v|\S*fmadd\S* .*%[yz]mm") >= 2
+
+
+@pytest.mark.parametrize(("cpu", "machine"), [("neoverse-n1", 183), ("haswell", 62)])
+def test_objects(cpu: str, machine: int) -> None:
+    """Kernels become relocatable ELF objects of the target's machine."""
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.create()
+        sizes = tiling(target_of(cpu), 32)
+        emit_tile(module.body, "tile", sizes, ir.F32Type.get(), sizes.rows)
+        lower(module, f"cpu -mcpu={cpu}")
+        data = object_file(llvm_ir(module), target_of(cpu))
+    assert data[:6] == b"\x7fELF\x02\x01" and data[18] == machine
