@@ -15,13 +15,14 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion_report import FusionDecision, current_report
 from relax_mlir.passes.prim_calls import CALL_TIR, PrimCall, is_float, saved_traffic, unpack_tuples, users_of
 from relax_mlir.passes.prim_costs import CHEAP, LoopTraits, traits_of
-from relax_mlir.passes.prim_loops import Kind, Read, kind_of, maker, reads_of
+from relax_mlir.passes.prim_loops import Kind, Read, kind_of, looks_at_its_place, maker, reads_of, row_kernel
 from relax_mlir.passes.prim_merging import (
     Merge,
     Wiring,
     is_contraction,
     merge,
     merge_epilogue,
+    merge_prologue,
     unsized_axes,
 )
 from relax_mlir.symbolic import Dim
@@ -60,8 +61,9 @@ class FuseOps(ModulePass):
     what only it reads. What is cheap may be computed again: for each element that it is broadcast to, and in
     each of several users, if they read no more memory for it. Exponentials and the like are computed once, and
     not in loops that read out of order, which have no vectors. Then contractions (pattern out_fusable) take the
-    loop that uses their result as their epilogue: it works on the result in place. `max_depth`: at most so many
-    prim funcs become one. Like groups share one fused prim func. `explain_fusion` tells what was decided.
+    loop that uses their result as their epilogue, and kernels over rows (softmax, norms) the loop that makes
+    their input as their prologue. `max_depth`: at most so many prim funcs become one. Like groups share one fused
+    prim func. `explain_fusion` tells what was decided.
     """
 
     name: ClassVar[str] = "fuse-ops"
@@ -73,7 +75,7 @@ class FuseOps(ModulePass):
             fusion.name = function.name.value
             for block in _blocks(function.operation):
                 unpack_tuples(block)
-                for fuse in (fusion.join_loops, fusion.copy_loops, fusion.add_epilogue):
+                for fuse in (fusion.join_loops, fusion.copy_loops, fusion.add_epilogue, fusion.add_prologue):
                     fusion.run_on_block(block, fuse)
                 fusion.explain_rest(block)
         fusion.drop_unused()
@@ -137,7 +139,8 @@ class _Fusion:
         self, call: PrimCall, epochs: dict[ir.Value, int], epoch: int, fuse: Fuse
     ) -> PrimCall | None:
         """Fuse `call` with one of its producers; returns the new call, or None if there is none to fuse."""
-        if self._group(call.callee) is None:
+        function = self.functions.get(call.callee)
+        if self._group(call.callee) is None and not (function is not None and row_kernel(function)):
             return None
         for operand in dict.fromkeys(call.operands):
             made_by = maker(operand)
@@ -174,6 +177,13 @@ class _Fusion:
         rounds = producer.info.dtype != consumer.info.dtype
         reason = f"epilogue of the contraction{f', to {consumer.info.dtype}' if rounds else ''}"
         return self._fuse(producer, consumer, merge_epilogue, lambda _: None, reason)
+
+    def add_prologue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """A loop, and a kernel over rows that reads its result."""
+        if not consumer.is_only_user(producer.op.results[0]) or self._against_prologue(producer, consumer):
+            return None
+        reason = f"prologue of the kernel {row_kernel(self.functions[consumer.callee])}"
+        return self._fuse(producer, consumer, merge_prologue, lambda _: None, reason)
 
     def _join(self, producer: PrimCall, consumer: PrimCall, reason: str) -> PrimCall | None:
         first, second = self._group(producer.callee), self._group(consumer.callee)
@@ -253,6 +263,17 @@ class _Fusion:
             return "another dtype, and no kernel that has the sums of some rows at a time"
         return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
 
+    def _against_prologue(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Why a loop is not computed in a kernel over rows; "" if it may."""
+        loop, function = self._group(producer.callee), self.functions.get(consumer.callee)
+        if loop is None or loop.kind != "loop" or function is None or not row_kernel(function):
+            return self._no_loop(producer.callee if loop is None else consumer.callee)
+        if producer.info != consumer.info or producer.op.results[0] != consumer.operands[0]:
+            return "not the rows that the kernel walks"
+        if loop.traits.scattered or looks_at_its_place(loop.function):
+            return "read out of order"
+        return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
+
     def _no_loop(self, symbol: str) -> str:
         function = self.functions.get(symbol)
         if function is None:
@@ -300,6 +321,9 @@ class _Fusion:
             return against or (
                 "read in another order" if only else "several users: a contraction is computed once"
             )
+        if function is not None and row_kernel(self.functions[consumer.callee]):
+            against = self._against_prologue(producer, consumer)
+            return against or "an op between them may write" if only else "several users"
         against = self._against_one_loop(producer, consumer)
         if not against and not only:
             against = self._against_copies(producer, consumer)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from relax_mlir.dialects.attributes import ARG_REDUCE, KERNEL, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import ARG_REDUCE, KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, PATTERN, PRIM_FUNC
 from relax_mlir.mlir import func, ir
 
 RANKS = ("elementwise", "broadcast", "injective")
@@ -139,6 +139,32 @@ def maps_of(loop: ir.Operation) -> list[ir.AffineMap]:
     if loop.name == "linalg.copy":
         return [ir.AffineMap.get_identity(ir.RankedTensorType(loop.operands[0].type).rank)] * 2
     return [attribute.value for attribute in loop.attributes["indexing_maps"]]
+
+
+ROW_KERNELS = frozenset({"softmax", "log_softmax", "layer_norm", "rms_norm"})
+"""Kernels that walk their first input by rows, the last axes, and may compute it there."""
+
+
+def row_kernel(function: func.FuncOp) -> str:
+    """The name of the kernel over rows that takes a prologue and replaces a prim func; "" if there is none."""
+    attributes = function.attributes
+    if KERNEL not in attributes or KERNEL_INPUTS in attributes:
+        return ""
+    name = ir.StringAttr(attributes[KERNEL]).value
+    types = [x for x in function.type.inputs if isinstance(x, ir.RankedTensorType)]
+    if name not in ROW_KERNELS or len({type_.element_type for type_ in types}) != 1:
+        return ""
+    given = ir.DictAttr(attributes[KERNEL_ATTRS])
+    axes = [given["axis"]] if "axis" in given else list(ir.ArrayAttr(given["axes"]))
+    numbers = [ir.IntegerAttr(axis).value for axis in axes]
+    last = numbers == list(range(types[0].rank - len(numbers), types[0].rank))
+    return name if last and isinstance(types[0].element_type, ir.FloatType) else ""
+
+
+def looks_at_its_place(function: func.FuncOp) -> bool:
+    """Whether a loop uses the numbers of its iterations, or reads elements at computed places."""
+    inside = [op for loop in loops_of(function) for op in loop.regions[0].blocks[0].operations]
+    return any(op.operation.name in ("linalg.index", "tensor.extract") for op in inside)
 
 
 def pieces_of(value: ir.Value) -> list[ir.Operation]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from relax_mlir.dialects.attributes import KERNEL, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, PATTERN, PRIM_FUNC
 from relax_mlir.mlir import PassManager, arith, func, ir, tensor
 from relax_mlir.passes.prim_loops import AROUND, RANKS, Read, kind_of, loops_of, maps_of, reads_of
 from relax_mlir.passes.prim_slices import separate_slices, write_into
@@ -81,6 +81,32 @@ def merge_epilogue(
     merged = next(op for op in scratch.body.operations if op.name.value == symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     merged.attributes[PATTERN] = producer.attributes[PATTERN]
+    merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    with ir.InsertionPoint(consumer):
+        return merged.operation.clone().opview
+
+
+def merge_prologue(
+    module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
+) -> func.FuncOp | None:
+    """A new prim func `symbol` of `module`: the loop `producer`, then `consumer`, which a kernel over rows replaces.
+
+    The kernel's first input is what the loop computes, in the memory of the result. None if another input is that, too.
+    """
+    first, *others = wiring.consumer
+    numbers = [number for number in others if number is not None]
+    if first is not None or len(numbers) != len(others):
+        return None
+    scratch = ir.Module.create(ir.Location.unknown())
+    with ir.InsertionPoint(scratch.body):
+        for function in (producer, consumer):
+            function.operation.clone()
+        _caller(producer, consumer, wiring, symbol)
+    PassManager.parse(_INLINE, module.context).run(scratch.operation)
+    merged = _named(scratch, symbol)
+    for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
+        merged.attributes[name] = consumer.attributes[name]
+    merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
         return merged.operation.clone().opview
