@@ -86,31 +86,43 @@ def _inner_axes(request: Request, inputs: int) -> int:
 def _softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    options = {"fast": request.fast, "prologue": request.prologue}
-    return lambda: rows.softmax(request.target, *request.arguments, **options)
+    return lambda: rows.softmax(
+        request.target, *request.arguments, fast=request.fast, prologue=request.prologue
+    )
 
 
 def _log_softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    options = {"fast": request.fast, "prologue": request.prologue}
-    return lambda: rows.log_softmax(request.target, *request.arguments, **options)
+    return lambda: rows.log_softmax(
+        request.target, *request.arguments, fast=request.fast, prologue=request.prologue
+    )
 
 
 def _layer_norm(request: Request) -> Emitter | None:
     inner = _inner_axes(request, 3)
     if inner == 0:
         return None
-    options = {"epsilon": request.epsilon(), "inner": inner, "prologue": request.prologue}
-    return lambda: rows.layer_norm(request.target, *request.arguments, **options)
+    return lambda: rows.layer_norm(
+        request.target,
+        *request.arguments,
+        epsilon=request.epsilon(),
+        inner=inner,
+        prologue=request.prologue,
+    )
 
 
 def _rms_norm(request: Request) -> Emitter | None:
     inner = _inner_axes(request, 2)
     if inner == 0:
         return None
-    options = {"epsilon": request.epsilon(), "inner": inner, "prologue": request.prologue}
-    return lambda: rows.rms_norm(request.target, *request.arguments, **options)
+    return lambda: rows.rms_norm(
+        request.target,
+        *request.arguments,
+        epsilon=request.epsilon(),
+        inner=inner,
+        prologue=request.prologue,
+    )
 
 
 def _group_norm(request: Request) -> Emitter | None:
