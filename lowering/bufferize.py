@@ -6,14 +6,18 @@ from relax_mlir.lowering.destinations import DropDestinationResults
 from relax_mlir.lowering.memory_plan import PlanMemory
 from relax_mlir.lowering.place_results import PlaceResults
 from relax_mlir.lowering.protect_inputs import ProtectInputs
+from relax_mlir.lowering.separate_empties import SeparateEmpties
 from relax_mlir.transform import MLIRPass, Pass
 
 
 def bufferize() -> list[Pass]:
-    """The passes: results of calls land in their destinations, functions return nothing, temporaries are planned."""
+    """The passes: results of calls land in their destinations or in buffers of their own, functions return nothing,
+    temporaries are planned.
+    """
     return [
         ProtectInputs(),
         PlaceResults(),
+        SeparateEmpties(),
         MLIRPass(
             "one-shot-bufferize{allow-return-allocs-from-loops=true bufferize-function-boundaries=true "
             "function-boundary-type-conversion=identity-layout-map}"

@@ -31,7 +31,7 @@ class Buffer:
 
     `first` and `last` are positions in the entry block between which its memory is read or written (inclusive).
     `carried`: a loop around the allocation passes it on to its next round. `escapes`: it is returned. `freed`: the
-    deallocations it has. `blocks`: the blocks in which it is used.
+    deallocations it has. `aliases`: values that may be (views of) its memory.
     """
 
     alloc: ir.Operation
@@ -42,6 +42,7 @@ class Buffer:
     yielded: bool = False
     escapes: bool = False
     freed: list[ir.Operation] = field(default_factory=list)
+    aliases: set[ir.Value] = field(default_factory=set)
 
     @property
     def type(self) -> ir.MemRefType:
@@ -57,14 +58,14 @@ class Buffer:
 
 
 class Liveness:
-    """The buffers of one function whose control flow is structured."""
+    """The buffers of one function whose control flow is structured, and the operations that positions number."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self.buffers: list[Buffer] = []
         self._position: dict[ir.Operation, int] = {}
         allocs: list[ir.Operation] = []
-        operations = list(function.body.blocks[0].operations)
-        self.end = len(operations) - 1
+        self.operations = [op.operation for op in function.body.blocks[0].operations]
+        self.end = len(self.operations) - 1
 
         def visit(op: ir.Operation, position: int) -> ir.WalkResult:
             self._position[op] = position
@@ -72,8 +73,8 @@ class Liveness:
                 allocs.append(op)
             return ir.WalkResult.ADVANCE
 
-        for position, top in enumerate(operations):
-            top.operation.walk(partial(visit, position=position))
+        for position, top in enumerate(self.operations):
+            top.walk(partial(visit, position=position))
         for alloc in allocs:
             self.buffers.append(self._follow(alloc))
 
@@ -90,6 +91,7 @@ class Liveness:
                         todo.append(alias)
         if buffer.first < 0:
             buffer.used(buffer.position)
+        buffer.aliases = aliases
         return buffer
 
     def _use(self, buffer: Buffer, op: ir.Operation, operand: int) -> list[ir.Value]:

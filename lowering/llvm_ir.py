@@ -104,7 +104,9 @@ def _bits(kind: str, match: re.Match[str]) -> int:
     width, fraction = 8 * dtype.itemsize, _FRACTION_BITS[kind]
     exponent = (1 << width - 1) - (1 << fraction)
     quiet = 0 if match["inf"] or match["kind"] == "s" else 1 << fraction - 1
-    return (match["sign"] == "-") << width - 1 | exponent | quiet | int(match["payload"] or "0", 16)
+    sign = int(match["sign"] == "-") << width - 1
+    bits: int = sign | exponent | quiet | int(match["payload"] or "0", 16)
+    return bits
 
 
 def _hexadecimal(kind: str, bits: int) -> str:

@@ -1,9 +1,10 @@
 """`plan-memory`: the temporaries of a Relax function share one workspace.
 
-Buffers that are never live together share a slot; the slots lie one behind the other in the workspace, each aligned
-to 64 bytes. Slots are as large as their largest buffer; sizes are formulas of the function's arguments, computed at
-its entry. The workspace is a block of the pool (see `lowering/abi/pool.py`), taken at the function's start and given
-back on every way out.
+Buffers that are never live together share a slot, and so do an argument that dies at a call and a result of equal
+size that the call may compute in its place (see `in_place`). The slots lie one behind the other in the workspace, each
+aligned to 64 bytes. Slots are as large as their largest buffer; sizes are formulas of the function's arguments,
+computed at its entry. The workspace is a block of the pool (see `lowering/abi/pool.py`), taken at the function's start
+and given back on every way out.
 
 What does not fit in: small buffers of static size go on the stack; buffers whose size is not known at entry, and
 those that a loop carries from one round to the next, are allocated where they are and freed when the function
@@ -12,7 +13,7 @@ returns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ from relax_mlir.lowering.entry_sizes import (
     constant,
     static_bytes,
 )
+from relax_mlir.lowering.in_place import InPlace
 from relax_mlir.lowering.liveness import Buffer, Liveness
 from relax_mlir.lowering.memory_report import Formulas, describe, record
 from relax_mlir.mlir import arith, func, ir, memref
@@ -38,13 +40,15 @@ NOT_RELAX = (PRIM_FUNC, KERNEL)
 
 @dataclass
 class Slot:
-    """A part of the workspace, and the buffers that use it one after the other."""
+    """A part of the workspace, and the buffers that use it one after the other; `over`: those that begin in place."""
 
     buffers: list[Buffer] = field(default_factory=list)
     sizes: list[Key] = field(default_factory=list)
+    over: list[Buffer] = field(default_factory=list)
 
-    def free_for(self, buffer: Buffer) -> bool:
-        return not any(buffer.meets(other) for other in self.buffers)
+    def free_for(self, buffer: Buffer, dying: Buffer | None = None) -> bool:
+        """Whether no buffer in the slot is live together with this one; `dying` may be where this one begins."""
+        return not any(buffer.meets(other) for other in self.buffers if other is not dying)
 
     def add(self, buffer: Buffer, size: Key) -> None:
         self.buffers.append(buffer)
@@ -60,15 +64,33 @@ class Slot:
         return any(len(size) > 2 for size in self.sizes)
 
 
-def assign_slots(buffers: Sequence[tuple[Buffer, Key]]) -> list[Slot]:
+Dying = Callable[[Buffer, Key], Sequence[Buffer]]
+"""The buffers of a size whose memory another one may take over at the call that begins it."""
+
+
+def assign_slots(buffers: Sequence[tuple[Buffer, Key]], dying: Dying = lambda buffer, size: ()) -> list[Slot]:
     """Give every buffer a slot, in the order in which they are first used.
 
-    Of the slots that are free it takes one that holds a buffer of equal size; else the one that wastes or grows
-    least, static sizes with static ones and dynamic with dynamic ones before mixing them. A larger slot is never
-    worse than a new one.
+    It takes that of a buffer of equal size which dies where it begins, if `dying` gives one. Of the slots that are
+    free it takes one that holds a buffer of equal size; else the one that wastes or grows least, static sizes
+    with static ones and dynamic with dynamic ones before mixing them. A larger slot is never worse than a new one.
     """
     slots: list[Slot] = []
     for buffer, size in sorted(buffers, key=lambda item: (item[0].first, item[0].position)):
+        before = {id(other): other for other in dying(buffer, size)}
+        over = next(
+            (
+                slot
+                for slot in slots
+                for other in slot.buffers
+                if id(other) in before and slot.free_for(buffer, other)
+            ),
+            None,
+        )
+        if over is not None:
+            over.add(buffer, size)
+            over.over.append(buffer)
+            continue
         free = [slot for slot in slots if slot.free_for(buffer)]
         dynamic, static = len(size) > 2, size[1]
         slot = min(
@@ -94,20 +116,28 @@ class PlanMemory(ModulePass):
     stack_bytes: int = 256
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        declared = False
-        for function in list(functions(module).values()):
+        declared, table = False, functions(module)
+        in_place = InPlace(table)
+        for function in list(table.values()):
             if is_declaration(function) or any(mark in function.attributes for mark in NOT_RELAX):
                 continue
-            buffers = [b for b in Liveness(function).buffers if not b.escapes]
+            liveness = Liveness(function)
+            buffers = [b for b in liveness.buffers if not b.escapes]
             if not buffers:
                 continue
             if not declared:
                 declare_allocation(module)
                 declare_release(module)
                 declared = True
-            self.plan(function, buffers)
+            self.plan(function, buffers, in_place, liveness.operations)
 
-    def plan(self, function: func.FuncOp, buffers: Sequence[Buffer]) -> None:
+    def plan(
+        self,
+        function: func.FuncOp,
+        buffers: Sequence[Buffer],
+        in_place: InPlace,
+        operations: Sequence[ir.Operation],
+    ) -> None:
         sizes, formulas = EntrySizes(function), Formulas(function)
         planned: list[tuple[Buffer, Key]] = []
         entries: list[tuple[int, dict[str, Any]]] = []
@@ -125,11 +155,18 @@ class PlanMemory(ModulePass):
                 _allocate_on_stack(buffer, sizes.entry)
             else:
                 planned.append((buffer, size))
-        slots = sorted(assign_slots(planned), key=lambda slot: slot.dynamic)
+
+        def dying(buffer: Buffer, size: Key) -> list[Buffer]:
+            ending = [b for b, s in planned if s == size and b is not buffer and b.last == buffer.first]
+            return [b for b in ending if in_place.allows(operations[buffer.first], b, buffer)]
+
+        slots = sorted(assign_slots(planned, dying), key=lambda slot: slot.dynamic)
         slot_of = {id(buffer): i for i, slot in enumerate(slots) for buffer in slot.buffers}
         numbers = {id(buffer): number for number, buffer in enumerate(buffers)}
         for buffer, size in planned:
-            entry = describe(buffer, "workspace", formulas.bytes(size), slot_of[id(buffer)])
+            number = slot_of[id(buffer)]
+            in_its_place = any(buffer is other for other in slots[number].over)
+            entry = describe(buffer, "workspace", formulas.bytes(size), number, in_its_place)
             entries.append((numbers[id(buffer)], entry))
         ordered = [entry for _, entry in sorted(entries, key=lambda item: item[0])]
         record(function, ordered, [_slot_bytes(slot, formulas) for slot in slots], ALIGNMENT)

@@ -120,7 +120,9 @@ def _maker(buffer: Buffer) -> str:
     return callee_of(calls[-1]) if calls else uses[-1].name if uses else ""
 
 
-def describe(buffer: Buffer, kind: str, size: Dim | None, slot: int | None = None) -> dict[str, Any]:
+def describe(
+    buffer: Buffer, kind: str, size: Dim | None, slot: int | None = None, in_place: bool = False
+) -> dict[str, Any]:
     """The entry of a buffer; called before the buffer is replaced. `kind`: workspace, stack or call."""
     return {
         "kind": kind,
@@ -129,6 +131,7 @@ def describe(buffer: Buffer, kind: str, size: Dim | None, slot: int | None = Non
         "type": str(buffer.type),
         "bytes": None if size is None else str(size),
         "slot": slot,
+        "in_place": in_place,
         "first": buffer.first,
         "last": buffer.last,
     }

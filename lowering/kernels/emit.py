@@ -374,6 +374,11 @@ def scratch(element: Type, size: Index, alignment: int = 64) -> Iterator[Value]:
     memref.dealloc(buffer)
 
 
+def stack(element: Type, *sizes: int) -> Value:
+    """A small buffer of fixed size on the stack, to be made at the beginning of a function."""
+    return memref.alloca(ir.MemRefType.get(list(sizes), element), [], [], alignment=64)
+
+
 # Vectors
 
 

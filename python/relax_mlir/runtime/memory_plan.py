@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ class PlannedBuffer:
     small ones of static size; ``"call"`` for those that a loop carries or whose size is only known further
     down (`bytes` is None then), which are blocks of their own. `slot` is the number of its part of the workspace.
     `first` and `last` number the operations of the function between which it is in use, inclusive; a loop or a
-    branch counts as one.
+    branch counts as one. `in_place`: it begins in the memory of an argument of its op, which ends there.
     """
 
     op: str
@@ -31,6 +31,15 @@ class PlannedBuffer:
     slot: int | None
     first: int
     last: int
+    in_place: bool = False
+
+    def meets(self, other: PlannedBuffer) -> bool:
+        """Whether both are in use at some operation, and not one in the place of the other."""
+        if self.slot == other.slot and (
+            (self.in_place and other.last == self.first) or (other.in_place and self.last == other.first)
+        ):
+            return False
+        return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True)
@@ -86,6 +95,17 @@ class MemoryPlan:
         """Bytes of the workspace for values of the symbols. ShapeError: a symbol has none."""
         return symbolic.evaluate(self.formula, self._known(values))
 
+    def bind(self, **values: int) -> MemoryPlan:
+        """The plan for values of some of its symbols. ArgumentError: it has no such symbol."""
+        known = self._known(values)
+
+        def at(dim: Dim) -> Dim:
+            return symbolic.substitute(dim, known)
+
+        buffers = (replace(b, bytes=None if b.bytes is None else at(b.bytes)) for b in self.buffers)
+        slots = (Slot(at(slot.offset), at(slot.bytes)) for slot in self.slots)
+        return MemoryPlan(self.function, at(self.formula), tuple(slots), tuple(buffers))
+
     def unshared(self, **values: int) -> int:
         """Bytes of the buffers in the workspace, had each a place of its own."""
         return sum(placed.end - placed.start for placed in self.place(**values))
@@ -114,6 +134,7 @@ class MemoryPlan:
         rows = [("op", "bytes", "place", "life", "type", "location")]
         for b in self.buffers:
             place = b.kind if b.slot is None else f"{b.slot}: {self.slots[b.slot].offset}"
+            place += " in place" if b.in_place else ""
             size = "?" if b.bytes is None else str(b.bytes)
             rows.append((b.op, size, place, f"{b.first}-{b.last}", b.type, b.location))
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

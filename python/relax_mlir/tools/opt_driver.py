@@ -25,12 +25,14 @@ from relax_mlir.mlir import ir
 from relax_mlir.module_text import PrintOptions, module_text, write_atomically
 from relax_mlir.passes.fusion_report import explain_fusion
 from relax_mlir.source_frame import source_frame
+from relax_mlir.tools import plan_text
 from relax_mlir.tools.expectations import compare, read_expectations
 from relax_mlir.tools.opt_options import Options, pipeline_elements
 from relax_mlir.tools.supervise import note
 from relax_mlir.transform import PassContext, PassInfo, Sequential
 from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
 from relax_mlir.transform.pipeline import passes_of
+from relax_mlir.transform.pipeline_parser import Element
 from relax_mlir.transform.reproducer import Recipe, read_recipe
 
 SEPARATOR = re.compile(rb"^// -----.*$", re.MULTILINE)
@@ -64,6 +66,7 @@ class Driver:
     recipe: Recipe | None = None
     timing: PassTimingInstrument | None = None
     statistics: PassStatistics | None = None
+    bindings: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> int:
         """Process the input; 0 when all went well, else 1.
@@ -99,7 +102,7 @@ class Driver:
         form = self.options.text("emit")
         if form and form not in EMITTED:
             raise UnknownNameError("form of code", form, EMITTED)
-        for other in ("split-input-file", "print-script", "run-reproducer"):
+        for other in ("split-input-file", "print-script", "memory-plan", "run-reproducer"):
             if form and self.options.on(other):
                 raise ParseError(f"--emit and --{other} exclude each other: the code is that of one module")
         if form == "obj" and self.options.text("o") in ("", STDIN) and sys.stdout.isatty():
@@ -107,7 +110,11 @@ class Driver:
 
     def _pipeline(self) -> Sequential:
         """The passes to run; unknown names fail here, before the input is read."""
-        return Sequential(passes_of(pipeline_elements(self.options)), name="relax-opt")
+        elements = pipeline_elements(self.options)
+        if self.options.on("memory-plan") and not elements:
+            elements = (Element(plan_text.PIPELINE),)
+        self.bindings = plan_text.bindings(self.options.names("bind"))
+        return Sequential(passes_of(elements), name="relax-opt")
 
     def _reproduce(self, data: bytes) -> bytes:
         """Take passes and options from the reproducer that the input is; returns its module."""
@@ -174,6 +181,8 @@ class Driver:
                 from relax_mlir.script import script  # needed for this option only
 
                 return script(module)
+            if self.options.on("memory-plan"):
+                return plan_text.plans_text(module, self.bindings)
             return module_text(module, self._print_options())
 
     def _emit(self, module: ir.Module) -> str | bytes:

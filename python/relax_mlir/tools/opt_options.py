@@ -79,6 +79,14 @@ FLAGS: tuple[Flag, ...] = (
         "form",
     ),
     Flag("print-script", bool, PRINTING, "print Relax functions as script, the readable form"),
+    Flag(
+        "memory-plan",
+        bool,
+        PRINTING,
+        "print how plan-memory places the temporaries of each function, as formulas of its symbols, instead of the "
+        "module; without passes, --relax-to-memrefs is run",
+    ),
+    Flag("bind", list, PRINTING, "values of symbols for --memory-plan, as n=128,m=4", "values"),
     Flag("mlir-print-debuginfo", bool, PRINTING, "print locations"),
     Flag("mlir-print-op-generic", bool, PRINTING, "print the generic form of ops"),
     Flag("mlir-print-local-scope", bool, PRINTING, "print without aliases"),

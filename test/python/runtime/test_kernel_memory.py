@@ -80,7 +80,7 @@ def tensor(name: str, *shape: str | int, dtype: str = "float32") -> rx.Var:
     return rx.Var(name, rx.Tensor(shape, dtype))
 
 
-def module(make: Callable[..., rx.Expr], *params: rx.Var) -> rx.IRModule:
+def module(make: Callable[..., ir.Value], *params: rx.Var) -> rx.IRModule:
     bb = rx.BlockBuilder()
     with bb.function("main", list(params)):
         bb.emit_func_output(bb.emit(make(*params)))

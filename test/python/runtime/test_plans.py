@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -23,8 +24,7 @@ def no_overlap(plan: MemoryPlan, **values: int) -> None:
         assert item.start % 64 == 0
         assert item.end <= plan.bytes(**values)
     for a, b in combinations(placed, 2):
-        together = a.buffer.first <= b.buffer.last and b.buffer.first <= a.buffer.last
-        assert not (together and a.start < b.end and b.start < a.end), (plan, values)
+        assert not (a.buffer.meets(b.buffer) and a.start < b.end and b.start < a.end), (plan, values)
 
 
 def random_function(seed: int) -> Executable:
@@ -106,26 +106,40 @@ def test_branches_and_loops() -> None:
 
 @pytest.fixture(scope="module")
 def layers() -> Executable:
+    """Softmaxes in each other's place, and turned matrices that are not."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 64), "float32"))
     with bb.function("main", [x]):
-        y = bb.emit(op.nn.softmax(x))
-        for _ in range(4):
-            y = bb.emit(op.nn.softmax(y))
-        bb.emit_func_output(y)
+        y = bb.emit(op.nn.softmax(bb.emit(op.nn.softmax(x))))
+        y = bb.emit(op.nn.softmax(bb.emit(op.matmul(y, op.const(np.eye(64, dtype="float32"))))))
+        bb.emit_func_output(bb.emit(op.nn.softmax(y)))
     return rx.build(bb.get())
 
 
 def test_formulas(layers: Executable) -> None:
     plan = layers.memory_plan("main")
     assert str(plan.formula) == "512*n"
-    assert (plan.symbols, len(plan.slots), len(plan.buffers)) == (("n",), 2, 3)
-    assert (plan.bytes(n=10), plan.unshared(n=10)) == (5120, 7680)
-    assert [str(b.bytes) for b in plan.buffers] == ["256*n"] * 3
-    assert all("test_plans.py" in b.location and b.op.startswith("softmax") for b in plan.buffers)
+    assert (plan.symbols, len(plan.slots), len(plan.buffers)) == (("n",), 2, 4)
+    assert (plan.bytes(n=10), plan.unshared(n=10)) == (5120, 10240)
+    assert [str(b.bytes) for b in plan.buffers] == ["256*n"] * 4
+    assert [(b.slot, b.in_place) for b in plan.buffers] == [(0, False), (0, True), (1, False), (1, True)]
+    assert all("test_plans.py" in b.location and b.op.startswith(("softmax", "matmul")) for b in plan.buffers)
     lines = str(plan).splitlines()
     assert lines[0] == "main: workspace of 512*n bytes, 2 slots"
-    assert len(lines) == 5
+    assert len(lines) == 6
+    assert " 1: 256*n in place " in lines[-1]
+
+
+def test_values_of_symbols(layers: Executable) -> None:
+    plan = layers.memory_plan("main")
+    bound = plan.bind(n=10)
+    assert (bound.formula, bound.symbols, bound.bytes()) == (5120, (), 5120)
+    assert bound.place() == [
+        replace(p, buffer=b) for p, b in zip(plan.place(n=10), bound.buffers, strict=True)
+    ]
+    assert plan.bind() == plan
+    with pytest.raises(ArgumentError, match="no symbol k"):
+        plan.bind(k=1)
 
 
 def test_mistakes(layers: Executable) -> None:

@@ -1,0 +1,48 @@
+"""Pass `separate-empties`: results of calls that wait in different tensors do so in different buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.mlir import ir
+from relax_mlir.transform import ModulePass, PassContext
+
+_LOOPS = frozenset({"scf.for", "scf.while", "scf.forall", "scf.parallel"})
+
+
+@dataclass(frozen=True)
+class SeparateEmpties(ModulePass):
+    """Give each call that fills an uninitialised tensor one of its own.
+
+    CSE merges those of equal size, and bufferisation then reuses their buffer wherever it can: `plan-memory`, which
+    shares memory by the lives of buffers, would see a single one that is live from the first to the last call. A
+    call in a loop keeps the tensor that is made outside of the loop.
+    """
+
+    name: ClassVar[str] = "separate-empties"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        for empty in ops_of(module.operation, "tensor.empty"):
+            uses = [(use.owner.operation, use.operand_number) for use in empty.results[0].uses]
+            if len(uses) < 2:
+                continue
+            for user, number in uses:
+                if user.name == "func.call" and not _in_loop(user, empty.block):
+                    with ir.InsertionPoint(user), user.location:
+                        types = [empty.results[0].type]
+                        own = ir.Operation.create(empty.name, results=types, operands=list(empty.operands))
+                        user.operands[number] = own.results[0]
+            if not list(empty.results[0].uses):
+                empty.erase()
+
+
+def _in_loop(op: ir.Operation, outer: ir.Block) -> bool:
+    """Whether a loop lies between an operation and a block around it."""
+    while op.block != outer:
+        op = op.parent.operation
+        if op.name in _LOOPS:
+            return True
+    return False

@@ -1,0 +1,225 @@
+// RUN: relax-opt --plan-memory %s | filecheck %s
+// in_place.py: which functions may write a result into the memory of an argument.
+
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+#first = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d0, 0)>
+
+// Reads an element and writes the one at its place.
+func.func private @twice(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @elementwise
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: call @twice(%[[A]], %[[B]])
+// CHECK: %[[C:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: call @twice(%[[B]], %[[C]])
+func.func @elementwise(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%x, %a) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %b = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%a, %b) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %c = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%b, %c) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  call @twice(%c, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  return
+}
+
+// What is read later is not written over.
+// CHECK-LABEL: func.func @needed_later
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK-NOT: memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: return
+func.func @needed_later(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%x, %a) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %b = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%a, %b) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  call @twice(%b, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  call @twice(%a, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  return
+}
+
+// A part of a buffer does not lie where the result does.
+// CHECK-LABEL: func.func @part
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK-NOT: memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: return
+func.func private @twice_from(%x: memref<?x4xf32, strided<[4, 1], offset: ?>>, %o: memref<?x4xf32>)
+    attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32, strided<[4, 1], offset: ?>>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func @part(%x: memref<?x4xf32>, %i: index, %out: memref<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%x, %a) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %p = memref.subview %a[%i, 0] [%n, 4] [1, 1] : memref<?x4xf32> to memref<?x4xf32, strided<[4, 1], offset: ?>>
+  %b = memref.alloc(%n) : memref<?x4xf32>
+  call @twice_from(%p, %b) : (memref<?x4xf32, strided<[4, 1], offset: ?>>, memref<?x4xf32>) -> ()
+  call @twice(%b, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  return
+}
+
+// Rows: sums are read from the argument before the first element is written.
+func.func private @centred(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<?xf32>)
+  linalg.generic {indexing_maps = [#rows, #first], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x4xf32>) outs(%t : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #first, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %t : memref<?x4xf32>, memref<?xf32>) outs(%o : memref<?x4xf32>) {
+  ^bb0(%a: f32, %m: f32, %b: f32):
+    %s = arith.subf %a, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: call @centred(%[[A]], %[[B]])
+func.func @rows(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%x, %a) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %b = memref.alloc(%n) : memref<?x4xf32>
+  call @centred(%a, %b) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  call @twice(%b, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  return
+}
+
+// Another element is read than the one that is written; an element is read several times; the result is written
+// before the argument is read; a kernel that does not say that it works in place; a product and its epilogue.
+func.func private @transposed(%x: memref<16x16xf32>, %o: memref<16x16xf32>) attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [#turned, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<16x16xf32>) outs(%o : memref<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @broadcast(%x: memref<16x16xf32>, %o: memref<16x16xf32>) attributes {relax.prim_func} {
+  linalg.generic {indexing_maps = [#column, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<16x16xf32>) outs(%o : memref<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @late(%x: memref<16x16xf32>, %o: memref<16x16xf32>) attributes {relax.prim_func} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<16x16xf32>)
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<16x16xf32>) outs(%o : memref<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+func.func private @kernel(%x: memref<16x16xf32>, %o: memref<16x16xf32>) attributes {relax.prim_func, relax.kernel = "flip"} {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<16x16xf32>) outs(%o : memref<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+#left = affine_map<(d0, d1, d2) -> (d0, d2)>
+#right = affine_map<(d0, d1, d2) -> (d2, d1)>
+#both = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func private @product(%x: memref<16x16xf32>, %o: memref<16x16xf32>) attributes {relax.prim_func} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<16x16xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<16x16xf32>)
+  linalg.generic {indexing_maps = [#left, #right, #both], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %x : memref<16x16xf32>, memref<16x16xf32>) outs(%t : memref<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%t, %x : memref<16x16xf32>, memref<16x16xf32>) outs(%o : memref<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+func.func private @loaded(%x: memref<16x16xf32>, %o: memref<16x16xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  linalg.generic {indexing_maps = [#rows], iterator_types = ["parallel", "parallel"]} outs(%o : memref<16x16xf32>) {
+  ^bb0(%b: f32):
+    %a = memref.load %x[%c0, %c0] : memref<16x16xf32>
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func private @unknown(memref<16x16xf32>, memref<16x16xf32>) attributes {relax.prim_func}
+
+// Two slots by turns.
+// CHECK-LABEL: func.func @never
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[NEXT:[a-z0-9_]+]]]
+// CHECK: call @transposed(%[[A]], %[[B]])
+// CHECK: %[[C:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: call @broadcast(%[[B]], %[[C]])
+// CHECK: %[[D:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[NEXT]]]
+// CHECK: call @late(%[[C]], %[[D]])
+// CHECK: %[[E:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: call @kernel(%[[D]], %[[E]])
+// CHECK: %[[F:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[NEXT]]]
+// CHECK: call @product(%[[E]], %[[F]])
+// CHECK: %[[G:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: call @loaded(%[[F]], %[[G]])
+// CHECK: %[[H:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[NEXT]]]
+// CHECK: call @unknown(%[[G]], %[[H]])
+func.func @never(%x: memref<16x16xf32>, %out: memref<16x16xf32>) {
+  %a = memref.alloc() : memref<16x16xf32>
+  call @unknown(%x, %a) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  %b = memref.alloc() : memref<16x16xf32>
+  call @transposed(%a, %b) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  %c = memref.alloc() : memref<16x16xf32>
+  call @broadcast(%b, %c) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  %d = memref.alloc() : memref<16x16xf32>
+  call @late(%c, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  %e = memref.alloc() : memref<16x16xf32>
+  call @kernel(%d, %e) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  %f = memref.alloc() : memref<16x16xf32>
+  call @product(%e, %f) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  %g = memref.alloc() : memref<16x16xf32>
+  call @loaded(%f, %g) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  %h = memref.alloc() : memref<16x16xf32>
+  call @unknown(%g, %h) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  call @unknown(%h, %out) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
+  return
+}

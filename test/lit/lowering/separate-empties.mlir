@@ -1,0 +1,57 @@
+// RUN: relax-opt %s --separate-empties | filecheck %s
+
+func.func private @double(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+
+// Each call has a tensor of its own to fill.
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[A:[0-9]+]] = tensor.empty
+// CHECK-NEXT: %[[FIRST:[0-9]+]] = call @double(%{{.*}}, %[[A]])
+// CHECK-NEXT: %[[B:[0-9]+]] = tensor.empty
+// CHECK-NEXT: %[[SECOND:[0-9]+]] = call @double(%[[FIRST]], %[[B]])
+// CHECK-NEXT: return %[[SECOND]]
+func.func @chain(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %1 = func.call @double(%0, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+
+// A call in a branch has one, too; one in a loop keeps the buffer that is made outside, and so does what the loop carries.
+// CHECK-LABEL: func.func @control
+// CHECK: %[[E:[0-9]+]] = tensor.empty
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: %[[A:[0-9]+]] = tensor.empty
+// CHECK-NEXT: func.call @double(%{{.*}}, %[[A]])
+// CHECK: scf.for {{.*}} iter_args(%[[LAST:[a-z0-9]+]] = %[[E]])
+// CHECK-NEXT: func.call @double(%[[LAST]], %[[E]])
+func.func @control(%x: tensor<?xf32>, %n: index, %flag: i1) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = scf.if %flag -> tensor<?xf32> {
+    %1 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %1 : tensor<?xf32>
+  } else {
+    scf.yield %x : tensor<?xf32>
+  }
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%last = %e) -> tensor<?xf32> {
+    %2 = func.call @double(%last, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %2 : tensor<?xf32>
+  }
+  %3 = func.call @double(%r, %0) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %3 : tensor<?xf32>
+}
+
+// One use needs no second tensor.
+// CHECK-LABEL: func.func @alone
+// CHECK: %[[E:[0-9]+]] = tensor.empty
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: call @double(%{{.*}}, %[[E]])
+func.func @alone(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %c0 = arith.constant 0 : index
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}

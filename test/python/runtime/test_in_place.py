@@ -1,0 +1,167 @@
+"""Results in the memory of arguments that are not needed any more: smaller plans, the same numbers bit by bit."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op
+from relax_mlir.lowering.in_place import InPlace
+from relax_mlir.mlir import ir
+from relax_mlir.runtime import Executable, memory
+
+Step = tuple[Callable[[ir.Value], ir.Value], Callable[[np.ndarray], np.ndarray]]
+
+
+def weight(values: np.ndarray, dtype: str) -> ir.Value:
+    return op.const(values.astype(dtype))
+
+
+def row_step(name: str, length: int, dtype: str) -> Step:
+    """A row kernel, and its meaning in float64."""
+    gamma = np.random.default_rng(length).standard_normal(length)
+    one, zero = np.ones(length), np.zeros(length)
+
+    def softmax(x: np.ndarray) -> np.ndarray:
+        e = np.exp(x - x.max(-1, keepdims=True)) if x.size else x
+        return e / e.sum(-1, keepdims=True)
+
+    def norm(x: np.ndarray) -> np.ndarray:
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * gamma
+
+    known: dict[str, Step] = {
+        "softmax": (op.nn.softmax, softmax),
+        "log_softmax": (op.nn.log_softmax, lambda x: np.log(softmax(x))),
+        "layer_norm": (
+            lambda x: op.nn.layer_norm(x, weight(gamma, dtype), weight(zero, dtype), axes=[-1]),
+            norm,
+        ),
+        "square": (lambda x: op.multiply(x, x), lambda x: x * x),
+        "tanh": (lambda x: op.tanh(op.add(x, weight(one, dtype))), lambda x: np.tanh(x + 1)),
+        "sum": (
+            lambda x: op.subtract(x, op.mean(x, axis=[-1], keepdims=True)),
+            lambda x: x - x.mean(-1, keepdims=True),
+        ),
+    }
+    return known[name]
+
+
+def chain(names: Sequence[str], length: int, dtype: str) -> tuple[rx.IRModule, list[Step]]:
+    steps = [row_step(name, length, dtype) for name in names]
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", length), dtype))
+    with bb.function("main", [x]):
+        value = x
+        for step, _ in steps:
+            value = bb.emit(step(value))
+        bb.emit_func_output(value)
+    return bb.get(), steps
+
+
+def without_reuse(mod: rx.IRModule, target: str = "cpu") -> Executable:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InPlace, "allows", lambda *_: False)
+        return rx.build(mod, target=target, cache=False)
+
+
+NAMES = ["softmax", "layer_norm", "tanh", "sum", "log_softmax", "square", "softmax", "tanh", "layer_norm"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "bound"),
+    [("float32", 1, 1e-4), ("float32", 37, 1e-4), ("float64", 37, 1e-10), ("float16", 37, 0.05)],
+)
+def test_rows_in_place(dtype: str, length: int, bound: float) -> None:
+    mod, steps = chain(NAMES, length, dtype)
+    apart, together = without_reuse(mod), rx.build(mod)
+    assert together.memory_plan("main").bytes(n=64) < apart.memory_plan("main").bytes(n=64)
+    assert any(buffer.in_place for buffer in together.memory_plan("main").buffers)
+    for n in (0, 1, 3, 70):
+        x = np.random.default_rng(n).standard_normal((n, length)).astype(dtype)
+        memory.poison_memory()
+        try:
+            result = np.from_dlpack(together["main"](x)).copy()
+        finally:
+            memory.poison_memory(False)
+        np.testing.assert_array_equal(result, np.from_dlpack(apart["main"](x)))
+        expected = x.astype("float64")
+        for _, step in steps:
+            expected = step(expected)
+        np.testing.assert_allclose(result.astype("float64"), expected, rtol=bound, atol=bound)
+
+
+def test_rows_with_nan_and_infinity_on_two_threads() -> None:
+    mod, _ = chain(NAMES[:6], 300, "float32")
+    target = "cpu -num-threads=2"
+    x = np.random.default_rng(0).standard_normal((900, 300), "float32")
+    x[5, 7], x[6, 8], x[7] = np.nan, np.inf, -np.inf
+    together, apart = rx.build(mod, target=target), without_reuse(mod, target)
+    np.testing.assert_array_equal(np.from_dlpack(together["main"](x)), np.from_dlpack(apart["main"](x)))
+
+
+def test_residual_of_an_epilogue() -> None:
+    """A product with sums in another type than its result: the epilogue writes where it reads the residual."""
+    w = np.random.default_rng(1).standard_normal((40, 64)).astype("float32")
+    bb = rx.BlockBuilder()
+    x, h = rx.Var("x", rx.Tensor(("n", 40), "float32")), rx.Var("h", rx.Tensor(("n", 64), "float16"))
+    with bb.function("main", [x, h]):
+        rest = bb.emit(op.nn.softmax(h))
+        product = bb.emit(op.astype(bb.emit(op.matmul(x, op.const(w))), "float16"))
+        bb.emit_func_output(bb.emit(op.nn.softmax(bb.emit(op.add(product, rest)))))
+    mod = bb.get()
+    target = "cpu -num-threads=2"
+    together, apart = rx.build(mod, target=target), without_reuse(mod, target)
+    (_, added) = together.memory_plan("main").buffers
+    assert added.in_place and added.op.startswith("matmul")
+    for n in (0, 1, 2, 33, 500):
+        numbers = np.random.default_rng(n)
+        given = numbers.random((n, 40), np.float32), numbers.random((n, 64)).astype("float16")
+        results = [np.from_dlpack(executable["main"](*given)).copy() for executable in (together, apart)]
+        np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_functions(seed: int) -> None:
+    """Values of which some are needed later, of equal and of other sizes: the same bits as without reuse."""
+    numbers = random.Random(seed)
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 12), "float32"))
+    with bb.function("main", [x]):
+        live = [bb.emit(op.nn.softmax(x))]
+        for _ in range(numbers.randint(6, 14)):
+            y = numbers.choice(live)
+            kind = numbers.randrange(6)
+            if kind < 2:
+                live.append(bb.emit(op.nn.softmax(y)))
+            elif kind == 2:
+                live.append(bb.emit(op.add(y, numbers.choice(live))))
+            elif kind == 3:
+                live.append(bb.emit(op.matmul(y, op.const(np.eye(12, k=1, dtype="float32")))))
+            elif kind == 4:
+                turned = bb.emit(op.nn.softmax(bb.emit(op.permute_dims(y))))
+                live.append(bb.emit(op.permute_dims(bb.emit(op.nn.softmax(turned)))))
+            else:
+                both = bb.emit(op.concat([y, numbers.choice(live)], axis=0))
+                live.append(bb.emit(op.split(bb.emit(op.nn.softmax(both)), 2, axis=0))[1])
+            if len(live) > 3 and numbers.random() < 0.7:
+                live.pop(numbers.randrange(len(live)))
+        total = live[0]
+        for y in live[1:]:
+            total = bb.emit(op.nn.softmax(bb.emit(op.add(total, y))))
+        bb.emit_func_output(total)
+    mod = bb.get()
+    together, apart = rx.build(mod), without_reuse(mod)
+    plans = [executable.memory_plan("main") for executable in (together, apart)]
+    for n in (0, 1, 7, 40):
+        values = np.random.default_rng(n).standard_normal((n, 12)).astype("float32")
+        memory.poison_memory()
+        try:
+            results = [np.from_dlpack(ex["main"](values)).copy() for ex in (together, apart)]
+        finally:
+            memory.poison_memory(False)
+        np.testing.assert_array_equal(*results)
+        assert plans[0].bytes(n=n) <= plans[1].bytes(n=n)
