@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, KERNEL_INPUTS
 from relax_mlir.lowering.kernels import rows
 from relax_mlir.lowering.kernels.attention import Meaning, emit_attention
 from relax_mlir.lowering.kernels.emit import Block, Value
 from relax_mlir.lowering.kernels.gemm import FLOATS
 from relax_mlir.lowering.kernels.group_norm import GroupNorm
 from relax_mlir.lowering.kernels.group_norm_last import GroupNormLast
+from relax_mlir.lowering.kernels.prologue import Prologue
 from relax_mlir.lowering.kernels.scan import Scan, is_scannable
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
@@ -31,7 +32,8 @@ Operation: TypeAlias = Any
 class Request:
     """A prim func that wants the kernel `name`: its memref arguments (inputs, then outputs) and what it means.
 
-    `block` is the module's body, for functions that several kernels share; `fast`: whether ``math.fast`` is set.
+    `block` is the module's body, for functions that several kernels share; `fast`: whether ``math.fast`` is set;
+    `prologue`: what computes the first input, which is the output's buffer then.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Request:
     arguments: Sequence[Value]
     attributes: dict[str, Any]
     fast: bool = False
+    prologue: Prologue | None = None
 
     def axes(self) -> tuple[int, ...]:
         """The axes, from the attribute ``axes`` or else ``axis``; non-negative, in order."""
@@ -83,27 +86,43 @@ def _inner_axes(request: Request, inputs: int) -> int:
 def _softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    return lambda: rows.softmax(request.target, *request.arguments, fast=request.fast)
+    return lambda: rows.softmax(
+        request.target, *request.arguments, fast=request.fast, prologue=request.prologue
+    )
 
 
 def _log_softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    return lambda: rows.log_softmax(request.target, *request.arguments, fast=request.fast)
+    return lambda: rows.log_softmax(
+        request.target, *request.arguments, fast=request.fast, prologue=request.prologue
+    )
 
 
 def _layer_norm(request: Request) -> Emitter | None:
     inner = _inner_axes(request, 3)
     if inner == 0:
         return None
-    return lambda: rows.layer_norm(request.target, *request.arguments, epsilon=request.epsilon(), inner=inner)
+    return lambda: rows.layer_norm(
+        request.target,
+        *request.arguments,
+        epsilon=request.epsilon(),
+        inner=inner,
+        prologue=request.prologue,
+    )
 
 
 def _rms_norm(request: Request) -> Emitter | None:
     inner = _inner_axes(request, 2)
     if inner == 0:
         return None
-    return lambda: rows.rms_norm(request.target, *request.arguments, epsilon=request.epsilon(), inner=inner)
+    return lambda: rows.rms_norm(
+        request.target,
+        *request.arguments,
+        epsilon=request.epsilon(),
+        inner=inner,
+        prologue=request.prologue,
+    )
 
 
 def _group_norm(request: Request) -> Emitter | None:
@@ -187,14 +206,30 @@ def _replace_body(function: Operation, target: Target, block: Block, fast: bool)
     given = function.attributes.get(KERNEL_ATTRS, ())
     attributes = {named.name: named.attr for named in given}
     buffers = [argument for argument in function.arguments if isinstance(argument.type, ir.MemRefType)]
-    emit_body = generator(Request(name, target, block, buffers, attributes, fast))
+    prologue = None
+    if KERNEL_INPUTS in function.attributes:
+        inputs = [int(number) for number in ir.DenseI64ArrayAttr(function.attributes[KERNEL_INPUTS])]
+        buffers = [buffers[-1], *(buffers[number] for number in inputs), buffers[-1]]
+        prologue = _prologue(function)
+    emit_body = generator(Request(name, target, block, buffers, attributes, fast, prologue))
     if emit_body is None:
         return
-    for block in reversed(list(function.body.blocks)):
-        for operation in reversed(list(block.operations)):
+    for later in list(function.body.blocks)[:0:-1]:
+        for operation in reversed(list(later.operations)):
             operation.operation.erase()
-    for block in list(function.body.blocks)[1:]:
-        block.erase()
+        later.erase()
+    *old, end = [op.operation for op in function.entry_block.operations]
+    end.erase()
     with ir.InsertionPoint(function.entry_block):
         emit_body()
         func.ReturnOp([])
+    for operation in reversed(old):
+        # A prologue goes on using slices and numbers that were made for it.
+        if not any(list(result.uses) for result in operation.results):
+            operation.erase()
+
+
+def _prologue(function: Operation) -> Prologue:
+    """The first loop of the body, which all others read."""
+    ops = (op.operation for op in function.entry_block.operations)
+    return Prologue(next(op for op in ops if op.name == "linalg.generic"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir import op as R
+from relax_mlir import symbolic
 from relax_mlir.dialects.nn import head_group
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnknownNameError
@@ -146,14 +147,45 @@ def _layer_norm(binding: Binding, operands: list[Value]) -> Value:
     x, gamma, beta = operands
     attrs = binding.attrs
     axes = attrs["axes"]
-    centred = x - R.mean(x, axis=axes, keepdims=True)
-    variance = R.mean(centred * centred, axis=axes, keepdims=True)
-    result = centred / R.sqrt(variance + attrs["epsilon"])
+    result = _standardised(x, axes, attrs["epsilon"])
     if attrs["scale"]:
         result = result * _parameter(gamma, x, axes)
     if attrs["center"]:
         result = result + _parameter(beta, x, axes)
     return result
+
+
+def _group_norm(binding: Binding, operands: list[Value]) -> Value | None:
+    x, attrs = operands[0], binding.attrs
+    shape = x.tensor_info.known_shape
+    if shape is None:
+        return None
+    channel, groups = attrs["channel_axis"] % len(shape), attrs["num_groups"]
+    axes = [axis % len(shape) for axis in attrs["axes"]]
+    part = symbolic.floordiv(shape[channel], groups)
+    split = R.reshape(x, (*shape[:channel], groups, part, *shape[channel + 1 :]))
+    reduced = [channel + 1, *(axis + (axis > channel) for axis in axes)]
+    return _by_channel(R.reshape(_standardised(split, reduced, attrs["epsilon"]), shape), binding, operands)
+
+
+def _instance_norm(binding: Binding, operands: list[Value]) -> Value:
+    x, attrs = operands[0], binding.attrs
+    return _by_channel(_standardised(x, attrs["axes"], attrs["epsilon"]), binding, operands)
+
+
+def _standardised(x: Value, axes: Sequence[int], epsilon: float) -> Value:
+    """`x` less its mean over `axes`, divided by its deviation."""
+    centred = x - R.mean(x, axis=axes, keepdims=True)
+    return centred / R.sqrt(R.mean(centred * centred, axis=axes, keepdims=True) + epsilon)
+
+
+def _by_channel(x: Value, binding: Binding, operands: list[Value]) -> Value:
+    """`x` times and plus the parameters that a norm by channels uses."""
+    _, gamma, beta = operands
+    axes = [binding.attrs["channel_axis"]]
+    if binding.attrs["scale"]:
+        x = x * _parameter(gamma, x, axes)
+    return x + _parameter(beta, x, axes) if binding.attrs["center"] else x
 
 
 def _rms_norm(binding: Binding, operands: list[Value]) -> Value:
@@ -223,6 +255,8 @@ RULES: dict[str, Rule] = {
     "nn_attention_bias": _in_float32(_attention),
     "nn_gelu": _in_float32(_gelu),
     "nn_gelu_tanh": _in_float32(_gelu_tanh),
+    "nn_group_norm": _in_float32(_group_norm),
+    "nn_instance_norm": _in_float32(_instance_norm),
     "nn_layer_norm": _in_float32(_layer_norm),
     "nn_log_softmax": _in_float32(_log_softmax),
     "nn_relu": _relu,

@@ -9,25 +9,26 @@ from typing import ClassVar, TypeAlias
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import KERNEL, PATTERN
 from relax_mlir.dialects.structure import TUPLE, pack
-from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, struct_info
+from relax_mlir.dialects.types import dims_attr
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion_report import FusionDecision, current_report
+from relax_mlir.passes.prim_calls import CALL_TIR, PrimCall, is_float, saved_traffic, unpack_tuples, users_of
 from relax_mlir.passes.prim_costs import CHEAP, LoopTraits, traits_of
+from relax_mlir.passes.prim_loops import Kind, Read, kind_of, looks_at_its_place, maker, reads_of, row_kernel
 from relax_mlir.passes.prim_merging import (
     Merge,
     Wiring,
     is_contraction,
     merge,
     merge_epilogue,
-    pattern_of,
-    read_through,
+    merge_prologue,
+    unsized_axes,
 )
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
 
-CALL_TIR = "relax.call_tir"
 TRANSPARENT = frozenset(
     {
         CALL_TIR,
@@ -55,12 +56,14 @@ TRANSPARENT = frozenset(
 class FuseOps(ModulePass):
     """Fuse calls of prim funcs into their users, where that saves more memory traffic than it repeats work.
 
-    Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop:
-    they become one loop. What is cheap may be computed again: for each element that it is broadcast to, and in
+    Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop, or one
+    per part of a concatenation: they become one loop, or one per part. Slices are read in place. A reduction computes
+    what only it reads. What is cheap may be computed again: for each element that it is broadcast to, and in
     each of several users, if they read no more memory for it. Exponentials and the like are computed once, and
     not in loops that read out of order, which have no vectors. Then contractions (pattern out_fusable) take the
-    loop that uses their result as their epilogue: it works on the result in place. `max_depth`: at most so many
-    prim funcs become one. Like groups share one fused prim func. `explain_fusion` tells what was decided.
+    loop that uses their result as their epilogue, and kernels over rows (softmax, norms) the loop that makes
+    their input as their prologue. `max_depth`: at most so many prim funcs become one. Like groups share one fused
+    prim func. `explain_fusion` tells what was decided.
     """
 
     name: ClassVar[str] = "fuse-ops"
@@ -71,7 +74,8 @@ class FuseOps(ModulePass):
         for function in relax_functions(module):
             fusion.name = function.name.value
             for block in _blocks(function.operation):
-                for fuse in (fusion.join_loops, fusion.copy_loops, fusion.add_epilogue):
+                unpack_tuples(block)
+                for fuse in (fusion.join_loops, fusion.copy_loops, fusion.add_epilogue, fusion.add_prologue):
                     fusion.run_on_block(block, fuse)
                 fusion.explain_rest(block)
         fusion.drop_unused()
@@ -85,70 +89,23 @@ def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
                 yield from _blocks(view.operation)
 
 
-def _maker(value: ir.Value) -> ir.Operation | None:
-    """The op whose result `value` is; None for a block argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
-
-
 @dataclass
 class _Group:
     """A prim func that can be fused: how many prim funcs it was made of."""
 
     function: func.FuncOp
+    kind: Kind
     traits: LoopTraits
     members: int = 1
 
-
-@dataclass
-class _Call:
-    """A `relax.call_tir` taken apart."""
-
-    op: ir.Operation
-    callee: str
-    operands: Sequence[ir.Value]
-    index_exprs: Sequence[Dim]
-
     @classmethod
-    def of(cls, op: ir.Operation) -> _Call | None:
-        """None if its operands are not at hand."""
-        maker = _maker(op.operands[0])
-        if maker is None or maker.name != TUPLE:
-            return None
-        exprs = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
-        return cls(op, callee_of(op), list(maker.operands), exprs)
-
-    @property
-    def info(self) -> Tensor | None:
-        """Info of the result; None for a tuple."""
-        info = struct_info(self.op.results[0].type)
-        return info if isinstance(info, Tensor) else None
-
-    def is_only_user(self, value: ir.Value) -> bool:
-        """Whether `value` is used by this call alone."""
-        packed = self.op.operands[0]
-        if [use.owner.operation for use in packed.uses] != [self.op]:
-            return False
-        return all(use.owner.operation == _maker(packed) for use in value.uses)
-
-    def reads(self) -> int:
-        """Bytes per element that are read from inputs of the result's shape."""
-        infos = [struct_info(value.type) for value in self.operands]
-        assert self.info is not None
-        same = [
-            i for i in infos if isinstance(i, Tensor) and i.shape == self.info.shape and i.dtype is not None
-        ]
-        return sum(i.dtype.itemsize for i in same if i.dtype is not None)
-
-    def erase(self) -> None:
-        """Erase the call, and the op that packed its operands."""
-        maker = _maker(self.op.operands[0])
-        self.op.erase()
-        if maker is not None and not list(maker.results[0].uses):
-            maker.erase()
+    def of(cls, function: func.FuncOp, members: int = 1) -> _Group | None:
+        """None if it cannot be fused."""
+        kind = kind_of(function)
+        return None if kind is None else cls(function, kind, traits_of(function), members)
 
 
-Fuse: TypeAlias = "Callable[[_Call, _Call], _Call | None]"
+Fuse: TypeAlias = "Callable[[PrimCall, PrimCall], PrimCall | None]"
 """Makes one call of the call that makes an operand and the call that uses it; None if they do not fuse."""
 
 
@@ -174,19 +131,22 @@ class _Fusion:
             if op.name != CALL_TIR:
                 continue
             epochs[op.results[0]] = epoch
-            call = _Call.of(op)
+            call = PrimCall.of(op)
             while call is not None:
                 call = self._fuse_one(call, epochs, epoch, fuse)
 
-    def _fuse_one(self, call: _Call, epochs: dict[ir.Value, int], epoch: int, fuse: Fuse) -> _Call | None:
+    def _fuse_one(
+        self, call: PrimCall, epochs: dict[ir.Value, int], epoch: int, fuse: Fuse
+    ) -> PrimCall | None:
         """Fuse `call` with one of its producers; returns the new call, or None if there is none to fuse."""
-        if self._group(call.callee) is None:
+        function = self.functions.get(call.callee)
+        if self._group(call.callee) is None and not (function is not None and row_kernel(function)):
             return None
         for operand in dict.fromkeys(call.operands):
-            made_by = _maker(operand)
+            made_by = maker(operand)
             if epochs.get(operand) != epoch or made_by is None:
                 continue
-            producer = _Call.of(made_by)
+            producer = PrimCall.of(made_by)
             if producer is None or call.info is None or producer.info is None:
                 continue
             fused = fuse(producer, call)
@@ -195,19 +155,21 @@ class _Fusion:
                 return fused
         return None
 
-    def join_loops(self, producer: _Call, consumer: _Call) -> _Call | None:
+    def join_loops(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
         """One loop of two, the second of which is the only user of the first."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_one_loop(producer, consumer):
             return None
-        return self._join(producer, consumer, "its only user" + self._again(producer, consumer))
+        again = self._again(producer, consumer)
+        cheap = f", cheap enough: {again}" if again else ""
+        return self._join(producer, consumer, f"its only user{self._where(producer, consumer)}{cheap}")
 
-    def copy_loops(self, producer: _Call, consumer: _Call) -> _Call | None:
+    def copy_loops(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
         """One loop of two, the first of which goes into all its users, as it is cheap."""
         if self._against_copies(producer, consumer) or self._against_one_loop(producer, consumer):
             return None
         return self._join(producer, consumer, "cheap: computed in each user")
 
-    def add_epilogue(self, producer: _Call, consumer: _Call) -> _Call | None:
+    def add_epilogue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
         """A contraction and a loop over its result, which has the same shape."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_epilogue(producer, consumer):
             return None
@@ -216,22 +178,29 @@ class _Fusion:
         reason = f"epilogue of the contraction{f', to {consumer.info.dtype}' if rounds else ''}"
         return self._fuse(producer, consumer, merge_epilogue, lambda _: None, reason)
 
-    def _join(self, producer: _Call, consumer: _Call, reason: str) -> _Call | None:
+    def add_prologue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """A loop, and a kernel over rows that reads its result."""
+        if not consumer.is_only_user(producer.op.results[0]) or self._against_prologue(producer, consumer):
+            return None
+        reason = f"prologue of the kernel {row_kernel(self.functions[consumer.callee])}"
+        return self._fuse(producer, consumer, merge_prologue, lambda _: None, reason)
+
+    def _join(self, producer: PrimCall, consumer: PrimCall, reason: str) -> PrimCall | None:
         first, second = self._group(producer.callee), self._group(consumer.callee)
         assert first is not None and second is not None
         members = first.members + second.members
-        return self._fuse(producer, consumer, merge, lambda f: _Group(f, traits_of(f), members), reason)
+        return self._fuse(producer, consumer, merge, lambda f: _Group.of(f, members), reason)
 
-    def _against_one_loop(self, producer: _Call, consumer: _Call) -> str:
+    def _against_one_loop(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Why two calls do not become one loop; "" if they may."""
         first, second = self._group(producer.callee), self._group(consumer.callee)
         if first is None or second is None:
             return self._no_loop(producer.callee if first is None else consumer.callee)
         if first.members + second.members > self.max_depth:
             return f"more than max-depth={self.max_depth} ops"
-        numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
-        if read_through(second.function, numbers) is None:
-            return "read in more than one order, or at computed places"
+        against = _against_kinds(first, second, self._reads(producer, consumer))
+        if against:
+            return against
         if producer.info is None or producer.info.known_shape is None:
             return "of unknown shape"
         if consumer.info is None or consumer.info.known_shape is None:
@@ -240,18 +209,37 @@ class _Fusion:
         if scattered and (first.traits.is_heavy or second.traits.is_heavy):
             return "functions like exp need vectors, which reads out of order prevent"
         if self._again(producer, consumer) and not first.traits.is_cheap:
-            return f"broadcast: weight {first.traits.weight} > {CHEAP} would be repeated"
+            return (
+                f"{self._again(producer, consumer)}: weight {first.traits.weight} > {CHEAP} would be repeated"
+            )
         return ""
 
-    def _against_copies(self, producer: _Call, consumer: _Call) -> str:
+    def _reads(self, producer: PrimCall, consumer: PrimCall) -> list[Read]:
+        """How the loops of `consumer` read the result of `producer`; none if they cannot compute it."""
+        numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
+        function = self.functions.get(consumer.callee)
+        return (reads_of(function, numbers) if function is not None else None) or []
+
+    def _where(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Words for the reader where the two are more than one loop each."""
+        first, second = self._group(producer.callee), self._group(consumer.callee)
+        if first is not None and first.kind == "pieces":
+            return ", part by part"
+        if second is not None and second.kind == "reduction":
+            return ", a reduction that computes it"
+        return ", in slices" if any(read.part is not None for read in self._reads(producer, consumer)) else ""
+
+    def _against_copies(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Why a call is not copied into all its users; "" if it may be."""
-        first, users = self._group(producer.callee), _users(producer.op)
+        first, users = self._group(producer.callee), users_of(producer.op)
         if first is None:
             return self._no_loop(producer.callee)
+        if first.kind != "loop":
+            return "several users: of a concatenation, or sums"
         if not first.traits.is_cheap:
             return f"several users: weight {first.traits.weight} > {CHEAP} would be repeated"
         for user in users:
-            call = _Call.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
+            call = PrimCall.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
             if call is None or self._group(call.callee) is None:
                 return "several users, not all of them loops: the value is needed anyway"
             if self._against_one_loop(producer, call):
@@ -262,17 +250,28 @@ class _Fusion:
             return f"several users: reading its inputs {len(users)} times costs more than storing it"
         return ""
 
-    def _against_epilogue(self, producer: _Call, consumer: _Call) -> str:
+    def _against_epilogue(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Why a loop does not become the epilogue of a contraction; "" if it may."""
         function, loop = self.functions.get(producer.callee), self._group(consumer.callee)
         if function is None or not is_contraction(function):
             return self._no_loop(producer.callee)
-        if loop is None:
+        if loop is None or loop.kind != "loop":
             return self._no_loop(consumer.callee)
         if producer.info is None or consumer.info is None or producer.info.shape != consumer.info.shape:
             return "the result of the contraction has another shape"
-        if producer.info.dtype != consumer.info.dtype and not _is_float(producer.info):
+        if producer.info.dtype != consumer.info.dtype and not is_float(producer.info):
             return "another dtype, and no kernel that has the sums of some rows at a time"
+        return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
+
+    def _against_prologue(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Why a loop is not computed in a kernel over rows; "" if it may."""
+        loop, function = self._group(producer.callee), self.functions.get(consumer.callee)
+        if loop is None or loop.kind != "loop" or function is None or not row_kernel(function):
+            return self._no_loop(producer.callee if loop is None else consumer.callee)
+        if producer.info != consumer.info or producer.op.results[0] != consumer.operands[0]:
+            return "not the rows that the kernel walks"
+        if loop.traits.scattered or looks_at_its_place(loop.function):
+            return "read out of order"
         return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
 
     def _no_loop(self, symbol: str) -> str:
@@ -281,34 +280,37 @@ class _Fusion:
             return f"{symbol} is not a prim func of this module"
         if KERNEL in function.attributes:
             return f"{symbol} has a kernel of its own ({ir.StringAttr(function.attributes[KERNEL]).value})"
-        return f"{symbol} is {self._pattern(symbol)}, not one parallel loop"
+        return f"{symbol} is {self._pattern(symbol)}, not of parallel loops"
 
     def _pattern(self, symbol: str) -> str:
         function = self.functions.get(symbol)
         known = function is not None and PATTERN in function.attributes
         return ir.StringAttr(function.attributes[PATTERN]).value if known and function else "opaque"
 
-    def _again(self, producer: _Call, consumer: _Call) -> str:
+    def _again(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Words for the reader where elements are computed for several elements of the user; else ""."""
         assert producer.info is not None and consumer.info is not None
+        group, reads = self._group(consumer.callee), self._reads(producer, consumer)
+        if len(reads) > 1:
+            return "read in several places"
+        if group is not None and (group.kind != "loop" or reads[0].part is not None):
+            return "broadcast" if any(read.leaves_out_loops for read in reads) else ""
         sizes = [[d for d in info.known_shape or () if d != 1] for info in (producer.info, consumer.info)]
-        return (
-            "" if sorted(map(str, sizes[0])) == sorted(map(str, sizes[1])) else ", cheap enough to broadcast"
-        )
+        return "" if sorted(map(str, sizes[0])) == sorted(map(str, sizes[1])) else "broadcast"
 
     def explain_rest(self, block: ir.Block) -> None:
         """Report the calls that did not become one with a call that uses their result."""
         if current_report() is None:
             return
         for view in block.operations:
-            consumer = _Call.of(view.operation) if view.operation.name == CALL_TIR else None
+            consumer = PrimCall.of(view.operation) if view.operation.name == CALL_TIR else None
             for value in dict.fromkeys(consumer.operands if consumer is not None else ()):
-                made_by = _maker(value)
-                producer = _Call.of(made_by) if made_by is not None and made_by.name == CALL_TIR else None
+                made_by = maker(value)
+                producer = PrimCall.of(made_by) if made_by is not None and made_by.name == CALL_TIR else None
                 if producer is not None and consumer is not None:
                     self._report(producer, consumer, False, self._why_apart(producer, consumer))
 
-    def _why_apart(self, producer: _Call, consumer: _Call) -> str:
+    def _why_apart(self, producer: PrimCall, consumer: PrimCall) -> str:
         if producer.info is None or consumer.info is None:
             return "more than one result"
         if producer.op.block != consumer.op.block:
@@ -319,31 +321,34 @@ class _Fusion:
             return against or (
                 "read in another order" if only else "several users: a contraction is computed once"
             )
+        if function is not None and row_kernel(self.functions[consumer.callee]):
+            against = self._against_prologue(producer, consumer)
+            return against or "an op between them may write" if only else "several users"
         against = self._against_one_loop(producer, consumer)
         if not against and not only:
             against = self._against_copies(producer, consumer)
         return against or "an op between them may write, or the loops do not merge"
 
-    def _report(self, producer: _Call, consumer: _Call, fused: bool, reason: str) -> None:
+    def _report(self, producer: PrimCall, consumer: PrimCall, fused: bool, reason: str) -> None:
         report = current_report()
         if report is None:
             return
         patterns = self._pattern(producer.callee), self._pattern(consumer.callee)
         place = location_text(producer.op.location)
-        saved = _traffic(producer, consumer) if fused else ""
+        saved = saved_traffic(producer, consumer) if fused else ""
         report.decisions.append(
             FusionDecision(self.name, place, producer.callee, consumer.callee, patterns, fused, reason, saved)
         )
 
     def _fuse(
         self,
-        producer: _Call,
-        consumer: _Call,
+        producer: PrimCall,
+        consumer: PrimCall,
         merge: Merge,
         group: Callable[[func.FuncOp], _Group | None],
         reason: str,
-    ) -> _Call | None:
-        wiring, operands, exprs = _wire(producer, consumer)
+    ) -> PrimCall | None:
+        wiring, operands, exprs = self._wire(producer, consumer)
         symbol = self._merged(producer.callee, consumer.callee, wiring, merge, group)
         if symbol is None:
             return None
@@ -362,15 +367,41 @@ class _Fusion:
         consumer.erase()
         if not list(producer.op.results[0].uses):
             producer.erase()
-        return _Call(new, symbol, operands, exprs)
+        return PrimCall(new, symbol, operands, exprs)
+
+    def _wire(self, producer: PrimCall, consumer: PrimCall) -> tuple[Wiring, list[ir.Value], list[Dim]]:
+        """The wiring of the fused call, its operands and its index expressions, each of them once."""
+        result = producer.op.results[0]
+        operands: list[ir.Value] = []
+        exprs: list[Dim] = []
+
+        def operand_number(value: ir.Value) -> int:
+            if value not in operands:
+                operands.append(value)
+            return operands.index(value)
+
+        def index_number(expr: Dim) -> int:
+            if expr not in exprs:
+                exprs.append(expr)
+            return exprs.index(expr)
+
+        numbers = [i for i, value in enumerate(consumer.operands) if value == result]
+        unsized = unsized_axes(self.functions[producer.callee], self.functions[consumer.callee], numbers)
+        shape = producer.info.known_shape if producer.info is not None else None
+        assert shape is not None
+        wiring = Wiring(
+            tuple(map(operand_number, producer.operands)),
+            tuple(None if value == result else operand_number(value) for value in consumer.operands),
+            tuple(map(index_number, producer.index_exprs)),
+            tuple(map(index_number, consumer.index_exprs)),
+            tuple((axis, index_number(shape[axis])) for axis in unsized),
+        )
+        return wiring, operands, exprs
 
     def _group(self, symbol: str) -> _Group | None:
         if symbol not in self.groups:
             function = self.functions.get(symbol)
-            usable = function is not None and pattern_of(function) is not None
-            self.groups[symbol] = (
-                _Group(function, traits_of(function)) if usable and function is not None else None
-            )
+            self.groups[symbol] = None if function is None else _Group.of(function)
         return self.groups[symbol]
 
     def _merged(
@@ -414,54 +445,18 @@ class _Fusion:
                 self.functions[symbol].operation.erase()
 
 
-def _is_float(info: Tensor) -> bool:
-    return info.dtype is not None and info.dtype.is_float
-
-
-def _users(op: ir.Operation) -> list[ir.Operation]:
-    """The ops that use the result of `op`, through the op that packs it for a call."""
-    found: dict[ir.Operation, None] = {}
-    for use in op.results[0].uses:
-        owner = use.owner.operation
-        users = [u.owner.operation for u in owner.results[0].uses] if owner.name == TUPLE else [owner]
-        found.update(dict.fromkeys(users))
-    return list(found)
-
-
-def _traffic(producer: _Call, consumer: _Call) -> str:
-    """Bytes that are neither written nor read again where `consumer` computes the result of `producer`.
-
-    For a user that is not the last one: those that it does not read, less what it reads for them.
-    """
-    info = producer.info
-    assert info is not None and info.dtype is not None
-    size = info.dtype.itemsize
-    total: Dim = 2 * size if consumer.is_only_user(producer.op.results[0]) else size - producer.reads()
-    for dim in info.known_shape or ():
-        total = total * dim
-    return str(total)
-
-
-def _wire(producer: _Call, consumer: _Call) -> tuple[Wiring, list[ir.Value], list[Dim]]:
-    """The wiring of the fused call, its operands and its index expressions, each of them once."""
-    result = producer.op.results[0]
-    operands: list[ir.Value] = []
-    exprs: list[Dim] = []
-
-    def operand_number(value: ir.Value) -> int:
-        if value not in operands:
-            operands.append(value)
-        return operands.index(value)
-
-    def index_number(expr: Dim) -> int:
-        if expr not in exprs:
-            exprs.append(expr)
-        return exprs.index(expr)
-
-    wiring = Wiring(
-        tuple(map(operand_number, producer.operands)),
-        tuple(None if value == result else operand_number(value) for value in consumer.operands),
-        tuple(map(index_number, producer.index_exprs)),
-        tuple(map(index_number, consumer.index_exprs)),
-    )
-    return wiring, operands, exprs
+def _against_kinds(first: _Group, second: _Group, reads: Sequence[Read]) -> str:
+    """Why loops of these kinds do not become one; "" if they may."""
+    if first.kind == "reduction":
+        return "a reduction is complete before its result is used"
+    if first.kind == "pieces" and second.kind != "loop":
+        return f"a concatenation before {'a reduction' if second.kind == 'reduction' else 'another one'}"
+    whole = [read for read in reads if read.part is None]
+    if not reads or len({(read.loop, str(read.map)) for read in whole}) > len({read.loop for read in whole}):
+        return "read in more than one order, or at computed places"
+    if first.kind == "pieces" and len(reads) > len(whole):
+        return "a slice of a concatenation"
+    plain = (ir.AffineDimExpr, ir.AffineConstantExpr)
+    if not all(isinstance(x, plain) for read in reads for x in read.map.results):
+        return "read in a computed order"
+    return ""

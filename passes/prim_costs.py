@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.prim_loops import loops_of, maps_of
 
 CHEAP = 4
 """Largest weight of a loop that is computed again rather than stored: about one access to memory."""
@@ -31,19 +32,22 @@ class LoopTraits:
         return self.weight >= _HEAVY
 
 
-def loop_of(function: func.FuncOp) -> ir.Operation:
-    """The one ``linalg.generic`` of a prim func that is one loop."""
-    return next(
-        op.operation for op in function.entry_block.operations if op.operation.name == "linalg.generic"
-    )
-
-
 def traits_of(function: func.FuncOp) -> LoopTraits:
-    """The traits of a prim func that is one loop."""
-    loop = loop_of(function)
+    """The traits of a prim func that can be merged: of its loops, the heaviest, and whether any is scattered."""
+    found = [_loop_traits(loop) for loop in loops_of(function)]
+    steps = [
+        ir.DenseI64ArrayAttr(op.operation.attributes["static_strides"])
+        for op in function.entry_block.operations
+        if op.operation.name in ("tensor.extract_slice", "tensor.insert_slice")
+    ]
+    uneven = any(len(step) and step[len(step) - 1] != 1 for step in steps)
+    return LoopTraits(max(x.weight for x in found), uneven or any(x.scattered for x in found))
+
+
+def _loop_traits(loop: ir.Operation) -> LoopTraits:
     body = [op.operation for op in loop.regions[0].blocks[0].operations]
-    last = len(loop.attributes["iterator_types"]) - 1
-    maps = [attribute.value for attribute in loop.attributes["indexing_maps"]]
+    maps = maps_of(loop)
+    last = int(maps[0].n_dims) - 1
     scattered = any(_is_scattered(map_, last) for map_ in maps)
     gathers = [op for op in body if op.name == "tensor.extract"]
     return LoopTraits(

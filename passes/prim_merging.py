@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from relax_mlir.dialects.attributes import KERNEL, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, PATTERN, PRIM_FUNC
 from relax_mlir.mlir import PassManager, arith, func, ir, tensor
+from relax_mlir.passes.prim_loops import AROUND, RANKS, Read, kind_of, loops_of, maps_of, reads_of
+from relax_mlir.passes.prim_slices import separate_slices, write_into
 
-RANKS = ("elementwise", "broadcast", "injective")
-"""The patterns that fuse, from the strictest to the loosest; a merged prim func has the loosest of its members."""
-
-_MERGE = "builtin.module(inline,canonicalize,cse,func.func(linalg-fuse-elementwise-ops),symbol-dce)"
+_FUSE = (
+    "builtin.module(resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
+    "func.func(linalg-fuse-elementwise-ops),canonicalize,cse)"
+)
 _INLINE = "builtin.module(inline,canonicalize,cse,symbol-dce)"
 _CLEAN = "builtin.module(canonicalize,cse)"
-_SCALAR_DIALECTS = ("arith.", "math.")
-_AROUND = frozenset(
-    {
-        "arith.constant",
-        "func.return",
-        "linalg.index",
-        "linalg.yield",
-        "tensor.dim",
-        "tensor.empty",
-        "tensor.extract",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -34,13 +24,15 @@ class Wiring:
     """Where the arguments of the merged prim func go.
 
     Per input of the producer and of the consumer, the number of the merged input (None: the producer's result);
-    likewise for their ``index`` arguments.
+    likewise for their ``index`` arguments. `sizes`: axes of the producer's result, and the number of the ``index``
+    argument that gives their size, for those of `unsized_axes`.
     """
 
     producer: tuple[int, ...]
     consumer: tuple[int | None, ...]
     producer_index: tuple[int, ...]
     consumer_index: tuple[int, ...]
+    sizes: tuple[tuple[int, int], ...] = ()
 
     @property
     def inputs(self) -> int:
@@ -52,39 +44,6 @@ Merge: TypeAlias = Callable[[ir.Module, func.FuncOp, func.FuncOp, Wiring, str], 
 """Makes a prim func of a module that does what a producer, then a consumer do; None if that cannot be."""
 
 
-def pattern_of(function: func.FuncOp) -> str | None:
-    """The pattern of a prim func that can be merged, None for others.
-
-    It has one result, and its body is one parallel ``linalg.generic`` of scalar arithmetic.
-    """
-    attributes = function.attributes
-    if PRIM_FUNC not in attributes or PATTERN not in attributes or KERNEL in attributes:
-        return None
-    pattern = ir.StringAttr(attributes[PATTERN]).value
-    if pattern not in RANKS or len(function.type.results) != 1:
-        return None
-    return pattern if _is_one_loop(function) else None
-
-
-def _is_one_loop(function: func.FuncOp) -> bool:
-    loops: list[ir.Operation] = []
-    others: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "linalg.generic":
-            loops.append(op)
-        elif op.name not in _AROUND and not op.name.startswith(_SCALAR_DIALECTS) and op.name != "func.func":
-            others.append(op.name)
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
-    if others or len(loops) != 1:
-        return False
-    iterators = [str(kind) for kind in ir.ArrayAttr(loops[0].attributes["iterator_types"])]
-    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
-    return all("parallel" in kind for kind in iterators) and returned.owner == loops[0]
-
-
 def is_contraction(function: func.FuncOp) -> bool:
     """Whether a prim func sums into its zeroed output by one operation of linalg, and does nothing else."""
     attributes = function.attributes
@@ -92,9 +51,7 @@ def is_contraction(function: func.FuncOp) -> bool:
         return False
     if ir.StringAttr(attributes[PATTERN]).value != "out_fusable" or len(function.type.results) != 1:
         return False
-    ops = [
-        op.operation for op in function.regions[0].blocks[0].operations if op.operation.name not in _AROUND
-    ]
+    ops = [op.operation for op in function.regions[0].blocks[0].operations if op.operation.name not in AROUND]
     if [op.name for op in ops[:1]] != ["linalg.fill"] or len(ops) != 2 or len(ops[1].results) != 1:
         return False
     total, returned = ops[1], function.regions[0].blocks[0].operations[-1].operation.operands[0]
@@ -109,22 +66,47 @@ def merge_epilogue(
     Both have results of one shape. If they have one dtype, too, the loop works in place; else the sums get a tensor of
     their own. None if the loop reads the result in another order.
     """
-    generic = next(op.operation for op in consumer.entry_block.operations if op.name == "linalg.generic")
     rank = ir.RankedTensorType(consumer.type.results[0]).rank
-    result = [consumer.arguments[i] for i, number in enumerate(wiring.consumer) if number is None]
-    reads = zip(generic.operands, generic.attributes["indexing_maps"], strict=True)
-    if any(map_.value != ir.AffineMap.get_identity(rank) for value, map_ in reads if value in result):
+    reads = reads_of(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
+    in_place = ir.AffineMap.get_identity(rank)
+    if kind_of(consumer) != "loop" or not reads or any(x.part or x.map != in_place for x in reads):
         return None
     scratch = ir.Module.create(ir.Location.unknown())
     with ir.InsertionPoint(scratch.body):
         for function in (producer, consumer):
             function.operation.clone()
         same = producer.type.results[0] == consumer.type.results[0]
-        _caller(producer, consumer, wiring, symbol, None if same else ir.AffineMap.get_identity(rank))
+        _caller(producer, consumer, wiring, symbol, None if same else reads)
     PassManager.parse(_INLINE, module.context).run(scratch.operation)
     merged = next(op for op in scratch.body.operations if op.name.value == symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     merged.attributes[PATTERN] = producer.attributes[PATTERN]
+    merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    with ir.InsertionPoint(consumer):
+        return merged.operation.clone().opview
+
+
+def merge_prologue(
+    module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
+) -> func.FuncOp | None:
+    """A new prim func `symbol` of `module`: the loop `producer`, then `consumer`, which a kernel over rows replaces.
+
+    The kernel's first input is what the loop computes, in the memory of the result. None if another input is that, too.
+    """
+    first, *others = wiring.consumer
+    numbers = [number for number in others if number is not None]
+    if first is not None or len(numbers) != len(others):
+        return None
+    scratch = ir.Module.create(ir.Location.unknown())
+    with ir.InsertionPoint(scratch.body):
+        for function in (producer, consumer):
+            function.operation.clone()
+        _caller(producer, consumer, wiring, symbol)
+    PassManager.parse(_INLINE, module.context).run(scratch.operation)
+    merged = _named(scratch, symbol)
+    for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
+        merged.attributes[name] = consumer.attributes[name]
+    merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
         return merged.operation.clone().opview
@@ -135,56 +117,37 @@ def merge(
 ) -> func.FuncOp | None:
     """A new prim func `symbol` of `module` that does what `producer`, then `consumer` do.
 
-    None if upstream's fusion does not make one loop of them.
+    None if upstream's fusion does not make the loops of one of them of both.
     """
-    read = read_through(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
-    result = ir.RankedTensorType(producer.type.results[0])
-    if read is None or any(
-        result.is_dynamic_dim(axis) and not isinstance(expr, ir.AffineDimExpr)
-        for axis, expr in enumerate(read.results)
-    ):
+    reads = reads_of(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
+    if not reads:
         return None
     scratch = ir.Module.create(ir.Location.unknown())
     with ir.InsertionPoint(scratch.body):
         for function in (producer, consumer):
             function.operation.clone()
-        _caller(producer, consumer, wiring, symbol, read)
-    PassManager.parse(_MERGE, module.context).run(scratch.operation)
-    merged = next(op for op in scratch.body.operations if op.name.value == symbol)
-    _write_into_destination(merged, merged.arguments[wiring.inputs])
+        _caller(producer, consumer, wiring, symbol, reads)
+    PassManager.parse(_INLINE, module.context).run(scratch.operation)
+    merged = _named(scratch, symbol)
+    separate_slices(merged)
+    PassManager.parse(_FUSE, module.context).run(scratch.operation)
+    merged = _named(scratch, symbol)
+    write_into(merged, merged.arguments[wiring.inputs])
     PassManager.parse(_CLEAN, module.context).run(scratch.operation)
-    merged = next(op for op in scratch.body.operations if op.name.value == symbol)
+    merged = _named(scratch, symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     patterns = [ir.StringAttr(f.attributes[PATTERN]).value for f in (producer, consumer)]
-    merged.attributes[PATTERN] = ir.StringAttr.get(max(patterns, key=RANKS.index))
-    if pattern_of(merged) is None:
+    rank = patterns[1] if patterns[1] not in RANKS else max(patterns, key=RANKS.index)
+    merged.attributes[PATTERN] = ir.StringAttr.get(rank)
+    if kind_of(merged) is None or len(loops_of(merged)) > max(map(len, map(loops_of, (producer, consumer)))):
         return None
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
         return merged.operation.clone().opview
 
 
-def _write_into_destination(function: func.FuncOp, out: ir.Value) -> None:
-    """Undo what upstream's fusion does to a loop that does not read its output: giving it a new tensor for that."""
-    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
-    if isinstance(returned.owner, ir.Block):
-        return  # folded to one of its inputs: nothing is written
-    loop = returned.owner.operation
-    if loop.name == "linalg.generic":
-        loop.operands[len(loop.operands) - 1] = out
-
-
-def read_through(consumer: func.FuncOp, numbers: Sequence[int]) -> ir.AffineMap | None:
-    """The map by which a loop reads its inputs `numbers`; None if there is more than one, or not of loops."""
-    loop = next(
-        op.operation for op in consumer.entry_block.operations if op.operation.name == "linalg.generic"
-    )
-    values = [consumer.arguments[number] for number in numbers]
-    maps = [attribute.value for attribute in loop.attributes["indexing_maps"]]
-    found = [map_ for value, map_ in zip(loop.operands, maps, strict=True) if value in values]
-    same = found and all(map_ == found[0] for map_ in found)
-    plain = same and all(isinstance(x, ir.AffineDimExpr | ir.AffineConstantExpr) for x in found[0].results)
-    return found[0] if plain and maps[-1] == ir.AffineMap.get_identity(maps[-1].n_dims) else None
+def _named(module: ir.Module, symbol: str) -> func.FuncOp:
+    return next(op for op in module.body.operations if op.name.value == symbol)
 
 
 def _caller(
@@ -192,43 +155,90 @@ def _caller(
     consumer: func.FuncOp,
     wiring: Wiring,
     symbol: str,
-    read: ir.AffineMap | None = None,
+    reads: Sequence[Read] | None = None,
 ) -> None:
     """A function that calls `producer`, then `consumer`, to be inlined.
 
-    `read`: how `consumer` reads the result of `producer`; without it both write the same tensor.
+    `reads`: how `consumer` reads the result of `producer`; without it both write the same tensor.
     """
     ins: dict[int, ir.Type] = {}
     for function, numbers in ((producer, wiring.producer), (consumer, wiring.consumer)):
         for number, type_ in zip(numbers, function.type.inputs, strict=False):
             if number is not None:
                 ins[number] = type_
-    count = 1 + max((*wiring.producer_index, *wiring.consumer_index), default=-1)
+    given = dict(wiring.sizes)
+    count = 1 + max((*wiring.producer_index, *wiring.consumer_index, *given.values()), default=-1)
     result = consumer.type.results[0]
     types = [*(ins[i] for i in range(len(ins))), result, *[ir.IndexType.get()] * count]
     caller = func.FuncOp(symbol, ir.FunctionType.get(types, [result]))
     arguments = list(caller.add_entry_block().arguments)
     inputs, out, index = arguments[: len(ins)], arguments[len(ins)], arguments[len(ins) + 1 :]
     with ir.InsertionPoint(caller.entry_block):
-        scratch = out if read is None else _empty_like(out, producer.type.results[0], read)
         arguments = [inputs[i] for i in wiring.producer]
+        known = {axis: index[number] for axis, number in given.items()}
+        scratch = out if reads is None else _scratch(producer, consumer, arguments, out, reads, known)
         first = _call(producer, [*arguments, scratch, *(index[i] for i in wiring.producer_index)])
         arguments = [first if i is None else inputs[i] for i in wiring.consumer]
-        last = first if read is None else out
+        last = first if reads is None else out
         func.ReturnOp([_call(consumer, [*arguments, last, *(index[i] for i in wiring.consumer_index)])])
 
 
-def _empty_like(out: ir.Value, type_: ir.Type, read: ir.AffineMap) -> ir.Value:
-    """An uninitialised tensor of the type, which a loop over all of `out` reads through the map `read`."""
-    ranked = ir.RankedTensorType(type_)
-    index = ir.IndexType.get()
-    sizes = [
-        tensor.dim(out, arith.constant(index, ir.AffineDimExpr(expr).position))
-        if ranked.is_dynamic_dim(axis)
-        else ranked.get_dim_size(axis)
-        for axis, expr in enumerate(read.results)
+def _scratch(
+    producer: func.FuncOp,
+    consumer: func.FuncOp,
+    inputs: Sequence[ir.Value],
+    out: ir.Value,
+    reads: Sequence[Read],
+    known: Mapping[int, ir.Value],
+) -> ir.Value:
+    """An uninitialised tensor for the result of `producer`, the sizes of which are those that it is read with."""
+    type_ = ir.RankedTensorType(producer.type.results[0])
+
+    def size(axis: int) -> int | ir.Value:
+        if not type_.is_dynamic_dim(axis):
+            return int(type_.get_dim_size(axis))
+        if axis in known:
+            return known[axis]
+        source, at = _size_of(producer, consumer, reads, axis) or (None, 0)
+        value = out if source is None else inputs[source]
+        return tensor.dim(value, arith.constant(ir.IndexType.get(), at))
+
+    return tensor.empty([size(axis) for axis in range(type_.rank)], type_.element_type)
+
+
+def unsized_axes(producer: func.FuncOp, consumer: func.FuncOp, numbers: Sequence[int]) -> list[int]:
+    """The axes of the result of `producer` whose sizes a merged prim func finds at none of its tensors.
+
+    `numbers`: which inputs of `consumer` are that result.
+    """
+    type_ = ir.RankedTensorType(producer.type.results[0])
+    reads = reads_of(consumer, numbers) or []
+    return [
+        axis
+        for axis in range(type_.rank)
+        if type_.is_dynamic_dim(axis) and _size_of(producer, consumer, reads, axis) is None
     ]
-    return tensor.empty(sizes, ranked.element_type)
+
+
+def _size_of(
+    producer: func.FuncOp, consumer: func.FuncOp, reads: Sequence[Read], axis: int
+) -> tuple[int | None, int] | None:
+    """Where an axis of the result of `producer` is found: the number of an input (None: the result), and an axis."""
+    for read in reads:
+        expr = read.map.results[axis]
+        own = maps_of(read.loop)[-1]
+        whole = kind_of(consumer) == "loop" and own == ir.AffineMap.get_identity(own.n_dims)
+        if read.part is None and whole and isinstance(expr, ir.AffineDimExpr):
+            return None, expr.position
+    loops = loops_of(producer)
+    if len(loops) != 1:
+        return None
+    for value, map_ in zip(list(loops[0].operands)[:-1], maps_of(loops[0]), strict=False):
+        if isinstance(value.owner, ir.Block):
+            for at, expr in enumerate(map_.results):
+                if isinstance(expr, ir.AffineDimExpr) and expr.position == axis:
+                    return ir.BlockArgument(value).arg_number, at
+    return None
 
 
 def _call(function: func.FuncOp, arguments: Sequence[ir.Value]) -> ir.Value:

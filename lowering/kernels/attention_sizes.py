@@ -16,7 +16,8 @@ class Sizes:
 
     A tile is up to `rows` queries by a block of keys. Its scores take half of the first-level cache, and the
     packed keys and values of the block half of the second-level cache; a panel of keys, or of columns of the
-    values, is `panel` elements wide, the register tile that of a matrix product. Sums are f64 for f64, else f32.
+    values, is `panel` elements wide, the register tile that of a matrix product, with as many `registers` to plan with.
+    Sums are f64 for f64, else f32.
     """
 
     source: e.Type
@@ -24,6 +25,7 @@ class Sizes:
     lanes: int
     vectors: int
     rows: int
+    registers: int
     fused: bool
     l1_bytes: int
     l2_bytes: int
@@ -33,8 +35,8 @@ class Sizes:
         """The sizes for operands of a float type."""
         element = source if isinstance(source, ir.F64Type) else ir.F32Type.get()
         product = tiling(target, element.width)
-        caches = (target.l1_bytes, target.l2_bytes)
-        return Sizes(source, element, product.lanes, product.vectors, product.rows, product.fused, *caches)
+        tile = (product.lanes, product.vectors, product.rows, product.registers)
+        return Sizes(source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes)
 
     @property
     def panel(self) -> int:

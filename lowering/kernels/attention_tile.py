@@ -27,7 +27,7 @@ def emit_product(block: e.Block, name: str, sizes: Sizes, rows: int, right: e.Ty
     Few rows make few sums to go on with while one waits for the other: then several panels go together, or, of
     the last ones, several steps of the depth have sums of their own.
     """
-    most = max(1, min(4, sizes.rows // rows))
+    most = max(n for n in range(1, 5) if n == 1 or _fits(sizes, rows, n))
     together = [4, 2, 1] if most == 4 else [1]
     with e.function(block, name, _product_types(sizes, right)) as arguments:
         product = _Product(sizes, rows, *arguments)
@@ -37,6 +37,16 @@ def emit_product(block: e.Block, name: str, sizes: Sizes, rows: int, right: e.Ty
             with e.loop(done, end, count) as panel:
                 product.emit(panel, count, most // count)
             done = end
+
+
+def _fits(sizes: Sizes, rows: int, count: int) -> bool:
+    """Whether so many panels (4), or steps with sums of their own (fewer), leave the sums in registers.
+
+    Several rows share the vectors of B, which are in registers then; loads ahead of the next step take a few more.
+    """
+    sums = sizes.vectors * count * rows
+    line = sizes.vectors * (count if count == 4 else 1) if rows > 1 else 0
+    return count * rows <= sizes.rows and sums + line + 1 <= sizes.registers * 15 // 16
 
 
 def emit_choice(block: e.Block, name: str, sizes: Sizes) -> None:

@@ -194,7 +194,7 @@ def negate(condition: Value) -> Value:
 
 AS_WRITTEN = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
 """LLVM is to keep the loops of kernels: their generators vectorise and unroll where that pays, and LLVM's
-attempts at the scalar loops of the edges only make code and compile time grow, by a third."""
+attempts at the scalar loops of the edges only make code and compile time grow."""
 
 TO_UNROLL = "#llvm.loop_annotation<vectorize = <disable = true>>"
 """For main loops that their generators do not unroll."""
@@ -372,6 +372,11 @@ def scratch(element: Type, size: Index, alignment: int = 64) -> Iterator[Value]:
     buffer = memref.alloc(flat_memref(element), [index(size)], [], alignment=alignment)
     yield buffer
     memref.dealloc(buffer)
+
+
+def stack(element: Type, *sizes: int) -> Value:
+    """A small buffer of fixed size on the stack, to be made at the beginning of a function."""
+    return memref.alloca(ir.MemRefType.get(list(sizes), element), [], [], alignment=64)
 
 
 # Vectors

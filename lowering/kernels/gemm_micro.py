@@ -29,6 +29,7 @@ def emit_tile(
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     arguments = [flat, size, e.flat_memref(panel or element), size, size, matrix, size, size, size, flag]
     with e.function(block, name, arguments) as (a, a_at, b, b_at, depth, c, row, column, left, accumulate):
+        buffer = None if tiling.masked else e.stack(element, rows, tiling.columns)
         sums = _multiply(tiling, element, rows, a, a_at, b, b_at, depth)
 
         def write() -> None:
@@ -47,8 +48,17 @@ def emit_tile(
             total = _added(tiling, sums, c, row, column, [e.all_of(mask, counts) for mask in masks])
             _store(tiling, total, c, row, column, masks)
 
+        def copy_edge() -> None:
+            _store(tiling, sums, buffer, 0, 0, [None] * tiling.vectors)
+            with e.loop(0, rows) as r, e.loop(0, left) as j:
+                place = [e.add(row, r), e.add(column, j)]
+                old = e.load_if(accumulate, c, *place)
+                e.store(arith.addf(e.load(buffer, r, j), old), c, *place)
+
         e.branch(
-            e.compare("ge", left, tiling.columns), lambda: e.branch(accumulate, write, overwrite), write_edge
+            e.compare("ge", left, tiling.columns),
+            lambda: e.branch(accumulate, write, overwrite),
+            write_edge if buffer is None else copy_edge,
         )
 
 

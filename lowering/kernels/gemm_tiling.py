@@ -17,7 +17,8 @@ class Tiling:
     through (a lower depth means more passes over C, which cost more); a block of A (`block_rows` x `depth`)
     takes three quarters of the second-level cache. `block_columns` columns of B are packed at a time, and
     `kept_columns` of them kept (within a part of the third-level cache) where they are used more than once.
-    `fused`: multiply and add are one instruction. `threads`: how many there may be.
+    `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
+    `masked`: some lanes of a vector can be read and written. `threads`: how many there may be.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
     """
@@ -25,11 +26,13 @@ class Tiling:
     lanes: int
     vectors: int
     rows: int
+    registers: int
     depth: int
     block_rows: int
     block_columns: int
     kept_columns: int
     fused: bool
+    masked: bool
     threads: int = 1
 
     @property
@@ -67,10 +70,11 @@ def tiling(target: Target, bits: int) -> Tiling:
     """The tiling for elements of this many bits (32 or 64)."""
     lanes = target.lanes(bits)
     vectors = 2
-    # The element of A, and one for a product or a widened vector. AArch64's code loads elements of A ahead, since
-    # its instructions cannot take them from memory: with fewer registers LLVM spills sums.
-    spare = 6 if target.architecture == "aarch64" else 2
-    rows = max(1, (target.num_vector_registers - vectors - spare) // vectors)
+    # AArch64's code loads elements of A ahead, since its instructions cannot take them from memory: if registers lack
+    # for that, LLVM spills sums.
+    registers = max(4, target.num_vector_registers - (4 if target.architecture == "aarch64" else 0))
+    spare = 2  # the element of A, and one for a product or a widened vector
+    rows = max(1, (registers - vectors - spare) // vectors)
     columns = lanes * vectors
     item = bits // 8
     depth = min(512, max(128, _down(target.l1_bytes // (columns * item), lanes)))
@@ -78,9 +82,9 @@ def tiling(target: Target, bits: int) -> Tiling:
     block_columns = 4 * columns
     kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))
-    fused = target.has_fma
+    blocks = (depth, block_rows, block_columns, kept_columns)
     return Tiling(
-        lanes, vectors, rows, depth, block_rows, block_columns, kept_columns, fused, target.num_threads
+        lanes, vectors, rows, registers, *blocks, target.has_fma, target.has_masks, target.num_threads
     )
 
 

@@ -47,13 +47,27 @@ def parallel_loop(
     """``for i in range(lower, upper, step)`` on as many threads as are worth it; gives i.
 
     `cost`: about how many cycles all iterations take on one thread (any ``index`` from outside of the loop).
+    A loop in such a loop is a plain one.
     """
+    if _is_in_parallel_loop():
+        with e.loop(lower, upper, step) as i:
+            yield i
+        return
     amount = e.index(cost)
     with e.loop(lower, upper, step, unroll) as i:
         _declare()
         func.call([], MARK, [amount])
         i.owner.owner.attributes[PARALLEL] = ir.UnitAttr.get()
         yield i
+
+
+def _is_in_parallel_loop() -> bool:
+    owner = ir.InsertionPoint.current.block.owner
+    while isinstance(owner, ir.OpView | ir.Operation) and owner.operation.name != "func.func":
+        if PARALLEL in owner.operation.attributes:
+            return True
+        owner = owner.operation.parent
+    return False
 
 
 def _declare() -> None:

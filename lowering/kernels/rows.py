@@ -6,7 +6,7 @@ for what is left. Each vector of the large step has its own accumulator; they ar
 row. Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
 
 f32 and f64, and f16 and bf16, which are computed in f32 and rounded once, when they are written. Everything is
-written in place if input and output are the same buffer.
+written in place if input and output are the same buffer. With a prologue they are, and it fills each row first.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
 from relax_mlir.lowering.kernels.parallel import parallel_loop
+from relax_mlir.lowering.kernels.prologue import Prologue
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import Target
 
@@ -226,7 +227,9 @@ def _exponential(rows: Rows, x: Value) -> Value:
     return exp_scaled(rows.vector, x) if rows.element.width == 32 else math.ExpOp(x).result
 
 
-def softmax(target: Target, x: Value, out: Value, *, fast: bool = False) -> None:
+def softmax(
+    target: Target, x: Value, out: Value, *, fast: bool = False, prologue: Prologue | None = None
+) -> None:
     """exp(x - max) / sum of it, over the last axis.
 
     Exponentials wait in the output for their sum; in f16 and bf16, which would round them, they are computed twice.
@@ -236,7 +239,10 @@ def softmax(target: Target, x: Value, out: Value, *, fast: bool = False) -> None
     rows = replace(Rows.of(target, x, 1), fast=fast)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
+    fill = prologue.prepare(out, 1) if prologue else None
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
+        if fill:
+            fill(row)
         best = _row_maximum(rows, lambda at, mask: rows.load(source, row, at, mask=mask))
         prefetch = rows.prefetch(row, source, sink)
 
@@ -259,12 +265,17 @@ def softmax(target: Target, x: Value, out: Value, *, fast: bool = False) -> None
         rows.sweep(scale, unroll=HEAVY if rows.is_half else None)
 
 
-def log_softmax(target: Target, x: Value, out: Value, *, fast: bool = False) -> None:
+def log_softmax(
+    target: Target, x: Value, out: Value, *, fast: bool = False, prologue: Prologue | None = None
+) -> None:
     """(x - max) - log(sum of exp(x - max)), over the last axis; NaN and `fast` as in `softmax`."""
     rows = replace(Rows.of(target, x, 1), fast=fast)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
+    fill = prologue.prepare(out, 1) if prologue else None
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
+        if fill:
+            fill(row)
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
@@ -290,7 +301,15 @@ def log_softmax(target: Target, x: Value, out: Value, *, fast: bool = False) -> 
 
 
 def layer_norm(
-    target: Target, x: Value, gamma: Value, beta: Value, out: Value, *, epsilon: float, inner: int = 1
+    target: Target,
+    x: Value,
+    gamma: Value,
+    beta: Value,
+    out: Value,
+    *,
+    epsilon: float,
+    inner: int = 1,
+    prologue: Prologue | None = None,
 ) -> None:
     """(x - mean) / sqrt(variance + epsilon) · gamma + beta, over the last `inner` axes.
 
@@ -301,7 +320,10 @@ def layer_norm(
     source, sink = rows.matrix(x), rows.matrix(out)
     weight, bias = rows.line(gamma), rows.line(beta)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
+    fill = prologue.prepare(out, inner) if prologue else None
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
+        if fill:
+            fill(row)
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
@@ -328,13 +350,25 @@ def layer_norm(
         rows.sweep(normalise)
 
 
-def rms_norm(target: Target, x: Value, weight: Value, out: Value, *, epsilon: float, inner: int = 1) -> None:
+def rms_norm(
+    target: Target,
+    x: Value,
+    weight: Value,
+    out: Value,
+    *,
+    epsilon: float,
+    inner: int = 1,
+    prologue: Prologue | None = None,
+) -> None:
     """x / sqrt(mean of x² + epsilon) · weight, over the last `inner` axes."""
     rows = Rows.of(target, x, inner)
     lanes = rows.vector
     source, sink, factors = rows.matrix(x), rows.matrix(out), rows.line(weight)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
+    fill = prologue.prepare(out, inner) if prologue else None
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
+        if fill:
+            fill(row)
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)

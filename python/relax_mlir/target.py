@@ -134,6 +134,11 @@ class Target:
         return self.has("fma") or self.architecture != "x86_64"
 
     @property
+    def has_masks(self) -> bool:
+        """Whether instructions read and write some lanes of a vector of 32-bit or 64-bit elements."""
+        return self.has("avx") or self.has("sve")
+
+    @property
     def architecture(self) -> str:
         """``x86_64``, ``aarch64``, …: the first part of the triple."""
         return _architecture(self.triple)

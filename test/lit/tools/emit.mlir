@@ -1,12 +1,10 @@
 // Code of a module: LLVM IR, assembly and objects, for the machine of --target.
 // RUN: relax-opt %s --emit=llvm-ir | filecheck %s --check-prefix=IR
 // RUN: relax-opt %s --emit=asm --target='cpu -mcpu=neoverse-n1' | filecheck %s --check-prefix=ARM
-// RUN: relax-opt %s --relax-to-llvm="target='cpu -mcpu=haswell -vector-bytes=16'" --emit=asm --target='cpu -mcpu=skylake-avx512' | filecheck %s --check-prefix=OWN
 // RUN: relax-opt %s --emit=obj --target='cpu -mcpu=neoverse-n1' -o %t.o
 // RUN: python -c "import sys; print(open(sys.argv[1], 'rb').read(20).hex())" %t.o | filecheck %s --check-prefix=OBJECT
 // RUN: not relax-opt %s --emit=asn 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not relax-opt %s --cse --emit=asm 2>&1 | filecheck %s --check-prefix=LEVEL
-// RUN: not relax-opt %s --emit=asm --split-input-file 2>&1 | filecheck %s --check-prefix=PARTS
 
 // IR: define {{.*}}void @relax.fn.main(
 // IR: define {{.*}}i32 @__tvm_ffi_main(
@@ -15,10 +13,6 @@
 // ARM: fadd v{{[0-9]+}}.4s
 // ARM: __tvm_ffi_main:
 
-// OWN-LABEL: relax.fn.add
-// OWN: vaddps{{.*}}%xmm
-// OWN-NOT: zmm
-
 // An ELF file of 64 bits, relocatable, of machine 183.
 // OBJECT: 7f454c46020101{{0+}}0100b700
 
@@ -26,7 +20,6 @@
 // LEVEL: emit.mlir:{{[0-9]+}}:{{[0-9]+}}: error: relax.add is not allowed at level L
 // LEVEL: relax-opt: error: the module is not at level L
 // LEVEL: --emit takes a module of level L: --relax-to-llvm leads there
-// PARTS: relax-opt: error: --emit and --split-input-file exclude each other
 
 func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
   %0 = "relax.add"(%x, %y) : (tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>

@@ -11,7 +11,7 @@ LABEL = re.compile(r'^"?([\w.$]+)"?:')
 LOCAL = ".L"
 BRANCH = re.compile(r"^(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\s.*?(\.L[\w$]+)$")
 COMMENT = re.compile(r"\s#\s|//")
-STACK = re.compile(r"\(%[re][sb]p\b|\[(?:sp|x29)\b")
+STACK = re.compile(r"\(%rsp\b|\[sp\b")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from jit import lower
 from machine_text import Assembly, Code, destinations
 from math_check import MAX_ULP, loop
 from relax_mlir.lowering.fma_expansion import ExpandFma
+from relax_mlir.lowering.kernels.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.attention_tile import emit_product
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_tiling import tiling
@@ -167,3 +169,33 @@ def test_objects(cpu: str, machine: int) -> None:
         lower(module, f"cpu -mcpu={cpu}")
         data = object_file(llvm_ir(module), target_of(cpu))
     assert data[:6] == b"\x7fELF\x02\x01" and data[18] == machine
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512", "neoverse-n1"])
+def test_products_of_attention_stay_in_registers(cpu: str) -> None:
+    """For every number of rows, also where panels or steps go together."""
+    target = target_of(cpu)
+    with ir.Context(), ir.Location.unknown():
+        module, element = ir.Module.create(), ir.F32Type.get()
+        sizes = Sizes.of(target, element)
+        for rows in range(1, sizes.rows + 1):
+            emit_product(module.body, f"product_{rows}", sizes, rows, element)
+        code = code_of(module, target)
+    for rows in range(1, sizes.rows + 1):
+        main = code[f"product_{rows}"].loop_with(MULTIPLY_ADD)
+        assert main.count(MULTIPLY_ADD) >= min(8, 2 * sizes.rows)
+        for inner in code[f"product_{rows}"].inner_loops:
+            spilled = [line for line in inner.on_the_stack if re.search(r"%[xyz]mm|\bq\d", line)]
+            assert spilled == [], f"{rows} rows: {spilled}"
+
+
+def test_loops_are_kept_as_they_are_written() -> None:
+    """LLVM is told not to unroll the loops of kernels, down to its IR."""
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.create()
+        emit_gemm(module.body, GemmKernel("f32", "f32"), target_of("haswell"))
+        loops = str(module).count("loop_annotation =")
+        lower(module, "cpu -mcpu=haswell")
+        text = llvm_ir(module)
+    assert "llvm.loop.unroll.disable" in text and "llvm.loop.vectorize.disable" in text
+    assert len(re.findall(r"!llvm\.loop !", text)) >= loops // 2 > 10

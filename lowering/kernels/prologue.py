@@ -1,0 +1,93 @@
+"""Prologues of kernels over rows: elementwise work that fills each row of the output right before it is read.
+
+The row is then in the first-level cache, and the kernel works on it in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels.emit import Index, Strided, Value
+from relax_mlir.mlir import ir
+
+Fill = Callable[[Value], None]
+"""Emits the filling of a row, given its number."""
+
+
+@dataclass(frozen=True)
+class Prologue:
+    """A parallel `linalg.generic` on memrefs whose result the kernel reads; its last axes are a row."""
+
+    operation: ir.Operation
+
+    def prepare(self, out: Value, inner: int) -> Fill:
+        """What fills a row of `out`, whose last `inner` axes are a row; emits what is the same for all rows."""
+        rank = ir.MemRefType(out.type).rank
+        maps = [attribute.value for attribute in self.operation.attributes["indexing_maps"]]
+        operands = [*list(self.operation.operands)[:-1], out]
+        parts = [emit.metadata(x) if isinstance(x.type, ir.MemRefType) else None for x in operands]
+        sizes = [emit.dim(out, axis) for axis in range(rank)]
+        outer = rank - inner
+
+        def fill(row: Value) -> None:
+            places = _places(row, sizes[:outer])
+            views = [
+                operand if part is None else _row_of(part, operand, map_, places, sizes)
+                for operand, part, map_ in zip(operands, parts, maps, strict=True)
+            ]
+            _emit_on(self.operation, views, [_inner_map(map_, outer, rank) for map_ in maps], inner)
+
+        return fill
+
+
+def _places(row: Value, sizes: Sequence[Index]) -> dict[int, Index]:
+    """The index along each outer axis of a row with a number."""
+    places: dict[int, Index] = {}
+    left: Index = row
+    for axis in range(len(sizes) - 1, 0, -1):
+        above = emit.div(left, sizes[axis])
+        places[axis] = emit.sub(left, emit.mul(above, sizes[axis]))
+        left = above
+    return {**places, 0: left} if sizes else {}
+
+
+def _row_of(
+    parts: Strided, operand: Value, map_: ir.AffineMap, places: Mapping[int, Index], sizes: Sequence[Index]
+) -> Value:
+    """What of an operand belongs to a row: the axes that the row's loops move."""
+    offset: Index = 0
+    kept: list[tuple[Index, Index]] = []
+    for axis, expr in enumerate(map_.results):
+        if not isinstance(expr, ir.AffineDimExpr):
+            continue
+        if expr.position in places:
+            offset = emit.add(offset, emit.mul(places[expr.position], parts.strides[axis]))
+        else:
+            kept.append((sizes[expr.position], parts.strides[axis]))
+    known, _ = ir.MemRefType(operand.type).get_strides_and_offset()
+    last = map_.results[len(map_.results) - 1] if len(map_.results) else None
+    unit = (
+        bool(kept) and known[-1] == 1 and isinstance(last, ir.AffineDimExpr) and last.position not in places
+    )
+    return emit.view(parts, [size for size, _ in kept], [x for _, x in kept], offset, unit_inner=unit)
+
+
+def _inner_map(map_: ir.AffineMap, outer: int, rank: int) -> ir.AffineMap:
+    dims = [
+        ir.AffineDimExpr.get(x.position - outer)
+        for x in map_.results
+        if isinstance(x, ir.AffineDimExpr) and x.position >= outer
+    ]
+    return ir.AffineMap.get(rank - outer, 0, dims)
+
+
+def _emit_on(body: ir.Operation, operands: Sequence[Value], maps: Sequence[ir.AffineMap], rank: int) -> None:
+    """Clone a generic over other operands, with so many loops."""
+    copy = body.clone()
+    for number, operand in enumerate(operands):
+        copy.operands[number] = operand
+    copy.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    copy.attributes["iterator_types"] = ir.ArrayAttr.get([parallel] * rank)

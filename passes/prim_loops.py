@@ -1,0 +1,201 @@
+"""What a prim func that can be merged is made of: its loops, and how they read its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from relax_mlir.dialects.attributes import ARG_REDUCE, KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, PATTERN, PRIM_FUNC
+from relax_mlir.mlir import func, ir
+
+RANKS = ("elementwise", "broadcast", "injective")
+"""The patterns that fuse, from the strictest to the loosest; a merged prim func has the loosest of its members."""
+
+Kind: TypeAlias = Literal["loop", "pieces", "reduction"]
+"""One parallel loop; parallel loops that each write a slice of the result; loops of which some sum up."""
+
+AROUND = frozenset(
+    {
+        "arith.constant",
+        "func.return",
+        "linalg.index",
+        "linalg.yield",
+        "tensor.dim",
+        "tensor.empty",
+        "tensor.extract",
+    }
+)
+"""Ops that may stand beside the loops of a prim func."""
+
+_SLICES = frozenset({"tensor.extract_slice", "tensor.insert_slice"})
+_BESIDE_SUMS = frozenset({"linalg.fill", "cf.assert"})
+
+
+@dataclass(frozen=True)
+class Read:
+    """A loop's operand that is an argument of the prim func, or a slice of one (`part`)."""
+
+    loop: ir.Operation
+    map: ir.AffineMap
+    part: ir.Operation | None = None
+
+    @property
+    def leaves_out_loops(self) -> bool:
+        """Whether some loop moves other operands only, so that elements are read again."""
+        used = {x.position for x in self.map.results if isinstance(x, ir.AffineDimExpr)}
+        return len(used) < int(self.map.n_dims)
+
+
+LOOPS = frozenset({"linalg.generic", "linalg.copy"})
+"""The ops that are loops."""
+
+
+def loops_of(function: func.FuncOp) -> list[ir.Operation]:
+    """Every loop of a prim func, in order."""
+    return [op.operation for op in function.entry_block.operations if op.operation.name in LOOPS]
+
+
+def kind_of(function: func.FuncOp) -> Kind | None:
+    """What a prim func that can be merged consists of; None for others.
+
+    It has one result, and its body is scalar arithmetic in loops, which read slices of its arguments or all of them.
+    """
+    attributes = function.attributes
+    if PRIM_FUNC not in attributes or PATTERN not in attributes or KERNEL in attributes:
+        return None
+    pattern = ir.StringAttr(attributes[PATTERN]).value
+    if len(function.type.results) != 1 or function.is_external or not loops_of(function):
+        return None
+    if pattern == "reduction":
+        return "reduction" if _is_reduction(function) else None
+    return _kind_of_loops(function) if pattern in RANKS else None
+
+
+def _is_reduction(function: func.FuncOp) -> bool:
+    """Whether one loop sums up, which alone reads the arguments; others finish what it makes."""
+    loops = loops_of(function)
+    if sum(not is_parallel(loop) for loop in loops) != 1:
+        return False
+    later = [x for loop in loops if is_parallel(loop) for x in list(loop.operands)[:-1]]
+    return (
+        _holds_only(function, AROUND | _SLICES | _BESIDE_SUMS)
+        and all(ARG_REDUCE not in loop.attributes for loop in loops)
+        and all(maker(x) is not None or not isinstance(x.type, ir.RankedTensorType) for x in later)
+    )
+
+
+def _kind_of_loops(function: func.FuncOp) -> Kind | None:
+    loops = loops_of(function)
+    if not _holds_only(function, AROUND | _SLICES):
+        return None
+    if not all(is_parallel(loop) and _reads_arguments(loop) for loop in loops):
+        return None
+    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
+    if len(loops) == 1 and returned.owner == loops[0]:
+        return "loop"
+    pieces = pieces_of(returned)
+    return "pieces" if pieces and [piece.operands[0].owner for piece in pieces] == loops else None
+
+
+def _holds_only(function: func.FuncOp, allowed: frozenset[str]) -> bool:
+    others: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        known = op.name == "func.func" or op.name in LOOPS or op.name in allowed
+        if not known and not op.name.startswith(("arith.", "math.")):
+            others.append(op.name)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit)
+    return not others
+
+
+def _reads_arguments(loop: ir.Operation) -> bool:
+    """Whether all inputs are arguments of the function, slices of them, or scalars."""
+    for value in list(loop.operands)[:-1]:
+        while (op := maker(value)) is not None and op.name == "tensor.extract_slice":
+            value = op.operands[0]
+        if maker(value) is not None and isinstance(value.type, ir.RankedTensorType):
+            return False
+    return True
+
+
+def maker(value: ir.Value) -> ir.Operation | None:
+    """The op whose result `value` is; None for a block argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def is_parallel(loop: ir.Operation) -> bool:
+    """Whether a loop sums nothing up."""
+    if loop.name == "linalg.copy":
+        return True
+    return all("parallel" in str(kind) for kind in loop.attributes["iterator_types"])
+
+
+def maps_of(loop: ir.Operation) -> list[ir.AffineMap]:
+    """The indexing maps of a loop."""
+    if loop.name == "linalg.copy":
+        return [ir.AffineMap.get_identity(ir.RankedTensorType(loop.operands[0].type).rank)] * 2
+    return [attribute.value for attribute in loop.attributes["indexing_maps"]]
+
+
+ROW_KERNELS = frozenset({"softmax", "log_softmax", "layer_norm", "rms_norm"})
+"""Kernels that walk their first input by rows, the last axes, and may compute it there."""
+
+
+def row_kernel(function: func.FuncOp) -> str:
+    """The name of the kernel over rows that takes a prologue and replaces a prim func; "" if there is none."""
+    attributes = function.attributes
+    if KERNEL not in attributes or KERNEL_INPUTS in attributes:
+        return ""
+    name = ir.StringAttr(attributes[KERNEL]).value
+    types = [x for x in function.type.inputs if isinstance(x, ir.RankedTensorType)]
+    if name not in ROW_KERNELS or len({type_.element_type for type_ in types}) != 1:
+        return ""
+    given = ir.DictAttr(attributes[KERNEL_ATTRS])
+    axes = [given["axis"]] if "axis" in given else list(ir.ArrayAttr(given["axes"]))
+    numbers = [ir.IntegerAttr(axis).value for axis in axes]
+    last = numbers == list(range(types[0].rank - len(numbers), types[0].rank))
+    return name if last and isinstance(types[0].element_type, ir.FloatType) else ""
+
+
+def looks_at_its_place(function: func.FuncOp) -> bool:
+    """Whether a loop uses the numbers of its iterations, or reads elements at computed places."""
+    inside = [op for loop in loops_of(function) for op in loop.regions[0].blocks[0].operations]
+    return any(op.operation.name in ("linalg.index", "tensor.extract") for op in inside)
+
+
+def pieces_of(value: ir.Value) -> list[ir.Operation]:
+    """The ``tensor.insert_slice`` of results of loops that make a tensor, first to last; none for other tensors."""
+    found: list[ir.Operation] = []
+    while (op := maker(value)) is not None and op.name == "tensor.insert_slice":
+        source = maker(op.operands[0])
+        if source is None or source.name not in LOOPS:
+            return []
+        found.append(op)
+        value = op.operands[1]
+    return found[::-1] if maker(value) is None or found else []
+
+
+def reads_of(function: func.FuncOp, numbers: Sequence[int]) -> list[Read] | None:
+    """How loops read the arguments `numbers`, each way once; None if anything else is done with them."""
+    found: dict[tuple[ir.Operation, str, ir.Operation | None], Read] = {}
+    for number in numbers:
+        argument = function.arguments[number]
+        for value, part in [(argument, None), *_slices(argument)]:
+            for use in value.uses:
+                user = use.owner.operation
+                if user.name == "tensor.dim" or (part is None and user.name == "tensor.extract_slice"):
+                    continue
+                if user.name not in LOOPS or use.operand_number == len(user.operands) - 1:
+                    return None
+                map_ = maps_of(user)[use.operand_number]
+                found[user, str(map_), part] = Read(user, map_, part)
+    return list(found.values())
+
+
+def _slices(value: ir.Value) -> list[tuple[ir.Value, ir.Operation]]:
+    users = [use.owner.operation for use in value.uses]
+    return [(op.results[0], op) for op in users if op.name == "tensor.extract_slice"]

@@ -1,0 +1,198 @@
+"""`fuse-ops` on kernels over rows and the loops before them: which become one, and the values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
+from relax_mlir.passes.fuse_ops import FuseOps
+
+Array = np.ndarray[Any, Any]
+
+
+def f32(*shape: int | str) -> Tensor:
+    return Tensor(shape, "float32")
+
+
+def f16(*shape: int | str) -> Tensor:
+    return Tensor(shape, "float16")
+
+
+def eighth(x: rx.Value) -> rx.Value:
+    return R.multiply(x, R.const(np.float32(0.125)))
+
+
+def softmax(x: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        e = np.exp(x - x.max(axis=-1, keepdims=True, initial=-np.inf))
+        return e / e.sum(axis=-1, keepdims=True)
+
+
+def normal(x: Array, axes: int = 1) -> Array:
+    last = tuple(range(-axes, 0))
+    return (x - x.mean(axis=last, keepdims=True)) / np.sqrt(x.var(axis=last, keepdims=True) + 1e-5)
+
+
+def rms(x: Array) -> Array:
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+Case = tuple[Callable[..., Any], Callable[..., Array], Sequence[Tensor], int]
+CASES: dict[str, Case] = {
+    "scale and mask": (
+        lambda x, m: R.nn.softmax(R.add(eighth(x), m)),
+        lambda x, m: softmax(x / 8 + m),
+        [f32("n", "h", "m", "k"), f32("n", 1, 1, "k")],
+        1,
+    ),
+    "a mask of all heads": (
+        lambda x, m: R.nn.log_softmax(R.add(x, m)),
+        lambda x, m: np.log(softmax(x + m)),
+        [f32("n", "h", "m", "k"), f32("m", "k")],
+        1,
+    ),
+    "a number per row": (
+        lambda x, y: R.nn.softmax(R.multiply(x, y)),
+        lambda x, y: softmax(x * y),
+        [f32("n", "m", "k"), f32("m", 1)],
+        1,
+    ),
+    "one row": (lambda x: R.nn.softmax(R.abs(x)), lambda x: softmax(np.abs(x)), [f32("k")], 1),
+    "residual sum": (
+        lambda x, y, g, b: R.nn.layer_norm(R.add(x, y), g, b, axes=[-1]),
+        lambda x, y, g, b: normal(x + y) * g + b,
+        [f32("n", "m", "k"), f32("n", "m", "k"), f32("k"), f32("k")],
+        1,
+    ),
+    "rows of two axes": (
+        lambda x, y, g, b: R.nn.layer_norm(R.subtract(x, y), g, b, axes=[-2, -1]),
+        lambda x, y, g, b: normal(x - y, 2) * g + b,
+        [f32("n", "h", "m", "k"), f32("h", 1, "k"), f32("m", "k"), f32("m", "k")],
+        1,
+    ),
+    "root mean square": (
+        lambda x, y, g: R.nn.rms_norm(R.add(x, y), g, axes=[-1]),
+        lambda x, y, g: rms(x + y) * g,
+        [f32("n", "k"), f32("k"), f32("k")],
+        1,
+    ),
+    "a slice": (
+        lambda x, y: R.nn.softmax(R.add(R.strided_slice(x, axes=[1], begin=[2], end=[11]), y)),
+        lambda x, y: softmax(x[:, 2:11] + y),
+        [f32("n", 13), f32("n", 9)],
+        1,
+    ),
+    "16 bits": (
+        lambda x, y: R.nn.softmax(R.add(x, y)),
+        lambda x, y: softmax(x + y),
+        [f16("n", "m", "k"), f16("n", "m", "k")],
+        1,
+    ),
+    "widened": (
+        lambda x, y: R.nn.softmax(R.add(R.astype(x, "float32"), y)),
+        lambda x, y: softmax(x + y),
+        [f16("n", "k"), f32("n", "k")],
+        1,
+    ),
+    "rows that do not lie together": (
+        lambda x: R.nn.softmax(R.negative(x), axis=0),
+        lambda x: softmax(-x.T).T,
+        [f32("n", "k")],
+        2,
+    ),
+    "turned": (
+        lambda x, y: R.nn.softmax(R.add(R.permute_dims(x), y)),
+        lambda x, y: softmax(x.T + y),
+        [f32("k", "n"), f32("n", "k")],
+        2,
+    ),
+    "two users": (
+        lambda x, y: (lambda z: R.add(R.nn.softmax(z), z))(R.exp(R.add(x, y))),
+        lambda x, y: softmax(np.exp(x + y)) + np.exp(x + y),
+        [f32("n", "k"), f32("n", "k")],
+        3,
+    ),
+    "the weights, too": (
+        lambda x, g: (lambda z: R.nn.rms_norm(z, z, axes=[-1]))(R.add(x, g)),
+        lambda x, g: rms(x + g) * (x + g),
+        [f32("k"), f32("k")],
+        2,
+    ),
+    "a product before": (
+        lambda x, w: R.nn.softmax(eighth(R.matmul(x, w))),
+        lambda x, w: softmax(x @ w / 8),
+        [f32("n", 3), f32(3, "k")],
+        2,
+    ),
+}
+
+
+def module() -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    for number, (build, _, params, _) in enumerate(CASES.values()):
+        variables = [rx.Var(f"x{i}", info) for i, info in enumerate(params)]
+        with bb.function(f"case{number}", variables):
+            bb.emit_func_output(build(*variables))
+    return bb.get()
+
+
+def test_what_becomes_one() -> None:
+    mod = module()
+    LegalizeOps()(mod.mlir)
+    FuseOps()(mod.mlir)
+    mod.verify()
+    functions = {op.attributes["sym_name"].value: op for op in mod.mlir.body.operations}
+    for number, (name, case) in enumerate(CASES.items()):
+        calls = [callee_of(op) for op in ops_of(functions[f"case{number}"].operation, "relax.call_tir")]
+        assert len(calls) == case[3], (name, calls)
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def executable(request: pytest.FixtureRequest) -> Any:
+    return rx.build(module(), f"cpu -num-threads={request.param}")
+
+
+SIZES = [
+    (1, 1, 1, 1),
+    (2, 0, 3, 5),
+    (0, 2, 1, 4),
+    (2, 3, 2, 0),
+    (2, 1, 3, 8),
+    (3, 2, 2, 9),
+    (2, 3, 5, 67),
+    (40, 2, 33, 130),
+]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("number", range(len(CASES)), ids=list(CASES))
+def test_values(number: int, executable: Any) -> None:
+    _, reference, params, _ = list(CASES.values())[number]
+    rng = np.random.default_rng(number)
+    for values in SIZES:
+        sizes = dict(zip("nhmk", values, strict=True))
+        shapes = [[d if isinstance(d, int) else sizes[str(d)] for d in p.known_shape or ()] for p in params]
+        inputs = [
+            rng.uniform(-2, 2, shape).astype(str(p.dtype)) for shape, p in zip(shapes, params, strict=True)
+        ]
+        result = np.from_dlpack(executable[f"case{number}"](*inputs))
+        expected = reference(*(x.astype(np.float64) for x in inputs))
+        tolerance = 4e-3 if result.dtype == np.float16 else 2e-5
+        np.testing.assert_allclose(result.astype(np.float64), expected, rtol=tolerance, atol=tolerance)
+
+
+def test_masks_of_infinity(executable: Any) -> None:
+    x = np.ones((2, 1, 2, 9), np.float32)
+    mask = np.zeros((2, 1, 1, 9), np.float32)
+    mask[0, ..., 3:] = -np.inf
+    mask[1] = -np.inf
+    result = np.from_dlpack(executable["case0"](x, mask))
+    np.testing.assert_allclose(result[0], softmax(x[0] / 8 + mask[0]), rtol=1e-6)
+    assert np.isnan(result[1]).all()
