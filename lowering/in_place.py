@@ -6,7 +6,8 @@ time when the element at its place is written, whichever way the function is low
 - its operations on buffers run in order, each by loops (`linalg-to-loops`). The first that writes the result must be
   elementwise in both: it reads the argument at the place where it writes, if at all. Later ones do not read it.
 - A contraction and what is behind it run block by block: no part of its operands may be overwritten.
-- Kernels for functions with a known meaning (`select-kernels`) say themselves that they work in place.
+- Kernels for functions with a known meaning (`select-kernels`) say themselves that they work in place. What is done
+  to an argument before (a prologue) they do row by row: it must read the argument at the place that it is for.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ def _pairs(function: func.FuncOp) -> frozenset[tuple[int, int]]:
         (given, out)
         for out in buffers
         for given in buffers
-        if given != out and _is_safe(steps, body.arguments[given], body.arguments[out])
+        if given != out
+        and _is_safe(steps, body.arguments[given], body.arguments[out])
+        and (KERNEL not in function.attributes or _stays_in_place(steps, body.arguments[given]))
     )
 
 
@@ -102,6 +105,21 @@ def _is_safe(steps: Sequence[ir.Operation], given: ir.Value, out: ir.Value) -> b
     if any(number < writes[0] for number in reads) and not all(map(_runs_alone, steps)):
         return False
     return _is_elementwise(steps[writes[0]], given, out)
+
+
+def _stays_in_place(steps: Sequence[ir.Operation], given: ir.Value) -> bool:
+    """Whether all that reads an argument reads its elements once, at the places of the results or for a reduction."""
+    for step in steps:
+        if not _uses(step, given):
+            continue
+        kinds = [str(kind) for kind in step.attributes["iterator_types"]]
+        identity = ir.AffineMap.get_identity(len(kinds))
+        sums = any("parallel" not in kind for kind in kinds)
+        maps = [attribute.value for attribute in linalg.get_indexing_maps(step)]
+        for operand, map_ in zip(step.operands, maps, strict=True):
+            if map_ != identity and (operand == given or (_is_output(step, operand) and not sums)):
+                return False
+    return True
 
 
 def _uses(step: ir.Operation, buffer: ir.Value) -> bool:

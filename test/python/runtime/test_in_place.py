@@ -124,6 +124,26 @@ def test_residual_of_an_epilogue() -> None:
         np.testing.assert_array_equal(*results)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_prologues_of_row_kernels(turned: bool) -> None:
+    """Work that a kernel does on each row before it reads it: in place only where it reads that row."""
+    size = 40
+    bb = rx.BlockBuilder()
+    x, y = (rx.Var(name, rx.Tensor((size, size), "float32")) for name in "xy")
+    with bb.function("main", [x, y]):
+        first = bb.emit(op.nn.softmax(x))
+        second = bb.emit(op.permute_dims(first)) if turned else first
+        third = bb.emit(op.nn.softmax(bb.emit(op.add(second, y))))
+        bb.emit_func_output(bb.emit(op.nn.softmax(third)))
+    mod = bb.get()
+    together, apart = rx.build(mod), without_reuse(mod)
+    plan = together.memory_plan("main")
+    assert plan.bytes() == size * size * 4 * (2 if turned else 1)
+    values = [np.random.default_rng(i).random((size, size), np.float32) for i in range(2)]
+    results = [np.from_dlpack(executable["main"](*values)).copy() for executable in (together, apart)]
+    np.testing.assert_array_equal(*results)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_random_functions(seed: int) -> None:
     """Values of which some are needed later, of equal and of other sizes: the same bits as without reuse."""
