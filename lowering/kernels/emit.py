@@ -194,7 +194,7 @@ def negate(condition: Value) -> Value:
 
 AS_WRITTEN = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
 """LLVM is to keep the loops of kernels: their generators vectorise and unroll where that pays, and LLVM's
-attempts at the scalar loops of the edges only make code and compile time grow, by a third."""
+attempts at the scalar loops of the edges only make code and compile time grow."""
 
 TO_UNROLL = "#llvm.loop_annotation<vectorize = <disable = true>>"
 """For main loops that their generators do not unroll."""

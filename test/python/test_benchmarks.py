@@ -10,7 +10,7 @@ import pytest
 from relax_mlir.profiler import limits
 from relax_mlir.target import Target
 
-from benchmarks import alone, half, measure, report, targets
+from benchmarks import alone, figures, half, measure, report, targets
 from benchmarks.__main__ import main
 from benchmarks.peers import OURS, PEERS
 from benchmarks.peers.base import Bound, Peer
@@ -128,6 +128,23 @@ def test_wrong_product_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_peak_of_a_core_is_sensible() -> None:
     assert 1e8 < limits.fma_peak() < 1e12
+
+
+def test_page_of_figures(tmp_path: Path) -> None:
+    (workload,) = (w for w in WORKLOADS if w.name == "W3")
+    cell = Cell(workload, (64,), timings={OURS: timing(1e-6, 1e-6), "numpy": timing(3e-6, 3e-6)})
+    cell.failures["torch"] = "not found"
+    machine = {"cpu": "A", "features": "fma", "python": "3.11"}
+    goals = [targets.Row(f"W3 {value}", "ratio", value, 1.0).as_dict() for value in (None, 0.5, 3.0)]
+    results, written = tmp_path / "results.json", tmp_path / "figures.md"
+    report.write_json(results, report.as_json([cell], machine, {"numpy": "2"}, goals))
+    assert figures.main([str(results), str(written)]) == 0
+    lines = written.read_text(encoding="utf-8").splitlines()
+    assert "| 64 | **1 µs** (1 µs – 1 µs) | 3 µs (3 µs – 3 µs) | 3.00 |" in lines
+    assert "| n/a | W3 None | ratio | - | ≥ 1.00 |" in lines
+    assert "| **FAIL** | W3 0.5 | ratio | 0.50 | ≥ 1.00 |" in lines
+    assert "| PASS | W3 3.0 | ratio | 3.00 | ≥ 1.00 |" in lines
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize(
