@@ -194,6 +194,8 @@ class _Fusion:
     def _against_one_loop(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Why two calls do not become one loop; "" if they may."""
         first, second = self._group(producer.callee), self._group(consumer.callee)
+        if first is not None and second is None and self._pattern(consumer.callee) == "reduction":
+            return f"{consumer.callee} reads its input more than once, or in a way of its own"
         if first is None or second is None:
             return self._no_loop(producer.callee if first is None else consumer.callee)
         if first.members + second.members > self.max_depth:

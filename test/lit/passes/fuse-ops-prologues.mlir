@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --legalize-ops --fuse-ops --symbol-dce | filecheck %s
+// RUN: relax-opt %s --legalize-ops --fuse-ops --explain-fusion -o %t 2>&1 | filecheck %s --check-prefix=EXPLAIN
 // RUN: relax-opt %s --relax-to-kernels | filecheck %s --check-prefix=KERNEL
 // prim_merging.py, prologue.py: kernels over rows compute their first input, each row before it is read.
 
@@ -51,3 +52,7 @@ func.func @turned(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // KERNEL-NOT: relax.parallel_cost
 // KERNEL-NOT: memref.alloc
 // KERNEL: return
+
+// EXPLAIN: fused {{.*}}prologue of the {{.*}}8*m*n
+// EXPLAIN: apart {{.*}}several users
+// EXPLAIN: apart {{.*}}turned {{.*}}read out of order

@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --legalize-ops --fuse-ops --symbol-dce | filecheck %s
+// RUN: relax-opt %s --legalize-ops --fuse-ops --explain-fusion -o %t 2>&1 | filecheck %s --check-prefix=EXPLAIN
 // RUN: relax-opt %s --relax-to-kernels | filecheck %s --check-prefix=KERNEL
 // prim_slices.py: loops through slices and concatenations, and into reductions.
 
@@ -89,3 +90,9 @@ func.func @twice(%x: tensor<4x8xf32>) -> tensor<4xf32> {
 // KERNEL: func.func private @exp_f32_1_strided_slice_add_f32(
 // KERNEL-NOT: memref.alloc
 // KERNEL: return
+
+// EXPLAIN: fused {{.*}}parts {{.*}}exp_f32_concat {{.*}}its only user, part
+// EXPLAIN: fused {{.*}}slice {{.*}}its only user, in
+// EXPLAIN: fused {{.*}}sum_f32 (reduction) {{.*}}8*m*n
+// EXPLAIN: apart {{.*}}two_slices {{.*}}read in several
+// EXPLAIN: apart {{.*}}variance_f32
