@@ -111,7 +111,7 @@ class _Product:
                 stepped = [step(x, e.add(many.index, n)) for n, x in enumerate(_parts(many.values, chains))]
                 many.give([x for part in stepped for x in part])
             sums = [reduce(arith.addf, each) for each in zip(*_parts(many.results, chains), strict=True)]
-        with e.carrying_loop(full, self.depth, 1, sums) as one:
+        with e.carrying_loop(full, self.depth, 1, sums, unroll=False) as one:
             one.give(step(one.values, one.index))
         for place, total in zip(places, one.results, strict=True):
             e.vector_store(total, self.c, place)

@@ -190,7 +190,7 @@ def _emit_sum(block: e.Block, name: str, lanes: int) -> None:
         sums = _fixed(buffer, 0, (BLOCK,))
         total = ir.Type.parse("!x86.amx.tile<16x16xf32>")
         zero = _amx("zero", [total], [])
-        with e.carrying_loop(0, tiles, 1, [zero] * 4) as k:
+        with e.carrying_loop(0, tiles, 1, [zero] * 4, unroll=False) as k:
             left = [_load_tile(a, k.index), _load_tile(a, e.add(tiles, k.index))]
             right = [_load_tile(b, k.index), _load_tile(b, e.add(tiles, k.index))]
             pairs = [(x, y) for x in left for y in right]

@@ -74,7 +74,8 @@ def _multiply(
 ) -> Tile:
     """The products' sums over the depth of the block."""
     zero = e.constant(e.vector_type(tiling.lanes, element), 0)
-    with e.carrying_loop(0, depth, 1, [zero] * (rows * tiling.vectors)) as k:
+    high = rows == tiling.rows  # lower tiles are for the edges
+    with e.carrying_loop(0, depth, 1, [zero] * (rows * tiling.vectors), unroll=high) as k:
         at = e.add(b_at, e.mul(k.index, tiling.columns))
         starts = [e.add(at, v * tiling.lanes) for v in range(tiling.vectors)]
         line = [e.widen(e.vector_load(tiling.lanes, b, start), element) for start in starts]

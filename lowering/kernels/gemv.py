@@ -163,7 +163,7 @@ def _dots(
 
     with e.carrying_loop(0, full, wide, [zero] * (count * unroll)) as main:
         main.give(advance(main.values, unroll, main.index, None))
-    with e.carrying_loop(full, depth, lanes, main.results) as tail:
+    with e.carrying_loop(full, depth, lanes, main.results, unroll=False) as tail:
         tail.give(advance(tail.values, 1, tail.index, e.mask(e.sub(depth, tail.index), lanes)))
     sums = [arith.addf(*tail.results[n * unroll : (n + 1) * unroll]) for n in range(count)]
     return [e.reduce("add", total, fastmath="reassoc") for total in sums]

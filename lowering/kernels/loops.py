@@ -286,13 +286,13 @@ class _Emitter:
                 kept = list(blocks.results)
                 if self.unroll == 1:
                     return kept
-                with emit.carrying_loop(wide_end, end, self.lanes, kept[:count]) as rest:
+                with emit.carrying_loop(wide_end, end, self.lanes, kept[:count], unroll=False) as rest:
                     rest.give(self._evaluate(Place(rest.index, self.lanes), rest.values, fixed))
                 return [*rest.results, *kept[count:]]
 
             def remainder(carried: Sequence[Value]) -> list[Value]:
                 fixed = self._load_fixed(along)
-                with emit.carrying_loop(end, size, 1, carried) as loop:
+                with emit.carrying_loop(end, size, 1, carried, unroll=False) as loop:
                     loop.give(self._evaluate(Place(loop.index, None), loop.values, fixed))
                 return list(loop.results)
 
