@@ -25,7 +25,6 @@ from relax_mlir.mlir import ir
 from relax_mlir.module_text import PrintOptions, module_text, write_atomically
 from relax_mlir.passes.fusion_report import explain_fusion
 from relax_mlir.source_frame import source_frame
-from relax_mlir.tools import plan_text
 from relax_mlir.tools.expectations import compare, read_expectations
 from relax_mlir.tools.opt_options import Options, pipeline_elements
 from relax_mlir.tools.supervise import note
@@ -111,9 +110,12 @@ class Driver:
     def _pipeline(self) -> Sequential:
         """The passes to run; unknown names fail here, before the input is read."""
         elements = pipeline_elements(self.options)
-        if self.options.on("memory-plan") and not elements:
-            elements = (Element(plan_text.PIPELINE),)
-        self.bindings = plan_text.bindings(self.options.names("bind"))
+        if self.options.on("memory-plan") or self.options.names("bind"):
+            from relax_mlir.tools import plan_text  # needed for these options only
+
+            if self.options.on("memory-plan") and not elements:
+                elements = (Element(plan_text.PIPELINE),)
+            self.bindings = plan_text.bindings(self.options.names("bind"))
         return Sequential(passes_of(elements), name="relax-opt")
 
     def _reproduce(self, data: bytes) -> bytes:
@@ -182,7 +184,9 @@ class Driver:
 
                 return script(module)
             if self.options.on("memory-plan"):
-                return plan_text.plans_text(module, self.bindings)
+                from relax_mlir.tools.plan_text import plans_text  # needed for this option only
+
+                return plans_text(module, self.bindings)
             return module_text(module, self._print_options())
 
     def _emit(self, module: ir.Module) -> str | bytes:
