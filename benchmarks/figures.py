@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from relax_mlir.module_text import write_atomically
 
 from benchmarks.peers import OURS, PEERS
 from benchmarks.report import duration
@@ -75,10 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("page", type=Path, help="the page to write")
     options = parser.parse_args(arguments)
     text = page(json.loads(options.results.read_text(encoding="utf-8")))
-    handle, scratch = tempfile.mkstemp(dir=options.page.parent, prefix=options.page.name)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        stream.write(text)
-    os.replace(scratch, options.page)
+    write_atomically(options.page, text)
     return 0
 
 
