@@ -11,7 +11,8 @@ import tvm_ffi
 
 from relax_mlir.error import DTypeError
 
-_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+"""DLPack's type codes by NumPy's kinds."""
 _FFI_KINDS = "iufbc"
 _BFLOAT = 4
 _READ_ONLY = 1
@@ -68,13 +69,13 @@ _CAPSULE_NAME = b"dltensor_versioned"
 def _export(array: np.ndarray[Any, Any]) -> tvm_ffi.Tensor:
     """An FFI tensor over the memory of any NumPy array with a dtype that DLPack knows."""
     dtype = array.dtype
-    if dtype.byteorder == ">" or (dtype != ml_dtypes.bfloat16 and dtype.kind not in _CODES):
+    if dtype.byteorder == ">" or (dtype != ml_dtypes.bfloat16 and dtype.kind not in DLPACK_CODES):
         raise DTypeError(f"compiled functions take no NumPy arrays of dtype {dtype}")
     if any(step % dtype.itemsize for step in array.strides):
         array = np.ascontiguousarray(array)
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     strides = (ctypes.c_int64 * max(array.ndim, 1))(*(step // dtype.itemsize for step in array.strides))
-    code = _BFLOAT if dtype == ml_dtypes.bfloat16 else _CODES[dtype.kind]
+    code = _BFLOAT if dtype == ml_dtypes.bfloat16 else DLPACK_CODES[dtype.kind]
     tensor = _DLTensor(array.ctypes.data, 1, 0, array.ndim, code, 8 * dtype.itemsize, 1, shape, strides, 0)
     flags = 0 if array.flags.writeable else _READ_ONLY
     managed = _Managed(1, 0, None, _forget_exported, flags, tensor)

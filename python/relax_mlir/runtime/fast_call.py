@@ -15,10 +15,10 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.lowering.abi.fast_call import DTYPES, ENTRY, FIELDS, SLOW, STATE, fast_call_text
+from relax_mlir.runtime.arrays import DLPACK_CODES
 from relax_mlir.runtime.process_code import state_address
 
 _METHOD_WITH_ARRAY = 0x0080
-_DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 _PLAIN_TYPES = "?bBhHiIlLqQefd"
 
 
@@ -94,7 +94,7 @@ def install(cls: type) -> bool:
     state.from_pointer, state.as_pointer = _address("PyLong_FromVoidPtr"), _address("PyLong_AsVoidPtr")
     state.increment, state.decrement = _address("Py_IncRef"), _address("Py_DecRef")
     for dtype in map(np.dtype, _PLAIN_TYPES):
-        state.dtypes[dtype.num] = _DLPACK_CODES[dtype.kind] | dtype.itemsize * 8 << 8 | 1 << 16
+        state.dtypes[dtype.num] = DLPACK_CODES[dtype.kind] | dtype.itemsize * 8 << 8 | 1 << 16
     doc = f"__call__($self, /, *args)\n--\n\n{cls.__call__.__doc__ or ''}"
     method = _Method(b"__call__", state.call, _METHOD_WITH_ARRAY, doc.encode())
     _kept.append(method)

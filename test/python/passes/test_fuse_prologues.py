@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+from fusion_cases import check_calls, module_of
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.ir_queries import callee_of, ops_of
-from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
-from relax_mlir.passes.fuse_ops import FuseOps
 
 Array = np.ndarray[Any, Any]
 
@@ -134,29 +132,13 @@ CASES: dict[str, Case] = {
 }
 
 
-def module() -> rx.IRModule:
-    bb = rx.BlockBuilder()
-    for number, (build, _, params, _) in enumerate(CASES.values()):
-        variables = [rx.Var(f"x{i}", info) for i, info in enumerate(params)]
-        with bb.function(f"case{number}", variables):
-            bb.emit_func_output(build(*variables))
-    return bb.get()
-
-
 def test_what_becomes_one() -> None:
-    mod = module()
-    LegalizeOps()(mod.mlir)
-    FuseOps()(mod.mlir)
-    mod.verify()
-    functions = {op.attributes["sym_name"].value: op for op in mod.mlir.body.operations}
-    for number, (name, case) in enumerate(CASES.items()):
-        calls = [callee_of(op) for op in ops_of(functions[f"case{number}"].operation, "relax.call_tir")]
-        assert len(calls) == case[3], (name, calls)
+    check_calls(CASES)
 
 
 @pytest.fixture(scope="module", params=[1, 2])
 def executable(request: pytest.FixtureRequest) -> Any:
-    return rx.build(module(), f"cpu -num-threads={request.param}")
+    return rx.build(module_of(CASES), f"cpu -num-threads={request.param}")
 
 
 SIZES = [
