@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from relax_mlir.error import expect
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering import machine_code
+from relax_mlir.lowering import cross_compile
 from relax_mlir.lowering.legality import violations
 from relax_mlir.lowering.llvm_ir import llvm_ir as translated
 from relax_mlir.lowering.pipeline import pipeline
@@ -46,7 +46,7 @@ def assembly(mod: IRModule, target: str | Target = "cpu", opt_level: int = 2) ->
 
     `opt_level`: from 0 to 3, as LLVM's.
     """
-    return machine_code.assembly(llvm_ir(mod, target), Target.parse(target), opt_level)
+    return cross_compile.assembly(llvm_ir(mod, target), Target.parse(target), opt_level)
 
 
 def object_file(mod: IRModule, target: str | Target = "cpu", opt_level: int = 2) -> bytes:
@@ -56,13 +56,13 @@ def object_file(mod: IRModule, target: str | Target = "cpu", opt_level: int = 2)
         UnsupportedError: llvmlite is not installed, or has no code generator for the target.
         CompileError: llvmlite's LLVM is too old for the IR.
     """
-    return machine_code.object_file(llvm_ir(mod, target), Target.parse(target), opt_level)
+    return cross_compile.object_file(llvm_ir(mod, target), Target.parse(target), opt_level)
 
 
 FORMS: dict[str, Callable[[ir.Module, Target], str | bytes]] = {
     "llvm-ir": lambda module, target: translated(module),
-    "asm": lambda module, target: machine_code.assembly(translated(module), target),
-    "obj": lambda module, target: machine_code.object_file(translated(module), target),
+    "asm": lambda module, target: cross_compile.assembly(translated(module), target),
+    "obj": lambda module, target: cross_compile.object_file(translated(module), target),
 }
 """What ``relax-opt --emit`` gives for a module of level L."""
 

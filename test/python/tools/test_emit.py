@@ -12,9 +12,9 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, CompileError, UnknownNameError, UnsupportedError
-from relax_mlir.lowering import machine_code
+from relax_mlir.lowering import cross_compile
+from relax_mlir.lowering.cross_compile import feature_text
 from relax_mlir.lowering.llvm_ir import llvm_ir, with_exact_floats
-from relax_mlir.lowering.machine_code import feature_text
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -120,14 +120,14 @@ def test_constants_reach_the_code(name: str) -> None:
             for n, bits in enumerate(CONSTANTS[name])
         ]
         text = llvm_ir(ir.Module.parse("\n".join(functions)))
-    code = machine_code.assembly(text, Target("cpu -mcpu=haswell"))
+    code = cross_compile.assembly(text, Target("cpu -mcpu=haswell"))
     stored = re.findall(r"(?:mov\w*|movabsq)\s+\$(-?\d+), [(%]", code)
     assert [int(value) % 2**width for value in stored] == CONSTANTS[name]
 
 
 def test_text_that_is_no_ir() -> None:
     with pytest.raises(CompileError, match=r"llvmlite, with LLVM [\d.]+, cannot read the LLVM IR"):
-        machine_code.assembly("define toast", Target(ARM))
+        cross_compile.assembly("define toast", Target(ARM))
 
 
 def test_bad_arguments(module: rx.IRModule) -> None:
@@ -139,7 +139,7 @@ def test_bad_arguments(module: rx.IRModule) -> None:
 
 def test_without_llvmlite(module: rx.IRModule, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
-    machine_code._binding.cache_clear()
+    cross_compile._binding.cache_clear()
     with pytest.raises(UnsupportedError, match=r"pip install 'relax-mlir\[asm\]' brings it"):
         emit.assembly(module, ARM)
     assert "define" in emit.llvm_ir(module, ARM)

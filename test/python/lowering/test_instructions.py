@@ -17,7 +17,7 @@ from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_tiling import tiling
 from relax_mlir.lowering.llvm_ir import llvm_ir
-from relax_mlir.lowering.machine_code import assembly, object_file
+from relax_mlir.lowering.cross_compile import assembly, object_file
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.lowering.rounding_expansion import ExpandRounding
 from relax_mlir.mlir import func, ir
