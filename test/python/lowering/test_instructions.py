@@ -10,6 +10,7 @@ import pytest
 from jit import lower
 from machine_text import Assembly, Code, destinations
 from math_check import MAX_ULP, loop
+from relax_mlir.lowering.cross_compile import assembly, object_file
 from relax_mlir.lowering.fma_expansion import ExpandFma
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.attention_tile import emit_product
@@ -17,7 +18,6 @@ from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_tiling import tiling
 from relax_mlir.lowering.llvm_ir import llvm_ir
-from relax_mlir.lowering.cross_compile import assembly, object_file
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.lowering.rounding_expansion import ExpandRounding
 from relax_mlir.mlir import func, ir
