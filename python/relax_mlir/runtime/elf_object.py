@@ -13,7 +13,8 @@ import platform
 import struct
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,37 +74,53 @@ class _Object:
 
 
 class LoadedObject:
-    """The code and data of an object, in memory of this process that goes with the last user of this."""
+    """The code and data of an object, in memory of this process that goes with the last user of this.
 
-    def __init__(self, data: bytes, resolve: Resolver) -> None:
-        """Load the object `data`; `resolve` finds what it does not define.
+    It has its place, but runs only when it is linked (`link`): objects may use each other.
+    """
 
-        Raises ObjectFileError: malformed, of another machine, with relocations that this loader does not know, or
-        with symbols that nothing defines.
+    def __init__(self, data: bytes) -> None:
+        """Place the object `data`.
+
+        Raises ObjectFileError: malformed, or of another machine.
         """
         if not SUPPORTED:
             raise ObjectFileError(f"objects for {platform.machine()} ({sys.platform}) cannot be loaded")
-        try:
-            parsed = _parse(data)
-            self._load(parsed, resolve)
-        except (struct.error, ValueError, IndexError, UnicodeDecodeError) as error:
-            raise ObjectFileError(f"malformed object file: {error}") from None
+        with _reading():
+            self._place(_parse(data))
 
     def address(self, name: str) -> int | None:
-        """The address of a symbol that the object defines."""
+        """The address of a symbol that the object defines for others."""
         return self._defined.get(name)
 
-    def _load(self, parsed: _Object, resolve: Resolver) -> None:
-        groups, table = _layout(parsed)
-        size = groups[-1][1]
-        base = _map(size)
+    def _place(self, parsed: _Object) -> None:
+        self._groups, self._table = _layout(parsed)
+        size = self._groups[-1][1]
+        self._base = base = _map(size)
         weakref.finalize(self, _libc().munmap, base, size).atexit = False
-        image = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(base))
-        places = parsed.sections["address"]
-        for place, section in zip(places, parsed.sections, strict=True):
+        self._parsed, self._image = parsed, np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(base))
+        for place, section in zip(parsed.sections["address"], parsed.sections, strict=True):
             if section["flags"] & _ALLOCATE and section["type"] != _NOBITS:
                 start, length = int(section["offset"]), int(section["size"])
-                image[int(place) : int(place) + length] = np.frombuffer(parsed.data, np.uint8, length, start)
+                self._image[int(place) : int(place) + length] = np.frombuffer(
+                    parsed.data, np.uint8, length, start
+                )
+        symbols = parsed.symbols
+        defined = (symbols["section"] != _UNDEFINED) & (symbols["info"] >> 4 != 0)
+        self._defined = {
+            parsed.names[i]: _place_of(parsed, symbols[i], base) for i in np.flatnonzero(defined)
+        }
+
+    def link(self, resolve: Resolver) -> None:
+        """Let the object use what it does not define, which `resolve` finds, and make its code executable; once.
+
+        Raises ObjectFileError: relocations that this loader does not know, or symbols that nothing defines.
+        """
+        with _reading():
+            self._link(resolve)
+
+    def _link(self, resolve: Resolver) -> None:
+        parsed, base, table, image, groups = self._parsed, self._base, self._table, self._image, self._groups
         addresses = _addresses(parsed, base, resolve)
         image[table : table + 8 * len(addresses)].view("<u8")[:] = addresses
         for section in parsed.sections[parsed.sections["type"] == _RELA]:
@@ -117,8 +134,15 @@ class LoadedObject:
         ):
             if end > start and _libc().mprotect(base + start, end - start, protection):
                 raise ObjectFileError("the system does not allow to make memory executable")
-        defined = (parsed.symbols["section"] != _UNDEFINED) & (parsed.symbols["info"] >> 4 != 0)
-        self._defined = {parsed.names[i]: int(addresses[i]) for i in np.flatnonzero(defined)}
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Errors of reading an object as `ObjectFileError`."""
+    try:
+        yield
+    except (struct.error, ValueError, IndexError, UnicodeDecodeError) as error:
+        raise ObjectFileError(f"malformed object file: {error}") from None
 
 
 def _parse(data: bytes) -> _Object:
@@ -177,19 +201,22 @@ def _addresses(parsed: _Object, base: int, resolve: Resolver) -> np.ndarray[Any,
     """The address of every symbol."""
     found = np.zeros(len(parsed.symbols), "<u8")
     for i, (symbol, name) in enumerate(zip(parsed.symbols, parsed.names, strict=True)):
-        section, value = int(symbol["section"]), int(symbol["value"])
-        if symbol["info"] & 15 == _TLS or (section >= _RESERVED and section != _ABSOLUTE):
-            raise ObjectFileError(f"symbol {name} is of a kind that is not supported")
-        if section == _ABSOLUTE:
-            found[i] = value
-        elif section != _UNDEFINED:
-            found[i] = base + int(parsed.sections[section]["address"]) + value
+        if symbol["section"] != _UNDEFINED:
+            found[i] = _place_of(parsed, symbol, base)
         elif i and name != "_GLOBAL_OFFSET_TABLE_":
             address = resolve(name)
             if address is None and symbol["info"] >> 4 != _WEAK:
                 raise ObjectFileError(f"nothing here defines {name}")
             found[i] = address or 0
     return found
+
+
+def _place_of(parsed: _Object, symbol: np.void, base: int) -> int:
+    """The address of a symbol that the object defines."""
+    section, value = int(symbol["section"]), int(symbol["value"])
+    if symbol["info"] & 15 == _TLS or (section >= _RESERVED and section != _ABSOLUTE):
+        raise ObjectFileError("a symbol is of a kind that is not supported")
+    return value if section == _ABSOLUTE else base + int(parsed.sections[section]["address"]) + value
 
 
 def _relocate(
