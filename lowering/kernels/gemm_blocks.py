@@ -127,7 +127,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
         keep = e.compare("gt", rows, row_step)
         most_columns = e.select(keep, sizes.kept_columns, sizes.block_columns)
         b_columns = e.minimum(e.round_up(columns, sizes.columns), most_columns)
-        b_at = e.mul(e.minimum(some_rows, row_step), sizes.depth)
+        b_at = e.mul(e.minimum(some_rows, row_step), sizes.row_stride)
         elements = e.add(b_at, e.mul(b_columns, sizes.depth))
         with (
             e.scratch(element, elements) as packed,
@@ -185,7 +185,7 @@ def panel_loops(
         rows, depth = e.sub(last_row, first_row), e.dim(a, 1)
         row_step = even_step(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
         depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
-        elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.depth)
+        elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.row_stride)
         with (
             e.scratch(element, elements) as packed,
             e.loop(0, depth, depth_step) as k,
@@ -234,7 +234,7 @@ def emit_block(
         def tile(i: e.Index, count: int, j: e.Value) -> None:
             panel = e.add(b_at, e.mul(j, panel_depth))
             place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
-            e.call(parts.tile(count), [packed, e.mul(i, sizes.depth), b, panel, depth, c, *place])
+            e.call(parts.tile(count), [packed, e.mul(i, sizes.row_stride), b, panel, depth, c, *place])
             with e.when(done):
                 epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
 

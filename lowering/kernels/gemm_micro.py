@@ -82,7 +82,7 @@ def _multiply(
         start = e.add(a_at, k.index)
         sums = []
         for row in range(rows):
-            factor = e.splat(e.load(a, e.add(start, row * tiling.depth)), tiling.lanes)
+            factor = e.splat(e.load(a, e.add(start, row * tiling.row_stride)), tiling.lanes)
             old = k.values[row * tiling.vectors : (row + 1) * tiling.vectors]
             sums += [e.fma(factor, x, y, tiling.fused) for x, y in zip(line, old, strict=True)]
         k.give(sums)

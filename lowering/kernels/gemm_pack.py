@@ -1,6 +1,6 @@
 """Packing: copies of blocks of A and B, in the order in which the register tile reads them.
 
-A block of A is packed row by row, the rows `Tiling.depth` apart; a block of B in panels of `Tiling.columns`
+A block of A is packed row by row, the rows `Tiling.row_stride` apart; a block of B in panels of `Tiling.columns`
 columns, each panel by rows, the panels as many rows apart as the caller says. Operands may have any strides; those with
 unit stride in either direction are read by vectors. Elements narrower than the accumulator are widened on the
 way.
@@ -59,7 +59,7 @@ class Packing:
 
     def _emit_a(self) -> None:
         """Arguments: A, first row, number of rows, first column, number of columns, destination."""
-        size, depth = ir.IndexType.get(), self.tiling.depth
+        size, apart = ir.IndexType.get(), self.tiling.row_stride
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, e.flat_memref(self.element)]
         with e.function(self.block, self.a, arguments) as (a, row, rows, column, columns, packed):
             parts = e.metadata(a)
@@ -67,14 +67,14 @@ class Packing:
             def by_rows() -> None:
                 lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
                 with e.loop(0, rows) as i:
-                    self._copy_line(lines, e.add(row, i), column, columns, packed, e.mul(i, depth))
+                    self._copy_line(lines, e.add(row, i), column, columns, packed, e.mul(i, apart))
 
             def by_columns() -> None:
                 lines = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
-                e.call(self.transpose, [lines, column, columns, row, rows, packed, 0, depth])
+                e.call(self.transpose, [lines, column, columns, row, rows, packed, 0, apart])
 
             def by_elements() -> None:
-                e.call(self.copy, [a, row, rows, column, columns, packed, 0, depth, 1])
+                e.call(self.copy, [a, row, rows, column, columns, packed, 0, apart, 1])
 
             e.branch(
                 e.compare("eq", parts.strides[1], 1),

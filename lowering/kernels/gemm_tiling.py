@@ -41,6 +41,14 @@ class Tiling:
         """Columns of the register tile."""
         return self.lanes * self.vectors
 
+    @property
+    def row_stride(self) -> int:
+        """Elements from a row of packed A to the next.
+
+        `depth` is often a power of two: rows as far apart would share few sets of the first-level cache.
+        """
+        return self.depth + self.columns
+
     def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
         """About how long a product takes, at two vectors of multiplications per cycle."""
         return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes)
