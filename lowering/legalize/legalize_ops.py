@@ -19,7 +19,6 @@ from relax_mlir.mlir import ir
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext
 
-
 FUNCTION_VALUES = frozenset(
     f"relax.{name}"
     for name in ("lambda", "lambda_return", "make_closure", "invoke_closure", "invoke_pure_closure")

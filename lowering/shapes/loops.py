@@ -20,6 +20,7 @@ from relax_mlir.lowering.shapes.integers import as_index
 from relax_mlir.lowering.shapes.leaves import handle_types
 from relax_mlir.mlir import bufferization, ir
 
+
 @handles("scf.for")
 def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     infos = [struct_info(result.type) for result in op.results]

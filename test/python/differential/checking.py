@@ -15,7 +15,15 @@ from relax_mlir.error import RelaxError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.transform import MLIRPass, create_pass
 
-OWN = ("normalize", "lambda-lift", "canonicalize-calls", "fold-constant", "legalize-ops", "fuse-ops", "to-non-dataflow")
+OWN = (
+    "normalize",
+    "lambda-lift",
+    "canonicalize-calls",
+    "fold-constant",
+    "legalize-ops",
+    "fuse-ops",
+    "to-non-dataflow",
+)
 PASSES = (*OWN, "canonicalize", "cse")
 CANARY = 0xA5
 PADDING = 64

@@ -1,4 +1,4 @@
-"""Random control flow and effects: loops, functions in functions, packed functions that write, values known at run time."""
+"""Random control flow and effects: loops, nested functions, packed functions that write, values known at run time."""
 
 from __future__ import annotations
 
@@ -112,7 +112,9 @@ def while_loop(g: Generator) -> Node | None:
     if not init or counter is None:
         return None
     end, most = g.random.choice((-2, 0, 3, 9)), 4
-    first = g.emit(lambda: R.clip(counter.value, 0, most), lambda _, a: np.clip(a, 0, most), [counter], "counter")
+    first = g.emit(
+        lambda: R.clip(counter.value, 0, most), lambda _, a: np.clip(a, 0, most), [counter], "counter"
+    )
     if first is None:
         return None
     scope, params, results = object(), [], []
@@ -130,7 +132,10 @@ def while_loop(g: Generator) -> Node | None:
             g.pool += params
             begin = len(g.pool)
             more = g.emit(
-                lambda: R.add(params[0].value, R.const(np.asarray(1, kind))), lambda _, a: a + 1, params[:1], "more"
+                lambda: R.add(params[0].value, R.const(np.asarray(1, kind))),
+                lambda _, a: a + 1,
+                params[:1],
+                "more",
             )
             assert more is not None
             _steps(g, 4)
@@ -248,13 +253,17 @@ def write(g: Generator) -> Node | None:
     if x is None:
         return None
     if not g.outside_branches or g.random.random() < 0.5:
-        x = g.emit(lambda: R.add(x.value, x.value), lambda _, a: references.NUMBER_BINARY["add"](a, a), [x], "own")
+        x = g.emit(
+            lambda: R.add(x.value, x.value), lambda _, a: references.NUMBER_BINARY["add"](a, a), [x], "own"
+        )
     if x is None:
         return None
     same = [n for n in g.pool if n.value.ssa == x.value.ssa]
     R.call_packed("differential.increment", x.value)
     g.pool = [n for n in g.pool if n not in same]
-    return g.keep(x.value, lambda _, a: references.NUMBER_BINARY["add"](a, np.ones((), a.dtype)), (x,), "written")
+    return g.keep(
+        x.value, lambda _, a: references.NUMBER_BINARY["add"](a, np.ones((), a.dtype)), (x,), "written"
+    )
 
 
 def known_at_run_time(g: Generator) -> Node | None:
@@ -329,6 +338,15 @@ def shape_tensor(g: Generator) -> Node | None:
 
 MOVES = (shape_tensor, forget, tuples, invoke)
 TOP_MOVES = (
-    *(for_loop, for_loop, while_loop, growing, lambda_function, lambda_function, choose_function, choose_function),
+    *(
+        for_loop,
+        for_loop,
+        while_loop,
+        growing,
+        lambda_function,
+        lambda_function,
+        choose_function,
+        choose_function,
+    ),
     *(write, write, known_at_run_time, known_at_run_time),
 )

@@ -118,7 +118,11 @@ def attention(g: Generator) -> Node | None:
     other = g.pick(lambda n: n.dtype == x.dtype and n.dims[:-2] == batch and n.dims[-1:] == (width,)) or x
     if len(other.dims) != len(x.dims):
         other = x
-    query, key, value = _heads(g, x, heads, size), _heads(g, other, heads, size), _heads(g, other, heads, size)
+    query, key, value = (
+        _heads(g, x, heads, size),
+        _heads(g, other, heads, size),
+        _heads(g, other, heads, size),
+    )
     if query is None or key is None or value is None:
         return None
     if heads > 1 and g.random.random() < 0.3:
@@ -208,9 +212,7 @@ def prologue(g: Generator) -> Node | None:
     factor, shift = (g.constant((), x.dtype or "") if x else None for _ in range(2))
     if x is None or factor is None or shift is None:
         return None
-    scaled = g.emit(
-        lambda: R.multiply(x.value, factor.value), lambda _, a, b: a * b, [x, factor], "scale"
-    )
+    scaled = g.emit(lambda: R.multiply(x.value, factor.value), lambda _, a, b: a * b, [x, factor], "scale")
     _ = scaled and g.emit(
         lambda: R.add(scaled.value, shift.value),
         lambda _, a, b: references.NUMBER_BINARY["add"](a, b),
@@ -274,9 +276,7 @@ def pieces(g: Generator) -> Node | None:
     cuts = g.random.choice(([1], [2], [1, 3], [0, 2]))
     parts: list[Node] = []
     before = len(g.pool)
-    g.emit(
-        lambda: R.split(x.value, cuts, axis), lambda _, a: references.split(a, cuts, axis), [x], "pieces"
-    )
+    g.emit(lambda: R.split(x.value, cuts, axis), lambda _, a: references.split(a, cuts, axis), [x], "pieces")
     for piece in g.pool[before:]:
         name = g.random.choice(("abs", "negative", "nn.relu", "square", "tanh", "exp"))
         table = references.FLOAT_UNARY | references.NUMBER_UNARY
@@ -305,9 +305,19 @@ def triangle(g: Generator) -> Node | None:
     if x is None:
         return None
     name, k = g.random.choice(("tril", "triu")), g.random.choice((-1, 0, 0, 2))
-    return g.emit(
-        lambda: builder(name)(x.value, k), lambda _, a: getattr(np, name)(a, k), [x], f"{name} {k}"
-    )
+    return g.emit(lambda: builder(name)(x.value, k), lambda _, a: getattr(np, name)(a, k), [x], f"{name} {k}")
 
 
-MOVES = (scan, scan, norm_by_channels, norm, attention, epilogue, epilogue, prologue, rotation, pieces, triangle)
+MOVES = (
+    scan,
+    scan,
+    norm_by_channels,
+    norm,
+    attention,
+    epilogue,
+    epilogue,
+    prologue,
+    rotation,
+    pieces,
+    triangle,
+)

@@ -1,4 +1,4 @@
-"""What scans, norms by channels and attention mean, on NumPy arrays: floats come as float64, other dtypes as they are."""
+"""What scans, norms by channels and attention mean in NumPy: floats come as float64, other dtypes as they are."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def attention(
 ) -> Inexact:
     """Attention on ``(batch, sequence, heads, size)``; with `noisy`, values that are masked and not finite are NaN."""
     group = query.shape[2] // max(key.shape[2], 1)
-    q, k, v = (np.moveaxis(array, 2, 1) for array in (query, np.repeat(key, group, 2), np.repeat(value, group, 2)))
+    q, k, v = (
+        np.moveaxis(array, 2, 1) for array in (query, np.repeat(key, group, 2), np.repeat(value, group, 2))
+    )
     queries, keys = q.shape[2], k.shape[2]
     if keys == 0:
         zeros = np.zeros((*query.shape[:3], value.shape[3]))

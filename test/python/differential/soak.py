@@ -1,4 +1,4 @@
-"""Compare many random programs: ``python test/python/differential/soak.py 1000:2000 [--functions 4] [--stop] [--list]``.
+"""Compare many random programs: ``python test/python/differential/soak.py 1000:2000`` (`--help` has the options).
 
 A failing seed is shrunk to the shortest prefix that still fails, and printed with its script form.
 """
