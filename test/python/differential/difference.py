@@ -217,6 +217,8 @@ def difference(have: Array, want: Expected) -> str | None:
             values = have.astype(np.float64)
             good = np.abs(values - want.value) <= want.tolerance
             good |= (values == want.value) | (np.isnan(values) & np.isnan(want.value))
+            # What may be of either sign has been divided by something that may be zero.
+            good |= np.isinf(values) & (want.tolerance >= np.abs(want.value)) & (want.tolerance > 1)
         else:
             values = have
             good = have == want.value
