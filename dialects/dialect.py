@@ -7,10 +7,13 @@ printed from them by `relax_mlir.dialects.generate_irdl` so that stock ``mlir-op
 from __future__ import annotations
 
 import importlib
+from threading import RLock
 
 from relax_mlir.mlir import ext, ir
 
 NAMESPACE = "relax"
+
+_LOADING = RLock()
 
 FAMILIES = (
     "ir_types",
@@ -61,10 +64,12 @@ def import_families() -> None:
 
 def load(context: ir.Context) -> None:
     """Load the dialect into `context`; a second call does nothing."""
-    import_families()
-    with context:
-        if not context.is_dialect_loaded(NAMESPACE):
-            Relax.load()
+    # The bindings write to classes and tables of the process while they load a dialect.
+    with _LOADING:
+        import_families()
+        with context:
+            if not context.is_dialect_loaded(NAMESPACE):
+                Relax.load()
 
 
 def context() -> ir.Context:

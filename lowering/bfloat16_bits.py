@@ -67,13 +67,11 @@ class BFloat16Bits(ModulePass):
 
 def _value_types(module: ir.Module) -> set[ir.Type]:
     """The types of all results and block arguments; functions of the LLVM dialect are flat."""
-    found: set[ir.Type] = set()
+    found = {result.type for op in ops_of(module.operation) for result in op.results}
     for function in module.body.operations:
         for region in function.operation.regions:
             for block in region.blocks:
                 found.update(argument.type for argument in block.arguments)
-                for op in block.operations:
-                    found.update(result.type for result in op.operation.results)
     return found
 
 

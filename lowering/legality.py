@@ -140,8 +140,12 @@ def violations(module: ir.Module, name: str) -> Iterator[Diagnostic]:
     wanted = level(name)
     for top in module.body.operations:
         prim = PRIM_FUNC in top.attributes
-        for op in ops_of(top.operation):
-            if not wanted.allows(op.name, prim):
+        ops = ops_of(top.operation)
+        illegal = {op_name for op_name in {op.name for op in ops} if not wanted.allows(op_name, prim)}
+        if wanted.encodings and not illegal:
+            continue
+        for op in ops:
+            if op.name in illegal:
                 yield _error(op, f"{op.name} is not allowed at level {wanted.title}")
             elif not wanted.encodings and _mentions_symbols(op):
                 yield _error(op, f"{op.name} has a symbolic shape in a type at level {wanted.title}")

@@ -39,7 +39,6 @@ def flat_control_flow() -> list[Pass]:
         MLIRPass("expand-strided-metadata"),
         MLIRPass("convert-vector-to-scf{full-unroll=true}"),
         MLIRPass("lower-affine"),
-        MLIRPass("canonicalize"),
         MLIRPass("cse"),
         MLIRPass("convert-scf-to-cf"),
         LowerChecks(),

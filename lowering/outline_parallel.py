@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CHECK
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of, ops_of
-from relax_mlir.lowering.abi.text import Fragment, descriptor, functions
+from relax_mlir.lowering.abi.names import OWN_PREFIX
+from relax_mlir.lowering.abi.text import Fragment, descriptor, functions, symbol_name
 from relax_mlir.lowering.abi.thread_pool import THREADS_TABLE
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.parallel import MARK, PARALLEL, THRESHOLD
@@ -39,15 +41,18 @@ class OutlineParallelLoops(ModulePass):
         threads = Target.parse(self.target).num_threads
         marks = [call for call in ops_of(module.operation, "func.call") if callee_of(call) == MARK]
         table = functions(module)
-        for number, mark in enumerate(marks):
+        numbers: Counter[str] = Counter()
+        for mark in marks:
             loop, cost = _marked(mark), mark.operands[0]
             mark.erase()
             if loop is None:
                 continue
             del loop.attributes[PARALLEL]
             if threads > 1 and not _may_fail(loop, table):
+                prefix = _prefix(loop)
                 with loop.location:
-                    _outline(module, loop, cost, f"relax.parallel.{number}", threads)
+                    _outline(module, loop, cost, f"{prefix}.{numbers[prefix]}", threads)
+                numbers[prefix] += 1
         if MARK in table:
             table[MARK].operation.erase()
         if threads > 1 and marks:
@@ -180,6 +185,12 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
                 op.operands[position] = known[value]
     for position, bound in enumerate(bounds):
         loop.operands[position] = bound
+
+
+def _prefix(loop: ir.Operation) -> str:
+    """How the name of a loop's function begins: that of a kernel does not depend on the rest of the module."""
+    name = symbol_name(_function_of(loop))
+    return f"{name}.parallel" if name.startswith(OWN_PREFIX) else f"{OWN_PREFIX}parallel"
 
 
 def _inside(type_: ir.Type) -> str:

@@ -7,7 +7,7 @@ error has been set), and its callers branch on it.
 A declaration `@g(…) -> i32` with the attribute `relax.status_of` = @f stands for a call of @f that does not leave the
 caller when it fails, but gives its status; @f has the same arguments and no results.
 
-An operation with the attribute `relax.defer` stands for clean-up: "always" is run on every exit that comes after
+A call with the attribute `relax.defer` stands for clean-up: "always" is run on every exit that comes after
 it in the text of the function, "error" only on error exits; the later one first. It must be in straight-line code
 of the function's top level (its block dominates what follows), which the verifier holds.
 """
@@ -21,6 +21,7 @@ from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CHECK
 from relax_mlir.error import CompileError
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.checks import Check, Raisers
 from relax_mlir.lowering.abi.frame import DEFER
 from relax_mlir.lowering.abi.text import functions, is_declaration
@@ -45,17 +46,33 @@ def _leaving(op: ir.OpView) -> str:
     return ASSERT if isinstance(op, cf.AssertOp) else callee(op)
 
 
-def _operations(function: func.FuncOp) -> list[ir.OpView]:
-    return [op for block in function.body for op in block.operations]
+def _calls(function: func.FuncOp) -> list[ir.OpView]:
+    """The calls and the asserts in a function."""
+    return [op.opview for op in ops_of(function.operation, "func.call", ASSERT)]
 
 
 class _Failing:
-    """Which functions of a module may fail."""
+    """Which functions of a module may fail, and what else there is to do."""
 
     def __init__(self, table: dict[str, func.FuncOp]) -> None:
         self.checks = {name for name, op in table.items() if CHECK in op.attributes}
-        bodies = {name: op for name, op in table.items() if not is_declaration(op)}
-        calls = {name: set(map(_leaving, _operations(body))) for name, body in bodies.items()}
+        self.asserts: list[cf.AssertOp] = []
+        self.deferring: set[str] = set()
+        """Functions with clean-up."""
+        self.asking: set[str] = set()
+        """Functions that ask for the status of a call."""
+        status = {name for name, op in table.items() if STATUS_OF in op.attributes}
+        calls: dict[str, set[str]] = {}
+        for name, function in table.items():
+            if is_declaration(function):
+                continue
+            found = _calls(function)
+            calls[name] = set(map(_leaving, found))
+            self.asserts += [op for op in found if isinstance(op, cf.AssertOp)]
+            if any(DEFER in op.attributes for op in found):
+                self.deferring.add(name)
+            if calls[name] & status:
+                self.asking.add(name)
         self.functions = {
             name
             for name, called in calls.items()
@@ -86,19 +103,22 @@ class LowerChecks(ModulePass):
             name: (Check.of(table[name].operation), len(table[name].type.inputs) - 1)
             for name in failing.checks
         }
-        raisers = Raisers([*checks.values(), *((_asserted(op), 0) for op in _asserts(bodies))])
+        raisers = Raisers([*checks.values(), *((_asserted(op), 0) for op in failing.asserts)])
         raisers.fragment.splice(module)
         for function in bodies:
-            _Exits(function, failing, {name: check for name, (check, _) in checks.items()}, raisers).lower()
-        for function in bodies:
-            _ask_for_status(function, failing, table)
+            if function.name.value in failing.functions | failing.deferring:
+                _Exits(
+                    function, failing, {name: check for name, (check, _) in checks.items()}, raisers
+                ).lower()
+        for name in failing.asking:
+            _ask_for_status(table[name], failing, table)
         for name in failing.checks:
             table[name].operation.erase()
 
 
 def _ask_for_status(function: func.FuncOp, failing: _Failing, table: dict[str, func.FuncOp]) -> None:
     """Call the functions that declarations with `relax.status_of` stand for."""
-    for op in _operations(function):
+    for op in _calls(function):
         declared = table.get(callee(op))
         if declared is None or STATUS_OF not in declared.attributes:
             continue
@@ -112,10 +132,6 @@ def _ask_for_status(function: func.FuncOp, failing: _Failing, table: dict[str, f
                 result = arith.ConstantOp(status, OK).result
         op.results[0].replace_all_uses_with(result)
         op.operation.erase()
-
-
-def _asserts(bodies: Iterable[func.FuncOp]) -> list[cf.AssertOp]:
-    return [op for function in bodies for op in _operations(function) if isinstance(op, cf.AssertOp)]
 
 
 def _asserted(op: cf.AssertOp) -> Check:

@@ -15,8 +15,9 @@ class Tiling:
     The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the
     vector registers. A panel of B (`depth` x `columns`) is as large as the first-level cache, which it streams
     through (a lower depth means more passes over C, which cost more); a block of A (`block_rows` x `depth`)
-    takes three quarters of the second-level cache. `block_columns` columns of B are packed at a time, and
-    `kept_columns` of them kept (within a part of the third-level cache) where they are used more than once.
+    takes three eighths of the second-level cache, which two hardware threads may share. `block_columns` columns of B
+    are packed at a time, and `kept_columns` of them kept (within a part of the third-level cache) where they are used
+    more than once.
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
     `masked`: some lanes of a vector can be read and written. `threads`: how many there may be.
 
@@ -78,7 +79,7 @@ def tiling(target: Target, bits: int) -> Tiling:
     columns = lanes * vectors
     item = bits // 8
     depth = min(512, max(128, _down(target.l1_bytes // (columns * item), lanes)))
-    block_rows = max(rows, _down(3 * target.l2_bytes // (4 * depth * item), rows))
+    block_rows = max(rows, _down(3 * target.l2_bytes // (8 * depth * item), rows))
     block_columns = 4 * columns
     kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))

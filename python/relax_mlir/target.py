@@ -362,7 +362,7 @@ def _host() -> dict[str, Any]:
         **base,
         "cpu": "native",
         "features": found,
-        "num_threads": _usable_cpus(),
+        "num_threads": usable_cpus(),
         "triple": f"{machine}-{'apple-darwin' if platform.system() == 'Darwin' else 'unknown-linux-gnu'}",
     }
     caches = _cache_sizes()
@@ -409,7 +409,7 @@ def _caches() -> list[Path]:
     return list(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
 
 
-def _usable_cpus() -> int:
+def usable_cpus() -> int:
     """CPUs that this process may use: affinity and cgroup quota honoured."""
     affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
     if platform.system() != "Linux" or platform.machine() not in ("x86_64", "aarch64"):

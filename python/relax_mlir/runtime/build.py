@@ -14,7 +14,8 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.hooks import TableEntry, table_entries
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.compile_cache import CacheSlot
-from relax_mlir.runtime.engine import Engine, Interface, compile_module
+from relax_mlir.runtime.compile_module import compile_module
+from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
 from relax_mlir.runtime.profile_sites import Site, profiled_sites
 from relax_mlir.runtime.run_phase import run_phase
@@ -141,12 +142,12 @@ def _compile(
             table = table_entries(work.mlir)
         seconds[phase.name] = perf_counter() - started
     started = perf_counter()
-    code = compile_module(work.mlir, DEFAULT_OPT_LEVEL, keep_object=slot is not None)
+    code, objects = compile_module(work.mlir, DEFAULT_OPT_LEVEL, persistent=slot is not None)
     interface = Interface.of(work.mlir)
     executable = Executable(Engine(code, interface, [entry.array() for entry in table]))
     seconds["machine code"] = perf_counter() - started
     if slot is not None:
-        slot.save(code, interface, table)
+        slot.save(objects, interface, table)
     executable.profile_sites = sites
     executable.compile_report = CompileReport(seconds, stages)
     return executable

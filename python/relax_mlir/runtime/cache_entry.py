@@ -1,4 +1,4 @@
-"""One compiled module as bytes: its object file, its functions, and how its constant table comes from the module.
+"""One compiled module as bytes: its object files, its functions, and how its constant table comes from the module.
 
 Constants of the module are not stored, only their places in it; what passes have computed from them is.
 """
@@ -25,14 +25,14 @@ class CacheEntry:
     table; `arrays`: those that the module does not have.
     """
 
-    code: bytes
+    objects: Sequence[bytes]
     interface: Interface
     table: Sequence[Mapping[str, Any]]
     arrays: Sequence[np.ndarray[Any, Any]]
 
     @staticmethod
     def of(
-        code: bytes,
+        objects: Sequence[bytes],
         interface: Interface,
         table: Sequence[TableEntry],
         constants: Sequence[ir.Attribute],
@@ -50,7 +50,7 @@ class CacheEntry:
                 record |= {"array": len(arrays), "dtype": array.dtype.name, "shape": list(array.shape)}
                 arrays.append(array)
             records.append(record)
-        return CacheEntry(code, interface, records, arrays)
+        return CacheEntry(objects, interface, records, arrays)
 
     def constant_table(self, constants: Sequence[ir.Attribute]) -> list[np.ndarray[Any, Any]]:
         """The arrays that the code reads, for a module with these `constants`."""
@@ -69,11 +69,12 @@ class CacheEntry:
             "functions": dict(self.interface.functions),
             "memory_plans": dict(self.interface.memory_plans),
             "table": [dict(record) for record in self.table],
-            "sizes": [len(self.code), *(array.nbytes for array in self.arrays)],
+            "objects": len(self.objects),
+            "sizes": [*map(len, self.objects), *(array.nbytes for array in self.arrays)],
         }
         text = json.dumps(head).encode()
         arrays = [array.reshape(-1).view(np.uint8).tobytes() for array in self.arrays]
-        return b"".join([len(text).to_bytes(8, "little"), text, self.code, *arrays])
+        return b"".join([len(text).to_bytes(8, "little"), text, *self.objects, *arrays])
 
     @staticmethod
     def from_bytes(data: bytes) -> CacheEntry:
@@ -89,10 +90,10 @@ class CacheEntry:
         stored = [record for record in head["table"] if "array" in record]
         arrays = [
             np.frombuffer(blob, _dtype(record["dtype"])).reshape(record["shape"])
-            for record, blob in zip(stored, blobs[1:], strict=True)
+            for record, blob in zip(stored, blobs[head["objects"] :], strict=True)
         ]
         interface = Interface(head["functions"], head["memory_plans"])
-        return CacheEntry(blobs[0], interface, head["table"], arrays)
+        return CacheEntry(blobs[: head["objects"]], interface, head["table"], arrays)
 
 
 def _dtype(name: str) -> np.dtype[Any]:

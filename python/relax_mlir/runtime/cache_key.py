@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -112,15 +113,25 @@ def _cpu() -> str:
 
 
 def _sources() -> str:
-    """A hash of the sources of all packages of this project."""
-    roots = [Path(__file__).parents[1]]
+    """A hash of names, sizes and times of change of the sources of all packages of this project.
+
+    To read them all would take as long as to load a module from the cache.
+    """
+    roots = [str(Path(__file__).parents[1])]
     for name in ("dialects", "lowering", "passes"):
-        package = sys.modules.get(f"relax_mlir.{name}")
-        roots += [Path(folder) for folder in getattr(package, "__path__", ())]
-    digest = hashlib.sha256()
-    files = {path for root in roots for path in root.rglob("*") if path.suffix in (".py", ".mlir")}
-    for path in sorted(files):
-        data = path.read_bytes()
-        digest.update(f"{path.parent.name}/{path.name} {len(data)}\n".encode())
-        digest.update(data)
-    return digest.hexdigest()
+        roots += getattr(sys.modules.get(f"relax_mlir.{name}"), "__path__", ())
+    return hashlib.sha256("\n".join(sorted(set(_states(roots)))).encode()).hexdigest()
+
+
+def _states(folders: Iterable[str]) -> Iterator[str]:
+    """What the system knows of each source in some folders."""
+    for folder in folders:
+        with os.scandir(folder) as items:
+            inner = []
+            for item in items:
+                if item.is_dir():
+                    inner.append(item.path)
+                elif item.name.endswith((".py", ".mlir")):
+                    status = item.stat()
+                    yield f"{item.path} {status.st_size} {status.st_mtime_ns}"
+        yield from _states(inner)

@@ -15,7 +15,7 @@ from relax_mlir.runtime.cache_key import cache_key, module_constants
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.machine_code import JitCode, ObjectCode
+from relax_mlir.runtime.machine_code import ObjectCode
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 
@@ -48,16 +48,15 @@ class CacheSlot:
         try:
             entry = CacheEntry.from_bytes(data)
             table = entry.constant_table(self.constants)
-            return Executable(Engine(ObjectCode(entry.code), entry.interface, table))
+            return Executable(Engine(ObjectCode(entry.objects), entry.interface, table))
         except (ValueError, KeyError, TypeError, IndexError, ObjectFileError, CompileError) as error:
             cache_store.drop(self.key, f"it cannot be loaded ({error})")
             return None
 
-    def save(self, code: JitCode, interface: Interface, table: Sequence[TableEntry]) -> bool:
-        """Keep a compilation; false if its object could not be loaded again, or there is no room."""
-        data = code.object_file()
-        try:
-            ObjectCode(data)
-        except ObjectFileError:
+    def save(self, objects: Sequence[bytes], interface: Interface, table: Sequence[TableEntry]) -> bool:
+        """Keep a compilation; false if it has no objects, or there is no room."""
+        if not objects:
             return False
-        return cache_store.store(self.key, CacheEntry.of(data, interface, table, self.constants).to_bytes())
+        return cache_store.store(
+            self.key, CacheEntry.of(objects, interface, table, self.constants).to_bytes()
+        )

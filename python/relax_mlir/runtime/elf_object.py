@@ -8,12 +8,14 @@ layouts: System V ABI, "ELF-64 Object File Format" and its AMD64 supplement.
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import platform
 import struct
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,38 +75,53 @@ class _Object:
 
 
 class LoadedObject:
-    """The code and data of an object, in memory of this process that goes with the last user of this."""
+    """The code and data of an object, in memory of this process that goes with the last user of this.
 
-    def __init__(self, data: bytes, resolve: Resolver) -> None:
-        """Load the object `data`; `resolve` finds what it does not define.
+    It has its place, but runs only when it is linked (`link`): objects may use each other.
+    """
 
-        Raises ObjectFileError: malformed, of another machine, with relocations that this loader does not know, or
-        with symbols that nothing defines.
+    def __init__(self, data: bytes) -> None:
+        """Place the object `data`.
+
+        Raises ObjectFileError: malformed, or of another machine.
         """
         if not SUPPORTED:
             raise ObjectFileError(f"objects for {platform.machine()} ({sys.platform}) cannot be loaded")
-        try:
-            parsed = _parse(data)
-            self._load(parsed, resolve)
-        except (struct.error, ValueError, IndexError, UnicodeDecodeError) as error:
-            raise ObjectFileError(f"malformed object file: {error}") from None
+        with _reading():
+            self._place(_parse(data))
 
     def address(self, name: str) -> int | None:
-        """The address of a symbol that the object defines."""
+        """The address of a symbol that the object defines for others."""
         return self._defined.get(name)
 
-    def _load(self, parsed: _Object, resolve: Resolver) -> None:
-        groups, table = _layout(parsed)
-        size = groups[-1][1]
-        base = _map(size)
+    def _place(self, parsed: _Object) -> None:
+        self._groups, self._table = _layout(parsed)
+        size = self._groups[-1][1]
+        self._base = base = _map(size)
         weakref.finalize(self, _libc().munmap, base, size).atexit = False
-        image = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(base))
-        places = parsed.sections["address"]
-        for place, section in zip(places, parsed.sections, strict=True):
+        self._parsed, self._image = parsed, np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(base))
+        for place, section in zip(parsed.sections["address"], parsed.sections, strict=True):
             if section["flags"] & _ALLOCATE and section["type"] != _NOBITS:
                 start, length = int(section["offset"]), int(section["size"])
-                image[int(place) : int(place) + length] = np.frombuffer(parsed.data, np.uint8, length, start)
-        addresses = _addresses(parsed, base, resolve)
+                self._image[int(place) : int(place) + length] = np.frombuffer(
+                    parsed.data, np.uint8, length, start
+                )
+        self._addresses = _own_addresses(parsed, base)
+        shown = (parsed.symbols["section"] != _UNDEFINED) & (parsed.symbols["info"] >> 4 != 0)
+        self._defined = {parsed.names[i]: int(self._addresses[i]) for i in np.flatnonzero(shown)}
+
+    def link(self, resolve: Resolver) -> None:
+        """Let the object use what it does not define, which `resolve` finds, and make its code executable; once.
+
+        Raises ObjectFileError: relocations that this loader does not know, or symbols that nothing defines.
+        """
+        with _reading():
+            self._link(resolve)
+
+    def _link(self, resolve: Resolver) -> None:
+        parsed, base, table, image, groups = self._parsed, self._base, self._table, self._image, self._groups
+        addresses = self._addresses
+        _resolve_others(parsed, resolve, addresses)
         image[table : table + 8 * len(addresses)].view("<u8")[:] = addresses
         for section in parsed.sections[parsed.sections["type"] == _RELA]:
             target = parsed.sections[int(section["info"])]
@@ -117,8 +134,15 @@ class LoadedObject:
         ):
             if end > start and _libc().mprotect(base + start, end - start, protection):
                 raise ObjectFileError("the system does not allow to make memory executable")
-        defined = (parsed.symbols["section"] != _UNDEFINED) & (parsed.symbols["info"] >> 4 != 0)
-        self._defined = {parsed.names[i]: int(addresses[i]) for i in np.flatnonzero(defined)}
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Errors of reading an object as `ObjectFileError`."""
+    try:
+        yield
+    except (struct.error, ValueError, IndexError, UnicodeDecodeError) as error:
+        raise ObjectFileError(f"malformed object file: {error}") from None
 
 
 def _parse(data: bytes) -> _Object:
@@ -154,42 +178,54 @@ def _layout(parsed: _Object) -> tuple[list[tuple[int, int]], int]:
     flags = parsed.sections["flags"]
     allocated = (flags & _ALLOCATE) != 0
     code, writable = (flags & _EXECUTE) != 0, (flags & _WRITE) != 0
+    aligns, sizes = parsed.sections["align"].tolist(), parsed.sections["size"].tolist()
+    places = [0] * len(sizes)
     groups: list[tuple[int, int]] = []
     at = table = 0
     for number, chosen in enumerate(
         (allocated & code, allocated & ~code & ~writable, allocated & ~code & writable)
     ):
         start = at
-        for i in np.flatnonzero(chosen):
-            section = parsed.sections[i]
-            at = _round_up(at, max(1, int(section["align"])))
-            section["address"] = at
-            at += int(section["size"])
+        for i in np.flatnonzero(chosen).tolist():
+            at = _round_up(at, max(1, aligns[i]))
+            places[i] = at
+            at += sizes[i]
         if number == 1:
             table = at = _round_up(at, 8)
             at += 8 * len(parsed.symbols)
         at = _round_up(at, _PAGE)
         groups.append((start, at))
+    parsed.sections["address"] = places
     return groups, table
 
 
-def _addresses(parsed: _Object, base: int, resolve: Resolver) -> np.ndarray[Any, Any]:
-    """The address of every symbol."""
-    found = np.zeros(len(parsed.symbols), "<u8")
-    for i, (symbol, name) in enumerate(zip(parsed.symbols, parsed.names, strict=True)):
-        section, value = int(symbol["section"]), int(symbol["value"])
-        if symbol["info"] & 15 == _TLS or (section >= _RESERVED and section != _ABSOLUTE):
-            raise ObjectFileError(f"symbol {name} is of a kind that is not supported")
-        if section == _ABSOLUTE:
-            found[i] = value
-        elif section != _UNDEFINED:
-            found[i] = base + int(parsed.sections[section]["address"]) + value
-        elif i and name != "_GLOBAL_OFFSET_TABLE_":
-            address = resolve(name)
-            if address is None and symbol["info"] >> 4 != _WEAK:
-                raise ObjectFileError(f"nothing here defines {name}")
-            found[i] = address or 0
+def _own_addresses(parsed: _Object, base: int) -> np.ndarray[Any, Any]:
+    """The address of every symbol that the object defines, 0 for the others."""
+    symbols, sections = parsed.symbols, parsed.symbols["section"]
+    absolute = sections == _ABSOLUTE
+    strange = (symbols["info"] & 15 == _TLS) | ((sections >= _RESERVED) & ~absolute)
+    if strange.any():
+        name = parsed.names[int(np.flatnonzero(strange)[0])]
+        raise ObjectFileError(f"symbol {name} is of a kind that is not supported")
+    inside = ~absolute & (sections != _UNDEFINED)
+    if (sections[inside] >= len(parsed.sections)).any():
+        raise ObjectFileError("malformed object file: a symbol of a section that does not exist")
+    found = np.where(absolute, symbols["value"], np.uint64(0))
+    places = parsed.sections["address"][sections[inside]]
+    found[inside] = np.uint64(base) + places + symbols["value"][inside]
     return found
+
+
+def _resolve_others(parsed: _Object, resolve: Resolver, addresses: np.ndarray[Any, Any]) -> None:
+    """Fill in the addresses of the symbols that the object does not define."""
+    for i in np.flatnonzero(parsed.symbols["section"] == _UNDEFINED)[1:]:  # the first symbol is none
+        name = parsed.names[i]
+        if name == "_GLOBAL_OFFSET_TABLE_":
+            continue
+        address = resolve(name)
+        if address is None and parsed.symbols["info"][i] >> 4 != _WEAK:
+            raise ObjectFileError(f"nothing here defines {name}")
+        addresses[i] = address or 0
 
 
 def _relocate(
@@ -207,7 +243,7 @@ def _relocate(
     types, symbols = every["symbol_type"] & 0xFFFFFFFF, every["symbol_type"] >> 32
     if (every["offset"] + 8 > len(image)).any():
         raise ObjectFileError("malformed object file: a relocation outside of its section")
-    for type in map(int, np.unique(types)):
+    for type in sorted(set(types.tolist())):  # np.unique imports numpy.ma, which takes long
         if type not in _WIDTHS:
             raise ObjectFileError(f"relocation type {type} is not supported")
         chosen = types == type
@@ -236,6 +272,7 @@ def _round_up(value: int, step: int) -> int:
     return -(-value // step) * step
 
 
+@functools.cache
 def _libc() -> ctypes.CDLL:
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p

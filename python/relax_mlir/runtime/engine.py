@@ -13,28 +13,15 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX, INPUTS
 from relax_mlir.lowering.memory_report import MEMORY_PLAN
-from relax_mlir.mlir import ir, llvm
+from relax_mlir.mlir import ir
 from relax_mlir.runtime import memory, threads
-from relax_mlir.runtime.machine_code import JitCode, MachineCode, shared_libraries
+from relax_mlir.runtime.machine_code import MachineCode
 
 _PackedInterface = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
-
-
-def missing_symbols(module: ir.Module, libraries: Sequence[str]) -> list[str]:
-    """Functions that `module` declares and neither the process nor `libraries` define."""
-    loaded = [ctypes.CDLL(None), *(ctypes.CDLL(library) for library in libraries)]
-    return sorted(
-        name
-        for op in module.body.operations
-        if isinstance(op, llvm.LLVMFuncOp) and not op.regions[0].blocks
-        for name in (symbol_name(op),)
-        if not name.startswith("llvm.") and not any(hasattr(library, name) for library in loaded)
-    )
 
 
 def entry_points(module: ir.Module) -> Iterator[tuple[str, int]]:
@@ -64,13 +51,6 @@ class Interface:
     def of(module: ir.Module) -> Interface:
         """The interface of a module of level L."""
         return Interface(dict(entry_points(module)), dict(memory_plans(module)))
-
-
-def compile_module(module: ir.Module, opt_level: int, keep_object: bool = False) -> JitCode:
-    """Compile a module of level L; raises CompileError if it calls functions that nothing here defines."""
-    if missing := missing_symbols(module, shared_libraries()):
-        raise CompileError(f"compiled code calls functions that do not exist here: {', '.join(missing)}")
-    return JitCode(module, opt_level, keep_object)
 
 
 class Engine:

@@ -13,7 +13,8 @@ from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.arrays import needs_help, to_ffi
-from relax_mlir.runtime.engine import Engine, Interface, compile_module
+from relax_mlir.runtime.compile_module import compile_module
+from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.memory_plan import MemoryPlan
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Executable(Mapping[str, CompiledFunction]):
         opt_level: int = DEFAULT_OPT_LEVEL,
     ) -> Executable:
         """Compile a module of level L for this machine; `constants[K]` stands behind `@relax.constant.K`."""
-        return cls(Engine(compile_module(module, opt_level), Interface.of(module), constants))
+        return cls(Engine(compile_module(module, opt_level)[0], Interface.of(module), constants))
 
     @property
     def functions(self) -> Mapping[str, int]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-import tempfile
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Protocol
 
 import tvm_ffi
@@ -34,17 +33,11 @@ def shared_libraries() -> tuple[str, ...]:
 
 
 class JitCode:
-    """A module of level L, compiled now."""
+    """A module of level L, compiled and linked by LLVM alone."""
 
-    def __init__(self, module: ir.Module, opt_level: int, keep_object: bool = False) -> None:
-        """Compile `module`; with `keep_object`, `object_file` can give the result."""
-        self._engine = ExecutionEngine(
-            module,
-            opt_level=opt_level,
-            shared_libs=list(shared_libraries()),
-            enable_object_dump=keep_object,
-            enable_pic=keep_object,
-        )
+    def __init__(self, module: ir.Module, opt_level: int) -> None:
+        """Compile `module`."""
+        self._engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=list(shared_libraries()))
         self._engine.initialize()
 
     def address(self, name: str) -> int:
@@ -55,29 +48,29 @@ class JitCode:
             )
         return int(address)
 
-    def object_file(self) -> bytes:
-        """The object; some function must have been looked up before."""
-        with tempfile.TemporaryDirectory(prefix="relax-mlir-") as folder:
-            path = Path(folder, "code.o")
-            self._engine.dump_to_object_file(str(path))
-            return path.read_bytes()
-
 
 class ObjectCode:
-    """An object from `JitCode.object_file`, loaded."""
+    """Object files, loaded, which may use each other."""
 
-    def __init__(self, data: bytes) -> None:
-        """Load the object; raises `elf_object.ObjectFileError`."""
+    def __init__(self, objects: Sequence[bytes]) -> None:
+        """Load the objects; raises `elf_object.ObjectFileError`."""
         self._libraries = [ctypes.CDLL(None), *map(ctypes.CDLL, shared_libraries())]
-        self._object = LoadedObject(data, self._resolve)
+        self._objects = [LoadedObject(data) for data in objects]
+        for loaded in self._objects:
+            loaded.link(self._resolve)
 
     def address(self, name: str) -> int:
-        address = self._object.address(f"_mlir_{name}")
+        address = self._own(f"_mlir_{name}")
         if address is None:
             raise CompileError(f"the native code has no function {name}")
         return address
 
+    def _own(self, name: str) -> int | None:
+        return next((found for each in self._objects if (found := each.address(name)) is not None), None)
+
     def _resolve(self, name: str) -> int | None:
+        if (own := self._own(name)) is not None:
+            return own
         for library in self._libraries:
             if hasattr(library, name):
                 return ctypes.cast(library[name], ctypes.c_void_p).value

@@ -8,8 +8,9 @@ import hashlib
 from relax_mlir.mlir import PassManager, ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
+from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
-from relax_mlir.runtime.machine_code import JitCode, MachineCode, ObjectCode
+from relax_mlir.runtime.machine_code import MachineCode, ObjectCode
 
 _LOWERING = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
 _OPT_LEVEL = 2
@@ -22,7 +23,7 @@ def state_address(text: str, function: str) -> int:
         text: a module of scf, arith and LLVM ops. It comes from the persistent cache if that has it.
         function: the name of the function.
     """
-    code = _load(text, function)
+    code = _load(text)
     # Other threads, and results that outlive the interpreter, may be in this code at any time.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     address = ctypes.c_void_p()
@@ -32,24 +33,24 @@ def state_address(text: str, function: str) -> int:
     return address.value
 
 
-def _load(text: str, function: str) -> MachineCode:
+def _load(text: str) -> MachineCode:
     if not SUPPORTED or not cache_store.enabled():
-        return _compile(text, keep_object=False)
+        return _compile(text)[0]
     key = hashlib.sha256("\0".join((*environment(), _LOWERING, str(_OPT_LEVEL), text)).encode()).hexdigest()
     data = cache_store.load(key)
     if data is not None:
         try:
-            return ObjectCode(data)
+            return ObjectCode([data])
         except ObjectFileError as error:
             cache_store.drop(key, f"it cannot be loaded ({error})")
-    code = _compile(text, keep_object=True)
-    code.address(function)
-    cache_store.store(key, code.object_file())
+    code, objects = _compile(text)
+    if len(objects) == 1:
+        cache_store.store(key, objects[0])
     return code
 
 
-def _compile(text: str, keep_object: bool) -> JitCode:
+def _compile(text: str) -> tuple[MachineCode, list[bytes]]:
     with ir.Context() as context, ir.Location.unknown(context):
         module = ir.Module.parse(text)
         PassManager.parse(_LOWERING).run(module.operation)
-        return JitCode(module, _OPT_LEVEL, keep_object)
+        return compile_module(module, _OPT_LEVEL)

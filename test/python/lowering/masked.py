@@ -55,6 +55,6 @@ def built(mod: rx.IRModule, target: Target) -> tuple[Executable, Assembly]:
             table = table_entries(work.mlir)
     text = llvm_ir(work.mlir)
     machine, module = compiled(f"{text}\n{packed_interfaces(text)}", target, opt_level=1)
-    code = ObjectCode(machine.emit_object(module))
+    code = ObjectCode([machine.emit_object(module)])
     engine = Engine(code, Interface.of(work.mlir), [entry.array() for entry in table])
     return Executable(engine), Assembly(machine.emit_assembly(module))

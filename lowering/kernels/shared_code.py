@@ -1,0 +1,34 @@
+"""Which functions of kernels are the same in every module: their code depends on the target alone."""
+
+from __future__ import annotations
+
+import re
+
+MODULE_SPECIFIC = ".epilogue_"
+"""In the name of a function that begins like a kernel's, but belongs to a module."""
+
+_KERNEL = re.compile(r"relax\.(gemm|attention)\.(bf16|f16|f32|f64)(\.f32)?")
+_GROUPS = {
+    "gemm": (
+        ("tile", re.compile(r"\.tile_")),
+        ("thin", re.compile(r"\.(thin|dots|rows_)")),
+        ("pack", re.compile(r"\.pack_")),
+        ("panels", re.compile(r"\.panels\b")),
+        ("blocks", re.compile("")),
+    ),
+    "attention": (("", re.compile("")),),
+}
+"""For each kernel the groups of its functions, each with what follows the kernel's name in theirs; the first counts."""
+
+
+def shared_group(name: str) -> str | None:
+    """The group of functions to which a function of this name belongs; None if it depends on its module.
+
+    What a module needs of a group is, but for few variants, the same in all modules.
+    """
+    kernel = _KERNEL.match(name)
+    if kernel is None or MODULE_SPECIFIC in name:
+        return None
+    rest = name[kernel.end() :]
+    group = next(group for group, pattern in _GROUPS[kernel[1]] if pattern.match(rest))
+    return f"{kernel[0]} {group}".rstrip()

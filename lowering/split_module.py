@@ -1,0 +1,195 @@
+"""A module of level L as parts that LLVM compiles apart: each defines some functions and declares what it uses.
+
+Kernels whose code depends on the target alone (`shared_group`) are parts of their own, equal in all modules that use
+them, so that their machine code can be kept. Everything else is cut into parts of similar size, callees near their
+callers.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.error import CompileError
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES
+from relax_mlir.lowering.abi.text import is_declaration, symbol_name
+from relax_mlir.lowering.kernels.shared_code import shared_group
+from relax_mlir.mlir import PassManager, ir, llvm
+
+BRANCH_OPS = 15
+"""How many other ops a branch counts for: what takes LLVM's time is loops."""
+
+PART_OPS = 2000
+"""Ops of a part that is no kernel's, about. To start LLVM takes as long as to compile some 50 ops."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a module: MLIR bytecode without locations, which needs no context.
+
+    `symbol`: a function that it defines for others; `external`: what other parts define for it; `shared`: whether
+    it is a kernel; `ops`: how large it is.
+    """
+
+    bytecode: bytes
+    symbol: str
+    external: tuple[str, ...]
+    shared: bool
+    ops: int
+
+
+def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
+    """The parts of a module of level L, which is left as it is.
+
+    Args:
+        module: of functions and globals of the LLVM dialect; what other modules use of it is external.
+        part_ops: about how many ops a part has that is no kernel's.
+
+    Raises CompileError for other ops at the top.
+    """
+    graph = _Graph.of(module)
+    chunks = _chunks(graph, part_ops)
+    owners = _owners(graph, chunks)
+    crossing = {
+        name
+        for user, used in graph.references.items()
+        for name in used
+        if name in owners and owners[name] != owners.get(user)
+    }
+    return [_part(graph, number, owners, crossing) for number in range(len(chunks))]
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """The ops of a module by name, which of them each one uses, and how many ops each function has."""
+
+    module: ir.Module
+    ops: Mapping[str, ir.OpView]
+    references: Mapping[str, tuple[str, ...]]
+    weights: Mapping[str, int]
+
+    @staticmethod
+    def of(module: ir.Module) -> _Graph:
+        ops: dict[str, ir.OpView] = {}
+        references: dict[str, tuple[str, ...]] = {}
+        weights: dict[str, int] = {}
+        for op in module.body.operations:
+            if not isinstance(op, llvm.LLVMFuncOp | llvm.GlobalOp):
+                raise CompileError(f"split_module: the op {op.operation.name} is no function and no global")
+            name = symbol_name(op)
+            ops[name] = op
+            inner = ops_of(op.operation)
+            references[name] = tuple(dict.fromkeys(used for each in inner for used in _used(each)))
+            if isinstance(op, llvm.LLVMFuncOp) and not is_declaration(op):
+                weights[name] = len(inner) + BRANCH_OPS * sum(each.name == "llvm.cond_br" for each in inner)
+        return _Graph(module, ops, references, weights)
+
+    def is_copied(self, name: str) -> bool:
+        """Whether every part that uses a global has it: constants whose address means nothing."""
+        op = self.ops[name]
+        return (
+            isinstance(op, llvm.GlobalOp)
+            and "constant" in op.attributes
+            and str(op.attributes["linkage"]) in ("#llvm.linkage<internal>", "#llvm.linkage<private>")
+            and not self.references[name]
+        )
+
+
+def _used(op: ir.Operation) -> Iterator[str]:
+    """The symbols that an op names."""
+    for name in ("callee", "global_name"):
+        if op.name in ("llvm.call", "llvm.mlir.addressof") and name in op.attributes:
+            yield ir.FlatSymbolRefAttr(op.attributes[name]).value
+
+
+def _chunks(graph: _Graph, part_ops: int) -> list[list[str]]:
+    """The functions of each part."""
+    groups: dict[str, list[str]] = {}
+    rest: list[str] = []
+    for name in graph.weights:
+        group = shared_group(name)
+        (rest if group is None else groups.setdefault(group, [])).append(name)
+    return [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
+
+
+def _callees_near(graph: _Graph, names: Sequence[str]) -> list[str]:
+    """Functions behind those that call them first; support functions, which everybody calls, last."""
+    among = set(names)
+    order: dict[str, None] = {}
+    for root in names:
+        left = [root]
+        while left:
+            name = left.pop()
+            if name in order or name.startswith(SUPPORT_PREFIXES):
+                continue
+            order[name] = None
+            left += [used for used in reversed(graph.references[name]) if used in among]
+    return [*order, *(name for name in names if name not in order)]
+
+
+def _cut(graph: _Graph, names: Sequence[str], part_ops: int) -> list[list[str]]:
+    """Names in order as parts of about the same weight."""
+    total = sum(graph.weights[name] for name in names)
+    limit = total / max(1, round(total / part_ops))
+    chunks: list[list[str]] = []
+    done = 0
+    for name in names:
+        middle = done + graph.weights[name] / 2
+        if not chunks or middle >= limit * len(chunks):
+            chunks.append([])
+        chunks[-1].append(name)
+        done += graph.weights[name]
+    return chunks
+
+
+def _owners(graph: _Graph, chunks: Sequence[Sequence[str]]) -> dict[str, int]:
+    """The part that defines each function and each global that is not copied."""
+    owners = {name: number for number, names in enumerate(chunks) for name in names}
+    for name in graph.ops:
+        if isinstance(graph.ops[name], llvm.GlobalOp) and not graph.is_copied(name):
+            owners[name] = 0
+    return owners
+
+
+def _part(graph: _Graph, number: int, owners: Mapping[str, int], crossing: set[str]) -> Part:
+    own = [name for name in graph.ops if owners.get(name) == number]
+    needed = {used for name in own for used in graph.references[name]}
+    external = []
+    with graph.module.context, ir.Location.unknown():
+        part = ir.Module.create()
+        for name in graph.module.operation.attributes:
+            part.operation.attributes[name] = graph.module.operation.attributes[name]
+        with ir.InsertionPoint(part.body):
+            for name, op in graph.ops.items():
+                if owners.get(name) == number:
+                    copy = op.operation.clone()
+                    if name in crossing:
+                        copy.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+                elif name in needed and name not in owners:  # a constant, or what no part defines
+                    op.operation.clone()
+                elif name in needed:
+                    external.append(name)
+                    _declare(op)
+        PassManager.parse("builtin.module(strip-debuginfo)").run(part.operation)
+    bytecode = io.BytesIO()
+    part.operation.write_bytecode(bytecode)
+    functions = [name for name in own if name in graph.weights]
+    symbol = next(name for name in functions if name in crossing or _is_external(graph.ops[name]))
+    shared = shared_group(functions[0]) is not None
+    return Part(
+        bytecode.getvalue(), symbol, tuple(external), shared, sum(graph.weights[name] for name in functions)
+    )
+
+
+def _is_external(op: ir.OpView) -> bool:
+    return str(op.attributes["linkage"]) == "#llvm.linkage<external>"
+
+
+def _declare(op: ir.OpView) -> None:
+    """Declare what another part defines."""
+    left_out = ("linkage", "sym_visibility", "value", "passthrough")
+    attributes = {name: op.attributes[name] for name in op.attributes if name not in left_out}
+    attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+    ir.Operation.create(op.operation.name, attributes=attributes, regions=1)

@@ -1,0 +1,171 @@
+"""Splitting modules into parts: who defines, who declares, what is copied, and which parts modules share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.error import CompileError
+from relax_mlir.lowering.kernels.shared_code import shared_group
+from relax_mlir.lowering.pipeline import phases
+from relax_mlir.lowering.split_module import Part, split_module
+from relax_mlir.mlir import ir
+from relax_mlir.target import Target
+
+TEXT = """
+llvm.mlir.global internal constant @text("abc\\00")
+llvm.mlir.global external @state(1 : i64) : i64
+llvm.mlir.global internal @pointer() : !llvm.ptr {
+  %0 = llvm.mlir.addressof @callee : !llvm.ptr
+  llvm.return %0 : !llvm.ptr
+}
+llvm.func @outside(!llvm.ptr)
+llvm.func @main(%a: i64) -> i64 {
+  %t = llvm.mlir.addressof @text : !llvm.ptr
+  llvm.call @outside(%t) : (!llvm.ptr) -> ()
+  %r = llvm.call @callee(%a) : (i64) -> i64
+  llvm.return %r : i64
+}
+llvm.func internal @unrelated() attributes {sym_visibility = "private"} {
+  %t = llvm.mlir.addressof @text : !llvm.ptr
+  %p = llvm.mlir.addressof @pointer : !llvm.ptr
+  llvm.return
+}
+llvm.func internal @callee(%a: i64) -> i64 attributes {passthrough = ["noinline"], sym_visibility = "private"} {
+  %s = llvm.mlir.addressof @state : !llvm.ptr
+  %b = llvm.load %s : !llvm.ptr -> i64
+  %c = llvm.add %a, %b : i64
+  llvm.return %c : i64
+}
+llvm.func @other() {
+  llvm.call @unrelated() : () -> ()
+  llvm.return
+}
+"""
+
+
+@pytest.fixture
+def context() -> Iterator[ir.Context]:
+    with ir.Context() as context, ir.Location.unknown():
+        yield context
+
+
+def parsed(parts: list[Part]) -> list[ir.Module]:
+    return [ir.Module.parse(part.bytecode, ir.Context()) for part in parts]
+
+
+def symbols(module: ir.Module) -> dict[str, tuple[bool, str]]:
+    """For each symbol whether the module defines it, and its linkage."""
+    found = {}
+    for op in module.body.operations:
+        defines = bool(op.operation.regions[0].blocks) or "value" in op.attributes
+        linkage = str(op.attributes["linkage"])
+        found[ir.StringAttr(op.attributes["sym_name"]).value] = (defines, linkage[len("#llvm.linkage<") : -1])
+    return found
+
+
+def test_one_part_is_the_module(context: ir.Context) -> None:
+    module = ir.Module.parse(TEXT)
+    (part,) = split_module(module)
+    assert symbols(*parsed([part])) == symbols(module)
+    assert part.external == ()
+    assert not part.shared
+
+
+def test_who_defines_and_who_declares(context: ir.Context) -> None:
+    module = ir.Module.parse(TEXT)
+    before = str(module)
+    parts = split_module(module, part_ops=1)
+    assert str(module) == before
+    # main, then what it calls, then the rest; @unrelated behind its first caller is not possible: it comes first.
+    assert [part.symbol for part in parts] == ["main", "callee", "unrelated", "other"]
+    main, callee, unrelated, other = map(symbols, parsed(parts))
+    assert main == {
+        "text": (True, "internal"),
+        "state": (True, "external"),
+        "pointer": (True, "external"),
+        "outside": (False, "external"),
+        "main": (True, "external"),
+        "callee": (False, "external"),
+    }
+    assert callee == {"state": (False, "external"), "callee": (True, "external")}
+    assert unrelated == {
+        "text": (True, "internal"),
+        "pointer": (False, "external"),
+        "unrelated": (True, "external"),
+    }
+    assert other == {"unrelated": (False, "external"), "other": (True, "external")}
+    # What no part defines is the linker's business.
+    assert [part.external for part in parts] == [("callee",), ("state",), ("pointer",), ("unrelated",)]
+
+
+def test_locations_and_names_of_the_module_do_not_count(context: ir.Context) -> None:
+    first = ir.Module.parse(TEXT)
+    second = ir.Module.parse("\n\n" + TEXT.replace("%r", "%result"))
+    assert [part.bytecode for part in split_module(first, 1)] == [
+        part.bytecode for part in split_module(second, 1)
+    ]
+
+
+def test_other_ops_are_refused(context: ir.Context) -> None:
+    module = ir.Module.parse("llvm.func @f() { llvm.return }\nfunc.func private @g()")
+    with pytest.raises(CompileError, match=r"split_module: the op func\.func is no function and no global"):
+        split_module(module)
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        ("relax.gemm.f32.tile_6", "relax.gemm.f32 tile"),
+        ("relax.gemm.bf16.f32.rows_2", "relax.gemm.bf16.f32 thin"),
+        ("relax.gemm.f32.thin.parallel.0", "relax.gemm.f32 thin"),
+        ("relax.gemm.f32.panels.finished", "relax.gemm.f32 panels"),
+        ("relax.gemm.f32.pack_a", "relax.gemm.f32 pack"),
+        ("relax.gemm.f32.packed.part", "relax.gemm.f32 blocks"),
+        ("relax.gemm.f32", "relax.gemm.f32 blocks"),
+        ("relax.attention.f64.dots", "relax.attention.f64"),
+        ("relax.gemm.f32.epilogue_0", None),
+        ("relax.gemm.f32.epilogue_0.parallel.1", None),
+        ("relax.fn.relax.gemm.f32", None),
+        ("relax.rt.parallel", None),
+    ],
+)
+def test_groups_of_kernels(name: str, group: str | None) -> None:
+    assert shared_group(name) == group
+
+
+def lowered(mod: rx.IRModule, target: Target) -> ir.Module:
+    work = mod.clone()
+    for phase in phases(str(target)):
+        phase.as_pass()(work.mlir)
+    return work.mlir
+
+
+def product(scale: float, activation: bool) -> rx.IRModule:
+    builder = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(("n", "k"), "float32")), rx.Var("y", rx.Tensor(("k", "m"), "float32"))
+    with builder.function("main", [x, y]):
+        result = R.matmul(x, y) * builder.const(np.float32(scale))
+        builder.emit_func_output(R.nn.relu(result) if activation else result)
+    return builder.get()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_kernels_are_the_same_in_all_modules(threads: int) -> None:
+    target = Target("cpu", num_threads=threads)
+    first = split_module(lowered(product(2.0, False), target))
+    second = split_module(lowered(product(3.0, True), target))
+    kernels = [{part.bytecode for part in parts if part.shared} for parts in (first, second)]
+    assert kernels[0] == kernels[1]
+    assert len(kernels[0]) == sum(part.shared for part in first) >= 4
+    defined = Counter(
+        name
+        for module in parsed(first)
+        for name, (here, linkage) in symbols(module).items()
+        if here and linkage == "external"
+    )
+    assert set(defined.values()) == {1}

@@ -1,0 +1,186 @@
+"""Compiling modules part by part: what is compiled again, what comes from the cache, and that parts work together."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.error import CompileError
+from relax_mlir.lowering.split_module import split_module
+from relax_mlir.mlir import ir
+from relax_mlir.runtime import cache_store, compile_parts, elf_object
+from relax_mlir.runtime.compile_parts import KERNEL_ENTRY, compile_objects
+from relax_mlir.runtime.llvm_codegen import object_code
+from relax_mlir.runtime.lru import LRU
+from relax_mlir.runtime.machine_code import ObjectCode, shared_libraries
+from relax_mlir.target import Target
+
+pytestmark = pytest.mark.skipif(not elf_object.SUPPORTED, reason="objects for this machine cannot be loaded")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The persistent cache is on and empty, and the process has compiled no kernels yet."""
+    monkeypatch.setenv(cache_store.SWITCH, "1")
+    monkeypatch.setenv(cache_store.DIRECTORY, str(tmp_path / "cache"))
+    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_KERNELS))
+    yield tmp_path / "cache"
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A function of each part that LLVM compiles."""
+    names: list[str] = []
+
+    def noted(module: ir.Module, symbol: str, *rest: Any) -> bytes:
+        names.append(symbol)
+        return object_code(module, symbol, *rest)
+
+    monkeypatch.setattr(compile_parts, "object_code", noted)
+    return names
+
+
+def kernels(names: list[str]) -> list[str]:
+    return sorted(name for name in names if name.startswith("relax.gemm."))
+
+
+def product(scale: float) -> rx.IRModule:
+    builder = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(("n", "k"), "float32")), rx.Var("y", rx.Tensor(("k", "m"), "float32"))
+    with builder.function("main", [x, y]):
+        builder.emit_func_output(R.matmul(x, y) * builder.const(np.float32(scale)))
+    return builder.get()
+
+
+def check(executable: rx.Executable, scale: float) -> None:
+    generator = np.random.default_rng(0)
+    for n, k, m in ((1, 7, 5), (3, 4, 1), (70, 33, 65), (0, 2, 2), (2, 0, 2)):
+        x, y = generator.normal(size=(n, k)).astype("f4"), generator.normal(size=(k, m)).astype("f4")
+        np.testing.assert_allclose(
+            np.from_dlpack(executable["main"](x, y)), x @ y * scale, rtol=1e-4, atol=1e-5
+        )
+
+
+def test_kernels_are_compiled_once_per_process(compiled: list[str]) -> None:
+    check(rx.build(product(2.0), cache=False), 2.0)
+    assert len(kernels(compiled)) >= 4
+    compiled.clear()
+    check(rx.build(product(3.0), cache=False), 3.0)
+    assert compiled
+    assert not kernels(compiled)
+
+
+def test_kernels_are_compiled_once_per_cache(
+    folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rx.build(product(2.0))
+    assert len(list(folder.glob(f"{KERNEL_ENTRY}*"))) == len(kernels(compiled)) >= 4
+    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_KERNELS))  # a new process, as it were
+    compiled.clear()
+    executable = rx.build(product(3.0))
+    assert executable.compile_report is not None
+    assert not executable.compile_report.from_cache
+    assert not kernels(compiled)
+    check(executable, 3.0)
+
+
+def test_without_the_cache_nothing_is_kept_on_disk(folder: Path) -> None:
+    check(rx.build(product(2.0), cache=False), 2.0)
+    assert not list(folder.glob(f"{KERNEL_ENTRY}*"))
+
+
+def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
+    folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rx.build(product(2.0))
+    wanted = kernels(compiled)
+    for path in folder.glob(f"{KERNEL_ENTRY}*"):
+        cache_store.store(path.stem, b"\x7fELF, but no more than that")
+    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_KERNELS))
+    compiled.clear()
+    with pytest.warns(cache_store.CacheWarning, match="cannot be loaded"):
+        check(rx.build(product(3.0)), 3.0)
+    assert kernels(compiled) == wanted
+
+
+def test_another_target_has_other_kernels(compiled: list[str]) -> None:
+    rx.build(product(2.0), Target("cpu", num_threads=1))
+    compiled.clear()
+    check(rx.build(product(2.0), Target("cpu", num_threads=1, l2_bytes=64 << 10)), 2.0)
+    assert kernels(compiled)
+
+
+@pytest.mark.parametrize("part_ops", [1, 60, 400])
+def test_many_parts_are_one_module(
+    part_ops: int, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors, constants, tables of the runtime and calls go from part to part."""
+    monkeypatch.setattr(compile_parts, "split_module", functools.partial(split_module, part_ops=part_ops))
+    weight = np.random.default_rng(1).normal(size=(8, 8)).astype("float32")
+    builder = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 8), "float32"))
+    y = rx.Var("y", rx.Tensor(("m", 8), "float32"))
+    with builder.function("main", [x, y]):
+        hidden = R.nn.softmax(R.matmul(x, builder.const(weight)), axis=-1)
+        total = R.sum(R.exp(hidden), axis=0)
+        builder.emit_func_output(R.concat([hidden + total, y], axis=0))
+    executable = rx.build(builder.get(), Target("cpu", num_threads=2), cache=False)
+    assert len(compiled) >= (2 if part_ops == 400 else 6)
+    for n, m in ((1, 1), (5, 0), (0, 3), (200, 7)):
+        a, b = np.random.default_rng(n).normal(size=(n, 8)), np.random.default_rng(m).normal(size=(m, 8))
+        z = np.exp(a @ weight - np.max(a @ weight, axis=1, keepdims=True, initial=-np.inf))
+        z /= z.sum(axis=1, keepdims=True)
+        expected = np.concatenate([z + np.exp(z).sum(0), b])
+        result = np.from_dlpack(executable["main"](a.astype("f4"), b.astype("f4")))
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="main"):
+        executable["main"](np.zeros((2, 9), "f4"), np.zeros((2, 8), "f4"))
+
+
+def test_several_threads_compile_at_once() -> None:
+    scales = [2.0, 3.0, 4.0, 5.0]
+    with ThreadPoolExecutor(4) as pool:
+        executables = list(pool.map(lambda scale: rx.build(product(scale), cache=False), scales))
+    for executable, scale in zip(executables, scales, strict=True):
+        check(executable, scale)
+
+
+def test_objects_begin_loops_on_cache_lines() -> None:
+    """LLVM was told so (`LLVM_OPTIONS`): code that has loops is aligned to 64 bytes."""
+    text = """
+llvm.func @sum(%p: !llvm.ptr, %n: i64) -> f32 {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %start = llvm.mlir.constant(0.0 : f32) : f32
+  llvm.br ^loop(%zero, %start : i64, f32)
+^loop(%i: i64, %s: f32):
+  %at = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %x = llvm.load %at : !llvm.ptr -> f32
+  %t = llvm.fadd %s, %x : f32
+  %j = llvm.add %i, %one : i64
+  %more = llvm.icmp "slt" %j, %n : i64
+  llvm.cond_br %more, ^loop(%j, %t : i64, f32), ^end
+^end:
+  llvm.return %t : f32
+}"""
+    with ir.Context(), ir.Location.unknown():
+        (data,) = compile_objects(ir.Module.parse(text), shared_libraries(), 2, persistent=False)
+    sections = elf_object._parse(data).sections
+    assert max(sections["align"][(sections["flags"] & 4) != 0]) == 64
+    assert ObjectCode([data]).address("sum")
+
+
+def test_what_llvm_cannot_translate_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(
+            'llvm.func @f() { llvm.call_intrinsic "llvm.no.such"() : () -> ()\n llvm.return }'
+        )
+        with pytest.raises(CompileError, match="LLVM cannot compile the module"):
+            compile_objects(module, shared_libraries(), 2, persistent=False)
