@@ -8,23 +8,28 @@ time when the element at its place is written, whichever way the function is low
 - A contraction and what is behind it run block by block: no part of its operands may be overwritten.
 - Kernels for functions with a known meaning (`select-kernels`) say themselves that they work in place. What is done
   to an argument before (a prologue) they do row by row: it must read the argument at the place that it is for.
+- Scans are always replaced by their kernel, which reads what it is about to write; their body need not be safe.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_INPUTS, PRIM_FUNC
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.dtypes import element_bytes
 from relax_mlir.lowering.abi.text import is_declaration
 from relax_mlir.lowering.kernels.contraction import match_contraction
+from relax_mlir.lowering.kernels.scan import is_scannable
 from relax_mlir.lowering.liveness import Buffer
 from relax_mlir.mlir import func, ir, linalg
 
-KERNELS_IN_PLACE = frozenset({"layer_norm", "log_softmax", "rms_norm", "softmax"})
-"""The kernels of rows, which read a row before they write it, and vectors of it where they write them."""
+KERNELS_IN_PLACE = frozenset({"group_norm", "layer_norm", "log_softmax", "rms_norm", "softmax"})
+"""The kernels of rows and groups, which read one before they write it, and vectors of it where they write them."""
+
+SCANS_IN_PLACE = frozenset({"cumprod", "cumsum"})
+"""Kernels that read elements right before they write them, or totals, at their places."""
 
 _SIMPLE = frozenset({"func.return", "linalg.fill", "memref.alloc", "memref.copy", "memref.dealloc"})
 _WITHOUT_BUFFERS = ("affine.", "arith.", "index.", "math.")
@@ -71,22 +76,56 @@ def _is_whole(value: ir.Value) -> bool:
 def _pairs(function: func.FuncOp) -> frozenset[tuple[int, int]]:
     if is_declaration(function) or PRIM_FUNC not in function.attributes or len(function.body.blocks) != 1:
         return frozenset()
-    if (
-        KERNEL in function.attributes
-        and ir.StringAttr(function.attributes[KERNEL]).value not in KERNELS_IN_PLACE
-    ):
+    kernel = ir.StringAttr(function.attributes[KERNEL]).value if KERNEL in function.attributes else None
+    if kernel in SCANS_IN_PLACE:
+        return frozenset({(0, 1)}) if _is_scan(function) else frozenset()
+    if kernel is not None and kernel not in KERNELS_IN_PLACE:
         return frozenset()
     body = function.body.blocks[0]
-    steps = [op.operation for op in body.operations if op.operation.name != "memref.dim"]
     buffers = [i for i, argument in enumerate(body.arguments) if _is_plain(argument.type)]
+    seen = {i: _views(body.arguments[i]) for i in buffers}
+    views = [view for found in seen.values() for view in found]
+    steps = [
+        op.operation
+        for op in body.operations
+        if op.operation.name != "memref.dim" and not any(result in views for result in op.operation.results)
+    ]
     return frozenset(
         (given, out)
         for out in buffers
         for given in buffers
         if given != out
-        and _is_safe(steps, body.arguments[given], body.arguments[out])
-        and (KERNEL not in function.attributes or _stays_in_place(steps, body.arguments[given]))
+        and _is_safe(steps, seen[given], seen[out])
+        and (kernel is None or _stays_in_place(steps, seen[given]))
     )
+
+
+def _is_scan(function: func.FuncOp) -> bool:
+    """Whether the kernel takes a scan: its types are equal, without work put before it."""
+    types = list(function.type.inputs)
+    same = len(types) == 2 and types[0] == types[1] and _is_plain(types[0])
+    return same and is_scannable(types[0]) and KERNEL_INPUTS not in function.attributes
+
+
+Views = Mapping[ir.Value, tuple[str, ...]]
+"""A buffer, and views of it in other shapes that a function makes; equal keys have equal elements at equal places."""
+
+
+def _views(argument: ir.Value) -> Views:
+    found: dict[ir.Value, tuple[str, ...]] = {argument: ()}
+    for use in argument.uses:
+        user = use.owner.operation
+        if user.name == "memref.expand_shape" and use.operand_number == 0 and _has_one_meaning(user):
+            shape = str(ir.MemRefType(user.results[0].type).shape)
+            found[user.results[0]] = (str(user.attributes["reassociation"]), shape)
+    return found
+
+
+def _has_one_meaning(expand: ir.Operation) -> bool:
+    """Whether the sizes of the buffer tell those of the view: one at most is dynamic where a dimension is cut."""
+    type_ = ir.MemRefType(expand.results[0].type)
+    groups = (ir.ArrayAttr(group) for group in ir.ArrayAttr(expand.attributes["reassociation"]))
+    return all(sum(type_.is_dynamic_dim(ir.IntegerAttr(i).value) for i in group) <= 1 for group in groups)
 
 
 def _is_plain(type_: ir.Type) -> bool:
@@ -95,8 +134,8 @@ def _is_plain(type_: ir.Type) -> bool:
     return bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank))
 
 
-def _is_safe(steps: Sequence[ir.Operation], given: ir.Value, out: ir.Value) -> bool:
-    if element_bytes(given.type.element_type) != element_bytes(out.type.element_type):
+def _is_safe(steps: Sequence[ir.Operation], given: Views, out: Views) -> bool:
+    if _element_bytes(given) != _element_bytes(out):
         return False
     reads = [number for number, step in enumerate(steps) if _uses(step, given)]
     writes = [number for number, step in enumerate(steps) if _uses(step, out)]
@@ -107,7 +146,11 @@ def _is_safe(steps: Sequence[ir.Operation], given: ir.Value, out: ir.Value) -> b
     return _is_elementwise(steps[writes[0]], given, out)
 
 
-def _stays_in_place(steps: Sequence[ir.Operation], given: ir.Value) -> bool:
+def _element_bytes(views: Views) -> int:
+    return element_bytes(next(iter(views)).type.element_type)
+
+
+def _stays_in_place(steps: Sequence[ir.Operation], given: Views) -> bool:
     """Whether all that reads an argument reads its elements once, at the places of the results or for a reduction."""
     for step in steps:
         if not _uses(step, given):
@@ -116,22 +159,21 @@ def _stays_in_place(steps: Sequence[ir.Operation], given: ir.Value) -> bool:
         identity = ir.AffineMap.get_identity(len(kinds))
         sums = any("parallel" not in kind for kind in kinds)
         maps = [attribute.value for attribute in linalg.get_indexing_maps(step)]
+        outputs = list(step.opview.outputs)
         for operand, map_ in zip(step.operands, maps, strict=True):
-            if map_ != identity and (operand == given or (_is_output(step, operand) and not sums)):
+            if map_ != identity and (operand in given or (operand in outputs and not sums)):
                 return False
     return True
 
 
-def _uses(step: ir.Operation, buffer: ir.Value) -> bool:
-    return any(buffer in list(op.operands) for op in ops_of(step))
+def _uses(step: ir.Operation, buffer: Views) -> bool:
+    return any(operand in buffer for op in ops_of(step) for operand in op.operands)
 
 
-def _only_reads(step: ir.Operation, given: ir.Value) -> bool:
-    return step.name == "linalg.generic" and given in list(step.opview.inputs) and not _is_output(step, given)
-
-
-def _is_output(step: ir.Operation, buffer: ir.Value) -> bool:
-    return buffer in list(step.opview.outputs)
+def _only_reads(step: ir.Operation, given: Views) -> bool:
+    if step.name != "linalg.generic" or any(value in given for value in step.opview.outputs):
+        return False
+    return any(value in given for value in step.opview.inputs)
 
 
 def _runs_alone(step: ir.Operation) -> bool:
@@ -141,15 +183,18 @@ def _runs_alone(step: ir.Operation) -> bool:
     return step.name in _SIMPLE or step.name.startswith(_WITHOUT_BUFFERS)
 
 
-def _is_elementwise(step: ir.Operation, given: ir.Value, out: ir.Value) -> bool:
+def _is_elementwise(step: ir.Operation, given: Views, out: Views) -> bool:
     """Whether an operation writes the output where it reads the argument, in loops that meet each place once."""
-    if step.name != "linalg.generic" or not _is_output(step, out) or out in list(step.opview.inputs):
+    if step.name != "linalg.generic" or any(value in out for value in step.opview.inputs):
         return False
-    if any("parallel" not in str(kind) for kind in step.attributes["iterator_types"]):
+    written = [out[value] for value in step.opview.outputs if value in out]
+    if len(written) != 1 or any("parallel" not in str(kind) for kind in step.attributes["iterator_types"]):
         return False
-    if any(buffer in list(op.operands) for op in ops_of(step)[1:] for buffer in (given, out)):
+    if any(value in given or value in out for op in ops_of(step)[1:] for value in op.operands):
         return False
     identity = ir.AffineMap.get_identity(len(step.attributes["iterator_types"]))
     maps = [attribute.value for attribute in linalg.get_indexing_maps(step)]
-    pairs = zip(step.operands, maps, strict=True)
-    return all(map_ == identity for operand, map_ in pairs if operand in (given, out))
+    pairs = list(zip(step.operands, maps, strict=True))
+    if any(value in given and given[value] != written[0] for value, _ in pairs):
+        return False
+    return all(map_ == identity for value, map_ in pairs if value in given or value in out)

@@ -232,4 +232,4 @@ def _replace_body(function: Operation, target: Target, block: Block, fast: bool)
 def _prologue(function: Operation) -> Prologue:
     """The first loop of the body, which all others read."""
     ops = (op.operation for op in function.entry_block.operations)
-    return Prologue(next(op for op in ops if op.name == "linalg.generic"))
+    return Prologue(next(op for op in ops if op.name in ("linalg.generic", "linalg.copy")))

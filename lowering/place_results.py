@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir, tensor
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -24,6 +25,7 @@ class PlaceResults(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
+        _drop_stray(module)
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
@@ -35,6 +37,24 @@ class PlaceResults(ModulePass):
         uninitialised: dict[ir.Value, list[int]] = {}
         for op in found:
             _place(op.operands[0], op.operands[1], uninitialised)
+
+
+def _drop_stray(module: ir.Module) -> None:
+    """Drop materialisations in what is no destination: the rest of loops of one round, whose bodies stand alone now.
+
+    What is written into a destination leaves the destination's block: a function returns it, a round yields it.
+    """
+    for op in list(ops_of(module.operation, MATERIALIZE)):
+        if not op.results:
+            continue  # into memory, which is no value
+        source, destination = op.operands
+        block = destination.owner
+        leaves = isinstance(block, ir.Block) and all(
+            use.owner == block.operations[len(block.operations) - 1].operation for use in op.results[0].uses
+        )
+        if not leaves:
+            op.results[0].replace_all_uses_with(source)
+            op.erase()
 
 
 def _is_parameter(value: ir.Value) -> bool:

@@ -91,7 +91,8 @@ def merge_prologue(
 ) -> func.FuncOp | None:
     """A new prim func `symbol` of `module`: the loop `producer`, then `consumer`, which a kernel over rows replaces.
 
-    The kernel's first input is what the loop computes, in the memory of the result. None if another input is that, too.
+    The kernel's first input is what the loop computes, in the memory of the result. None if another input is that, too,
+    or if the loop has only handed on what it was given.
     """
     first, *others = wiring.consumer
     numbers = [number for number in others if number is not None]
@@ -104,6 +105,9 @@ def merge_prologue(
         _caller(producer, consumer, wiring, symbol)
     PassManager.parse(_INLINE, module.context).run(scratch.operation)
     merged = _named(scratch, symbol)
+    prologue = loops_of(merged)[0]
+    if prologue.operands[len(prologue.operands) - 1] != merged.arguments[wiring.inputs]:
+        return None
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
         merged.attributes[name] = consumer.attributes[name]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)

@@ -44,7 +44,10 @@ def write_into(function: func.FuncOp, out: ir.Value) -> None:
     loop = maker(returned)
     if loop is not None and loop.name in LOOPS and is_parallel(loop) and not _updates(loop):
         loop.operands[len(loop.operands) - 1] = out
-    for piece in pieces_of(returned):
+    pieces = pieces_of(returned)
+    if pieces and (base := maker(pieces[0].operands[1])) is not None and base.name == "tensor.empty":
+        pieces[0].operands[1] = out
+    for piece in pieces:
         loop = maker(piece.operands[0])
         assert loop is not None
         if len(list(loop.results[0].uses)) > 1:  # equal parts, of which CSE made one

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Strided, Value
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, linalg
 
 Fill = Callable[[Value], None]
 """Emits the filling of a row, given its number."""
@@ -18,14 +18,14 @@ Fill = Callable[[Value], None]
 
 @dataclass(frozen=True)
 class Prologue:
-    """A parallel `linalg.generic` on memrefs whose result the kernel reads; its last axes are a row."""
+    """A parallel `linalg.generic` or `linalg.copy` on memrefs, whose result a kernel reads; its last axes are a row."""
 
     operation: ir.Operation
 
     def prepare(self, out: Value, inner: int) -> Fill:
         """What fills a row of `out`, whose last `inner` axes are a row; emits what is the same for all rows."""
         rank = ir.MemRefType(out.type).rank
-        maps = [attribute.value for attribute in self.operation.attributes["indexing_maps"]]
+        maps = self._maps(rank)
         operands = [*list(self.operation.operands)[:-1], out]
         parts = [emit.metadata(x) if isinstance(x.type, ir.MemRefType) else None for x in operands]
         sizes = [emit.dim(out, axis) for axis in range(rank)]
@@ -37,9 +37,17 @@ class Prologue:
                 operand if part is None else _row_of(part, operand, map_, places, sizes)
                 for operand, part, map_ in zip(operands, parts, maps, strict=True)
             ]
-            _emit_on(self.operation, views, [_inner_map(map_, outer, rank) for map_ in maps], inner)
+            if self.operation.name == "linalg.copy":
+                linalg.copy(views[0], outs=views[1:])
+            else:
+                _emit_on(self.operation, views, [_inner_map(map_, outer, rank) for map_ in maps], inner)
 
         return fill
+
+    def _maps(self, rank: int) -> list[ir.AffineMap]:
+        if self.operation.name == "linalg.copy":
+            return [ir.AffineMap.get_identity(rank)] * 2
+        return [attribute.value for attribute in self.operation.attributes["indexing_maps"]]
 
 
 def _places(row: Value, sizes: Sequence[Index]) -> dict[int, Index]:

@@ -19,6 +19,13 @@ from relax_mlir.mlir import ir
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext
 
+FUNCTION_VALUES = frozenset(
+    f"relax.{name}"
+    for name in ("lambda", "lambda_return", "make_closure", "invoke_closure", "invoke_pure_closure")
+)
+"""Ops that `lambda-lift` and `specialize-closures` replace, before this pass or after it."""
+LEFT = STRUCTURE | FUNCTION_VALUES
+
 
 def relax_ops(module: ir.Module) -> list[ir.Operation]:
     """All Relax ops of the module, inner ones before the ops that hold them."""
@@ -51,7 +58,7 @@ class LegalizeOps(ModulePass):
                 legalize_print(op)
                 continue
             cls = op_class(op)
-            if cls is None or (op.name in STRUCTURE and op.name not in GENERAL_STRUCTURE):
+            if cls is None or (op.name in LEFT and op.name not in GENERAL_STRUCTURE):
                 continue
             with ir.InsertionPoint(op), op.location, assuming(bounds_around(op)):
                 new = _legalized(legalizer, op, cls)

@@ -195,6 +195,16 @@ Handler = Callable[[BodyLowering, ir.Operation], Sequence[Lowered]]
 _HANDLERS: dict[str, Handler] = {}
 
 
+VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+
+
+def memory_of(value: ir.Value) -> ir.Value:
+    """The tensor at level T that `value` is a view of."""
+    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value
+
+
 def handles(*names: str) -> Callable[[Handler], Handler]:
     """Register the lowering of the ops called `names`."""
 

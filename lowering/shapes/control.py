@@ -14,10 +14,11 @@ from relax_mlir.lowering.shapes.body import (
     flatten,
     handles,
     is_handle,
+    memory_of,
     unflatten,
 )
 from relax_mlir.lowering.shapes.leaves import handle_types
-from relax_mlir.mlir import ir, scf
+from relax_mlir.mlir import bufferization, ir, scf
 
 
 @handles("scf.if")
@@ -34,7 +35,7 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
                 leaf for item in (inner.lower_block(blocks[0]) if blocks else []) for leaf in flatten(item)
             ]
             values = [
-                cast(v, t) if isinstance(t, ir.RankedTensorType) else v
+                _own(cast(v, t)) if isinstance(t, ir.RankedTensorType) else v
                 for v, t in zip(yielded, probe, strict=True)
             ]
             scf.YieldOp(values)
@@ -50,10 +51,22 @@ def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     new = scf.IfOp(body.tensor(op.operands[0]), leaf_types(op, info), has_else=True)
     for value, block in zip(list(op.operands)[1:], (new.then_block, new.else_block), strict=True):
         with ir.InsertionPoint(block):
-            scf.YieldOp(body.flat(value))
+            leaves = body.flat(value)
+            scf.YieldOp([_own(v) if isinstance(v.type, ir.RankedTensorType) else v for v in leaves])
     body.checked.update(new.results)
     flat = list(new.results)
     return [unflatten(info, flat)]
+
+
+def _own(value: ir.Value) -> ir.Value:
+    """`value`, or a copy of it where a loop carries it: its memory is written in the round that goes on with it.
+
+    Bufferisation takes all that a conditional may yield for one memory.
+    """
+    base = memory_of(value)
+    if isinstance(base, ir.BlockArgument) and base.owner.owner.operation.name in ("scf.for", "scf.while"):
+        return bufferization.alloc_tensor(value.type, [], copy=value)
+    return value
 
 
 def leaf_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:

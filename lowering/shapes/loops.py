@@ -12,6 +12,7 @@ from relax_mlir.lowering.shapes.body import (
     flatten,
     handles,
     is_handle,
+    memory_of,
     unflatten,
 )
 from relax_mlir.lowering.shapes.control import leaf_types
@@ -19,15 +20,14 @@ from relax_mlir.lowering.shapes.integers import as_index
 from relax_mlir.lowering.shapes.leaves import handle_types
 from relax_mlir.mlir import bufferization, ir
 
-VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
-
 
 @handles("scf.for")
 def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     infos = [struct_info(result.type) for result in op.results]
     bounds = [as_index(body.tensor(value)) for value in list(op.operands)[:3]]
     types = [t for info in infos for t in leaf_types(op, info)]
-    init = _flat(body, list(op.operands)[3:], types)
+    known = [k for info in infos for k in _sizes_stay(info)]
+    init = _of_any_size(_flat(body, list(op.operands)[3:], types), known)
     new = ir.Operation.create("scf.for", results=types, operands=[*bounds, *init], regions=1)
     index = ir.IndexType.get()
     block = new.regions[0].blocks.append(index, *types, arg_locs=[op.location] * (len(types) + 1))
@@ -36,7 +36,6 @@ def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     with ir.InsertionPoint(block):
         inner = _inner(body, old, [variable, *carried])
         yielded = [leaf for item in inner.lower_block(old) for leaf in flatten(item)]
-        known = [k for info in infos for k in _sizes_stay(info)]
         targets = [a if k else None for a, k in zip(carried, known, strict=True)]
         _end(inner, "scf.yield", [], yielded, types, targets)
     return _results(body, new, infos)
@@ -90,6 +89,19 @@ def _fitted(value: ir.Value, type_: ir.Type) -> ir.Value:
     return as_index(value) if isinstance(type_, ir.IndexType) else value
 
 
+def _of_any_size(init: Sequence[ir.Value], known: Sequence[bool]) -> list[ir.Value]:
+    """`init`, with copies of the tensors that may change their size.
+
+    Upstream's canonicalisation gives what a loop carries the static type before a cast, as if it stayed that.
+    """
+    return [
+        value
+        if k or not isinstance(value.type, ir.RankedTensorType)
+        else bufferization.alloc_tensor(value.type, [], copy=value)
+        for value, k in zip(init, known, strict=True)
+    ]
+
+
 def _sizes_stay(info: StructInfo) -> list[bool]:
     """Per leaf of a carried value, whether it is a tensor of the same size in every round."""
     fields = getattr(info, "fields", None)
@@ -119,7 +131,7 @@ def _end(
     for index, (value, target) in enumerate(zip(given, targets, strict=True)):
         if target is None or value == target:
             continue
-        base = _memory_of(value)
+        base = memory_of(value)
         if value in body.checked or base in taken or isinstance(base, ir.BlockArgument):
             given[index] = bufferization.alloc_tensor(value.type, [], copy=value)
         taken.add(base)
@@ -130,13 +142,6 @@ def _end(
         for value, target in zip(given, targets, strict=True)
     ]
     ir.Operation.create(name, operands=[*leading, *ended])
-
-
-def _memory_of(value: ir.Value) -> ir.Value:
-    """The tensor that `value` is a view of."""
-    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in VIEWS:
-        value = value.owner.operation.operands[0]
-    return value
 
 
 def _results(body: BodyLowering, new: ir.Operation, infos: Sequence[StructInfo]) -> Sequence[Lowered]:

@@ -54,11 +54,18 @@ def product(values: Sequence[ir.Value]) -> ir.Value:
 
 
 def reshape(body: BodyLowering, source: ir.Value, target: Tensor) -> ir.Value:
-    """A contiguous tensor seen with another shape: collapsed to one dimension, then expanded."""
+    """A contiguous tensor seen with another shape: collapsed to one dimension, then expanded.
+
+    One without elements is a new tensor: upstream's views do not join dimensions that are 0 with unknown ones.
+    """
     target_type = target.storage_type()
-    flat = _collapse(source)
     shape = target.known_shape
     assert shape is not None and target.dtype is not None
+    if 0 in ir.RankedTensorType(source.type).shape:
+        return tensor.empty(
+            [d if isinstance(d, int) else body.symbols.value(d) for d in shape], target.dtype.storage_type()
+        )
+    flat = _collapse(source)
     if not shape:
         one = ir.RankedTensorType.get([1], target.dtype.storage_type())
         return tensor.collapse_shape(target_type, cast(flat, one), [])

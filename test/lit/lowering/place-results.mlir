@@ -66,3 +66,22 @@ func.func @checked(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
   %r = bufferization.materialize_in_destination %1 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// What a loop of one round has left: its destination is no longer one.
+
+// CHECK-LABEL: func.func @one_round
+// CHECK-SAME: (%[[X:.*]]: tensor<?xf32>, %[[OUT:.*]]: tensor<?xf32>)
+// CHECK: %[[ROUND:.*]] = call @double(%[[X]], %{{.*}})
+// CHECK-NOT: materialize_in_destination {{.*}} in %[[X]]
+// CHECK: call @double(%[[ROUND]], %[[OUT]])
+func.func @one_round(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e0 = tensor.empty(%n) : tensor<?xf32>
+  %0 = func.call @double(%x, %e0) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %1 = bufferization.materialize_in_destination %0 in %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %e1 = tensor.empty(%n) : tensor<?xf32>
+  %2 = func.call @double(%1, %e1) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %r = bufferization.materialize_in_destination %2 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}

@@ -7,7 +7,9 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import generate_control
 import generate_moves
+import generate_nn
 import generate_ops
 import numpy as np
 import relax_mlir as rx
@@ -18,11 +20,13 @@ from relax_mlir.dialects.types import Shape, Tensor, Tuple
 from relax_mlir.error import RelaxError
 
 SIZES = ({"n": 1, "m": 1}, {"n": 0, "m": 3}, {"n": 3, "m": 0}, {"n": 5, "m": 17}, {"n": 33, "m": 6})
+BIG_SIZES = ({"n": 130, "m": 2}, {"n": 3, "m": 97}, {"n": 65, "m": 64})
 LARGEST = {"n": 33, "m": 17}
 MAX_ELEMENTS = 30_000
 DTYPES = ("float32",) * 6 + ("int32", "int64", "bool", "float64", "float16", "bfloat16", "uint8", "int8")
 RARE_DTYPES = ("int16", "uint16", "uint32", "uint64")
 STATIC = (1, 1, 2, 3, 4, 8, 16)
+MAX_DEPTH = 2
 Move = Callable[["Generator"], object]
 
 
@@ -37,7 +41,11 @@ class Generator:
         self.bb = rx.BlockBuilder()
         self.programs: list[Program] = []
         self.pool: list[Node] = []
-        self.pure = self.top = False
+        self.pure = False
+        self.depth = 0
+        """In how many branches and bodies the next op is."""
+        self.scope: object = None
+        self.closures: list[generate_control.Closure] = []
         self.largest: dict[str, int] = {}
         for index in range(functions):
             self._function(f"f{index}", self.random.getrandbits(32))
@@ -55,7 +63,7 @@ class Generator:
         with self.bb.function(name, variables):
             for i, variable in enumerate(variables):
                 self._param(i, variable)
-            self.pool = list(self.program.params)
+            self.pool, self.closures = list(self.program.params), []
             self._body(self.random.randint(15, 30))
             self._output()
         self.programs.append(self.program)
@@ -83,13 +91,12 @@ class Generator:
                 self._dataflow(count)
                 ops -= count
             else:
-                self.top = True
                 self.step()
                 ops -= 1
 
     def _dataflow(self, ops: int) -> None:
         outside = list(self.pool)
-        self.pure, self.top = True, False
+        self.pure = True
         with self.bb.dataflow():
             for _ in range(ops):
                 self.step()
@@ -102,7 +109,7 @@ class Generator:
 
     def _output(self) -> None:
         chance = self.random.random()
-        allowed = [node for node in self.pool if self._sizes_are_known(node)]
+        allowed = [node for node in self.pool if self.may_leave(node)]
         last = allowed[-1]
         leaves = [self.random.choice(allowed[-12:]) for _ in range(self.random.randint(1, 5))]
         if self.last_only or chance < 0.2:
@@ -114,18 +121,13 @@ class Generator:
         self.program.results = chosen
         self.bb.emit_func_output(_values(chosen))
 
-    @staticmethod
-    def _sizes_are_known(node: Node) -> bool:
-        """Results are allocated before the call: their sizes are formulas of the parameters' symbols."""
-        return all(set(symbolic.symbols(dim)) <= LARGEST.keys() for dim in node.dims)
-
     # -- what the ops use
 
     def step(self) -> None:
         """Emit one op."""
-        moves = list(generate_ops.MOVES + generate_moves.MOVES)
-        if not self.pure and self.top:
-            moves += generate_moves.TOP_MOVES
+        moves = list(generate_ops.MOVES + generate_moves.MOVES + generate_nn.MOVES + generate_control.MOVES)
+        if not self.pure and self.depth < MAX_DEPTH:
+            moves += generate_moves.TOP_MOVES + generate_control.TOP_MOVES
         for _ in range(40):
             if self.random.choice(moves)(self):
                 return
@@ -133,10 +135,29 @@ class Generator:
     @contextlib.contextmanager
     def branch(self) -> Iterator[None]:
         """Values emitted inside are forgotten afterwards."""
-        pool, top = list(self.pool), self.top
-        self.top = False
+        pool, closures = list(self.pool), list(self.closures)
+        self.depth += 1
         yield
-        self.pool, self.top = pool, top
+        self.depth -= 1
+        self.pool, self.closures = pool, closures
+
+    @contextlib.contextmanager
+    def body(self, scope: object) -> Iterator[None]:
+        """A branch that runs any number of times, each with values of its own."""
+        outer, pure = self.scope, self.pure
+        self.scope, self.pure = scope, False
+        with self.branch():
+            yield
+        self.scope, self.pure = outer, pure
+
+    @property
+    def outside_branches(self) -> bool:
+        """Whether what is emitted now always runs, once."""
+        return self.depth == 0
+
+    def may_leave(self, node: Node) -> bool:
+        """Whether all symbols of `node` are known outside of bodies."""
+        return all(set(symbolic.symbols(dim)) <= set(LARGEST) for dim in node.dims)
 
     def pick(self, accepts: Callable[[Node], bool] = lambda node: True) -> Node | None:
         """A tensor of the pool, rather a late one."""
@@ -166,7 +187,7 @@ class Generator:
         """A node for `value`: a tensor, or a tuple, whose fields become nodes too."""
         info = value.struct_info
         if isinstance(info, Tuple):
-            whole = Node(value, None, (), compute, arguments, text)
+            whole = Node(value, None, (), compute, arguments, text, self.scope)
             fields = [
                 self.keep(R.tuple_get_item(value, i), lambda _, t, i=i: t[i], (whole,), f"{text}[{i}]")
                 for i in range(len(info.fields))
@@ -174,7 +195,7 @@ class Generator:
             return fields[0] if fields else None
         if isinstance(info, Shape) or info.shape is None:
             return None
-        node = Node(value, info.dtype.name, tuple(info.shape), compute, arguments, text)
+        node = Node(value, info.dtype.name, tuple(info.shape), compute, arguments, text, self.scope)
         if None in node.dims:
             return self.match(node)
         if self.elements(node.dims) > MAX_ELEMENTS:

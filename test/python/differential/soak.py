@@ -1,4 +1,4 @@
-"""Compare many random programs: ``python test/python/differential/soak.py 1000:2000 [--functions 4] [--stop]``.
+"""Compare many random programs: ``python test/python/differential/soak.py 1000:2000`` (`--help` has the options).
 
 A failing seed is shrunk to the shortest prefix that still fails, and printed with its script form.
 """
@@ -53,6 +53,7 @@ def main() -> None:
     parser.add_argument("seeds", help="first:end")
     parser.add_argument("--functions", type=int, default=4)
     parser.add_argument("--stop", action="store_true", help="stop at the first failure")
+    parser.add_argument("--list", action="store_true", help="name the failing seeds only, which is fast")
     options = parser.parse_args()
     first, end = map(int, options.seeds.split(":"))
     started, failed = time.perf_counter(), 0
@@ -61,7 +62,8 @@ def main() -> None:
         if error is not None:
             failed += 1
             print(f"seed {seed}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-            report(seed, options.functions, error)
+            if not options.list:
+                report(seed, options.functions, error)
             if options.stop:
                 break
     print(f"{failed} failures, {time.perf_counter() - started:.0f} s")

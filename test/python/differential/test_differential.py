@@ -12,12 +12,12 @@ import pytest
 from checking import check
 from generator import Generator
 
-FUNCTIONS = 4
+FUNCTIONS = 3
 
 
 def _seeds() -> list[int]:
     first, _, end = os.environ.get("RELAX_MLIR_SOAK", "0:0").partition(":")
-    return [*range(10), *range(int(first), int(end))]
+    return [*range(6), *range(int(first), int(end))]
 
 
 @pytest.mark.parametrize("seed", _seeds())
@@ -40,6 +40,6 @@ def test_a_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for table in (references.NUMBER_BINARY, references.NUMBER_UNARY):
         for name in table:
             monkeypatch.setitem(table, name, lambda *operands: operands[0] * 0 + 1)
-    with pytest.raises(DifferenceError, match="elements differ"):
+    with pytest.raises(DifferenceError, match=r"elements differ|shape .*, expected"):
         for seed in range(3):
             check(Generator(seed, 2), seed)

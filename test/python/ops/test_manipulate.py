@@ -108,6 +108,17 @@ def test_reshape_whose_size_is_checked_at_run_time() -> None:
         main(sequence(3, 4), sequence(5, 1))
 
 
+def test_reshape_of_an_unknown_number_of_nothing() -> None:
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", Tensor(("n", 0), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output((R.exp(R.flatten(R.exp(x))), R.reshape(R.exp(x), (0, "n", 2))))
+    main = rx.build(bb.get())["main"]
+    for n in (0, 3):
+        flat, turned = main(np.zeros((n, 0), np.float32))
+        assert (tuple(flat.shape), tuple(turned.shape)) == ((0,), (0, n, 2))
+
+
 def test_broadcast_to() -> None:
     suite = Suite()
     suite.add(

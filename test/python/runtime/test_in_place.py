@@ -185,3 +185,45 @@ def test_random_functions(seed: int) -> None:
             memory.poison_memory(False)
         np.testing.assert_array_equal(*results)
         assert plans[0].bytes(n=n) <= plans[1].bytes(n=n)
+
+
+CHANNELS: dict[str, tuple[int, Sequence[int] | None]] = {
+    "group_norm": (1, [2]),
+    "group_norm_last": (2, [1]),
+    "group_norm_apart": (0, [2]),
+    "instance_norm": (1, [2]),
+    "cumsum": (1, None),
+    "cumsum_last": (2, None),
+    "cumprod": (2, None),
+}
+SHAPES: tuple[tuple[int | str, ...], ...] = ((6, 6, 6), ("n", 6, "m"), ("n", "m", 6))
+"""By the axis of the channels, or that of the scan."""
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu -mcpu=x86-64"])
+def test_norms_by_channels_and_scans_in_place(target: str) -> None:
+    """In the middle of a chain they work on a temporary that dies there: in its place, with the same bits."""
+    bb = rx.BlockBuilder()
+    for name, (axis, axes) in CHANNELS.items():
+        x = rx.Var("x", rx.Tensor(SHAPES[axis]))
+        with bb.function(name, [x]):
+            one, value = weight(np.ones(6), "float32"), op.nn.softmax(op.tanh(x))
+            if axes is None:
+                scan = op.cumprod if name == "cumprod" else op.cumsum
+                value = scan(value, axis, exclusive=name == "cumprod")
+            elif name == "instance_norm":
+                value = op.nn.instance_norm(value, one, one, axis, axes)
+            else:
+                value = op.nn.group_norm(value, one, one, 3, axis, axes)
+            bb.emit_func_output(op.nn.softmax(op.permute_dims(value, [2, 0, 1])))
+    module = bb.get()
+    apart, together = without_reuse(module, target), rx.build(module, target=target)
+    for name, (axis, _) in CHANNELS.items():
+        plan = together.memory_plan(name)
+        kernel = name.removesuffix("_last").removesuffix("_apart")
+        assert any(b.in_place and b.op.startswith(kernel) for b in plan.buffers), f"{name}\n{plan}"
+        for n, m in ((1, 1), (3, 5), (2, 40), (0, 3), (5, 131)):
+            shape = [{"n": n, "m": m}.get(str(d), 6) for d in SHAPES[axis]]
+            given = np.random.default_rng(n).normal(size=shape).astype(np.float32)
+            have, want = (np.from_dlpack(f[name](given)) for f in (together, apart))
+            np.testing.assert_array_equal(have, want)

@@ -1,0 +1,102 @@
+"""What scans, norms by channels and attention mean in NumPy: floats come as float64, other dtypes as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from difference import Array, Inexact, is_float, numpy_dtype
+from references import convert
+
+
+def scan(name: str, x: Array, axis: int | None, dtype: str, exclusive: bool) -> Any:
+    """Sums or products of the elements up to each place, in `dtype`."""
+    data = convert(x, dtype) if axis is not None else convert(x, dtype).reshape(-1)
+    place = 0 if axis is None else axis
+    kind = np.dtype(np.float64) if is_float(dtype) else numpy_dtype(dtype)
+    initial = 0 if name == "cumsum" else 1
+
+    def run(values: Array) -> Array:
+        found = (np.cumsum if name == "cumsum" else np.cumprod)(values, axis=place, dtype=kind)
+        if not exclusive or values.shape[place] == 0:
+            return found
+        first = np.full_like(found.take([0], place), initial)
+        return np.concatenate([first, found], place).take(range(values.shape[place]), place)
+
+    value = run(data)
+    if not is_float(dtype):
+        return value
+    steps = 1 + data.shape[place] / 8
+    return Inexact(value, run(np.abs(data)) if name == "cumsum" else np.abs(value) * steps)
+
+
+def group_norm(
+    x: Array, gamma: Array, beta: Array, groups: int, channel: int, axes: tuple[int, ...], epsilon: float
+) -> Inexact:
+    """Normalisation over `axes` and groups of channels."""
+    if x.size == 0:
+        return Inexact(x, x)
+    shape = [groups, x.shape[channel] // groups]
+    parts = x.reshape(*x.shape[:channel], *shape, *x.shape[channel + 1 :])
+    over = (channel + 1, *(axis + (axis > channel) for axis in axes))
+    mean = np.mean(parts, axis=over, keepdims=True)
+    deviation = np.sqrt(np.var(parts, axis=over, keepdims=True) + epsilon)
+    size = np.max(np.abs(parts), axis=over, keepdims=True) / deviation
+    normal = ((parts - mean) / deviation).reshape(x.shape)
+    sizes = np.broadcast_to(size + size**3, parts.shape).reshape(x.shape)
+    wide = [1] * x.ndim
+    wide[channel] = -1
+    weight, shift = gamma.reshape(wide), beta.reshape(wide)
+    return Inexact(normal * weight + shift, sizes * np.abs(weight) + np.abs(shift))
+
+
+def norm(x: Array, weights: tuple[Array, ...], count: int, epsilon: float) -> Inexact:
+    """Layer norm (weight and bias) or RMS norm (weight alone) over the last `count` dimensions."""
+    axes = tuple(range(x.ndim - count, x.ndim))
+    if x.size == 0:
+        return Inexact(x, x)
+    centred = x - np.mean(x, axis=axes, keepdims=True) if len(weights) == 2 else x
+    deviation = np.sqrt(np.mean(centred * centred, axis=axes, keepdims=True) + epsilon)
+    size = np.max(np.abs(x), axis=axes, keepdims=True) / deviation
+    bias = weights[1] if len(weights) == 2 else np.zeros_like(weights[0])
+    return Inexact(
+        centred / deviation * weights[0] + bias, (size + size**3) * np.abs(weights[0]) + np.abs(bias)
+    )
+
+
+def attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    bias: Array | None,
+    scale: float,
+    mask: str | None,
+    noisy: bool,
+) -> Inexact:
+    """Attention on ``(batch, sequence, heads, size)``; with `noisy`, values that are masked and not finite are NaN."""
+    group = query.shape[2] // max(key.shape[2], 1)
+    q, k, v = (
+        np.moveaxis(array, 2, 1) for array in (query, np.repeat(key, group, 2), np.repeat(value, group, 2))
+    )
+    queries, keys = q.shape[2], k.shape[2]
+    if keys == 0:
+        zeros = np.zeros((*query.shape[:3], value.shape[3]))
+        return Inexact(zeros, zeros)
+    scores = np.matmul(q, np.swapaxes(k, -1, -2)) * scale
+    size = np.matmul(np.abs(q), np.swapaxes(np.abs(k), -1, -2)) * scale
+    if bias is not None:
+        scores, size = scores + bias, size + np.abs(bias)
+    if mask is not None:
+        seen = np.tri(queries, keys, 0 if mask == "TopLeft" else keys - queries, dtype=bool)
+        scores, size = np.where(seen, scores, -np.inf), np.where(seen, size, 0)
+    top = np.max(scores, axis=-1, keepdims=True)
+    powers = np.exp(scores - top)
+    shares = powers / np.sum(powers, axis=-1, keepdims=True)
+    used = v if noisy else np.where(np.isfinite(v), v, 0)
+    result = np.matmul(shares, used)
+    if not noisy:
+        broken = np.matmul(shares, np.where(np.isfinite(v), 0.0, 1.0)) > 0
+        result = np.where(broken, np.nan, result)
+    largest = 1 + np.max(np.where(np.isfinite(size), size, 0), axis=-1, keepdims=True)
+    magnitude = np.matmul(shares, np.abs(np.where(np.isfinite(v), v, 0))) * largest
+    return Inexact(np.moveaxis(result, 1, 2), np.moveaxis(magnitude, 1, 2))
