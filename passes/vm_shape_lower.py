@@ -12,9 +12,11 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects import structure, vm
 from relax_mlir.dialects.ir_types import ShapeValueType
 from relax_mlir.dialects.memory import call_prim
+from relax_mlir.dialects.shape_values import tensor_to_shape
 from relax_mlir.dialects.structure import tuple_get_item
 from relax_mlir.dialects.symbolic_attributes import dim_attributes, dims_in
 from relax_mlir.dialects.types import (
+    Prim,
     Shape,
     StructInfo,
     Tensor,
@@ -25,7 +27,7 @@ from relax_mlir.dialects.types import (
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.vm import MakeCode, MatchCode
 from relax_mlir.error import ShapeError
-from relax_mlir.mlir import func, ir
+from relax_mlir.mlir import func, ir, tensor
 from relax_mlir.passes.erase_shapes import erase_signature, erase_types, erased, new_dtype
 from relax_mlir.passes.shape_functions import ShapeFunctions
 from relax_mlir.passes.static_plan_block_memory import SYMBOL_BOUNDS, symbol_bounds
@@ -371,6 +373,10 @@ def _leaves(what: str, value: Value, type_: ir.Type) -> Iterator[tuple[str, Valu
 
 
 def _shape(value: Value, info: StructInfo) -> Value:
+    """The shape of a tensor, a shape itself, or an integer as a shape of one dimension."""
+    if isinstance(info, Prim):
+        type_ = ir.RankedTensorType.get([1], ir.IntegerType.get_signless(64))
+        return tensor_to_shape(Value(tensor.from_elements(type_, [value.ssa])))
     return structure.shape_of(value) if isinstance(info, Tensor) else value
 
 

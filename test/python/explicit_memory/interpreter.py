@@ -290,7 +290,9 @@ class _Frame:
         info = struct_info(op.results[0].type)
         if isinstance(info, Tensor) and info.dtype is not None and value.dtype != info.dtype.numpy:
             raise ShapeError(f"{self.name}: dtype {value.dtype}")
-        sizes = value.shape if isinstance(value, np.ndarray) else value
+        sizes = (
+            value.shape if isinstance(value, np.ndarray) else (value,) if isinstance(value, int) else value
+        )
         if len(sizes) != len(dims_from_attr(op.attributes["pattern"])):
             raise ShapeError(f"{self.name}: rank {len(sizes)}")
         self.bind(info, value)
@@ -346,12 +348,23 @@ class _Frame:
         return found[0] if len(op.results) == 1 else found
 
     def on_scf_for(self, op: ir.Operation, low: int, high: int, step: int, *carried: Any) -> Any:
-        block = op.regions[0].blocks[0]
         for i in range(low, high, step):
-            frame = _Frame(self.owner, self.name, dict(self.values), dict(self.symbols))
-            frame.values.update(zip(block.arguments, (i, *carried), strict=True))
-            carried = tuple(frame.run(block))
+            carried = tuple(self._round(op.regions[0].blocks[0], i, *carried))
         return carried[0] if len(carried) == 1 else carried
+
+    def on_scf_while(self, op: ir.Operation, *carried: Any) -> Any:
+        before, after = (region.blocks[0] for region in op.regions)
+        while True:
+            goes_on, *values = self._round(before, *carried)
+            if not goes_on:
+                return values[0] if len(values) == 1 else values
+            carried = tuple(self._round(after, *values))
+
+    def _round(self, block: ir.Block, *given: Any) -> list[Any]:
+        """What the block of a loop yields for these arguments."""
+        frame = _Frame(self.owner, self.name, dict(self.values), dict(self.symbols))
+        frame.values.update(zip(block.arguments, given, strict=True))
+        return frame.run(block)
 
     # -- the shape heap
 

@@ -15,7 +15,8 @@ import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.mlir import ir
-from relax_mlir.runtime import Executable, engine, memory
+from relax_mlir.runtime import Executable, memory
+from relax_mlir.runtime import compile_module as compiler
 from relax_mlir.runtime.memory import memory_stats
 from relax_mlir.script import ir_module
 from relax_mlir.script import relax as R
@@ -64,14 +65,14 @@ class Ledger:
 @pytest.fixture
 def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
     ledger = Ledger()
-    compiled = engine.missing_symbols
+    compiled = compiler.missing_symbols
 
     def recorded(module: ir.Module, libraries: Sequence[str]) -> list[str]:
         ledger.symbols |= {symbol_name(operation) for operation in module.body.operations}
         return compiled(module, libraries)
 
     monkeypatch.setattr(memory, "bind", ledger.bind)
-    monkeypatch.setattr(engine, "missing_symbols", recorded)
+    monkeypatch.setattr(compiler, "missing_symbols", recorded)
     yield ledger
     assert not ledger.out
 
@@ -253,8 +254,10 @@ for _ in range(3):
     main.call_into(out, a, a)
 pages = int(open("/proc/self/statm").read().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), -1))
+kept = []
 try:
-    bytearray(1 << 20)
+    while True:  # what the heap has left
+        kept.append(bytearray(1 << 17))
 except MemoryError:
     print("no memory")
 for _ in range(20):
