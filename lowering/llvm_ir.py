@@ -12,7 +12,7 @@ import numpy as np
 from relax_mlir.diagnostics import collect
 from relax_mlir.error import CompileError, Diagnostic
 from relax_mlir.lowering.legality import CheckLegality
-from relax_mlir.mlir import capi_library, ir
+from relax_mlir.mlir import capi_library, capi_pointer, ir
 from relax_mlir.transform import PassContext
 
 
@@ -28,7 +28,7 @@ def llvm_ir(module: ir.Module) -> str:
     CheckLegality("llvm").run(module, PassContext())
     diagnostics: list[Diagnostic] = []
     with collect(module.context, diagnostics.append):
-        address = _library().mlirTranslateModuleToLLVMIRToString(_pointer(module.operation._CAPIPtr))
+        address = _library().mlirTranslateModuleToLLVMIRToString(capi_pointer(module.operation._CAPIPtr))
     if not address:
         raise CompileError("the module cannot be translated to LLVM IR", diagnostics)
     try:
@@ -44,14 +44,6 @@ def _library() -> ctypes.CDLL:
     translate.restype, translate.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
     dispose.restype, dispose.argtypes = None, [ctypes.c_void_p]
     return library
-
-
-def _pointer(capsule: object) -> int:
-    """What a Python capsule of the bindings points to."""
-    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(pointer(capsule, name(capsule)))
 
 
 _FRACTION_BITS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}

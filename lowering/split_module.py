@@ -24,6 +24,9 @@ BRANCH_OPS = 15
 PART_OPS = 2000
 """Ops of a part that is no kernel's, about. To start LLVM takes as long as to compile some 50 ops."""
 
+_SYMBOLS = {"llvm.call": "callee", "llvm.mlir.addressof": "global_name"}
+"""The ops that name symbols, and the attributes that do."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -41,7 +44,7 @@ class Part:
 
 
 def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
-    """The parts of a module of level L, which is left as it is.
+    """The parts of a module of level L, which is left as it is; without functions that nobody can call.
 
     Args:
         module: of functions and globals of the LLVM dialect; what other modules use of it is external.
@@ -84,7 +87,13 @@ class _Graph:
             references[name] = tuple(dict.fromkeys(used for each in inner for used in _used(each)))
             if isinstance(op, llvm.LLVMFuncOp) and not is_declaration(op):
                 weights[name] = len(inner) + BRANCH_OPS * sum(each.name == "llvm.cond_br" for each in inner)
-        return _Graph(module, ops, references, weights)
+        used = _reachable([name for name, op in ops.items() if _is_external(op)], references)
+        return _Graph(
+            module,
+            {name: op for name, op in ops.items() if name in used},
+            references,
+            {name: weight for name, weight in weights.items() if name in used},
+        )
 
     def is_copied(self, name: str) -> bool:
         """Whether every part that uses a global has it: constants whose address means nothing."""
@@ -98,10 +107,20 @@ class _Graph:
 
 
 def _used(op: ir.Operation) -> Iterator[str]:
-    """The symbols that an op names."""
-    for name in ("callee", "global_name"):
-        if op.name in ("llvm.call", "llvm.mlir.addressof") and name in op.attributes:
-            yield ir.FlatSymbolRefAttr(op.attributes[name]).value
+    """The symbol that an op names, if any."""
+    attribute = _SYMBOLS.get(op.name)
+    if attribute is not None and attribute in op.attributes:
+        yield ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+
+
+def _reachable(roots: Sequence[str], references: Mapping[str, Sequence[str]]) -> set[str]:
+    """The roots, and all that they use, and so on."""
+    found, left = set(roots), list(roots)
+    while left:
+        more = set(references[left.pop()]) - found
+        found |= more
+        left += more
+    return found
 
 
 def _chunks(graph: _Graph, part_ops: int) -> list[list[str]]:

@@ -105,11 +105,11 @@ class LowerChecks(ModulePass):
         }
         raisers = Raisers([*checks.values(), *((_asserted(op), 0) for op in failing.asserts)])
         raisers.fragment.splice(module)
+        known = {name: check for name, (check, _) in checks.items()}
+        changing = failing.functions | failing.deferring
         for function in bodies:
-            if function.name.value in failing.functions | failing.deferring:
-                _Exits(
-                    function, failing, {name: check for name, (check, _) in checks.items()}, raisers
-                ).lower()
+            if function.name.value in changing:
+                _Exits(function, failing, known, raisers).lower()
         for name in failing.asking:
             _ask_for_status(table[name], failing, table)
         for name in failing.checks:

@@ -6,6 +6,7 @@ the package name ``torch_mlir``. Set ``RELAX_MLIR_BINDINGS=mlir`` to use an inst
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 from pathlib import Path
@@ -78,6 +79,14 @@ def capi_library() -> Path:
     if not found:
         raise ImportError(f"no MLIR C API library in {folder}")
     return found[0]
+
+
+def capi_pointer(capsule: object) -> int:
+    """What a capsule of the bindings (``_CAPIPtr``) points to, for `capi_library`."""
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(pointer(capsule, name(capsule)))
 
 
 def version() -> str:

@@ -134,6 +134,7 @@ class LoadedObject:
         ):
             if end > start and _libc().mprotect(base + start, end - start, protection):
                 raise ObjectFileError("the system does not allow to make memory executable")
+        del self._parsed, self._image, self._addresses  # as large as the code, and not needed any more
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from relax_mlir.error import CompileError
-from relax_mlir.mlir import capi_library, ir
+from relax_mlir.mlir import capi_library, capi_pointer, ir
 
 LLVM_OPTIONS = ("-x86-experimental-pref-innermost-loop-alignment=6",)
 """Options of LLVM, which hold for the process: inner loops begin on a cache line. Where two hardware threads share a
@@ -61,7 +61,7 @@ def object_code(
 @contextmanager
 def _engine(module: ir.Module, libraries: Sequence[str], opt_level: int) -> Iterator[int]:
     paths = (_Text * len(libraries))(*map(_text, libraries))
-    address = _pointer(module._CAPIPtr)
+    address = capi_pointer(module._CAPIPtr)
     engine = _library().mlirExecutionEngineCreate(address, opt_level, len(libraries), paths, True, True)
     if not engine:
         raise CompileError("LLVM cannot compile the module (its message is on stderr)")
@@ -97,11 +97,3 @@ def _library() -> ctypes.CDLL:
     words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     library.LLVMParseCommandLineOptions(len(options), words, b"")
     return library
-
-
-def _pointer(capsule: object) -> int:
-    """What a Python capsule of the bindings points to."""
-    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(pointer(capsule, name(capsule)))

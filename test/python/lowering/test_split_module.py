@@ -103,6 +103,22 @@ def test_who_defines_and_who_declares(context: ir.Context) -> None:
     assert [part.external for part in parts] == [("callee",), ("state",), ("pointer",), ("unrelated",)]
 
 
+@pytest.mark.parametrize("part_ops", [1, 1000])
+def test_what_nobody_can_call_is_in_no_part(part_ops: int, context: ir.Context) -> None:
+    """A kernel that lost its last caller is a group without a function for others."""
+    dead = """
+llvm.func internal @relax.gemm.f32.tile_1() { llvm.return }
+llvm.func internal @alone() {
+  llvm.call @relax.gemm.f32.tile_1() : () -> ()
+  llvm.return
+}
+"""
+    parts = split_module(ir.Module.parse(TEXT + dead), part_ops)
+    assert [part.bytecode for part in parts] == [
+        part.bytecode for part in split_module(ir.Module.parse(TEXT), part_ops)
+    ]
+
+
 def test_locations_and_names_of_the_module_do_not_count(context: ir.Context) -> None:
     first = ir.Module.parse(TEXT)
     second = ir.Module.parse("\n\n" + TEXT.replace("%r", "%result"))
