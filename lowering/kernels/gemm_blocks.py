@@ -94,10 +94,10 @@ def by_parts(
 
 
 def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
-    """The loops over blocks, for a part of C: depth, wide parts of B, rows (A is packed), columns (B is packed, once).
+    """The loops over blocks, for a part of C: depth, columns, rows (A is packed; B is packed for the first of them).
 
-    With one block of rows, panels of B are used right after they are packed and share one small place;
-    with several blocks of rows, the panels of the wide part are kept.
+    With one block of rows, B is packed a few panels at a time, and A once; with several, B in wide parts, which are
+    kept for all rows.
     """
     sizes, source, element = packing.tiling, packing.source, packing.element
     types, part = [*signature(source, element), *ep.types()], f"{parts.packed}.part"
@@ -124,28 +124,26 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
         some_rows = e.maximum(rows, 1)
         row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
         depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
-        keep = e.compare("gt", rows, row_step)
-        most_columns = e.select(keep, sizes.kept_columns, sizes.block_columns)
-        b_columns = e.minimum(e.round_up(columns, sizes.columns), most_columns)
+        several = e.compare("gt", rows, row_step)
+        column_step = e.select(several, sizes.kept_columns, sizes.packed_columns(rows))
+        b_columns = e.minimum(e.round_up(columns, sizes.columns), column_step)
         b_at = e.mul(e.minimum(some_rows, row_step), sizes.row_stride)
         elements = e.add(b_at, e.mul(b_columns, sizes.depth))
         with (
             e.scratch(element, elements) as packed,
             e.loop(0, depth, depth_step) as k,
-            e.loop(first_column, last_column, sizes.kept_columns) as wide_j,
+            e.loop(first_column, last_column, column_step) as j,
             e.loop(first_row, last_row, row_step) as i,
         ):
             deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
-            end = e.minimum(e.add(wide_j, sizes.kept_columns), last_column)
+            wide = e.minimum(e.sub(last_column, j), column_step)
+            with e.when(e.any_of(several, e.compare("eq", j, first_column))):
+                e.call(packing.a, [a, i, high, k, deep, packed])
+            with e.when(e.compare("eq", i, first_row)):
+                e.call(packing.b, [b, k, deep, j, wide, packed, b_at, sizes.depth])
             add = e.any_of(accumulate, e.compare("ne", k, 0))
-            e.call(packing.a, [a, i, high, k, deep, packed])
-            with e.loop(wide_j, end, sizes.block_columns) as j:
-                wide = e.minimum(e.sub(end, j), sizes.block_columns)
-                panel = e.add(b_at, e.select(keep, e.mul(e.sub(j, wide_j), sizes.depth), 0))
-                with e.when(e.compare("eq", i, first_row)):
-                    e.call(packing.b, [b, k, deep, j, wide, packed, panel, sizes.depth])
-                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
-                e.call(parts.block, [packed, panel, deep, high, wide, c, i, j, add, done, *rest[:2]])
+            done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+            e.call(parts.block, [packed, b_at, deep, high, wide, c, i, j, add, done, *rest[:2]])
 
 
 def emit_shared(block: e.Block, parts: Parts, packing: Packing) -> None:
@@ -155,9 +153,11 @@ def emit_shared(block: e.Block, parts: Parts, packing: Packing) -> None:
         a, b, c, *rest = arguments
         depth, columns = e.dim(a, 1), e.dim(c, 1)
         elements = e.mul(depth, e.round_up(columns, sizes.columns))
+        cost = streaming(elements, element)
+        step = part_size(columns, sizes.columns, sizes.threads, cost, sizes.block_columns)
         with e.scratch(element, elements) as panels:
-            with parallel_loop(0, columns, sizes.block_columns, streaming(elements, element)) as j:
-                wide = e.minimum(e.sub(columns, j), sizes.block_columns)
+            with parallel_loop(0, columns, step, cost) as j:
+                wide = e.minimum(e.sub(columns, j), step)
                 e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, depth), depth])
             e.call(f"{parts.shared}.blocks", [a, panels, c, *rest])
     panel_loops(block, parts.entry, parts.shared, sizes, source, element, element)
@@ -182,7 +182,7 @@ def panel_loops(
     with e.function(block, f"{name}.part", part_types) as (a, b, c, accumulate, *rest):
         epilogue = ep.Epilogue(*rest[:2])
         first_row, last_row, first_column, last_column = rest[2:]
-        rows, depth = e.sub(last_row, first_row), e.dim(a, 1)
+        rows, wide, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
         row_step = even_step(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
         depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
         elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.row_stride)
@@ -194,12 +194,10 @@ def panel_loops(
             deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
             add = e.any_of(accumulate, e.compare("ne", k, 0))
             e.call(pack_a, [a, i, high, k, deep, packed])
-            with e.loop(first_column, last_column, sizes.block_columns) as j:
-                wide = e.minimum(e.sub(last_column, j), sizes.block_columns)
-                place = e.add(e.mul(k, sizes.columns), e.mul(j, depth))
-                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
-                what = [packed, place, deep, high, wide, c, i, j, add, done]
-                e.call(f"{name}.block", [*what, *rest[:2], b, depth])
+            place = e.add(e.mul(k, sizes.columns), e.mul(first_column, depth))
+            done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+            what = [packed, place, deep, high, wide, c, i, first_column, add, done]
+            e.call(f"{name}.block", [*what, *rest[:2], b, depth])
     emit_block(block, parts, sizes, element, f"{name}.block", panel)
     if panel != element:
         for rows in sizes.row_counts:
@@ -238,20 +236,20 @@ def emit_block(
             with e.when(done):
                 epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
 
-        def lower_tiles(start: e.Index, count: int) -> None:
-            with e.loop(0, columns, sizes.columns) as j:
-                i = start
-                for part in sizes.cut_rows(count):
-                    tile(i, part, j)
-                    i = e.add(i, part)
+        def lower_tiles(start: e.Index, j: e.Value, count: int) -> None:
+            i = start
+            for part in sizes.cut_rows(count):
+                tile(i, part, j)
+                i = e.add(i, part)
 
-        with e.loop(0, columns, sizes.columns) as j, e.loop(0, full, sizes.rows) as i:
-            tile(i, sizes.rows, j)
-        with e.loop(0, 2) as number:
-            is_first = e.compare("eq", number, 0)
-            start = e.add(full, e.select(is_first, 0, first))
-            count = e.select(is_first, first, second)
-            e.switch(count, range(1, sizes.rows), partial(lower_tiles, start))
+        with e.loop(0, columns, sizes.columns) as j:
+            with e.loop(0, full, sizes.rows) as i:
+                tile(i, sizes.rows, j)
+            with e.loop(0, 2) as number:
+                is_first = e.compare("eq", number, 0)
+                start = e.add(full, e.select(is_first, 0, first))
+                count = e.select(is_first, first, second)
+                e.switch(count, range(1, sizes.rows), partial(lower_tiles, start, j))
 
 
 def _cut_rows(rows: e.Value, tile: int) -> tuple[e.Value, e.Value, e.Value]:

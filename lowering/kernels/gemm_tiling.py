@@ -15,9 +15,9 @@ class Tiling:
     The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the
     vector registers. A panel of B (`depth` x `columns`) is as large as the first-level cache, which it streams
     through (a lower depth means more passes over C, which cost more); a block of A (`block_rows` x `depth`)
-    takes three eighths of the second-level cache, which two hardware threads may share. `block_columns` columns of B
-    are packed at a time, and `kept_columns` of them kept (within a part of the third-level cache) where they are used
-    more than once.
+    takes three eighths of the second-level cache, which two hardware threads may share. At least `block_columns`
+    columns of B are packed at a time (see `packed_columns`), and at most `kept_columns`, which a part of the third-level
+    cache holds.
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
     `masked`: some lanes of a vector can be read and written. `threads`: how many there may be.
 
@@ -52,6 +52,16 @@ class Tiling:
     def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
         """About how long a product takes, at two vectors of multiplications per cycle."""
         return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes)
+
+    def packed_columns(self, rows: e.Index) -> e.Index:
+        """How many columns of B to pack at a time for a product with a single block of A, of so many rows.
+
+        Panels that few rows use should not leave the second-level cache before. With more rows it costs less that they
+        do, and what counts is to read long pieces of B's rows, each page of memory seldom (measured for 16 to 200
+        rows).
+        """
+        wanted = e.round_up(e.div(e.mul(rows, rows), 16), self.columns)
+        return e.minimum(e.maximum(wanted, self.block_columns), self.kept_columns)
 
     @property
     def row_counts(self) -> tuple[int, ...]:

@@ -164,6 +164,18 @@ def test_more_than_one_block_each_way(compiled: dict[GemmKernel, Compiled], kern
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_one_block_of_rows_and_several_of_columns(
+    compiled: dict[GemmKernel, Compiled], kernel: GemmKernel
+) -> None:
+    rng = np.random.default_rng(6)
+    sizes = tiling(Target.host(), 64 if kernel.accumulator == "f64" else 32)
+    for m in (sizes.rows + 1, sizes.block_rows // 2 + 1):
+        n, depth = 2 * sizes.packed_columns(m) + 5, 2 * sizes.depth + 3
+        a = operand(rng, (m, depth), DTYPES[kernel.operand], "plain")
+        check(compiled[kernel], kernel, a, operand(rng, (depth, n), DTYPES[kernel.operand], "plain"), True, 1)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("rows", [1, 3, 20])
 def test_nan_and_infinity(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel, rows: int) -> None:
     """Special values reach exactly the results that they take part in; what C held is not read."""

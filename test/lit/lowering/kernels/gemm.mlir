@@ -6,6 +6,21 @@
 // The tile of two rows: two vectors of B times two rows of A are four accumulators of the target's width.
 // Sixteen registers leave tiles of at most 6 rows, thirty-two of 14, or 12 where elements of A take some.
 // AVX2-NOT: vector<{{4|16}}xf32>
+// AVX2: func.func private @relax.gemm.f32.packed.part(
+// A is packed for every block, but once if there is a single one; B for the first block of rows.
+// AVX2: %[[SEVERAL:[0-9]+]] = arith.cmpi ugt
+// AVX2: %[[COLUMNS:[0-9]+]] = arith.select %[[SEVERAL]], %c512{{[_0-9]*}}, %{{[0-9]+}} : index
+// AVX2: scf.for
+// AVX2-NEXT: scf.for %[[J:[a-z0-9]+]] = %[[J0:[a-z0-9]+]] to {{.*}} step %[[COLUMNS]]
+// AVX2-NEXT: scf.for %[[I:[a-z0-9]+]] = %[[I0:[a-z0-9]+]] to
+// AVX2: %[[FIRST:[0-9]+]] = arith.cmpi eq, %[[J]], %[[J0]]
+// AVX2-NEXT: %[[A:[0-9]+]] = arith.ori %[[SEVERAL]], %[[FIRST]]
+// AVX2-NEXT: scf.if %[[A]]
+// AVX2-NEXT: func.call @relax.gemm.f32.pack_a
+// AVX2: %[[B:[0-9]+]] = arith.cmpi eq, %[[I]], %[[I0]]
+// AVX2-NEXT: scf.if %[[B]]
+// AVX2: func.call @relax.gemm.f32.pack_b
+// AVX2: func.call @relax.gemm.f32.block
 // AVX2: func.func private @relax.gemm.f32.pack_a(
 // AVX2: func.func private @relax.gemm.f32.pack_b(
 // AVX2: func.func private @relax.gemm.f32.tile_2(%[[A:[a-z0-9]+]]: memref<?xf32>, %{{[a-z0-9]+}}: index, %[[B:[a-z0-9]+]]: memref<?xf32>
