@@ -1,8 +1,8 @@
 """A module of level L as parts that LLVM compiles apart: each defines some functions and declares what it uses.
 
-Kernels whose code depends on the target alone (`shared_group`) are parts of their own, equal in all modules that use
-them, so that their machine code can be kept. Everything else is cut into parts of similar size, callees near their
-callers.
+Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
+all modules that use them, so that their machine code can be kept. Everything else is cut into parts of similar
+size, callees near their callers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BRANCH_OPS = 15
 """How many other ops a branch counts for: what takes LLVM's time is loops."""
 
 PART_OPS = 2000
-"""Ops of a part that is no kernel's, about. To start LLVM takes as long as to compile some 50 ops."""
+"""Ops of a part that is not shared, about. To start LLVM takes as long as to compile some 50 ops."""
 
 _SYMBOLS = {"llvm.call": "callee", "llvm.mlir.addressof": "global_name"}
 """The ops that name symbols, and the attributes that do."""
@@ -33,7 +33,7 @@ class Part:
     """A part of a module: MLIR bytecode without locations, which needs no context.
 
     `symbol`: a function that it defines for others; `external`: what other parts define for it; `shared`: whether
-    it is a kernel; `ops`: how large it is.
+    other modules have it, too; `ops`: how large it is.
     """
 
     bytecode: bytes
@@ -48,7 +48,7 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
 
     Args:
         module: of functions and globals of the LLVM dialect; what other modules use of it is external.
-        part_ops: about how many ops a part has that is no kernel's.
+        part_ops: about how many ops a part has that is not shared.
 
     Raises CompileError for other ops at the top.
     """

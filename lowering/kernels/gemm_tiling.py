@@ -16,8 +16,8 @@ class Tiling:
     vector registers. A panel of B (`depth` x `columns`) is as large as the first-level cache, which it streams
     through (a lower depth means more passes over C, which cost more); a block of A (`block_rows` x `depth`)
     takes three eighths of the second-level cache, which two hardware threads may share. At least `block_columns`
-    columns of B are packed at a time (see `packed_columns`), and at most `kept_columns`, which a part of the third-level
-    cache holds.
+    columns of B are packed at a time (see `packed_columns`), and at most `kept_columns`, which a part of the
+    third-level cache holds.
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
     `masked`: some lanes of a vector can be read and written. `threads`: how many there may be.
 

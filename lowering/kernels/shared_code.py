@@ -1,4 +1,5 @@
-"""Which functions of kernels are the same in every module: their code depends on the target alone."""
+"""Which functions are the same in every module: those of kernels that depend on the target alone, and the support
+functions."""
 
 from __future__ import annotations
 
@@ -6,6 +7,9 @@ import re
 
 MODULE_SPECIFIC = ".epilogue_"
 """In the name of a function that begins like a kernel's, but belongs to a module."""
+
+_SUPPORT = re.compile(r"relax\.rt\.(?!raise\.)")
+"""Support functions, but for those that raise the errors of a module."""
 
 _KERNEL = re.compile(r"relax\.(gemm|attention)\.(bf16|f16|f32|f64)(\.f32)?")
 _GROUPS = {
@@ -26,6 +30,8 @@ def shared_group(name: str) -> str | None:
 
     What a module needs of a group is, but for few variants, the same in all modules.
     """
+    if _SUPPORT.match(name):
+        return "relax.rt"
     kernel = _KERNEL.match(name)
     if kernel is None or MODULE_SPECIFIC in name:
         return None

@@ -13,6 +13,7 @@ from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.hooks import TableEntry, table_entries
 from relax_mlir.lowering.pipeline import phases
+from relax_mlir.runtime import prepare
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
@@ -86,7 +87,8 @@ def build(
             return executable
         mod.verify()
         stages = None if dump_stages is None else Path(dump_stages)
-        return _compile(mod.clone(), target, stages, slot, profile)
+        with prepare.process_code(target.num_threads):
+            return _compile(mod.clone(), target, stages, slot, profile)
 
 
 def _require_host(target: Target) -> None:

@@ -32,7 +32,7 @@ def compile_module(
 
     Args:
         opt_level: LLVM's, 0 to 3.
-        persistent: whether kernels come from the persistent cache, and are kept there.
+        persistent: whether shared parts come from the persistent cache, and are kept there.
 
     Where objects cannot be loaded (on other machines than x86-64 with Linux, or objects that the loader does not
     understand), LLVM links the code, and there are no object files.

@@ -1,4 +1,4 @@
-"""A module of level L as object files: its parts are compiled on several threads, kernels once per process."""
+"""A module of level L as object files: its parts are compiled on several threads, shared ones once per process."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from relax_mlir.runtime.llvm_codegen import LLVM_OPTIONS, object_code
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.target import usable_cpus
 
-KERNEL_ENTRY = "kernel-"
-"""How the names of the cache's entries for kernels begin."""
+SHARED_ENTRY = "shared-"
+"""How the names of the cache's entries for shared parts begin."""
 
-KEPT_KERNELS = 256
+KEPT_PARTS = 256
 """Parts whose code a process keeps: some 10 kB each."""
 
-_kept: LRU[str, bytes] = LRU(KEPT_KERNELS)
+_kept: LRU[str, bytes] = LRU(KEPT_PARTS)
 _lock = Lock()
 
 
@@ -35,7 +35,7 @@ def compile_objects(
     Args:
         libraries: paths of the shared libraries that define what the module calls.
         opt_level: LLVM's, 0 to 3.
-        persistent: whether kernels are looked for in the persistent cache, and kept there.
+        persistent: whether shared parts are looked for in the persistent cache, and kept there.
 
     Raises CompileError if LLVM cannot compile a part.
     """
@@ -69,7 +69,7 @@ def compile_objects(
 def _key(part: Part, opt_level: int) -> str:
     digest = hashlib.sha256("\0".join((*environment(), *LLVM_OPTIONS, str(opt_level))).encode())
     digest.update(part.bytecode)
-    return f"{KERNEL_ENTRY}{digest.hexdigest()}"
+    return f"{SHARED_ENTRY}{digest.hexdigest()}"
 
 
 def _known(key: str, persistent: bool) -> bytes | None:

@@ -89,6 +89,16 @@ def bind(table: int) -> None:
     pointers[0], pointers[1] = state.take, state.give
 
 
+def is_ready() -> bool:
+    """Whether the pool is compiled."""
+    return _pool is not None
+
+
+def prepare() -> None:
+    """Compile the pool, unless it is."""
+    _state()
+
+
 def _state() -> _State:
     """The pool of this process, compiled when it is first needed."""
     global _pool

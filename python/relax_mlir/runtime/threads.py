@@ -1,7 +1,7 @@
 """The threads on which compiled code runs its loops: one team per process, which all executables share.
 
-The team is compiled and its threads are started when a call first has work for them. After a fork the child starts
-a team of its own.
+The team is compiled with the first module that may use it; its threads are started when a call first has work for
+them. After a fork the child starts a team of its own.
 """
 
 from __future__ import annotations
@@ -36,6 +36,16 @@ def bind(table: int) -> None:
     """Let a compiled module, whose pointer to `parallel` is at the address `table`, use the team."""
     pointer = ctypes.c_void_p.from_address(table)
     pointer.value = ctypes.c_void_p.from_address(_address() + offset("parallel")).value
+
+
+def is_ready() -> bool:
+    """Whether the team's code is compiled."""
+    return _team is not None
+
+
+def prepare() -> None:
+    """Compile the team's code, unless it is."""
+    _address()
 
 
 def running_threads() -> int:

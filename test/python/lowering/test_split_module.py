@@ -147,10 +147,11 @@ def test_other_ops_are_refused(context: ir.Context) -> None:
         ("relax.gemm.f32.epilogue_0", None),
         ("relax.gemm.f32.epilogue_0.parallel.1", None),
         ("relax.fn.relax.gemm.f32", None),
-        ("relax.rt.parallel", None),
+        ("relax.rt.parallel", "relax.rt"),
+        ("relax.rt.raise.0", None),
     ],
 )
-def test_groups_of_kernels(name: str, group: str | None) -> None:
+def test_shared_groups(name: str, group: str | None) -> None:
     assert shared_group(name) == group
 
 

@@ -19,7 +19,7 @@ from relax_mlir import op as R
 from relax_mlir.error import ArgumentError
 from relax_mlir.instrument import PassStatistics
 from relax_mlir.runtime import cache_key, cache_store, fast_call, memory, threads
-from relax_mlir.runtime.compile_parts import KERNEL_ENTRY
+from relax_mlir.runtime.compile_parts import SHARED_ENTRY
 from relax_mlir.runtime.elf_object import SUPPORTED
 from relax_mlir.runtime.executable import CompiledFunction
 from relax_mlir.target import Target
@@ -67,7 +67,7 @@ def hit(mod: rx.IRModule, **options: Any) -> bool:
 
 def entries(folder: Path) -> list[Path]:
     """The entries of modules."""
-    return sorted(path for path in folder.glob("*.entry") if not path.name.startswith(KERNEL_ENTRY))
+    return sorted(path for path in folder.glob("*.entry") if not path.name.startswith(SHARED_ENTRY))
 
 
 def test_a_second_build_gives_the_same_function(folder: Path) -> None:

@@ -16,7 +16,7 @@ from relax_mlir.error import CompileError
 from relax_mlir.lowering.split_module import split_module
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store, compile_parts, elf_object
-from relax_mlir.runtime.compile_parts import KERNEL_ENTRY, compile_objects
+from relax_mlir.runtime.compile_parts import SHARED_ENTRY, compile_objects
 from relax_mlir.runtime.llvm_codegen import object_code
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.machine_code import ObjectCode, shared_libraries
@@ -27,10 +27,10 @@ pytestmark = pytest.mark.skipif(not elf_object.SUPPORTED, reason="objects for th
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The persistent cache is on and empty, and the process has compiled no kernels yet."""
+    """The persistent cache is on and empty, and the process has compiled no shared parts yet."""
     monkeypatch.setenv(cache_store.SWITCH, "1")
     monkeypatch.setenv(cache_store.DIRECTORY, str(tmp_path / "cache"))
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_KERNELS))
+    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
     yield tmp_path / "cache"
 
 
@@ -47,8 +47,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def kernels(names: list[str]) -> list[str]:
-    return sorted(name for name in names if name.startswith("relax.gemm."))
+def shared(names: list[str]) -> list[str]:
+    return sorted(name for name in names if name.startswith(("relax.gemm.", "relax.rt.")))
 
 
 def product(scale: float) -> rx.IRModule:
@@ -68,53 +68,53 @@ def check(executable: rx.Executable, scale: float) -> None:
         )
 
 
-def test_kernels_are_compiled_once_per_process(compiled: list[str]) -> None:
+def test_shared_parts_are_compiled_once_per_process(compiled: list[str]) -> None:
     check(rx.build(product(2.0), cache=False), 2.0)
-    assert len(kernels(compiled)) >= 4
+    assert len(shared(compiled)) >= 4
     compiled.clear()
     check(rx.build(product(3.0), cache=False), 3.0)
     assert compiled
-    assert not kernels(compiled)
+    assert not shared(compiled)
 
 
-def test_kernels_are_compiled_once_per_cache(
+def test_shared_parts_are_compiled_once_per_cache(
     folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rx.build(product(2.0))
-    assert len(list(folder.glob(f"{KERNEL_ENTRY}*"))) == len(kernels(compiled)) >= 4
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_KERNELS))  # a new process, as it were
+    assert len(list(folder.glob(f"{SHARED_ENTRY}*"))) == len(shared(compiled)) >= 4
+    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))  # a new process, as it were
     compiled.clear()
     executable = rx.build(product(3.0))
     assert executable.compile_report is not None
     assert not executable.compile_report.from_cache
-    assert not kernels(compiled)
+    assert not shared(compiled)
     check(executable, 3.0)
 
 
 def test_without_the_cache_nothing_is_kept_on_disk(folder: Path) -> None:
     check(rx.build(product(2.0), cache=False), 2.0)
-    assert not list(folder.glob(f"{KERNEL_ENTRY}*"))
+    assert not list(folder.glob(f"{SHARED_ENTRY}*"))
 
 
 def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
     folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rx.build(product(2.0))
-    wanted = kernels(compiled)
-    for path in folder.glob(f"{KERNEL_ENTRY}*"):
+    wanted = shared(compiled)
+    for path in folder.glob(f"{SHARED_ENTRY}*"):
         cache_store.store(path.stem, b"\x7fELF, but no more than that")
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_KERNELS))
+    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
     compiled.clear()
     with pytest.warns(cache_store.CacheWarning, match="cannot be loaded"):
         check(rx.build(product(3.0)), 3.0)
-    assert kernels(compiled) == wanted
+    assert shared(compiled) == wanted
 
 
 def test_another_target_has_other_kernels(compiled: list[str]) -> None:
     rx.build(product(2.0), Target("cpu", num_threads=1))
     compiled.clear()
     check(rx.build(product(2.0), Target("cpu", num_threads=1, l2_bytes=64 << 10)), 2.0)
-    assert kernels(compiled)
+    assert shared(compiled)
 
 
 @pytest.mark.parametrize("part_ops", [1, 60, 400])
