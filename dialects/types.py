@@ -19,6 +19,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -319,8 +321,34 @@ def _bare_symbols(info: StructInfo) -> Iterator[str]:
             yield name
 
 
+_remembered: ContextVar[dict[ir.Type, StructInfo] | None] = ContextVar("_remembered", default=None)
+
+
+@contextmanager
+def remembered_types() -> Iterator[None]:
+    """Let `struct_info` read each type only once, until the outermost such block ends: types keep their context."""
+    if _remembered.get() is not None:
+        yield
+        return
+    token = _remembered.set({})
+    try:
+        yield
+    finally:
+        _remembered.reset(token)
+
+
 def struct_info(type_: ir.Type) -> StructInfo:
     """What an MLIR type says of a value; raises `VerifyError` for a type that no Relax value has."""
+    known = _remembered.get()
+    if known is None:
+        return _read(type_)
+    info = known.get(type_)
+    if info is None:
+        info = known[type_] = _read(type_)
+    return info
+
+
+def _read(type_: ir.Type) -> StructInfo:
     if isinstance(type_, ir.RankedTensorType):
         return _ranked_tensor(type_)
     if isinstance(type_, ir.UnrankedTensorType):

@@ -8,7 +8,7 @@ from typing import ClassVar
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
 from relax_mlir.lowering.kernels.epilogue_match import PURE
-from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, emit_gemm_row
 from relax_mlir.lowering.kernels.gemm_tiling import tiling
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -39,21 +39,21 @@ class LowerContractions(ModulePass):
 
         module.operation.walk(visit)
         target = Target.parse(self.target)
-        kernels: dict[GemmKernel, ir.Location] = {}
+        kernels: dict[tuple[GemmKernel, bool], ir.Location] = {}
         taken: set[ir.Operation] = set()
         for operation in found:
             contraction = None if operation in taken else match_contraction(operation)
             if contraction is None:
                 continue
-            kernels.setdefault(contraction.kernel, operation.location)
+            kernels.setdefault((contraction.kernel, contraction.is_row), operation.location)
             fill = None if contraction.sums_outside else zero_fill_before(operation)
             emit_contraction(module.body, operation, contraction, fill is not None, target)
             taken.update(op for op in (contraction.end, operation, fill) if op is not None)
         for operation in taken:
             operation.erase()
-        for kernel, location in kernels.items():
+        for (kernel, is_row), location in kernels.items():
             with location:
-                emit_gemm(module.body, kernel, target)
+                (emit_gemm_row if is_row else emit_gemm)(module.body, kernel, target)
 
 
 def emit_contraction(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, PATTERN, PRIM_FUNC
-from relax_mlir.mlir import PassManager, arith, func, ir, tensor
+from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.passes.prim_loops import AROUND, RANKS, Read, kind_of, loops_of, maps_of, reads_of
 from relax_mlir.passes.prim_slices import separate_slices, write_into
+from relax_mlir.transform.native_pipeline import run_native
 
 _FUSE = (
     "builtin.module(resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
@@ -77,7 +78,7 @@ def merge_epilogue(
             function.operation.clone()
         same = producer.type.results[0] == consumer.type.results[0]
         _caller(producer, consumer, wiring, symbol, None if same else reads)
-    PassManager.parse(_INLINE, module.context).run(scratch.operation)
+    run_native(_INLINE, scratch)
     merged = next(op for op in scratch.body.operations if op.name.value == symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     merged.attributes[PATTERN] = producer.attributes[PATTERN]
@@ -103,7 +104,7 @@ def merge_prologue(
         for function in (producer, consumer):
             function.operation.clone()
         _caller(producer, consumer, wiring, symbol)
-    PassManager.parse(_INLINE, module.context).run(scratch.operation)
+    run_native(_INLINE, scratch)
     merged = _named(scratch, symbol)
     prologue = loops_of(merged)[0]
     if prologue.operands[len(prologue.operands) - 1] != merged.arguments[wiring.inputs]:
@@ -131,13 +132,13 @@ def merge(
         for function in (producer, consumer):
             function.operation.clone()
         _caller(producer, consumer, wiring, symbol, reads)
-    PassManager.parse(_INLINE, module.context).run(scratch.operation)
+    run_native(_INLINE, scratch)
     merged = _named(scratch, symbol)
     separate_slices(merged)
-    PassManager.parse(_FUSE, module.context).run(scratch.operation)
+    run_native(_FUSE, scratch)
     merged = _named(scratch, symbol)
     write_into(merged, merged.arguments[wiring.inputs])
-    PassManager.parse(_CLEAN, module.context).run(scratch.operation)
+    run_native(_CLEAN, scratch)
     merged = _named(scratch, symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     patterns = [ir.StringAttr(f.attributes[PATTERN]).value for f in (producer, consumer)]

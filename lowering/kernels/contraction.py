@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels.epilogue_match import match_epilogue, root, scalars_of
-from relax_mlir.lowering.kernels.gemm import GemmKernel, finished
+from relax_mlir.lowering.kernels.gemm import GemmKernel, finished, row_entry
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import ir, linalg
@@ -95,6 +95,16 @@ class Contraction:
         return None if self.finish is None else self.finish.operation
 
     @property
+    def is_row(self) -> bool:
+        """Whether the product has one row whatever the sizes are, and an entry for that (`emit_gemm_row`)."""
+        return not self.rows and self.kernel.result == self.kernel.accumulator
+
+    @property
+    def entry(self) -> str:
+        """The function that computes the product."""
+        return row_entry(self.kernel) if self.is_row else self.kernel.name
+
+    @property
     def loops(self) -> Dims:
         """The other dimensions; those that are summed over come last."""
         inside = {*self.rows, *self.columns, *self.depth}
@@ -117,7 +127,7 @@ class Contraction:
         operands = (self.a, self.c) if panels else (self.a, self.b, self.c)
         parts = {x: e.metadata(x.buffer) for x in operands}
         extent = {d: size for x in parts for d, size in zip(x.axes, parts[x].sizes, strict=True)}
-        name = panels[0] if panels else self.kernel.name
+        name = panels[0] if panels else self.entry
 
         def size(group: Dims) -> e.Index:
             total: e.Index = 1

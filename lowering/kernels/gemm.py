@@ -1,13 +1,14 @@
 """Generator of matrix products: C = A B or C += A B, every size dynamic, operands with any strides.
 
 The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
-matrix unpacked (`gemv`), all others go the way of Goto and van de Geijn: blocks of A and B are packed
+matrix unpacked (`gemm_thin`), all others go the way of Goto and van de Geijn: blocks of A and B are packed
 (`gemm_pack`) and multiplied by a register tile (`gemm_micro`), whose size follows from the target
 (`gemm_tiling`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
@@ -20,13 +21,12 @@ from relax_mlir.lowering.kernels.gemm_blocks import (
     emit_packed,
     emit_shared,
     signature,
-    streaming,
 )
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
+from relax_mlir.lowering.kernels.gemm_thin import emit_thin, emit_thin_row
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
-from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -76,10 +76,8 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     with e.function(block, kernel.name, signature(source, element)) as arguments:
         e.call(finished(kernel.name), [*arguments, *ep.nothing(block).arguments])
     _emit_entry(block, parts, sizes, source, element)
-    _emit_thin(block, parts, sizes, source, element)
-    emit_by_dots(block, parts.dots, sizes, source, element)
-    for rows in (1, 2):
-        emit_by_rows(block, parts.rows(rows), sizes, source, element, rows)
+    emit_thin(block, parts, sizes, source, element)
+    _emit_streams(block, parts, sizes, source, element, (1, 2))
     if uses_amx(kernel, target):
         emit_amx(block, kernel.name, target)
         return kernel.name
@@ -88,10 +86,68 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if sizes.threads > 1:
         emit_shared(block, parts, packing)
     emit_block(block, parts, sizes, element)
-    packing.emit()
-    for rows in sizes.row_counts:
-        emit_tile(block, parts.tile(rows), sizes, element, rows)
+    packing.emit_b()
+    emit_tiles(block, kernel, target)
     return kernel.name
+
+
+def row_entry(kernel: GemmKernel) -> str:
+    """Name of the entry for products of one row."""
+    return f"{kernel.name}.row"
+
+
+def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """Emit a product that has one row, known when it is compiled, where there is no such; gives the name of the entry.
+
+    The entry is like that of `emit_gemm`, with M = 1, for results that are not rounded; it needs a part of the code
+    only.
+    """
+    name = row_entry(kernel)
+    if _exists(block, name):
+        return name
+    source, element = _type(kernel.operand), _type(kernel.accumulator)
+    parts, sizes = Parts(kernel.name), tiling(target, FLOATS[kernel.accumulator])
+    types = signature(source, element)
+    with e.function(block, name, types) as arguments:
+        e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
+    with e.function(block, finished(name), [*types, *ep.types()]) as (a, b, c, accumulate, *rest):
+        columns = e.dim(c, 1)
+
+        def empty_sum() -> None:
+            with e.when(e.negate(accumulate)):
+                clear_rows(sizes.lanes, c, 0, 1, columns)
+
+        def product() -> None:
+            e.call(parts.thin_row, [a, b, c, accumulate])
+
+        e.branch(e.compare("eq", e.dim(a, 1), 0), empty_sum, product)
+        ep.Epilogue(*rest).run(0, 1, 0, columns)
+    emit_thin_row(block, parts, sizes, source, element)
+    _emit_streams(block, parts, sizes, source, element, (1,))
+    return name
+
+
+def _emit_streams(
+    block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type, rows: Sequence[int]
+) -> None:
+    """Emit what the ways of few rows call, unless it is there: dot products, and sums of some rows at a time."""
+    if not _exists(block, parts.dots):
+        emit_by_dots(block, parts.dots, sizes, source, element)
+    for count in rows:
+        if not _exists(block, parts.rows(count)):
+            emit_by_rows(block, parts.rows(count), sizes, source, element, count)
+
+
+def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> None:
+    """Emit what the product shares with that of a packed B, unless it is there: packing of A, register tiles."""
+    source, element = _type(kernel.operand), _type(kernel.accumulator)
+    sizes = tiling(target, FLOATS[kernel.accumulator])
+    packing = Packing(block, kernel.name, sizes, source, element)
+    if _exists(block, packing.a):
+        return
+    packing.emit_a()
+    for rows in sizes.row_counts:
+        emit_tile(block, Parts(kernel.name).tile(rows), sizes, element, rows)
 
 
 def uses_amx(kernel: GemmKernel, target: Target) -> bool:
@@ -151,48 +207,6 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
             e.branch(column, one_column, lambda: e.branch(few, few_rows, packed))
 
         e.branch(e.compare("eq", depth, 0), empty_sum, product)
-
-
-def _emit_thin(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
-    """Up to `MAX_ROWS` rows: unpacked if the strides allow it."""
-    with e.function(block, parts.thin, signature(source, element)) as (a, b, c, accumulate):
-        a_parts, b_parts = e.metadata(a), e.metadata(b)
-
-        def by_rows() -> None:
-            (depth, columns), rows = b_parts.sizes, e.dim(c, 0)
-            pairs, c_parts = e.round_down(rows, 2), e.metadata(c)
-            cost = streaming(e.mul(depth, columns), source)
-            step = part_size(columns, sizes.columns, sizes.threads, cost)
-            with parallel_loop(0, columns, step, cost) as j:
-                wide = e.minimum(e.sub(columns, j), step)
-                lines = e.view(b_parts, (depth, wide), b_parts.strides, j, unit_inner=True)
-                part = e.view(c_parts, (rows, wide), c_parts.strides, j, unit_inner=True)
-                with e.loop(0, pairs, 2) as i:
-                    e.call(parts.rows(2), [a, i, lines, part, accumulate])
-                with e.loop(pairs, rows) as i:
-                    e.call(parts.rows(1), [a, i, lines, part, accumulate])
-
-        def by_dots() -> None:
-            left = e.view(a_parts, a_parts.sizes, a_parts.strides, unit_inner=True)
-            (depth, columns), rows, c_parts = b_parts.sizes, e.dim(c, 0), e.metadata(c)
-            cost = streaming(e.mul(depth, columns), source)
-            step = part_size(columns, sizes.columns, sizes.threads, cost)
-            with parallel_loop(0, columns, step, cost) as j:
-                wide = e.minimum(e.sub(columns, j), step)
-                at = e.mul(j, b_parts.strides[1])
-                right = e.view(b_parts, (wide, depth), b_parts.strides[::-1], at, unit_inner=True)
-                part = e.view(c_parts, (rows, wide), c_parts.strides, j, unit_inner=True)
-                e.call(parts.dots, [left, right, part, accumulate])
-
-        def by_packing() -> None:
-            e.call(parts.packed, [a, b, c, accumulate, *ep.nothing(block).arguments])
-
-        row_like = e.compare("eq", b_parts.strides[1], 1)
-        dot_like = e.all_of(e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1))
-        # Both hold for few columns only (a column, or a vector's matrix): then long sums are what counts.
-        few = e.compare("lt", e.dim(c, 1), sizes.lanes)
-        use_dots = e.all_of(dot_like, e.any_of(few, e.negate(row_like)))
-        e.branch(use_dots, by_dots, lambda: e.branch(row_like, by_rows, by_packing))
 
 
 def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:

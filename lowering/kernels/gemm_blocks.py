@@ -36,6 +36,10 @@ class Parts:
         return f"{self.entry}.thin"
 
     @property
+    def thin_row(self) -> str:
+        return f"{self.entry}.thin_row"
+
+    @property
     def dots(self) -> str:
         return f"{self.entry}.dots"
 

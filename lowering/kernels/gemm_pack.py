@@ -50,15 +50,11 @@ class Packing:
         """Name of the function that packs element by element."""
         return f"{self.prefix}.pack_elements"
 
-    def emit(self) -> None:
-        """Emit all of them."""
-        self._emit_a()
-        self._emit_b()
-        self._emit_transpose()
-        self._emit_copy()
+    def emit_a(self) -> None:
+        """Emit `a`, and what packs across lines and by elements.
 
-    def _emit_a(self) -> None:
-        """Arguments: A, first row, number of rows, first column, number of columns, destination."""
+        Arguments: A, first row, number of rows, first column, number of columns, destination.
+        """
         size, apart = ir.IndexType.get(), self.tiling.row_stride
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, e.flat_memref(self.element)]
         with e.function(self.block, self.a, arguments) as (a, row, rows, column, columns, packed):
@@ -81,10 +77,15 @@ class Packing:
                 by_rows,
                 lambda: e.branch(e.compare("eq", parts.strides[0], 1), by_columns, by_elements),
             )
+        self._emit_transpose()
+        self._emit_copy()
 
-    def _emit_b(self) -> None:
-        """Arguments: B, first row, number of rows, first column, number of columns, destination, place, and how
-        many rows panels are apart."""
+    def emit_b(self) -> None:
+        """Emit `b`, which uses what `emit_a` emits.
+
+        Arguments: B, first row, number of rows, first column, number of columns, destination, place, and how many rows
+        panels are apart.
+        """
         size, wide = ir.IndexType.get(), self.tiling.columns
         flat = e.flat_memref(self.element)
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size, size]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
-from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, finished, uses_amx
+from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_tiles, finished, uses_amx
 from relax_mlir.lowering.kernels.gemm_blocks import panel_loops
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.parallel import parallel_loop
@@ -38,7 +38,7 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         "sym_name" in op.attributes and op.attributes["sym_name"].value == name for op in block.operations
     ):
         return name
-    emit_gemm(block, kernel, target)
+    emit_tiles(block, kernel, target)
     source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
     sizes = tiling(target, FLOATS[kernel.result])
     flat, flag = e.flat_memref(source), ir.IntegerType.get_signless(1)

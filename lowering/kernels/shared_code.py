@@ -15,7 +15,7 @@ _KERNEL = re.compile(r"relax\.(gemm|attention)\.(bf16|f16|f32|f64)(\.f32)?")
 _GROUPS = {
     "gemm": (
         ("tile", re.compile(r"\.tile_")),
-        ("thin", re.compile(r"\.(thin|dots|rows_)")),
+        ("thin", re.compile(r"\.(thin|row\b|dots|rows_)")),
         ("pack", re.compile(r"\.pack_")),
         ("panels", re.compile(r"\.panels\b")),
         ("blocks", re.compile("")),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
+from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
@@ -87,7 +88,7 @@ def build(
             return executable
         mod.verify()
         stages = None if dump_stages is None else Path(dump_stages)
-        with prepare.process_code(target.num_threads):
+        with prepare.process_code(target.num_threads), remembered_types():
             return _compile(mod.clone(), target, stages, slot, profile)
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from relax_mlir.diagnostics import of_error
+from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import VerifyError
 from relax_mlir.mlir import ir
 from relax_mlir.transform.config import VERIFY_EACH
@@ -56,7 +57,8 @@ def activate(module: ir.Module, ctx: PassContext, pipeline: str) -> Iterator[Run
     backup = module.operation.clone(ip=False)
     _state.runs.append(Run(module, backup, pipeline))
     try:
-        yield _state.runs[-1]
+        with remembered_types():
+            yield _state.runs[-1]
     except BaseException:
         _restore(module, backup)
         raise

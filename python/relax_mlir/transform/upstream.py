@@ -13,6 +13,7 @@ from relax_mlir.transform.config import VERIFY_EACH
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.failure import guarded
 from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.native_pipeline import run_native
 from relax_mlir.transform.native_stderr import captured_stderr
 from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
@@ -44,9 +45,7 @@ class UpstreamPass(Pass):
 
     def execute(self, module: ir.Module, ctx: PassContext) -> None:
         with guarded(module, self.info, ctx, verify=False):
-            manager = PassManager.parse(f"{ROOT}({self.text})", module.context)
-            manager.enable_verifier(ctx.option(VERIFY_EACH))
-            manager.run(module.operation)
+            run_native(f"{ROOT}({self.text})", module, bool(ctx.option(VERIFY_EACH)))
 
 
 class MLIRPass(Pass):

@@ -42,10 +42,18 @@ func.func @shared_weight(%a: memref<?x?x?xf32>, %b: memref<?x?xf32>, %c: memref<
   return
 }
 
+// No rows: one row, known here.
+// CHECK-LABEL: func.func @vector
+// CHECK: call @relax.gemm.f32.row(
+func.func @vector(%a: memref<?xf32>, %b: memref<?x?xf32>, %c: memref<?xf32>) {
+  linalg.vecmat ins(%a, %b : memref<?xf32>, memref<?x?xf32>) outs(%c : memref<?xf32>)
+  return
+}
+
 // Every part of the kernel is there, once.
 // CHECK: func.func private @relax.gemm.f32(
 // CHECK: func.func private @relax.gemm.f32.packed(
 // CHECK: func.func private @relax.gemm.f32.block(
-// CHECK: func.func private @relax.gemm.f32.pack_a(
 // CHECK: func.func private @relax.gemm.f32.pack_b(
+// CHECK: func.func private @relax.gemm.f32.pack_a(
 // CHECK: func.func private @relax.gemm.f32.tile_1(

@@ -1,9 +1,12 @@
 """Types and struct infos: what a value's MLIR type says, and back."""
 
+import gc
+import weakref
+
 import pytest
 from relax_mlir import Object, Prim, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.dialects import dialect
-from relax_mlir.dialects.types import struct_info, substitute
+from relax_mlir.dialects.types import remembered_types, struct_info, substitute
 from relax_mlir.error import DTypeError, ParseError, ShapeError, UnknownNameError, VerifyError
 from relax_mlir.mlir import ir
 
@@ -79,3 +82,20 @@ def test_text() -> None:
 def test_substitute() -> None:
     info = Tuple([Tensor(("n", "m")), Shape(("n*m",))])
     assert substitute(info, {"n": 3, "m": 4}) == Tuple([Tensor((3, 4)), Shape((12,))])
+
+
+def test_types_are_read_once_while_they_are_remembered() -> None:
+    context = dialect.context()
+    with context, remembered_types():
+        first = struct_info(ir.Type.parse('tensor<?x4xf32, #relax.shape<["n", 4]>>'))
+        with remembered_types():
+            assert struct_info(ir.Type.parse('tensor<?x4xf32, #relax.shape<["n", 4]>>')) is first
+        assert struct_info(ir.Type.parse('tensor<?x4xf32, #relax.shape<["n", 4]>>')) is first
+        assert struct_info(ir.Type.parse('tensor<?x4xf32, #relax.shape<["m", 4]>>')) != first
+        with pytest.raises(VerifyError, match="not the type of a Relax value"):
+            struct_info(ir.F32Type.get())
+    gone = weakref.ref(context)
+    del context
+    dialect.context()  # the bindings keep the last one
+    gc.collect()
+    assert gone() is None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import ml_dtypes
 import numpy as np
 import pytest
 from jit import Compiled, lower
 from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm, emit_gemm_row
 from relax_mlir.lowering.kernels.gemm_tiling import tiling
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
@@ -32,10 +32,12 @@ KERNELS = [
 CANARY = 77.0
 
 
-def module_of(kernel: GemmKernel, target: Target) -> ir.Module:
+def module_of(
+    kernel: GemmKernel, target: Target, emit: Callable[[ir.Block, GemmKernel, Target], str] = emit_gemm
+) -> ir.Module:
     """A module with the kernel and a callable function `gemm` around it."""
     module = ir.Module.create()
-    name = emit_gemm(module.body, kernel, target)
+    name = emit(module.body, kernel, target)
     with ir.InsertionPoint(module.body):
         inner = next(op for op in module.body.operations if op.name.value == name)
         outer = func.FuncOp("gemm", (inner.type.inputs, []))
@@ -151,6 +153,23 @@ def test_thin_products(
                 a = operand(rng, (m, depth), DTYPES[kernel.operand], layout_a)
                 b = operand(rng, (depth, n), DTYPES[kernel.operand], layout_b)
                 check(compiled[kernel], kernel, a, b, accumulate, pitch)
+
+
+@pytest.mark.parametrize(
+    "kernel", [x for x in KERNELS if x.result == x.accumulator], ids=lambda kernel: kernel.name
+)
+def test_products_of_one_row(kernel: GemmKernel) -> None:
+    """The entry for one row: all layouts, which choose the way, and sizes."""
+    rng = np.random.default_rng(7)
+    dtype = DTYPES[kernel.operand]
+    with ir.Context(), ir.Location.unknown():
+        compiled = Compiled(module_of(kernel, Target.host(), emit_gemm_row), opt_level=1)
+    for layout_a in set(LAYOUTS):
+        for layout_b in set(LAYOUTS):
+            for n, depth in ((0, 3), (1, 1), (1, 70), (5, 0), (7, 33), (40, 1), (67, 130)):
+                a = operand(rng, (1, depth), dtype, layout_a)
+                b = operand(rng, (depth, n), dtype, layout_b)
+                check(compiled, kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 3])))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

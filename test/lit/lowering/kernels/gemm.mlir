@@ -21,8 +21,8 @@
 // AVX2-NEXT: scf.if %[[B]]
 // AVX2: func.call @relax.gemm.f32.pack_b
 // AVX2: func.call @relax.gemm.f32.block
-// AVX2: func.func private @relax.gemm.f32.pack_a(
 // AVX2: func.func private @relax.gemm.f32.pack_b(
+// AVX2: func.func private @relax.gemm.f32.pack_a(
 // AVX2: func.func private @relax.gemm.f32.tile_2(%[[A:[a-z0-9]+]]: memref<?xf32>, %{{[a-z0-9]+}}: index, %[[B:[a-z0-9]+]]: memref<?xf32>
 // AVX2: scf.for {{.*}} iter_args(%[[C0:[a-z0-9]+]] = %[[ZERO:[a-z0-9_]+]], %[[C1:[a-z0-9]+]] = %[[ZERO]], %[[C2:[a-z0-9]+]] = %[[ZERO]], %[[C3:[a-z0-9]+]] = %[[ZERO]])
 // AVX2: %[[B0:[0-9]+]] = vector.load %[[B]]

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
 // gemv.py: products of few rows of f16 widen what they read, and sum in f32.
 
-// CHECK: func.func private @relax.gemm.f16.f32(
+// CHECK: func.func private @relax.gemm.f16.f32.row(
 // CHECK: func.func private @relax.gemm.f16.f32.dots(
 // CHECK: vector.load {{.*}}vector<8xf16>
 // CHECK: arith.extf {{.*}} : vector<8xf16> to vector<8xf32>

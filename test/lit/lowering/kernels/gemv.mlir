@@ -1,4 +1,4 @@
-// gemv.py: products with at most four rows, or one column, stream their matrix as it lies in memory.
+// gemv.py, gemm_thin.py: products with at most four rows, or one column, stream their matrix as it lies in memory.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 
@@ -19,8 +19,21 @@
 // CHECK: func.func private @relax.gemm.f32.rows_2(
 // CHECK-NOT: vector.reduction
 //
+// One row, known here, has an entry of its own, which packs nothing.
+// CHECK: func.func private @relax.gemm.f32.row.finished(%[[A:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: {{.*}}, %[[C:[a-z0-9]+]]: {{.*}}, %[[ADD:[a-z0-9]+]]: i1,
+// CHECK: call @relax.gemm.f32.thin_row(%[[A]], %[[B]], %[[C]], %[[ADD]])
+// CHECK: func.func private @relax.gemm.f32.thin_row(
+// CHECK-NOT: call @relax.gemm.f32.packed
+// CHECK: call @relax.gemm.f32.dots(
+// CHECK: call @relax.gemm.f32.rows_1(
+// CHECK-NOT: func.func
+//
 // AVX512: func.func private @relax.gemm.f32.dots(
 // AVX512: vector.reduction <add>, %{{[a-z0-9#]+}} {{.*}}: vector<16xf32> into f32
+func.func @matmul(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+  return
+}
 func.func @matvec(%a: memref<?x?xf32>, %x: memref<?xf32>, %y: memref<?xf32>) {
   linalg.matvec ins(%a, %x : memref<?x?xf32>, memref<?xf32>) outs(%y : memref<?xf32>)
   return

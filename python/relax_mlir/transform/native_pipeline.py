@@ -1,0 +1,27 @@
+"""MLIR's pass managers, made once per context: those with `canonicalize` collect the patterns of all dialects first."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from relax_mlir.mlir import PassManager, ir
+
+_managers: WeakKeyDictionary[ir.Context, dict[tuple[str, bool], PassManager]] = WeakKeyDictionary()
+
+
+def run_native(pipeline: str, module: ir.Module, verify: bool = True) -> None:
+    """Run a pipeline of MLIR's passes on a module.
+
+    Args:
+        pipeline: its text, with the module's op around it: ``builtin.module(cse)``.
+        verify: check the module after each pass.
+
+    Raises ValueError for a pipeline that MLIR does not accept, `ir.MLIRError` for a pass that fails.
+    """
+    managers = _managers.setdefault(module.context, {})
+    manager = managers.get((pipeline, verify))
+    if manager is None:
+        manager = PassManager.parse(pipeline, module.context)
+        manager.enable_verifier(verify)
+        managers[pipeline, verify] = manager
+    manager.run(module.operation)
