@@ -29,6 +29,8 @@ def emit_tile(
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     arguments = [flat, size, e.flat_memref(panel or element), size, size, matrix, size, size, size, flag]
     with e.function(block, name, arguments) as (a, a_at, b, b_at, depth, c, row, column, left, accumulate):
+        for r in range(rows):  # C comes from afar while the sums are computed
+            e.prefetch(c, e.add(row, r), column, write=True)
         buffer = None if tiling.masked else e.stack(element, rows, tiling.columns)
         sums = _multiply(tiling, element, rows, a, a_at, b, b_at, depth)
 
