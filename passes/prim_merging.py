@@ -16,7 +16,7 @@ _FUSE = (
     "builtin.module(resolve-ranked-shaped-type-result-dims,canonicalize,cse,"
     "func.func(linalg-fuse-elementwise-ops),canonicalize,cse)"
 )
-_INLINE = "builtin.module(inline,canonicalize,cse,symbol-dce)"
+_INLINE = "builtin.module(inline{default-pipeline=},canonicalize,cse,symbol-dce)"
 _CLEAN = "builtin.module(canonicalize,cse)"
 
 

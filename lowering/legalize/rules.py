@@ -225,6 +225,8 @@ def legalization(*op_names: str) -> Callable[[Rule], Rule]:
 def rule_for(op_name: str) -> Rule | None:
     """The rule of an op, or None."""
     for family in FAMILIES:
+        if op_name in _rules:
+            break
         importlib.import_module(f"relax_mlir.lowering.legalize.{family}")
     return _rules.get(op_name)
 
