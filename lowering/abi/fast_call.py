@@ -11,24 +11,28 @@ systems), or is given by address in the state. `runtime/fast_call.py` fills the 
 
 from __future__ import annotations
 
-from relax_mlir.lowering.abi.unpack import ANY_BYTES, DL, DLTENSOR, NONE, TENSOR
+from relax_mlir.lowering.abi.unpack import ANY_BYTES, DL, DLTENSOR, NONE, OBJECT_BYTES, TENSOR
 
 STATE = "__relax_fast_call_state"
 
 ENTRY, SLOW = "_entry", "_call_any"
-"""Attributes of compiled functions: the address of the packed interface of the entry point; a method that takes any
-arguments."""
+"""Attributes of compiled functions: the address of the packed interface of the entry point, plus `SHORT_BIT` for
+functions that are short (`lowering.shapes.short`); a method that takes any arguments."""
+
+SHORT_BIT = 1
+SHORT_ELEMENTS = 1024
+"""Short functions keep Python's lock where their arguments have fewer elements than that, together."""
 
 FIELDS = (
     *("call", "finish_code"),
-    *("array_type", "tensor_type", "tensor_handle", "none", "finish", "entry_name", "slow_name"),
+    *("array_type", "tensor_type", "tensor_handle", "none", "finish", "entry_offset", "slow_name"),
     *("save_thread", "restore_thread", "get_attribute", "vectorcall", "from_pointer", "as_pointer"),
     *("increment", "decrement"),
 )
 """Words of the state: what the code gives (the addresses of its functions), then what it needs; then the dtypes."""
 
 _USED_TO_CONVERT = ("array_type", "tensor_type", "tensor_handle")
-_USED_TO_CALL = ("entry_name", "slow_name", "get_attribute", "vectorcall", "as_pointer", "decrement")
+_USED_TO_CALL = ("entry_offset", "slow_name", "get_attribute", "vectorcall", "as_pointer", "decrement")
 _USED_TO_ENTER = (
     *("none", "finish", "save_thread", "restore_thread"),
     *("vectorcall", "from_pointer", "increment", "decrement"),
@@ -182,29 +186,60 @@ llvm.func internal @call(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !ll
     }}
     scf.yield %next : i1
   }}
-  %name = llvm.select %ready, %entry_name, %slow_name : i1, !llvm.ptr
-  %attribute = llvm.call %get_attribute(%self, %name) : !llvm.ptr, (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
-  %there = llvm.icmp "ne" %attribute, %null : !llvm.ptr
-  %result = scf.if %there -> !llvm.ptr {{
-    %object = scf.if %ready -> !llvm.ptr {{
-      %entry = llvm.call %as_pointer(%attribute) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
-      %value = llvm.call @enter(%entry, %anys, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
-      scf.yield %value : !llvm.ptr
-    }} else {{
-      %value = llvm.call %vectorcall(%attribute, %args, %count, %null)
-        : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
-      scf.yield %value : !llvm.ptr
-    }}
-    llvm.call %decrement(%attribute) : !llvm.ptr, (!llvm.ptr) -> ()
-    scf.yield %object : !llvm.ptr
+  %offset = llvm.ptrtoint %entry_offset : !llvm.ptr to i64
+  %p_entry = llvm.getelementptr %self[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  %number = llvm.load %p_entry : !llvm.ptr -> !llvm.ptr
+  %is_set = llvm.icmp "ne" %number, %null : !llvm.ptr
+  %directly = arith.andi %ready, %is_set : i1
+  %result = scf.if %directly -> !llvm.ptr {{
+    %entry = llvm.call %as_pointer(%number) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+    %value = llvm.call @enter(%entry, %anys, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+    scf.yield %value : !llvm.ptr
   }} else {{
-    scf.yield %null : !llvm.ptr
+    %slow = llvm.call %get_attribute(%self, %slow_name) : !llvm.ptr, (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
+    %there = llvm.icmp "ne" %slow, %null : !llvm.ptr
+    %value = scf.if %there -> !llvm.ptr {{
+      %object = llvm.call %vectorcall(%slow, %args, %count, %null)
+        : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+      llvm.call %decrement(%slow) : !llvm.ptr, (!llvm.ptr) -> ()
+      scf.yield %object : !llvm.ptr
+    }} else {{
+      scf.yield %null : !llvm.ptr
+    }}
+    scf.yield %value : !llvm.ptr
   }}
   llvm.return %result : !llvm.ptr
 }}
 
+// The number of elements of all arguments, which are DLTensors or FFI tensors.
+llvm.func internal @elements(%anys: !llvm.ptr, %count: i64) -> i64 {{
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %total = scf.for %i = %zero to %count step %one iter_args(%sum = %zero) -> (i64) : i64 {{
+    %any = llvm.getelementptr %anys[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<{ANY_BYTES} x i8>
+    %kind = llvm.load %any : !llvm.ptr -> i32
+    {_load("value", "any", 8, "!llvm.ptr")}
+    %object = arith.constant {TENSOR} : i32
+    %is_object = arith.cmpi eq, %kind, %object : i32
+    %inside = llvm.getelementptr %value[{OBJECT_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
+    %tensor = llvm.select %is_object, %inside, %value : i1, !llvm.ptr
+    {_load("ndim", "tensor", DL.NDIM, "i32")}
+    {_load("shape", "tensor", DL.SHAPE, "!llvm.ptr")}
+    %rank = arith.extsi %ndim : i32 to i64
+    %size = scf.for %axis = %zero to %rank step %one iter_args(%product = %one) -> (i64) : i64 {{
+      %at = llvm.getelementptr %shape[%axis] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      %dim = llvm.load %at : !llvm.ptr -> i64
+      %next = arith.muli %product, %dim : i64
+      scf.yield %next : i64
+    }}
+    %so_far = arith.addi %sum, %size : i64
+    scf.yield %so_far : i64
+  }}
+  llvm.return %total : i64
+}}
+
 // Call the packed interface of an FFI entry point; the result as a Python object, null with an exception set.
-llvm.func internal @enter(%entry: !llvm.ptr, %anys: !llvm.ptr, %count: i64) -> !llvm.ptr {{
+llvm.func internal @enter(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64) -> !llvm.ptr {{
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -229,9 +264,28 @@ llvm.func internal @enter(%entry: !llvm.ptr, %anys: !llvm.ptr, %count: i64) -> !
   {_store("p_count", "slots", 16, "!llvm.ptr", "slot_2")}
   {_store("p_result", "slots", 24, "!llvm.ptr", "slot_3")}
   {_store("to_status", "slots", 32, "!llvm.ptr", "slot_4")}
-  %thread = llvm.call %save_thread() : !llvm.ptr, () -> !llvm.ptr
-  llvm.call %entry(%slots) : !llvm.ptr, (!llvm.ptr) -> ()
-  llvm.call %restore_thread(%thread) : !llvm.ptr, (!llvm.ptr) -> ()
+  %word = llvm.ptrtoint %tagged : !llvm.ptr to i64
+  %bit = arith.constant {SHORT_BIT} : i64
+  %tag = arith.andi %word, %bit : i64
+  %address = arith.subi %word, %tag : i64
+  %entry = llvm.inttoptr %address : i64 to !llvm.ptr
+  %is_short = arith.cmpi ne, %tag, %zero : i64
+  %keeps = scf.if %is_short -> i1 {{
+    %elements = llvm.call @elements(%anys, %count) : (!llvm.ptr, i64) -> i64
+    %limit = arith.constant {SHORT_ELEMENTS} : i64
+    %few = arith.cmpi ult, %elements, %limit : i64
+    scf.yield %few : i1
+  }} else {{
+    %no = arith.constant false
+    scf.yield %no : i1
+  }}
+  scf.if %keeps {{
+    llvm.call %entry(%slots) : !llvm.ptr, (!llvm.ptr) -> ()
+  }} else {{
+    %thread = llvm.call %save_thread() : !llvm.ptr, () -> !llvm.ptr
+    llvm.call %entry(%slots) : !llvm.ptr, (!llvm.ptr) -> ()
+    llvm.call %restore_thread(%thread) : !llvm.ptr, (!llvm.ptr) -> ()
+  }}
   %status = llvm.load %to_status : !llvm.ptr -> i32
   %kind = llvm.load %outcome : !llvm.ptr -> i32
   %ok = arith.constant 0 : i32

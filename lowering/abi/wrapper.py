@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import SIGNATURE
+from relax_mlir.dialects.attributes import SHORT, SIGNATURE
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.objects import PREFIX, define_object_function
 from relax_mlir.lowering.abi.signature import Signature, Value, signature_of
@@ -333,5 +333,6 @@ class EmitFFIWrappers(ModulePass):
             wrapper.write()
             parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
             head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"
-            fragment.function(head, wrapper.code, f"{INPUTS} = {len(signature.params)} : i64")
+            short = f", {SHORT}" if SHORT in function.attributes else ""
+            fragment.function(head, wrapper.code, f"{INPUTS} = {len(signature.params)} : i64{short}")
             fragment.splice(module)

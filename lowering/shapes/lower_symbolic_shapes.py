@@ -14,6 +14,7 @@ from relax_mlir.lowering.shapes.entry import build_shapes_function, leaf_sizes
 from relax_mlir.lowering.shapes.headers import Header, make_header, recursive_functions
 from relax_mlir.lowering.shapes.recursion import check_stack
 from relax_mlir.lowering.shapes.results import give_results
+from relax_mlir.lowering.shapes.short import is_short
 from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols
 from relax_mlir.lowering.shapes.symbols import SymbolTable
 from relax_mlir.mlir import func, ir
@@ -56,9 +57,9 @@ class LowerSymbolicShapes(ModulePass):
         callees = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         headers: dict[str, Header] = {}
         for op in functions:
-            name = op.name.value
+            name, short = op.name.value, is_short(op, callees)
             op.attributes["sym_name"] = ir.StringAttr.get(f"{name}.relax")
-            headers[name] = make_header(op, name, name in recursive)
+            headers[name] = make_header(op, name, name in recursive, short)
             callees[name] = headers[name].new
         entry_checks: set[str] = set()
         for header in headers.values():

@@ -68,6 +68,7 @@ class CacheEntry:
         head = {
             "functions": dict(self.interface.functions),
             "memory_plans": dict(self.interface.memory_plans),
+            "short": sorted(self.interface.short),
             "table": [dict(record) for record in self.table],
             "objects": len(self.objects),
             "sizes": [*map(len, self.objects), *(array.nbytes for array in self.arrays)],
@@ -92,7 +93,7 @@ class CacheEntry:
             np.frombuffer(blob, _dtype(record["dtype"])).reshape(record["shape"])
             for record, blob in zip(stored, blobs[head["objects"] :], strict=True)
         ]
-        interface = Interface(head["functions"], head["memory_plans"])
+        interface = Interface(head["functions"], head["memory_plans"], frozenset(head["short"]))
         return CacheEntry(blobs[: head["objects"]], interface, head["table"], arrays)
 
 

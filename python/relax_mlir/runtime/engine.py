@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.dialects.attributes import SHORT
 from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX, INPUTS
@@ -40,17 +41,28 @@ def memory_plans(module: ir.Module) -> Iterator[tuple[str, str]]:
             yield json.loads(text)["function"], text
 
 
+def short_functions(module: ir.Module) -> Iterator[str]:
+    """Names of the functions that are short (see `lowering.shapes.short`)."""
+    for op in module.body.operations:
+        name = symbol_name(op)
+        if name.startswith(ENTRY_PREFIX) and SHORT in op.attributes:
+            yield name[len(ENTRY_PREFIX) :]
+
+
 @dataclass(frozen=True)
 class Interface:
-    """What the code of a module offers: entry points, each with its number of parameters, and texts of memory plans."""
+    """What the code of a module offers: entry points, each with its number of parameters, texts of memory plans, and
+    which entry points are `short`."""
 
     functions: Mapping[str, int]
     memory_plans: Mapping[str, str]
+    short: frozenset[str] = frozenset()
 
     @staticmethod
     def of(module: ir.Module) -> Interface:
         """The interface of a module of level L."""
-        return Interface(dict(entry_points(module)), dict(memory_plans(module)))
+        plans = dict(memory_plans(module))
+        return Interface(dict(entry_points(module)), plans, frozenset(short_functions(module)))
 
 
 class Engine:
@@ -66,6 +78,7 @@ class Engine:
         # Native code reads row-major memory; NumPy keeps what is so already.
         self._constants = [np.ascontiguousarray(array) for array in constants]
         self.functions, self.memory_plans = interface.functions, interface.memory_plans
+        self.short = interface.short
         self.code = code
         self._bind_constants()
         if table := self.pointer(MEMORY_ADDRESS):

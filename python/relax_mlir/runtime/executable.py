@@ -10,6 +10,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.error import ArgumentError, UnknownNameError
+from relax_mlir.lowering.abi.fast_call import SHORT_BIT
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.arrays import needs_help, to_ffi
@@ -44,7 +45,7 @@ class CompiledFunction:
     __slots__ = ("_entry", "ffi", "inputs", "name")
 
     def __init__(self, name: str, ffi: tvm_ffi.Function, inputs: int, entry: int) -> None:
-        """`entry`: the address of the packed interface of the FFI entry point, which `ffi` keeps alive."""
+        """`entry`: the address of the packed interface of the FFI entry point, which `ffi` keeps alive; see `ENTRY`."""
         self.name, self.ffi, self.inputs, self._entry = name, ffi, inputs, entry
         fast_call.install(CompiledFunction)
 
@@ -141,6 +142,7 @@ class Executable(Mapping[str, CompiledFunction]):
             if name not in self.functions:
                 raise UnknownNameError("function", name, self.functions)
             ffi, entry = self._engine.function(name), self._engine.entry(name)
+            entry |= SHORT_BIT if name in self._engine.short else 0
             self._functions[name] = CompiledFunction(name, ffi, self.functions[name], entry)
         return self._functions[name]
 

@@ -78,16 +78,16 @@ def install(cls: type) -> bool:
 
     False if this interpreter, or NumPy, is not one that the code knows.
     """
-    offset = _tensor_handle_offset()
-    if not _is_known_interpreter() or not _is_known_numpy() or offset is None:
+    offset, entry_offset = _tensor_handle_offset(), _slot_offset(cls, ENTRY)
+    if not _is_known_interpreter() or not _is_known_numpy() or offset is None or entry_offset is None:
         return False
     state = _State.from_address(state_address(fast_call_text(), STATE))
     state.array_type, state.tensor_type = id(np.ndarray), id(tvm_ffi.Tensor)
     state.tensor_handle, state.none = offset, id(None)
     finish = tvm_ffi.Function.__from_extern_c__(state.finish_code)
-    names = [sys.intern(name) for name in (ENTRY, SLOW)]
-    _kept.extend((finish, *names))
-    state.finish, state.entry_name, state.slow_name = map(id, (finish, *names))
+    slow = sys.intern(SLOW)
+    _kept.extend((state, finish, slow))
+    state.finish, state.slow_name, state.entry_offset = id(finish), id(slow), entry_offset
     state.save_thread = _address("PyEval_SaveThread")
     state.restore_thread = _address("PyEval_RestoreThread")
     state.get_attribute, state.vectorcall = _address("PyObject_GetAttr"), _address("PyObject_Vectorcall")
@@ -139,6 +139,16 @@ def _is_known_numpy() -> bool:
             return False
     big = np.dtype(">f4")
     return bool(_Dtype.from_address(id(big)).byte_order == b">")
+
+
+def _slot_offset(cls: type, name: str) -> int | None:
+    """Where the instances of a class hold the object that is in one of their slots."""
+    instance: object = object.__new__(cls)
+    mark = object()
+    setattr(instance, name, mark)
+    words = (ctypes.c_size_t * (cls.__basicsize__ // 8)).from_address(id(instance))
+    places = [8 * i for i, word in enumerate(words) if word == id(mark)]
+    return places[0] if len(places) == 1 else None
 
 
 def _tensor_handle_offset() -> int | None:

@@ -16,7 +16,7 @@
 // CALLS: linalg.generic
 
 // TENSORS-LABEL: func.func @main(
-// TENSORS-SAME: %[[X:[a-z0-9]+]]: tensor<?x4xf32>, %[[OUT:[a-z0-9]+]]: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relax.signature =
+// TENSORS-SAME: %[[X:[a-z0-9]+]]: tensor<?x4xf32>, %[[OUT:[a-z0-9]+]]: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relax.short, relax.signature =
 // TENSORS-NOT: "relax.
 // TENSORS: %[[R:[0-9]+]] = call @exp_f32(%[[X]],
 // TENSORS-NEXT: %[[M:[0-9]+]] = bufferization.materialize_in_destination %[[R]] in %[[OUT]]

@@ -11,7 +11,7 @@ func.func private @add.shapes(%n: index) -> index { return %n : index }
 // CHECK: @relax.check.ffi.add.9({{.*}} message = "add: the given result 0 has dimension 0 of {0}, but the call gives {1}"
 // CHECK: @relax.check.ffi.add.10({{.*}} is not contiguous, so it cannot be written to
 
-// CHECK: func.func @__tvm_ffi_add(%{{[a-z0-9]+}}: !llvm.ptr, %[[ARGS:[a-z0-9]+]]: !llvm.ptr, %[[N:[a-z0-9]+]]: i32, %[[RET:[a-z0-9]+]]: !llvm.ptr) attributes {relax.inputs = 1 : i64}
+// CHECK: func.func @__tvm_ffi_add(%{{[a-z0-9]+}}: !llvm.ptr, %[[ARGS:[a-z0-9]+]]: !llvm.ptr, %[[N:[a-z0-9]+]]: i32, %[[RET:[a-z0-9]+]]: !llvm.ptr) attributes {relax.inputs = 1 : i64, relax.short}
 // CHECK: %[[PLAIN:[0-9]+]] = arith.cmpi eq, %[[N]], %c1_i32 : i32
 // CHECK-NEXT: %[[GIVEN:[0-9]+]] = arith.cmpi eq, %[[N]], %c2_i32 : i32
 // CHECK-NEXT: %[[COUNT:[0-9]+]] = arith.ori %[[PLAIN]], %[[GIVEN]]
@@ -32,7 +32,7 @@ func.func private @add.shapes(%n: index) -> index { return %n : index }
 // CHECK: %[[Y:[0-9]+]] = builtin.unrealized_conversion_cast {{.*}} to memref<?xf32>
 // CHECK-NEXT: call @add(%[[X]], %[[Y]])
 // CHECK: llvm.store %{{[a-z0-9_]+}}, %[[RET]]
-func.func @add(%x: memref<?xf32>, %out: memref<?xf32>) attributes {relax.signature = {
+func.func @add(%x: memref<?xf32>, %out: memref<?xf32>) attributes {relax.short, relax.signature = {
     name = "add", tuple = false,
     params = [{name = "x", kind = "tensor", dtype = "float32", ndim = 1, type = "Tensor((n,), \"float32\")"}],
     results = [{kind = "tensor", dtype = "float32", ndim = 1}]}} {

@@ -1,0 +1,74 @@
+"""Functions that are short: calls with small arguments take microseconds, whatever else is in the arguments.
+
+Python's lock can be held during such calls: to give it up and take it again costs a third of a small call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+
+from relax_mlir.dialects.attributes import KERNEL, PATTERN
+from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.ir_queries import callee_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.prim_loops import ROW_KERNELS
+
+MOST_CALLS = 16
+MOST_STATIC = 1024
+"""How many elements a tensor may have besides: as many as one of the arguments."""
+
+_LINEAR = frozenset({"elementwise", "broadcast", "injective", "reduction"})
+"""Patterns of prim funcs that take as long as their tensors are large."""
+
+_AROUND = frozenset(
+    {"relax.constant", "relax.tuple_get_item", "builtin.unrealized_conversion_cast", "func.return"}
+)
+
+
+def is_short(function: func.FuncOp, callees: Mapping[str, func.FuncOp]) -> bool:
+    """Whether a Relax function of level R1 does a few linear steps, on tensors no larger than its arguments.
+
+    Tensors are compared by their dimensions; one that could be larger than all arguments, or whose size is not known,
+    makes a function long. So do all other ops: loops, calls of functions, products.
+    """
+    params = [struct_info(type_) for type_ in function.type.inputs]
+    allowed = {_size(info) for info in params if isinstance(info, Tensor)}
+    if None in allowed or len(params) != sum(isinstance(info, Tensor) for info in params):
+        return False
+    calls = 0
+    for op in (view.operation for view in function.entry_block.operations):
+        if op.name == "relax.call_tir":
+            calls += 1
+            if not _is_linear(callees[callee_of(op)]):
+                return False
+        elif op.name not in _AROUND:
+            return False
+        for info in (leaf for result in op.results for leaf in _leaves(struct_info(result.type))):
+            size = _size(info) if isinstance(info, Tensor) else None
+            if size is None or not (size in allowed or (not size[1] and size[0] <= MOST_STATIC)):
+                return False
+    return calls <= MOST_CALLS
+
+
+def _is_linear(prim: func.FuncOp) -> bool:
+    def named(attribute: str, names: Collection[str]) -> bool:
+        return attribute in prim.attributes and ir.StringAttr(prim.attributes[attribute]).value in names
+
+    return named(PATTERN, _LINEAR) or named(KERNEL, ROW_KERNELS)
+
+
+def _leaves(info: StructInfo) -> Iterator[StructInfo]:
+    if isinstance(info, Tuple):
+        for field in info.fields:
+            yield from _leaves(field)
+    else:
+        yield info
+
+
+def _size(info: Tensor) -> tuple[int, tuple[str, ...]] | None:
+    """The number of elements as a number times dimensions; None if it is not known."""
+    if info.known_shape is None or info.dtype is None:
+        return None
+    static = [dim for dim in info.known_shape if isinstance(dim, int)]
+    return math.prod(static), tuple(sorted(str(dim) for dim in info.known_shape if not isinstance(dim, int)))

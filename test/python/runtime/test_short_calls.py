@@ -1,0 +1,130 @@
+"""Which functions are short, and that calls of these keep Python's lock where their arguments are small."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op
+from relax_mlir.lowering.abi.fast_call import SHORT_ELEMENTS
+from relax_mlir.lowering.shapes.short import MOST_CALLS, MOST_STATIC
+from relax_mlir.runtime import fast_call
+from relax_mlir.runtime.executable import CompiledFunction
+
+Body = Callable[[rx.BlockBuilder, rx.Var, rx.Var], object]
+
+
+def build(
+    body: Body, first: rx.StructInfo | None = None, second: rx.StructInfo | None = None
+) -> rx.Executable:
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", first or rx.Tensor(("n", "m"), "float32"))
+    y = rx.Var("y", second or rx.Tensor(("n", "m"), "float32"))
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(body(bb, x, y))
+    return rx.build(bb.get())
+
+
+def is_short(executable: rx.Executable) -> bool:
+    return "main" in executable._engine.short
+
+
+def gather(bb: rx.BlockBuilder, x: rx.Var, y: rx.Var) -> rx.Var:
+    """More tensors that cannot be one loop than a short function may make."""
+    total = x
+    for _ in range(MOST_CALLS + 1):
+        total = op.add(op.nn.softmax(total), y)
+    return total
+
+
+SHORT: dict[str, Body] = {
+    "elementwise": lambda bb, x, y: op.exp(op.add(x, y)),
+    "rows": lambda bb, x, y: op.nn.softmax(op.add(x, y)),
+    "transposed": lambda bb, x, y: op.permute_dims(op.add(x, y)),
+    "a small constant": lambda bb, x, y: op.add(op.sum(x), bb.const(np.ones(MOST_STATIC, "float32"))),
+    "a tuple": lambda bb, x, y: (op.add(x, y), op.multiply(x, y)),
+}
+LONG: dict[str, Body] = {
+    "a product": lambda bb, x, y: op.matmul(x, op.permute_dims(y)),
+    "larger than its arguments": lambda bb, x, y: op.add(
+        op.expand_dims(op.sum(x, axis=1), 1), op.expand_dims(op.sum(y, axis=0), 0)
+    ),
+    "perhaps larger than its arguments": lambda bb, x, y: op.sum(x, axis=1),
+    "a large constant": lambda bb, x, y: op.add(op.sum(x), bb.const(np.ones(MOST_STATIC + 1, "float32"))),
+    "many steps": gather,
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short(name: str) -> None:
+    assert is_short(build(SHORT[name]))
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long(name: str) -> None:
+    assert not is_short(build(LONG[name]))
+
+
+def test_other_parameters_than_tensors_of_known_rank() -> None:
+    assert not is_short(build(lambda bb, x, y: op.exp(x), None, rx.Prim("int64")))
+    assert not is_short(build(lambda bb, x, y: op.exp(x), None, rx.Shape(("k",))))
+    assert not is_short(build(lambda bb, x, y: op.exp(x), None, rx.Tensor(None, "float32")))
+
+
+@pytest.fixture
+def lock() -> Iterator[list[str]]:
+    """What calls do with Python's lock; it is held all the time."""
+    events: list[str] = []
+
+    def save() -> int:
+        events.append("gives it up")
+        return 1
+
+    def restore(thread: int) -> None:
+        assert thread == 1
+        events.append("takes it")
+
+    functions = (ctypes.CFUNCTYPE(ctypes.c_size_t)(save), ctypes.CFUNCTYPE(None, ctypes.c_size_t)(restore))
+    assert fast_call.install(CompiledFunction)
+    state = next(item for item in fast_call._kept if isinstance(item, fast_call._State))
+    before = state.save_thread, state.restore_thread
+    state.save_thread, state.restore_thread = (ctypes.cast(f, ctypes.c_void_p).value for f in functions)
+    yield events
+    state.save_thread, state.restore_thread = before
+
+
+def test_small_calls_keep_the_lock(lock: list[str]) -> None:
+    main = build(SHORT["elementwise"])["main"]
+
+    def events(n: int, m: int, given: bool = False) -> list[str]:
+        x = np.ones((n, m), "float32")
+        lock.clear()
+        result = main(x, x, *([out := np.empty_like(x)] if given else []))
+        np.testing.assert_allclose(out if given else np.from_dlpack(result), np.exp(x + x), rtol=1e-6)
+        return list(lock)
+
+    both = ["gives it up", "takes it"]
+    assert events(1, SHORT_ELEMENTS // 2 - 1) == []
+    assert events(2, SHORT_ELEMENTS // 4) == both
+    assert events(SHORT_ELEMENTS // 4, 1, given=True) == []
+    assert events(SHORT_ELEMENTS // 2 - 1, 1, given=True) == both
+    assert events(0, 5) == []
+
+
+def test_long_functions_never_keep_it(lock: list[str]) -> None:
+    main = build(LONG["a product"])["main"]
+    lock.clear()
+    main(np.ones((1, 1), "float32"), np.ones((1, 1), "float32"))
+    assert lock == ["gives it up", "takes it"]
+
+
+def test_a_short_function_from_the_cache(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAX_MLIR_CACHE", "1")
+    monkeypatch.setenv("RELAX_MLIR_CACHE_DIR", str(tmp_path))
+    for from_cache in (False, True):
+        executable = build(SHORT["rows"])
+        assert executable.compile_report is not None and executable.compile_report.from_cache == from_cache
+        assert is_short(executable)
