@@ -119,3 +119,19 @@ func.func @asserts(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #rel
   "relax.assert_op"(%0) {relation = "==", values = ["n % 2", 0], message = "odd"} : (tuple<>) -> ()
   return %x : tensor<?xf32, #relax.shape<["n"]>>
 }
+
+// -----
+
+// An integer that match_shape gives a symbol is a shape of one dimension.
+// CHECK-LABEL: func.func @integer(
+// CHECK-SAME: %[[K:[a-z0-9]+]]: i64, %[[X:[a-z0-9]+]]: tensor<?xf32>)
+// CHECK-NEXT: %[[HEAP:[0-9]+]] = "relax.vm_alloc_shape_heap"() {size = 2 : i64}
+// CHECK: %[[ONE:[a-z_]+]] = tensor.from_elements %[[K]] : tensor<1xi64>
+// CHECK-NEXT: %[[S:[0-9]+]] = "relax.tensor_to_shape"(%[[ONE]])
+// CHECK-NEXT: "relax.vm_store_shape"(%[[S]], %[[HEAP]]) {indices = [1]}
+// CHECK-NEXT: "relax.vm_load_shape"(%[[HEAP]]) {indices = [1, 0]}
+func.func @integer(%k: i64, %x: tensor<?xf32, #relax.shape<["m"]>>) -> !relax.shape_value<["k", "m"]> {
+  %0 = "relax.match_shape"(%k) {pattern = ["k"], result_dtype} : (i64) -> i64
+  %1 = "relax.shape_expr"() {values = ["k", "m"]} : () -> !relax.shape_value<["k", "m"]>
+  return %1 : !relax.shape_value<["k", "m"]>
+}
