@@ -97,6 +97,11 @@ def load(key: str) -> bytes | None:
     return payload
 
 
+def contains(key: str) -> bool:
+    """Whether there is an entry under `key`, good or not."""
+    return (directory() / f"{key}{_SUFFIX}").exists()
+
+
 def store(key: str, payload: bytes) -> bool:
     """Keep `payload` under `key`, then make room; false, with a warning, where that is impossible."""
     limit = size_limit()

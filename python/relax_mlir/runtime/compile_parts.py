@@ -75,6 +75,8 @@ def _key(part: Part, opt_level: int) -> str:
 def _known(key: str, persistent: bool) -> bytes | None:
     with _lock:
         code = _kept.get(key)
+    if code is not None and persistent and not cache_store.contains(key):
+        cache_store.store(key, code)  # a build without the cache has made it
     if code is None and persistent and (code := cache_store.load(key)) is not None:
         try:
             LoadedObject(code)

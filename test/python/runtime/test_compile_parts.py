@@ -91,6 +91,17 @@ def test_shared_parts_are_compiled_once_per_cache(
     check(executable, 3.0)
 
 
+def test_what_a_build_without_the_cache_has_made_is_kept_by_the_next(
+    folder: Path, compiled: list[str]
+) -> None:
+    rx.build(product(2.0), cache=False)
+    made = len(shared(compiled))
+    compiled.clear()
+    check(rx.build(product(3.0)), 3.0)
+    assert not shared(compiled)
+    assert len(list(folder.glob(f"{SHARED_ENTRY}*"))) == made
+
+
 def test_without_the_cache_nothing_is_kept_on_disk(folder: Path) -> None:
     check(rx.build(product(2.0), cache=False), 2.0)
     assert not list(folder.glob(f"{SHARED_ENTRY}*"))
