@@ -18,6 +18,7 @@ from relax_mlir.lowering.legalize.scalars import (
     Scalar,
     ScalarRule,
     add,
+    compare,
     compute_dtype,
     const,
     maximum,
@@ -52,7 +53,11 @@ def _relu(dtype: DType, x: Scalar) -> Scalar:
 
 
 def _silu(dtype: DType, x: Scalar) -> Scalar:
-    return arith.divf(x, add(dtype, const(dtype, 1.0), math.exp(arith.negf(x))))
+    """x / (1 + e^-x), or x e^x / (1 + e^x) for negative x, where e^-x would overflow while the result is not 0 yet."""
+    e = math.exp(arith.negf(math.absf(x)))
+    negative = compare(dtype, "lt", x, const(dtype, 0))
+    top = arith.select(negative, multiply(dtype, x, e), x)
+    return arith.divf(top, add(dtype, const(dtype, 1.0), e))
 
 
 ACTIVATIONS: dict[str, ScalarRule] = {

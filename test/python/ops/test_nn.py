@@ -54,6 +54,16 @@ def test_activations() -> None:
     suite.run()
 
 
+def test_silu_of_large_negative_numbers() -> None:
+    """Results go to 0 through the denormals: e^-x is infinite long before."""
+    suite = Suite()
+    suite.add("silu", R.nn.silu, lambda x: x * special.expit(x), [Tensor(("n",), "float32")], sizes=())
+    x = np.linspace(-115, -80, 500, dtype=np.float32)
+    got = np.from_dlpack(rx.build(suite.module())["silu_0"](x))
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(got, wide * special.expit(wide), rtol=1e-6, atol=1e-43)
+
+
 def test_relu_of_integers() -> None:
     suite = Suite()
     for dtype in INTEGERS:
