@@ -34,15 +34,18 @@ def create(cls: type[P], name: str, text: str) -> P:
         UnknownNameError: no option of that name.
         ParseError: a value that is not of the option's type, or an option without default that is missing.
     """
-    types_, values = option_types(cls), {}
-    for key, value in split_options(name, text):
+    values: dict[str, Any] = {}
+    given = split_options(name, text)
+    types_ = option_types(cls) if given else {}
+    for key, value in given:
         option = key.replace("_", "-")
         if option not in types_:
             hint = "" if types_ else "the pass takes no options"
             raise UnknownNameError(f"option of pass '{name}'", key, types_, hint)
         values[option.replace("-", "_")] = _convert(name, option, value, types_[option])
-    for option, _, default in describe_options(cls):
-        if default == REQUIRED and option.replace("-", "_") not in values:
+    for field in dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ():
+        if field.init and field.default is dataclasses.MISSING and field.name not in values:
+            option = field.name.replace("_", "-")
             raise ParseError(f"pass '{name}': option '{option}' is required: {name}{{{option}=...}}")
     return cls(**values)
 

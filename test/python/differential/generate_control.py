@@ -306,12 +306,7 @@ def tuples(g: Generator) -> Node | None:
         return None
     a, b, c = picked
     if flag is None or g.pure or g.random.random() < 0.5:
-        return g.emit(
-            lambda: R.make_tuple(a.value, R.make_tuple(b.value, c.value)),
-            lambda _, *v: (v[0], (v[1], v[2])),
-            picked,
-            "tuple",
-        )
+        return _taken_apart(g, a, b, c)
     return g.emit(
         lambda: R.if_then_else(
             flag.value,
@@ -322,6 +317,15 @@ def tuples(g: Generator) -> Node | None:
         [flag, *picked],
         "chosen tuple",
     )
+
+
+def _taken_apart(g: Generator, a: Node, b: Node, c: Node) -> Node | None:
+    """``(a, (b, c))``, whose fields need no more than what they are: errors of fields that nobody uses do not count."""
+    outer = R.make_tuple(a.value, R.make_tuple(b.value, c.value))
+    inner = R.tuple_get_item(outer, 1)
+    places = ((outer, 0, a), (inner, 0, b), (inner, 1, c))
+    fields = [g.keep(R.tuple_get_item(x, i), lambda _, v: v, (node,), f"tuple[{i}]") for x, i, node in places]
+    return fields[0]
 
 
 def _doubled(x: Any) -> Any:
