@@ -21,7 +21,7 @@ functions that are short (`lowering.shapes.short`); a method that takes any argu
 
 SHORT_BIT = 1
 SHORT_ELEMENTS = 1024
-"""Short functions keep Python's lock where their arguments have fewer elements than that, together."""
+"""Short functions keep the GIL where their arguments have fewer elements than that, together."""
 
 FIELDS = (
     *("call", "finish_code"),

@@ -1,6 +1,6 @@
 """Functions that are short: calls with small arguments take microseconds, whatever else is in the arguments.
 
-Python's lock can be held during such calls: to give it up and take it again costs a third of a small call.
+The GIL can be held during such calls: to release it and take it again costs a third of a small call.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from collections.abc import Collection, Iterator, Mapping
 from relax_mlir.dialects.attributes import KERNEL, PATTERN
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.ir_queries import callee_of
-from relax_mlir.mlir import func, ir
-from relax_mlir.passes.prim_loops import ROW_KERNELS
+from relax_mlir.mlir import func, ir, linalg
+from relax_mlir.passes.prim_loops import AROUND, ROW_KERNELS
 
 MOST_CALLS = 16
 MOST_STATIC = 1024
 """How many elements a tensor may have besides: as many as one of the arguments."""
 
 _LINEAR = frozenset({"elementwise", "broadcast", "injective", "reduction"})
-"""Patterns of prim funcs that take as long as their tensors are large."""
+"""Patterns of prim funcs that may take as long as their tensors are large; their loops tell."""
+
+_BESIDE_LOOPS = AROUND | {"linalg.fill"}
+"""Ops of prim funcs that take no longer than the loops; what a fill writes is read or added to by one of these."""
 
 _AROUND = frozenset(
     {"relax.constant", "relax.tuple_get_item", "builtin.unrealized_conversion_cast", "func.return"}
@@ -52,10 +55,24 @@ def is_short(function: func.FuncOp, callees: Mapping[str, func.FuncOp]) -> bool:
 
 
 def _is_linear(prim: func.FuncOp) -> bool:
+    """Whether a prim func takes as long as its arguments and results are large."""
+
     def named(attribute: str, names: Collection[str]) -> bool:
         return attribute in prim.attributes and ir.StringAttr(prim.attributes[attribute]).value in names
 
-    return named(PATTERN, _LINEAR) or named(KERNEL, ROW_KERNELS)
+    if named(KERNEL, ROW_KERNELS):
+        return True
+    ops = (view.operation for view in prim.entry_block.operations)
+    return named(PATTERN, _LINEAR) and all(op.name in _BESIDE_LOOPS or _is_over_argument(op) for op in ops)
+
+
+def _is_over_argument(loop: ir.Operation) -> bool:
+    """Whether a loop runs once for each element of an argument of the prim func: sums over products may run longer."""
+    maps = linalg.get_indexing_maps(loop) if loop.name.startswith("linalg.") else None
+    return maps is not None and any(
+        isinstance(value.owner, ir.Block) and map_.value.is_permutation
+        for value, map_ in zip(loop.operands, maps, strict=True)
+    )
 
 
 def _leaves(info: StructInfo) -> Iterator[StructInfo]:

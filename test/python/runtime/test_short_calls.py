@@ -1,4 +1,4 @@
-"""Which functions are short, and that calls of these keep Python's lock where their arguments are small."""
+"""Which functions are short, and that calls of these keep the GIL where their arguments are small."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ def test_other_parameters_than_tensors_of_known_rank() -> None:
 
 
 @pytest.fixture
-def lock() -> Iterator[list[str]]:
-    """What calls do with Python's lock; it is held all the time."""
+def gil() -> Iterator[list[str]]:
+    """What calls do with the GIL; it is held all the time."""
     events: list[str] = []
 
     def save() -> int:
-        events.append("gives it up")
+        events.append("releases it")
         return 1
 
     def restore(thread: int) -> None:
         assert thread == 1
-        events.append("takes it")
+        events.append("takes it again")
 
     functions = (ctypes.CFUNCTYPE(ctypes.c_size_t)(save), ctypes.CFUNCTYPE(None, ctypes.c_size_t)(restore))
     assert fast_call.install(CompiledFunction)
@@ -96,17 +96,17 @@ def lock() -> Iterator[list[str]]:
     state.save_thread, state.restore_thread = before
 
 
-def test_small_calls_keep_the_lock(lock: list[str]) -> None:
+def test_small_calls_keep_the_gil(gil: list[str]) -> None:
     main = build(SHORT["elementwise"])["main"]
 
     def events(n: int, m: int, given: bool = False) -> list[str]:
         x = np.ones((n, m), "float32")
-        lock.clear()
+        gil.clear()
         result = main(x, x, *([out := np.empty_like(x)] if given else []))
         np.testing.assert_allclose(out if given else np.from_dlpack(result), np.exp(x + x), rtol=1e-6)
-        return list(lock)
+        return list(gil)
 
-    both = ["gives it up", "takes it"]
+    both = ["releases it", "takes it again"]
     assert events(1, SHORT_ELEMENTS // 2 - 1) == []
     assert events(2, SHORT_ELEMENTS // 4) == both
     assert events(SHORT_ELEMENTS // 4, 1, given=True) == []
@@ -114,11 +114,11 @@ def test_small_calls_keep_the_lock(lock: list[str]) -> None:
     assert events(0, 5) == []
 
 
-def test_long_functions_never_keep_it(lock: list[str]) -> None:
+def test_long_functions_never_keep_it(gil: list[str]) -> None:
     main = build(LONG["a product"])["main"]
-    lock.clear()
+    gil.clear()
     main(np.ones((1, 1), "float32"), np.ones((1, 1), "float32"))
-    assert lock == ["gives it up", "takes it"]
+    assert gil == ["releases it", "takes it again"]
 
 
 def test_a_short_function_from_the_cache(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,3 +56,29 @@ func.func @caller(%x: !n) -> !n {
   %1 = "relax.call"(%0) {callee = @opaque} : (tuple<!n>) -> !n
   return %1 : !n
 }
+
+// -----
+
+!n = tensor<?xf32, #relax.shape<["n"]>>
+!m = tensor<?xf32, #relax.shape<["m"]>>
+// A sum over more than any argument has: n times m products.
+// CHECK-LABEL: func.func @products(
+// CHECK-NOT: relax.short
+// CHECK-LABEL: func.func private @products.shapes(
+func.func private @outer_sum(%x: tensor<?xf32>, %y: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.pattern = "reduction", relax.prim_func} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %y : tensor<?xf32>, tensor<?xf32>) outs(%0 : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %2 = arith.mulf %a, %b : f32
+    %3 = arith.addf %c, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+func.func @products(%x: !n, %y: !m) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x, %y : !n, !m to tuple<!n, !m>
+  %1 = "relax.call_tir"(%0) {callee = @outer_sum, tir_vars = []} : (tuple<!n, !m>) -> !n
+  return %1 : !n
+}
