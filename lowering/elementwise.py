@@ -8,9 +8,10 @@ from typing import Any, ClassVar, TypeAlias
 from relax_mlir.lowering.kernels.arg_reduce import emit_arg_reduce
 from relax_mlir.lowering.kernels.loops import emit_nest
 from relax_mlir.lowering.kernels.nest import nest_of
-from relax_mlir.mlir import PassManager, ir, linalg
+from relax_mlir.mlir import ir, linalg
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.native_pipeline import run_native
 
 Operation: TypeAlias = Any
 
@@ -37,13 +38,13 @@ class LinalgToLoops(ModulePass):
             with ir.InsertionPoint(copy), copy.location:
                 linalg.copy(copy.operands[0], outs=[copy.operands[1]])
             copy.erase()
-        _upstream(module, "func.func(linalg-generalize-named-ops)")
+        run_native("builtin.module(func.func(linalg-generalize-named-ops))", module)
         for operation in _find(module, "linalg.generic"):
             with ir.InsertionPoint(operation), operation.location:
                 done = emit_arg_reduce(operation, target) or _emit_loops(operation, target)
             if done:
                 operation.erase()
-        _upstream(module, "func.func(convert-linalg-to-loops)")
+        run_native("builtin.module(func.func(convert-linalg-to-loops))", module)
 
 
 def _emit_loops(operation: Operation, target: Target) -> bool:
@@ -61,7 +62,3 @@ def _find(module: Operation, name: str) -> list[Operation]:
 
     module.operation.walk(visit)
     return found
-
-
-def _upstream(module: Operation, pipeline: str) -> None:
-    PassManager.parse(f"builtin.module({pipeline})", module.context).run(module.operation)

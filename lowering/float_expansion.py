@@ -8,9 +8,10 @@ from typing import Any, ClassVar, TypeAlias
 from relax_mlir.lowering.kernels import half
 from relax_mlir.lowering.kernels.emit import Value, element_of
 from relax_mlir.lowering.kernels.lanes import same_shape
-from relax_mlir.mlir import PassManager, arith, ir
+from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.native_pipeline import run_native
 
 Operation: TypeAlias = Any
 
@@ -44,7 +45,7 @@ class ExpandFloats(ModulePass):
             return ir.WalkResult.ADVANCE
 
         pipeline = f"builtin.module({','.join(IN_SINGLE_PRECISION)})"
-        PassManager.parse(pipeline, module.context).run(module.operation)
+        run_native(pipeline, module)
         module.operation.walk(visit)
         native = Target.parse(self.target).has("f16c") or Target.parse(self.target).has("asimd")
         for operation in found:

@@ -16,7 +16,8 @@ from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES
 from relax_mlir.lowering.abi.text import is_declaration, symbol_name
 from relax_mlir.lowering.kernels.shared_code import shared_group
-from relax_mlir.mlir import PassManager, ir, llvm
+from relax_mlir.mlir import ir, llvm
+from relax_mlir.transform.native_pipeline import run_native
 
 BRANCH_OPS = 15
 """How many other ops a branch counts for: what takes LLVM's time is loops."""
@@ -191,7 +192,7 @@ def _part(graph: _Graph, number: int, owners: Mapping[str, int], crossing: set[s
                 elif name in needed:
                     external.append(name)
                     _declare(op)
-        PassManager.parse("builtin.module(strip-debuginfo)").run(part.operation)
+        run_native("builtin.module(strip-debuginfo)", part)
     bytecode = io.BytesIO()
     part.operation.write_bytecode(bytecode)
     functions = [name for name in own if name in graph.weights]

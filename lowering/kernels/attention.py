@@ -55,9 +55,7 @@ def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], m
 def _emit_parts(block: e.Block, sizes: Sizes) -> None:
     """The functions that all attentions on an element type share."""
     name = f"{sizes.name}.pack_keys"
-    if any(
-        "sym_name" in op.attributes and op.attributes["sym_name"].value == name for op in block.operations
-    ):
+    if e.is_defined(block, name):
         return
     emit_pack_keys(block, name, sizes)
     emit_pack_rows(block, f"{sizes.name}.pack_rows", sizes)

@@ -293,6 +293,13 @@ def function(block: Block, name: str, types: Sequence[Type]) -> Iterator[list[Va
             func.return_([])
 
 
+def is_defined(block: Block, name: str) -> bool:
+    """Whether `block` (a module's body) has a function of this name."""
+    return any(
+        "sym_name" in op.attributes and op.attributes["sym_name"].value == name for op in block.operations
+    )
+
+
 def call(name: str, arguments: Sequence[Value]) -> None:
     """Call a function without results."""
     func.call([], name, [index(a) for a in arguments])

@@ -57,7 +57,7 @@ class Epilogue:
 
 def nothing(block: e.Block) -> Epilogue:
     """The epilogue that does nothing; its function is emitted at the end of a module's body if it is not there."""
-    if not any("sym_name" in op.attributes and op.attributes["sym_name"].value == NOTHING for op in block):
+    if not e.is_defined(block, NOTHING):
         with e.function(block, NOTHING, _function_type().inputs):
             pass
     empty = memref.alloca(ir.MemRefType.get([0], ir.IndexType.get()), [], [])

@@ -68,7 +68,7 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     """
     if kernel.result != kernel.accumulator:
         return _emit_rounding(block, kernel, target)
-    if _exists(block, kernel.name):
+    if e.is_defined(block, kernel.name):
         return kernel.name
     source, element = _type(kernel.operand), _type(kernel.accumulator)
     parts = Parts(kernel.name)
@@ -103,7 +103,7 @@ def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     only.
     """
     name = row_entry(kernel)
-    if _exists(block, name):
+    if e.is_defined(block, name):
         return name
     source, element = _type(kernel.operand), _type(kernel.accumulator)
     parts, sizes = Parts(kernel.name), tiling(target, FLOATS[kernel.accumulator])
@@ -131,10 +131,10 @@ def _emit_streams(
     block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type, rows: Sequence[int]
 ) -> None:
     """Emit what the ways of few rows call, unless it is there: dot products, and sums of some rows at a time."""
-    if not _exists(block, parts.dots):
+    if not e.is_defined(block, parts.dots):
         emit_by_dots(block, parts.dots, sizes, source, element)
     for count in rows:
-        if not _exists(block, parts.rows(count)):
+        if not e.is_defined(block, parts.rows(count)):
             emit_by_rows(block, parts.rows(count), sizes, source, element, count)
 
 
@@ -143,7 +143,7 @@ def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     source, element = _type(kernel.operand), _type(kernel.accumulator)
     sizes = tiling(target, FLOATS[kernel.accumulator])
     packing = Packing(block, kernel.name, sizes, source, element)
-    if _exists(block, packing.a):
+    if e.is_defined(block, packing.a):
         return
     packing.emit_a()
     for rows in sizes.row_counts:
@@ -162,12 +162,6 @@ def finished(name: str) -> str:
 
 def _type(name: str) -> e.Type:
     return ir.Type.parse(name)
-
-
-def _exists(block: e.Block, name: str) -> bool:
-    return any(
-        "sym_name" in op.attributes and op.attributes["sym_name"].value == name for op in block.operations
-    )
 
 
 def _transposed(parts: e.Strided) -> e.Value:
@@ -212,7 +206,7 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
 def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     """A product with a result narrower than the sums: by tiles of sums, each rounded once, at its end."""
     inner = emit_gemm(block, GemmKernel(kernel.operand, kernel.accumulator), target)
-    if _exists(block, kernel.name):
+    if e.is_defined(block, kernel.name):
         return kernel.name
     source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
     sizes = tiling(target, FLOATS[kernel.accumulator])

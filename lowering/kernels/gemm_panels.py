@@ -34,9 +34,7 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     takes an epilogue besides.
     """
     name = panels_name(kernel)
-    if any(
-        "sym_name" in op.attributes and op.attributes["sym_name"].value == name for op in block.operations
-    ):
+    if e.is_defined(block, name):
         return name
     emit_tiles(block, kernel, target)
     source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)

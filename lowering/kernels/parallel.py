@@ -75,7 +75,7 @@ def _declare() -> None:
     while owner.operation.name != "builtin.module":
         owner = owner.operation.parent
     body = owner.opview.body if isinstance(owner, ir.Operation) else owner.body
-    if any("sym_name" in op.attributes and op.attributes["sym_name"].value == MARK for op in body.operations):
+    if e.is_defined(body, MARK):
         return
     with ir.InsertionPoint(body):
         func.FuncOp(MARK, ([ir.IndexType.get()], []), visibility="private")

@@ -88,7 +88,7 @@ def build(
             return executable
         mod.verify()
         stages = None if dump_stages is None else Path(dump_stages)
-        with prepare.process_code(target.num_threads), remembered_types():
+        with prepare.compiled_meanwhile(target.num_threads), remembered_types():
             return _compile(mod.clone(), target, stages, slot, profile)
 
 

@@ -11,7 +11,7 @@ from relax_mlir.target import usable_cpus
 
 
 @contextlib.contextmanager
-def process_code(num_threads: int) -> Iterator[None]:
+def compiled_meanwhile(num_threads: int) -> Iterator[None]:
     """Compile the pool of memory while the block runs, and the team of threads if there are to be several.
 
     Only what this process lacks, and only where there is a second CPU. Whoever needs the code waits for it.

@@ -164,8 +164,8 @@ def test_products_of_one_row(kernel: GemmKernel) -> None:
     dtype = DTYPES[kernel.operand]
     with ir.Context(), ir.Location.unknown():
         compiled = Compiled(module_of(kernel, Target.host(), emit_gemm_row), opt_level=1)
-    for layout_a in set(LAYOUTS):
-        for layout_b in set(LAYOUTS):
+    for layout_a in dict.fromkeys(LAYOUTS):
+        for layout_b in dict.fromkeys(LAYOUTS):
             for n, depth in ((0, 3), (1, 1), (1, 70), (5, 0), (7, 33), (40, 1), (67, 130)):
                 a = operand(rng, (1, depth), dtype, layout_a)
                 b = operand(rng, (depth, n), dtype, layout_b)
