@@ -65,6 +65,12 @@ class BFloat16Bits(ModulePass):
                 op.erase()
 
 
+def mentions_bfloat16(module: ir.Module) -> bool:
+    """Whether a module, which is valid, says something of bf16; at level R0 such values come from nothing else."""
+    text: str = module.operation.get_asm(large_resource_limit=0, use_local_scope=True, assume_verified=True)
+    return NAME in text or "bfloat16" in text
+
+
 def _value_types(module: ir.Module) -> set[ir.Type]:
     """The types of all results and block arguments; functions of the LLVM dialect are flat."""
     found = {result.type for op in ops_of(module.operation) for result in op.results}

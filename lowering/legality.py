@@ -109,6 +109,7 @@ _HOST = frozenset({"builtin", "func", "arith", "index", "cf.assert"})
 _CONTROL = frozenset({"scf.if", "scf.for", "scf.while", "scf.yield", "scf.condition"})
 _TENSORS = _HOST | {"scf", "linalg", "tensor", "math", "bufferization", "memref", "affine", "vector", "ub"}
 _MEMREFS = _HOST | {"scf", "linalg", "memref", "math", "affine", "vector", "llvm", "ub"}
+_FLAT = (_HOST - {"cf.assert"}) | {"cf", "memref", "math", "vector", "llvm", "ub", "x86"}
 _RELAX_HOST = _HOST | _CONTROL | {"tensor.extract", "tensor.from_elements"}
 
 LEVELS: dict[str, Level] = {
@@ -123,6 +124,7 @@ LEVELS: dict[str, Level] = {
         Level("tensors", "T: linalg on tensors", _TENSORS),
         Level("memrefs", "M: linalg on memrefs", _MEMREFS),
         Level("kernels", "V: loops and vectors", (_MEMREFS - {"linalg"}) | {"x86"}),
+        Level("flat", "F: flat functions", _FLAT, encodings=True),
         Level("llvm", "L: LLVM dialect", frozenset({"builtin.module", "llvm"}), encodings=True),
     )
 }

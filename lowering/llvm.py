@@ -1,4 +1,4 @@
-"""From level V (kernels: vector, scf, memref) to level L (LLVM dialect), as named steps in order."""
+"""From level V (kernels: vector, scf, memref) by way of level F (flat functions) to level L (LLVM dialect)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def flat_control_flow() -> list[Pass]:
 
 
 def to_llvm_dialect() -> list[Pass]:
-    """Everything in the LLVM dialect."""
+    """All of F → L, function by function."""
     return [
         MLIRPass("convert-vector-to-llvm{enable-x86=true}"),
         MLIRPass("arith-expand{include-bf16=true}"),
@@ -61,10 +61,14 @@ def to_llvm_dialect() -> list[Pass]:
         BFloat16Bits(),
         MLIRPass("canonicalize"),
         MLIRPass("cse"),
-        Internalize(),
     ]
+
+
+def flatten(target: str = "cpu") -> list[Pass]:
+    """All of V → F, where the functions of a module no longer depend on each other's bodies."""
+    return [OutlineParallelLoops(target), *boundary(), *flat_control_flow(), Internalize()]
 
 
 def lower_to_llvm(target: str = "cpu") -> list[Pass]:
     """All of V → L."""
-    return [OutlineParallelLoops(target), *boundary(), *flat_control_flow(), *to_llvm_dialect()]
+    return [*flatten(target), *to_llvm_dialect()]

@@ -79,6 +79,12 @@ class RelaxToKernels(NamedPipeline):
     name: ClassVar[str] = "relax-to-kernels"
 
 
+class RelaxToFlat(NamedPipeline):
+    """Down to functions of blocks and branches, with errors as statuses (level F)."""
+
+    name: ClassVar[str] = "relax-to-flat"
+
+
 class RelaxToLLVM(NamedPipeline):
     """Down to the LLVM dialect (level L)."""
 

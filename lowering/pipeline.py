@@ -14,7 +14,7 @@ from relax_mlir.lowering.fma_expansion import ExpandFma
 from relax_mlir.lowering.kernel_select import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
-from relax_mlir.lowering.llvm import lower_to_llvm
+from relax_mlir.lowering.llvm import flatten, to_llvm_dialect
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.lowering.pack_constants import PackConstants
 from relax_mlir.lowering.rounding_expansion import ExpandRounding
@@ -86,7 +86,8 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
                 cleanup,
             ),
         ),
-        Phase("llvm", "llvm", tuple(lower_to_llvm(target))),
+        Phase("flat", "flat", tuple(flatten(target))),
+        Phase("llvm", "llvm", tuple(to_llvm_dialect())),
     )
 
 
@@ -110,6 +111,7 @@ PIPELINES: dict[str, tuple[str, str]] = {
     "relax-to-tensors": ("shapes", "down to linalg on tensors (level T)"),
     "relax-to-memrefs": ("bufferize", "down to linalg on memrefs (level M)"),
     "relax-to-kernels": ("kernels", "down to loops and vectors (level V)"),
+    "relax-to-flat": ("flat", "down to functions of blocks and branches (level F)"),
     "relax-to-llvm": ("llvm", "down to the LLVM dialect (level L)"),
 }
 """Named pipelines: all phases up to and including one, and a line of help."""

@@ -1,4 +1,4 @@
-"""A module of level L as parts that LLVM compiles apart: each defines some functions and declares what it uses.
+"""A module of level F or L as parts that are compiled apart: each defines some functions and declares what it uses.
 
 Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
 all modules that use them, so that their machine code can be kept. Everything else is cut into parts of similar
@@ -8,15 +8,14 @@ size, callees near their callers.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
-from relax_mlir.ir_queries import ops_of
-from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES
+from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES, own_name
 from relax_mlir.lowering.abi.text import is_declaration, symbol_name
 from relax_mlir.lowering.kernels.shared_code import shared_group
-from relax_mlir.mlir import ir, llvm
+from relax_mlir.mlir import func, ir, llvm, memref
 from relax_mlir.transform.native_pipeline import run_native
 
 BRANCH_OPS = 15
@@ -25,30 +24,40 @@ BRANCH_OPS = 15
 PART_OPS = 2000
 """Ops of a part that is not shared, about. To start LLVM takes as long as to compile some 50 ops."""
 
-_SYMBOLS = {"llvm.call": "callee", "llvm.mlir.addressof": "global_name"}
+_BRANCHES = ("cf.cond_br", "llvm.cond_br")
+_SYMBOLS = {
+    "func.call": "callee",
+    "func.constant": "value",
+    "llvm.call": "callee",
+    "llvm.mlir.addressof": "global_name",
+    "memref.get_global": "name",
+}
 """The ops that name symbols, and the attributes that do."""
+
+_FUNCTIONS = (func.FuncOp, llvm.LLVMFuncOp)
+_EXTERNAL = "#llvm.linkage<external>"
 
 
 @dataclass(frozen=True)
 class Part:
     """A part of a module: MLIR bytecode without locations, which needs no context.
 
-    `symbol`: a function that it defines for others; `external`: what other parts define for it; `shared`: whether
+    `exported`: the functions that it defines for others; `external`: what other parts define for it; `shared`: whether
     other modules have it, too; `ops`: how large it is.
     """
 
     bytecode: bytes
-    symbol: str
+    exported: tuple[str, ...]
     external: tuple[str, ...]
     shared: bool
     ops: int
 
 
 def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
-    """The parts of a module of level L, which is left as it is; without functions that nobody can call.
+    """The parts of a module of level F or L, which is left as it is; without functions that nobody can call.
 
     Args:
-        module: of functions and globals of the LLVM dialect; what other modules use of it is external.
+        module: of functions, and of globals of the LLVM dialect; what other modules use of it is external.
         part_ops: about how many ops a part has that is not shared.
 
     Raises CompileError for other ops at the top.
@@ -80,15 +89,15 @@ class _Graph:
         references: dict[str, tuple[str, ...]] = {}
         weights: dict[str, int] = {}
         for op in module.body.operations:
-            if not isinstance(op, llvm.LLVMFuncOp | llvm.GlobalOp):
+            if not isinstance(op, (*_FUNCTIONS, llvm.GlobalOp)) and not _is_table(op):
                 raise CompileError(f"split_module: the op {op.operation.name} is no function and no global")
             name = symbol_name(op)
             ops[name] = op
-            inner = ops_of(op.operation)
-            references[name] = tuple(dict.fromkeys(used for each in inner for used in _used(each)))
-            if isinstance(op, llvm.LLVMFuncOp) and not is_declaration(op):
-                weights[name] = len(inner) + BRANCH_OPS * sum(each.name == "llvm.cond_br" for each in inner)
-        used = _reachable([name for name, op in ops.items() if _is_external(op)], references)
+            references[name], weight = _contents(op.operation)
+            if isinstance(op, _FUNCTIONS) and not is_declaration(op):
+                weights[name] = weight
+        roots = [name for name, op in ops.items() if not _is_table(op) and _is_external(op)]
+        used = _reachable(roots, references)
         return _Graph(
             module,
             {name: op for name, op in ops.items() if name in used},
@@ -99,7 +108,7 @@ class _Graph:
     def is_copied(self, name: str) -> bool:
         """Whether every part that uses a global has it: constants whose address means nothing."""
         op = self.ops[name]
-        return (
+        return _is_table(op) or (
             isinstance(op, llvm.GlobalOp)
             and "constant" in op.attributes
             and str(op.attributes["linkage"]) in ("#llvm.linkage<internal>", "#llvm.linkage<private>")
@@ -107,11 +116,32 @@ class _Graph:
         )
 
 
-def _used(op: ir.Operation) -> Iterator[str]:
-    """The symbol that an op names, if any."""
-    attribute = _SYMBOLS.get(op.name)
-    if attribute is not None and attribute in op.attributes:
-        yield ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+def _is_table(op: ir.OpView) -> bool:
+    """Whether a global is a constant of level F."""
+    return (
+        isinstance(op, memref.GlobalOp) and "constant" in op.attributes and "sym_visibility" in op.attributes
+    )
+
+
+def _contents(top: ir.Operation) -> tuple[tuple[str, ...], int]:
+    """The symbols that the ops of a function or global name, and how many ops they count for."""
+    used: dict[str, None] = {}
+    weight = 0
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal weight
+        weight += 1
+        name = op.name
+        attribute = _SYMBOLS.get(name)
+        if attribute is not None:
+            if attribute in op.attributes:  # not in calls of pointers
+                used[ir.FlatSymbolRefAttr(op.attributes[attribute]).value] = None
+        elif name in _BRANCHES:
+            weight += BRANCH_OPS
+        return ir.WalkResult.ADVANCE
+
+    top.walk(visit)
+    return tuple(used), weight
 
 
 def _reachable(roots: Sequence[str], references: Mapping[str, Sequence[str]]) -> set[str]:
@@ -186,7 +216,7 @@ def _part(graph: _Graph, number: int, owners: Mapping[str, int], crossing: set[s
                 if owners.get(name) == number:
                     copy = op.operation.clone()
                     if name in crossing:
-                        copy.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+                        copy.attributes[own_name(op, "linkage")] = ir.Attribute.parse(_EXTERNAL)
                 elif name in needed and name not in owners:  # a constant, or what no part defines
                     op.operation.clone()
                 elif name in needed:
@@ -196,20 +226,24 @@ def _part(graph: _Graph, number: int, owners: Mapping[str, int], crossing: set[s
     bytecode = io.BytesIO()
     part.operation.write_bytecode(bytecode)
     functions = [name for name in own if name in graph.weights]
-    symbol = next(name for name in functions if name in crossing or _is_external(graph.ops[name]))
+    exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
     shared = shared_group(functions[0]) is not None
     return Part(
-        bytecode.getvalue(), symbol, tuple(external), shared, sum(graph.weights[name] for name in functions)
+        bytecode.getvalue(), exported, tuple(external), shared, sum(graph.weights[name] for name in functions)
     )
 
 
 def _is_external(op: ir.OpView) -> bool:
-    return str(op.attributes["linkage"]) == "#llvm.linkage<external>"
+    key = own_name(op, "linkage")
+    return key not in op.attributes or str(op.attributes[key]) == _EXTERNAL
 
 
 def _declare(op: ir.OpView) -> None:
     """Declare what another part defines."""
+    if isinstance(op, func.FuncOp):
+        func.FuncOp(op.name.value, op.type, visibility="private")
+        return
     left_out = ("linkage", "sym_visibility", "value", "passthrough")
     attributes = {name: op.attributes[name] for name in op.attributes if name not in left_out}
-    attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<external>")
+    attributes["linkage"] = ir.Attribute.parse(_EXTERNAL)
     ir.Operation.create(op.operation.name, attributes=attributes, regions=1)

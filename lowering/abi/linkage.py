@@ -7,11 +7,12 @@ saves nothing at run time, and with many calls of few kernels it makes compiling
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.lowering.abi.text import is_declaration, symbol_name
-from relax_mlir.mlir import ir, llvm
+from relax_mlir.mlir import func, ir, llvm
 from relax_mlir.transform import ModulePass, PassContext
 
 SUPPORT_PREFIXES = ("relax.rt.", "relax.object.")
@@ -20,30 +21,40 @@ _FOR_SIZE = ("minsize", "optsize", "noinline")
 
 @dataclass(frozen=True)
 class Internalize(ModulePass):
-    """Give private functions internal linkage."""
+    """Give private functions internal linkage: of level F (`llvm.linkage` on `func.func`) or L."""
 
     name: ClassVar[str] = "internalize"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         internal = ir.Attribute.parse("#llvm.linkage<internal>")
-        for_size = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in _FOR_SIZE])
         for op in module.body.operations:
-            if not isinstance(op, llvm.LLVMFuncOp) or is_declaration(op):
+            if not isinstance(op, llvm.LLVMFuncOp | func.FuncOp) or is_declaration(op):
                 continue
-            if "sym_visibility" in op.attributes:
-                op.attributes["linkage"] = internal
+            private = "sym_visibility" in op.attributes
+            if private:
+                op.attributes[own_name(op, "linkage")] = internal
             if symbol_name(op).startswith(SUPPORT_PREFIXES):
-                op.attributes["passthrough"] = for_size
-            elif "sym_visibility" in op.attributes and _takes_pointers(op):
+                op.attributes[own_name(op, "passthrough")] = _names(_FOR_SIZE)
+            elif private and _takes_buffers(op):
                 _add_passthrough(op, "noinline")
 
 
-def _takes_pointers(op: llvm.LLVMFuncOp) -> bool:
+def own_name(op: ir.OpView, attribute: str) -> str:
+    """What an attribute of functions of the LLVM dialect is called on `op`, which may yet have to become one."""
+    return f"llvm.{attribute}" if isinstance(op, func.FuncOp) else attribute
+
+
+def _names(names: Iterable[str]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names])
+
+
+def _takes_buffers(op: ir.OpView) -> bool:
     parameters = str(ir.TypeAttr(op.attributes["function_type"]).value).partition("(")[2]
-    return "ptr" in parameters
+    return "ptr" in parameters or "memref" in parameters
 
 
-def _add_passthrough(op: llvm.LLVMFuncOp, name: str) -> None:
+def _add_passthrough(op: ir.OpView, name: str) -> None:
     """Add an attribute of LLVM to those that the function has."""
-    present = list(op.attributes["passthrough"]) if "passthrough" in op.attributes else []
-    op.attributes["passthrough"] = ir.ArrayAttr.get([*present, ir.StringAttr.get(name)])
+    key = own_name(op, "passthrough")
+    present = [ir.StringAttr(each).value for each in op.attributes[key]] if key in op.attributes else []
+    op.attributes[key] = _names([*present, name])

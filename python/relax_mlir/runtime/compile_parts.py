@@ -1,20 +1,24 @@
-"""A module of level L as object files: its parts are compiled on several threads, shared ones once per process."""
+"""A module of level F as object files: its parts are compiled on several threads, shared ones once per process."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
+from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.split_module import Part, split_module
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import ir, llvm
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
 from relax_mlir.runtime.elf_object import LoadedObject, ObjectFileError
 from relax_mlir.runtime.llvm_codegen import LLVM_OPTIONS, object_code
 from relax_mlir.runtime.lru import LRU
+from relax_mlir.runtime.part_lowering import lowered_part
 from relax_mlir.target import usable_cpus
 
 SHARED_ENTRY = "shared-"
@@ -28,16 +32,17 @@ _lock = Lock()
 
 
 def compile_objects(
-    module: ir.Module, libraries: Sequence[str], opt_level: int, persistent: bool
+    module: ir.Module, libraries: Sequence[str], opt_level: int, persistent: bool, bfloat16: bool
 ) -> list[bytes]:
-    """The object files that together are a module of level L, which is left as it is.
+    """The object files that together are a module of level F or L, which is left as it is.
 
     Args:
         libraries: paths of the shared libraries that define what the module calls.
         opt_level: LLVM's, 0 to 3.
         persistent: whether shared parts are looked for in the persistent cache, and kept there.
+        bfloat16: whether values of that type may occur in a module of level F.
 
-    Raises CompileError if LLVM cannot compile a part.
+    Raises CompileError if a part cannot be lowered or compiled, or calls what nothing here defines.
     """
     parts = split_module(module)
     objects: dict[int, bytes] = {}
@@ -48,11 +53,12 @@ def compile_objects(
             objects[number] = known
     missing = [number for number in range(len(parts)) if number not in objects]
     missing.sort(key=lambda number: -parts[number].ops)
-    modules = {number: ir.Module.parse(parts[number].bytecode, _context()) for number in missing}
 
     def compiled(number: int) -> bytes:
         part = parts[number]
-        return object_code(modules[number], part.symbol, part.external, libraries, opt_level)
+        lowered = lowered_part(part.bytecode, part.exported, bfloat16)
+        require_symbols(lowered, libraries, part.external)
+        return object_code(lowered, part.exported[0], part.external, libraries, opt_level)
 
     workers = min(usable_cpus(), len(missing))
     if workers <= 1:
@@ -66,22 +72,56 @@ def compile_objects(
     return [objects[number] for number in range(len(parts))]
 
 
+def require_symbols(module: ir.Module, libraries: Sequence[str], external: Sequence[str] = ()) -> None:
+    """Raise CompileError if a module of level L declares what neither the process nor `libraries` define.
+
+    `external`: what somebody else defines.
+    """
+    declared = [
+        symbol_name(op)
+        for op in module.body.operations
+        if isinstance(op, llvm.LLVMFuncOp) and not op.regions[0].blocks
+    ]
+    missing = [
+        name
+        for name in declared
+        if name not in external
+        and not name.startswith("llvm.")
+        and not any(hasattr(library, name) for library in _loaded(tuple(libraries)))
+    ]
+    if missing:
+        names = ", ".join(sorted(missing))
+        raise CompileError(f"compiled code calls functions that do not exist here: {names}")
+
+
+@functools.cache
+def _loaded(libraries: tuple[str, ...]) -> tuple[ctypes.CDLL, ...]:
+    return (ctypes.CDLL(None), *map(ctypes.CDLL, libraries))
+
+
 def _key(part: Part, opt_level: int) -> str:
-    digest = hashlib.sha256("\0".join((*environment(), *LLVM_OPTIONS, str(opt_level))).encode())
-    digest.update(part.bytecode)
+    return hashlib.sha256(b"%d:%s" % (opt_level, part.bytecode)).hexdigest()
+
+
+def _entry(key: str) -> str:
+    """The name of the persistent cache's entry."""
+    digest = hashlib.sha256("\0".join((*environment(), *LLVM_OPTIONS, key)).encode())
     return f"{SHARED_ENTRY}{digest.hexdigest()}"
 
 
 def _known(key: str, persistent: bool) -> bytes | None:
     with _lock:
         code = _kept.get(key)
-    if code is not None and persistent and not cache_store.contains(key):
-        cache_store.store(key, code)  # a build without the cache has made it
-    if code is None and persistent and (code := cache_store.load(key)) is not None:
+    if not persistent:
+        return code
+    entry = _entry(key)
+    if code is not None and not cache_store.contains(entry):
+        cache_store.store(entry, code)  # a build without the cache has made it
+    if code is None and (code := cache_store.load(entry)) is not None:
         try:
             LoadedObject(code)
         except ObjectFileError as error:
-            cache_store.drop(key, f"it cannot be loaded ({error})")
+            cache_store.drop(entry, f"it cannot be loaded ({error})")
             return None
     return code
 
@@ -90,10 +130,4 @@ def _keep(key: str, code: bytes, persistent: bool) -> None:
     with _lock:
         _kept.put(key, code)
     if persistent:
-        cache_store.store(key, code)
-
-
-@functools.cache
-def _context() -> ir.Context:
-    """The context of all parts: unlike those of modules, one that several threads may use at a time."""
-    return ir.Context()
+        cache_store.store(_entry(key), code)

@@ -60,7 +60,7 @@ class Interface:
 
     @staticmethod
     def of(module: ir.Module) -> Interface:
-        """The interface of a module of level L."""
+        """The interface of a module of level F or L."""
         plans = dict(memory_plans(module))
         return Interface(dict(entry_points(module)), plans, frozenset(short_functions(module)))
 

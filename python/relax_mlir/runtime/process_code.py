@@ -12,7 +12,7 @@ from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.machine_code import MachineCode, ObjectCode
 
-_LOWERING = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
+_LOWERING = "builtin.module(convert-scf-to-cf)"
 _OPT_LEVEL = 2
 
 
@@ -53,4 +53,4 @@ def _compile(text: str) -> tuple[MachineCode, list[bytes]]:
     with ir.Context() as context, ir.Location.unknown(context):
         module = ir.Module.parse(text)
         PassManager.parse(_LOWERING).run(module.operation)
-        return compile_module(module, _OPT_LEVEL)
+        return compile_module(module, _OPT_LEVEL, bfloat16=False)

@@ -1,34 +1,56 @@
-"""One phase of the lowering, verified as a whole; after every pass only when that fails."""
+"""One phase of the lowering, with as much care as there is reason for.
+
+To verify a module after each pass, and to look at each op for whether its level allows it, costs about as much as the
+passes. So `build` verifies once per phase at first. When anything fails then, it starts again and runs all phases with
+`careful`: the pass that is to blame is named. Where somebody watches the passes, or asks for verification, that is
+what runs at once.
+"""
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from relax_mlir.error import RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.pipeline import Phase
-from relax_mlir.transform import PassContext
+from relax_mlir.transform import PassContext, Sequential
 from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
+from relax_mlir.transform.run import activate
 
 
-def run_phase(phase: Phase, work: IRModule) -> None:
-    """Run `phase` on `work`, in place; its check of legality at the end verifies what it leaves.
-
-    Verification after every pass costs about as much as the passes. So it is left for the case of a failure: then
-    `work` is again what it was before, the phase runs once more, and the pass that broke the module is named. Where
-    somebody watches the passes, or asks for verification, each is verified at once.
-    """
+def is_watched() -> bool:
+    """Whether somebody looks at the passes that run in the current context."""
     context = PassContext.current()
-    if context.instruments or VERIFY_EACH in context.config or context.option(DUMP_DIR):
-        phase.as_pass()(work.mlir)
-        return
-    unverified = PassContext(
-        context.opt_level,
-        context.required_pass,
-        context.disabled_pass,
-        {**context.config, VERIFY_EACH: False, REPRODUCERS: False},
+    return bool(context.instruments or VERIFY_EACH in context.config or context.option(DUMP_DIR))
+
+
+@contextmanager
+def without_care(work: IRModule) -> Iterator[None]:
+    """For phases on `work` that are not `careful`: passes do not verify it, and nothing is kept to report failures."""
+    outer = PassContext.current()
+    context = PassContext(
+        outer.opt_level,
+        outer.required_pass,
+        outer.disabled_pass,
+        {**outer.config, VERIFY_EACH: False, REPRODUCERS: False},
     )
-    with contextlib.suppress(RelaxError), unverified:
+    with context, activate(work.mlir, context, "build"):
+        yield
+
+
+def run_phase(phase: Phase, work: IRModule, careful: bool = True) -> None:
+    """Run `phase` on `work`, in place.
+
+    Args:
+        careful: whether to hold that each op is legal at the phase's level, and, if the context does not say otherwise,
+            to verify the module after each pass; else it is verified at the end.
+
+    Raises:
+        VerifyError: the module is not at the phase's level. PassError: a pass failed, or left an invalid module. Also
+        what passes raise, and, if not `careful`, `ir.MLIRError` for an invalid module.
+    """
+    if careful:
         phase.as_pass()(work.mlir)
         return
-    phase.as_pass()(work.mlir)
+    Sequential(phase.passes, name=phase.name)(work.mlir)
+    work.mlir.operation.verify()

@@ -66,6 +66,7 @@ PASSES: dict[str, str] = {
     "relax-optimize": "relax_mlir.lowering.named_pipelines:RelaxOptimize",
     "relax-to-calls": "relax_mlir.lowering.named_pipelines:RelaxToCalls",
     "relax-to-explicit-memory": "relax_mlir.lowering.named_pipelines:RelaxToExplicitMemory",
+    "relax-to-flat": "relax_mlir.lowering.named_pipelines:RelaxToFlat",
     "relax-to-kernels": "relax_mlir.lowering.named_pipelines:RelaxToKernels",
     "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLLVM",
     "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",

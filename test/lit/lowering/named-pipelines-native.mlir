@@ -1,6 +1,7 @@
 // named_pipelines.py, pipeline.py, llvm.py: kernels for a target, and the functions that the runtime looks up.
 // RUN: relax-opt %s --relax-to-kernels="target='cpu -mcpu=haswell'" | filecheck %s --check-prefixes=KERNELS,AVX2
 // RUN: relax-opt %s --relax-to-kernels="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefixes=KERNELS,NEON
+// RUN: relax-opt %s --relax-to-flat="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=FLAT
 // RUN: relax-opt %s --relax-to-llvm="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=LLVM
 // RUN: not relax-opt %s --relax-to-kernels=start=kernels 2>&1 | filecheck %s --check-prefix=LEVEL
 
@@ -10,6 +11,15 @@
 // AVX2: vector.load {{.*}}vector<8xf32>
 // NEON: vector.load {{.*}}vector<4xf32>
 // KERNELS: func.func private @main.shapes(
+
+// Blocks and branches, and errors as statuses; buffers are memrefs yet.
+// FLAT-NOT: scf.
+// FLAT: func.func private @relax.fn.exp_f32({{.*}}: memref<?x4xf32>
+// FLAT-SAME: llvm.linkage = #llvm.linkage<internal>, llvm.passthrough = ["noinline"]
+// FLAT: vector.load {{.*}}vector<8xf32>
+// FLAT: cf.cond_br
+// FLAT: func.func private @relax.fn.main.shapes({{.*}}) -> (i32, index, index)
+// FLAT: func.func @__tvm_ffi_main({{.*}}) -> i32
 
 // LLVM-NOT: func.func
 // LLVM: llvm.func @relax.fn.main(

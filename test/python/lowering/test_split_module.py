@@ -10,6 +10,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi.linkage import own_name
 from relax_mlir.lowering.kernels.shared_code import shared_group
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.lowering.split_module import Part, split_module
@@ -62,9 +63,11 @@ def symbols(module: ir.Module) -> dict[str, tuple[bool, str]]:
     """For each symbol whether the module defines it, and its linkage."""
     found = {}
     for op in module.body.operations:
-        defines = bool(op.operation.regions[0].blocks) or "value" in op.attributes
-        linkage = str(op.attributes["linkage"])
-        found[ir.StringAttr(op.attributes["sym_name"]).value] = (defines, linkage[len("#llvm.linkage<") : -1])
+        defines = any(region.blocks for region in op.operation.regions)
+        defines |= "value" in op.attributes or "initial_value" in op.attributes
+        key = own_name(op, "linkage")
+        linkage = str(op.attributes[key])[len("#llvm.linkage<") : -1] if key in op.attributes else "external"
+        found[ir.StringAttr(op.attributes["sym_name"]).value] = (defines, linkage)
     return found
 
 
@@ -82,7 +85,7 @@ def test_who_defines_and_who_declares(context: ir.Context) -> None:
     parts = split_module(module, part_ops=1)
     assert str(module) == before
     # main, then what it calls, then the rest; @unrelated behind its first caller is not possible: it comes first.
-    assert [part.symbol for part in parts] == ["main", "callee", "unrelated", "other"]
+    assert [part.exported for part in parts] == [("main",), ("callee",), ("unrelated",), ("other",)]
     main, callee, unrelated, other = map(symbols, parsed(parts))
     assert main == {
         "text": (True, "internal"),
@@ -119,6 +122,44 @@ llvm.func internal @alone() {
     ]
 
 
+FLAT = """
+memref.global "private" constant @table : memref<2xf32> = dense<[1.0, 2.0]>
+func.func private @leaf(%a: memref<2xf32>) attributes {llvm.linkage = #llvm.linkage<internal>} {
+  %t = memref.get_global @table : memref<2xf32>
+  memref.copy %t, %a : memref<2xf32> to memref<2xf32>
+  return
+}
+func.func private @job() attributes {llvm.linkage = #llvm.linkage<internal>} { return }
+func.func private @unused() attributes {llvm.linkage = #llvm.linkage<internal>} { return }
+func.func @main(%a: memref<2xf32>) {
+  %t = memref.get_global @table : memref<2xf32>
+  %f = func.constant @job : () -> ()
+  func.call @leaf(%a) : (memref<2xf32>) -> ()
+  func.call @outside() : () -> ()
+  return
+}
+func.func private @outside()
+"""
+
+
+def test_functions_and_tables_of_level_f(context: ir.Context) -> None:
+    parts = split_module(ir.Module.parse(FLAT), part_ops=1)
+    leaf, job, main = map(symbols, parsed(parts))
+    assert main == {
+        "table": (True, "external"),
+        "main": (True, "external"),
+        "leaf": (False, "external"),
+        "job": (False, "external"),
+        "outside": (False, "external"),
+    }
+    assert leaf == {"table": (True, "external"), "leaf": (True, "external")}
+    assert job == {"job": (True, "external")}
+    assert [part.external for part in parts] == [(), (), ("leaf", "job")]
+    (whole,) = parsed(split_module(ir.Module.parse(FLAT)))
+    assert symbols(whole)["leaf"] == (True, "internal")
+    assert "unused" not in symbols(whole)
+
+
 def test_locations_and_names_of_the_module_do_not_count(context: ir.Context) -> None:
     first = ir.Module.parse(TEXT)
     second = ir.Module.parse("\n\n" + TEXT.replace("%r", "%result"))
@@ -128,8 +169,12 @@ def test_locations_and_names_of_the_module_do_not_count(context: ir.Context) -> 
 
 
 def test_other_ops_are_refused(context: ir.Context) -> None:
-    module = ir.Module.parse("llvm.func @f() { llvm.return }\nfunc.func private @g()")
-    with pytest.raises(CompileError, match=r"split_module: the op func\.func is no function and no global"):
+    module = ir.Module.parse(
+        "llvm.func @f() { llvm.return }\nmemref.global @state : memref<2xf32> = uninitialized"
+    )
+    with pytest.raises(
+        CompileError, match=r"split_module: the op memref\.global is no function and no global"
+    ):
         split_module(module)
 
 
@@ -160,7 +205,7 @@ def test_shared_groups(name: str, group: str | None) -> None:
 
 def lowered(mod: rx.IRModule, target: Target) -> ir.Module:
     work = mod.clone()
-    for phase in phases(str(target)):
+    for phase in phases(str(target))[:-1]:
         phase.as_pass()(work.mlir)
     return work.mlir
 

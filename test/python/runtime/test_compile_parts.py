@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from relax_mlir.runtime.compile_parts import SHARED_ENTRY, compile_objects
 from relax_mlir.runtime.llvm_codegen import object_code
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.machine_code import ObjectCode, shared_libraries
+from relax_mlir.runtime.part_lowering import lowered_part
 from relax_mlir.target import Target
 
 pytestmark = pytest.mark.skipif(not elf_object.SUPPORTED, reason="objects for this machine cannot be loaded")
@@ -155,6 +157,46 @@ def test_many_parts_are_one_module(
         executable["main"](np.zeros((2, 9), "f4"), np.zeros((2, 8), "f4"))
 
 
+def test_only_entry_points_have_the_packed_interface() -> None:
+    """The execution engine would make one for each function that other parts call."""
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse("""
+func.func private @leaf(%a: f32) -> f32 attributes {llvm.linkage = #llvm.linkage<internal>} {
+  %b = arith.addf %a, %a : f32
+  return %b : f32
+}
+func.func @main(%a: f32) -> f32 {
+  %b = func.call @leaf(%a) : (f32) -> f32
+  return %b : f32
+}""")
+        parts = split_module(module, part_ops=1)
+    assert [part.exported for part in parts] == [("leaf",), ("main",)]
+    objects = [
+        object_code(lowered_part(part.bytecode, part.exported, False), part.exported[0], part.external, (), 2)
+        for part in parts
+    ]
+    assert b"_mlir_leaf" not in objects[0]
+    assert b"_mlir_main" in objects[1]
+    code = ObjectCode(objects)
+    call = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))(code.address("main"))
+    argument, result = ctypes.c_float(1.5), ctypes.c_float()
+    call((ctypes.c_void_p * 2)(ctypes.addressof(argument), ctypes.addressof(result)))
+    assert result.value == 3.0
+
+
+def test_what_is_not_lowered_is_an_error() -> None:
+    """LLVM would crash, or say that it cannot translate it."""
+    text = """
+func.func @f(%m: memref<?xf32>, %x: f32) {
+  linalg.fill ins(%x : f32) outs(%m : memref<?xf32>)
+  return
+}"""
+    with ir.Context(), ir.Location.unknown():
+        (part,) = split_module(ir.Module.parse(text))
+    with pytest.raises(CompileError, match=r"linalg\.fill, .* is left over"):
+        lowered_part(part.bytecode, part.exported, False)
+
+
 def test_several_threads_compile_at_once() -> None:
     scales = [2.0, 3.0, 4.0, 5.0]
     with ThreadPoolExecutor(4) as pool:
@@ -182,7 +224,8 @@ llvm.func @sum(%p: !llvm.ptr, %n: i64) -> f32 {
   llvm.return %t : f32
 }"""
     with ir.Context(), ir.Location.unknown():
-        (data,) = compile_objects(ir.Module.parse(text), shared_libraries(), 2, persistent=False)
+        module = ir.Module.parse(text)
+        (data,) = compile_objects(module, shared_libraries(), 2, persistent=False, bfloat16=False)
     sections = elf_object._parse(data).sections
     assert max(sections["align"][(sections["flags"] & 4) != 0]) == 64
     assert ObjectCode([data]).address("sum")
@@ -194,4 +237,4 @@ def test_what_llvm_cannot_translate_is_an_error(capfd: pytest.CaptureFixture[str
             'llvm.func @f() { llvm.call_intrinsic "llvm.no.such"() : () -> ()\n llvm.return }'
         )
         with pytest.raises(CompileError, match="LLVM cannot compile the module"):
-            compile_objects(module, shared_libraries(), 2, persistent=False)
+            compile_objects(module, shared_libraries(), 2, persistent=False, bfloat16=False)

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.mlir import ir
-from relax_mlir.runtime import Executable, memory
-from relax_mlir.runtime import compile_module as compiler
+from relax_mlir.runtime import Executable, compile_parts, memory
+from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.memory import memory_stats
 from relax_mlir.script import ir_module
 from relax_mlir.script import relax as R
@@ -65,14 +66,16 @@ class Ledger:
 @pytest.fixture
 def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
     ledger = Ledger()
-    compiled = compiler.missing_symbols
+    lowered_part = compile_parts.lowered_part
 
-    def recorded(module: ir.Module, libraries: Sequence[str]) -> list[str]:
+    def recorded(*part: Any) -> ir.Module:
+        module = lowered_part(*part)
         ledger.symbols |= {symbol_name(operation) for operation in module.body.operations}
-        return compiled(module, libraries)
+        return module
 
     monkeypatch.setattr(memory, "bind", ledger.bind)
-    monkeypatch.setattr(compiler, "missing_symbols", recorded)
+    monkeypatch.setattr(compile_parts, "lowered_part", recorded)
+    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
     yield ledger
     assert not ledger.out
 

@@ -1,18 +1,24 @@
-"""`build` verifies a phase as a whole, and names the pass that broke the module when that fails."""
+"""`build` verifies once per phase, and starts again with care, to name the pass to blame, when anything fails."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op
-from relax_mlir.error import PassError, UnsupportedError
+from relax_mlir.error import PassError, UnsupportedError, VerifyError
 from relax_mlir.instrument import PassStatistics
-from relax_mlir.lowering.pipeline import Phase
+from relax_mlir.lowering.pipeline import Phase, phases
 from relax_mlir.mlir import ir
-from relax_mlir.runtime.run_phase import run_phase
-from relax_mlir.transform import MLIRPass, Pass, PassContext, module_pass
+from relax_mlir.transform import Pass, PassContext, module_pass
+
+
+@pytest.fixture(autouse=True)
+def no_reproducers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAX_MLIR_REPRODUCERS", "0")
 
 
 def negative() -> rx.IRModule:
@@ -41,45 +47,79 @@ def break_it(module: ir.Module) -> None:
         module.body.operations[0].attributes["function_type"] = ir.TypeAttr.get(type_)
 
 
-def phase(*passes: Pass) -> Phase:
-    return Phase("made up", "relax", passes)
+@pytest.fixture
+def more(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Puts passes before those of the phase that is called so."""
+
+    def put(name: str, *passes: Pass) -> None:
+        def changed(target: str) -> tuple[Phase, ...]:
+            return tuple(
+                Phase(each.name, each.level, (*passes, *each.passes)) if each.name == name else each
+                for each in phases(target)
+            )
+
+        monkeypatch.setattr(importlib.import_module("relax_mlir.runtime.build"), "phases", changed)
+
+    return put
 
 
-def test_a_good_phase_runs_once() -> None:
+def built() -> rx.Executable:
+    return rx.build(negative(), cache=False)
+
+
+def test_a_good_build_runs_once(more: Callable[..., None]) -> None:
     runs: list[str] = []
-    run_phase(phase(recording("one", runs), MLIRPass("cse"), recording("two", runs)), negative())
+    more("legalize", recording("one", runs), recording("two", runs))
+    x = np.ones(3, np.float32)
+    np.testing.assert_array_equal(np.from_dlpack(built()["main"](x)), -x)
     assert runs == ["one unverified", "two unverified"]
 
 
-def test_the_pass_that_broke_the_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RELAX_MLIR_REPRODUCERS", "0")
+def test_the_pass_that_broke_the_module_is_named(more: Callable[..., None]) -> None:
     runs: list[str] = []
-    work = negative()
-    before = str(work.mlir)
-    passes = (recording("fine", runs), recording("breaking", runs, break_it), recording("later", runs))
+    more("legalize", recording("fine", runs), recording("breaking", runs, break_it), recording("later", runs))
     with pytest.raises(PassError, match="pass 'breaking' failed") as caught:
-        run_phase(phase(*passes), work)
-    assert runs[3:] == ["fine verified", "breaking verified"]
-    assert str(work.mlir) == before
+        built()
+    assert runs[-2:] == ["fine verified", "breaking verified"]
     assert caught.value.__cause__ is None
 
 
-def test_errors_of_passes_come_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RELAX_MLIR_REPRODUCERS", "0")
-
+def test_errors_of_passes_come_through(more: Callable[..., None]) -> None:
     def refuse(module: ir.Module) -> None:
         raise UnsupportedError("not this")
 
+    more("legalize", recording("refusing", [], refuse))
     with pytest.raises(UnsupportedError, match="not this"):
-        run_phase(phase(recording("refusing", [], refuse)), negative())
+        built()
 
 
-def test_whoever_watches_gets_verification() -> None:
+def test_what_a_level_does_not_allow_is_named(more: Callable[..., None]) -> None:
+    """LLVM would only say that it cannot compile it."""
+    text = """
+func.func @left(%x: f32, %m: memref<?xf32>) {
+  linalg.fill ins(%x : f32) outs(%m : memref<?xf32>)
+  return
+}"""
+
+    def leave(module: ir.Module) -> None:
+        with module.context:
+            source = ir.Module.parse(text)
+        function = source.body.operations[0]
+        function.operation.detach_from_parent()
+        module.body.append(function)
+
+    more("flat", recording("leaving", [], leave))
+    with pytest.raises(VerifyError, match=r"linalg\.fill is not allowed at level F: flat functions"):
+        built()
+
+
+def test_whoever_watches_gets_verification(more: Callable[..., None]) -> None:
     for context in (
         PassContext(instruments=[PassStatistics()]),
         PassContext(config={"pass.verify_each": True}),
     ):
         runs: list[str] = []
+        more("legalize", recording("one", runs))
         with context:
-            run_phase(phase(recording("one", runs)), negative())
+            built()
         assert runs == ["one verified"]

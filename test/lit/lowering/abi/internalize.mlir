@@ -20,3 +20,16 @@ llvm.func @relax.rt.drop(%a: !llvm.ptr) attributes {sym_visibility = "private"} 
 // What has no body is somebody else's.
 // CHECK: llvm.func @declared(!llvm.ptr) attributes {sym_visibility = "private"}
 llvm.func @declared(!llvm.ptr) attributes {sym_visibility = "private"}
+
+// At level F the attributes have names that the conversion to the LLVM dialect understands.
+// CHECK: func.func @flat(
+func.func @flat(%a: memref<?xf32>) { return }
+
+// CHECK: func.func private @flat_kernel({{.*}}) attributes {llvm.linkage = #llvm.linkage<internal>, llvm.passthrough = ["noinline"]}
+func.func private @flat_kernel(%a: memref<?xf32>) { return }
+
+// CHECK: func.func private @flat_scalar(%{{[a-z0-9]+}}: i32) attributes {llvm.linkage = #llvm.linkage<internal>} {
+func.func private @flat_scalar(%a: i32) { return }
+
+// CHECK: func.func private @flat_declared(memref<?xf32>){{$}}
+func.func private @flat_declared(memref<?xf32>)

@@ -1,0 +1,145 @@
+"""Parts of a module go from level F to level L without the GIL, so that several threads lower at once.
+
+`PassManager.run` of the bindings holds the GIL; the C API under it does not need it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+
+from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi.text import symbol_name
+from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
+from relax_mlir.lowering.llvm import to_llvm_dialect
+from relax_mlir.mlir import PassManager, capi_library, capi_pointer, ir, llvm
+from relax_mlir.transform import MLIRPass, PassContext
+
+BODY = ".body"
+"""Behind the name of a function whose own name is an alias of it (see `_hide_behind_aliases`)."""
+
+_free: list[list[PassManager]] = []
+_lock = Lock()
+
+
+def lowered_part(bytecode: bytes, exported: Sequence[str], bfloat16: bool) -> ir.Module:
+    """A part of level F, or L, as a module of level L in the context that all parts share.
+
+    Args:
+        bytecode: the part.
+        exported: the functions that it defines for other parts and for the runtime.
+        bfloat16: whether values of that type may occur in it.
+
+    Raises CompileError if a pass fails (MLIR's message is on stderr).
+    """
+    module = ir.Module.parse(bytecode, shared_context())
+    with _managers() as (before, after):
+        _run(before, module)
+        if bfloat16:
+            with module.context, ir.Location.unknown():
+                BFloat16Bits().run(module, PassContext())
+        _run(after, module)
+    _require_llvm(module)
+    _hide_behind_aliases(module, exported)
+    return module
+
+
+@functools.cache
+def shared_context() -> ir.Context:
+    """The context of all parts: unlike those of modules, one that several threads may use at a time."""
+    context = ir.Context()
+    # Passes load the dialects that they make ops of: once now, as threads must not do so while others run.
+    empty = ir.Module.parse("module {}", context)
+    for manager in _new_managers(context):
+        manager.run(empty.operation)
+    return context
+
+
+def _new_managers(context: ir.Context) -> list[PassManager]:
+    """For the passes before and after `BFloat16Bits`."""
+    texts: list[list[str]] = [[]]
+    for step in to_llvm_dialect():
+        if isinstance(step, MLIRPass):
+            texts[-1] += [each.text for each in step.passes]
+        elif isinstance(step, BFloat16Bits):
+            texts.append([])
+        else:
+            raise CompileError(f"no thread of its own can run the pass {step.info.name}")
+    managers = [PassManager.parse(f"builtin.module({','.join(text)})", context) for text in texts]
+    for manager in managers:
+        manager.enable_verifier(False)
+    return managers
+
+
+@contextmanager
+def _managers() -> Iterator[list[PassManager]]:
+    """Pass managers for one thread: to make them takes as long as to run them on a small part."""
+    with _lock:
+        managers = _free.pop() if _free else None
+    if managers is None:
+        managers = _new_managers(shared_context())
+    yield managers
+    with _lock:
+        _free.append(managers)
+
+
+def _run(manager: PassManager, module: ir.Module) -> None:
+    """Run passes on a module while other threads have the GIL."""
+    run = _library().mlirPassManagerRunOnOp
+    if not run(capi_pointer(manager._CAPIPtr), capi_pointer(module.operation._CAPIPtr)):
+        raise CompileError(
+            "a part of the module cannot be lowered to the LLVM dialect (MLIR's message is on stderr)"
+        )
+
+
+def _require_llvm(module: ir.Module) -> None:
+    """Raise CompileError for ops that are not LLVM's: those may crash the translation to LLVM IR."""
+    names: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        names.add(op.name)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    left = sorted(name for name in names if not name.startswith("llvm.") and name != "builtin.module")
+    if left:
+        raise CompileError(
+            f"a part of the module cannot be lowered to the LLVM dialect: {', '.join(left)} is left over"
+        )
+
+
+def _hide_behind_aliases(module: ir.Module, exported: Sequence[str]) -> None:
+    """Let other parts call the private functions of a part by aliases.
+
+    The execution engine makes a function `_mlir_f(void**)` of every function f that is not internal, which only entry
+    points need: it would be a tenth of all code.
+    """
+    functions = {symbol_name(op): op for op in module.body.operations}
+    with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
+        for name in exported:
+            op = functions[name]
+            if "sym_visibility" not in op.attributes:
+                continue
+            ir.SymbolTable.replace_all_symbol_uses(name, name + BODY, module.operation)
+            op.attributes["sym_name"] = ir.StringAttr.get(name + BODY)
+            op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+            _make_alias(name)
+
+
+def _make_alias(name: str) -> None:
+    """Another name of the function called like it, but for `BODY`; LLVM takes its type from the function."""
+    linkage = ir.Attribute.parse("#llvm.linkage<external>")
+    alias = llvm.AliasOp(ir.Type.parse("!llvm.func<void ()>"), name, linkage)
+    with ir.InsertionPoint(alias.regions[0].blocks.append()):
+        llvm.ReturnOp(arg=llvm.AddressOfOp(ir.Type.parse("!llvm.ptr"), name + BODY).result)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(capi_library()))
+    library.mlirPassManagerRunOnOp.restype = ctypes.c_int8
+    library.mlirPassManagerRunOnOp.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    return library
