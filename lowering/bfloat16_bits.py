@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +30,6 @@ MOVES = frozenset(
 """Ops that move values without looking at what the bits mean."""
 
 
-@dataclass(frozen=True)
 class BFloat16Bits(ModulePass):
     """Make bf16 i16 where it is only stored, loaded and moved, as `expand-floats` leaves it.
 
@@ -63,12 +61,6 @@ class BFloat16Bits(ModulePass):
             if op.name == "llvm.bitcast" and op.operands[0].type == op.results[0].type:
                 op.results[0].replace_all_uses_with(op.operands[0])
                 op.erase()
-
-
-def mentions_bfloat16(module: ir.Module) -> bool:
-    """Whether a module, which is valid, says something of bf16; at level R0 such values come from nothing else."""
-    text: str = module.operation.get_asm(large_resource_limit=0, use_local_scope=True, assume_verified=True)
-    return NAME in text or "bfloat16" in text
 
 
 def _value_types(module: ir.Module) -> set[ir.Type]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
@@ -12,7 +11,6 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
 
-@dataclass(frozen=True)
 class DropDestinationResults(ModulePass):
     """Drop memref results that are arguments, in functions and at their calls, and copies of a buffer to itself.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.kernels.arg_reduce import emit_arg_reduce
 from relax_mlir.lowering.kernels.loops import emit_nest
 from relax_mlir.lowering.kernels.nest import nest_of
+from relax_mlir.lowering.kernels.shared_code import shared_group
 from relax_mlir.mlir import ir, linalg
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -31,34 +33,47 @@ class LinalgToLoops(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
         target = Target.parse(self.target)
-        for copy in _find(module, "memref.copy"):
+        copies, left = _found(module)
+        for copy in copies:
             if copy.operands[0] == copy.operands[1]:  # a slice that was written where it belongs
                 copy.erase()
                 continue
             with ir.InsertionPoint(copy), copy.location:
                 linalg.copy(copy.operands[0], outs=[copy.operands[1]])
             copy.erase()
-        run_native("builtin.module(func.func(linalg-generalize-named-ops))", module)
-        for operation in _find(module, "linalg.generic"):
+        if copies or any(operation.name != "linalg.generic" for operation in left):
+            run_native("builtin.module(func.func(linalg-generalize-named-ops))", module)
+            _, left = _found(module)
+        done = 0
+        for operation in left:
             with ir.InsertionPoint(operation), operation.location:
-                done = emit_arg_reduce(operation, target) or _emit_loops(operation, target)
-            if done:
-                operation.erase()
-        run_native("builtin.module(func.func(convert-linalg-to-loops))", module)
+                if emit_arg_reduce(operation, target) or _emit_loops(operation, target):
+                    operation.erase()
+                    done += 1
+        if done < len(left):
+            run_native("builtin.module(func.func(convert-linalg-to-loops))", module)
+
+
+def _found(module: ir.Module) -> tuple[list[Operation], list[Operation]]:
+    """The copies, and the linalg ops; in kernels that depend on the target alone there are none."""
+    copies: list[Operation] = []
+    found: list[Operation] = []
+
+    def visit(operation: Operation) -> Operation:
+        name = operation.name
+        if name == "memref.copy":
+            copies.append(operation)
+        elif name.startswith("linalg."):
+            found.append(operation)
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    for top in module.body.operations:
+        if shared_group(symbol_name(top)) is None:
+            top.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return copies, found
 
 
 def _emit_loops(operation: Operation, target: Target) -> bool:
     nest = nest_of(operation)
     return nest is not None and emit_nest(nest, target)
-
-
-def _find(module: Operation, name: str) -> list[Operation]:
-    found: list[Operation] = []
-
-    def visit(operation: Operation) -> Operation:
-        if operation.name == name:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found

@@ -24,6 +24,12 @@ CONVERSIONS = frozenset(
 )
 
 
+def mentions_half_floats(module: ir.Module) -> bool:
+    """Whether a module of level R0, which is valid, mentions f16 or bf16: such values come from nothing else."""
+    text: str = module.operation.get_asm(large_resource_limit=0, use_local_scope=True, assume_verified=True)
+    return "f16" in text or "float16" in text
+
+
 @dataclass(frozen=True)
 class ExpandFloats(ModulePass):
     """Compute f16 and bf16 in f32, and expand their conversions where the target has no instructions.

@@ -110,7 +110,6 @@ class _Sites:
         func.CallOp([], f"{_RECORD}.{len(sizes)}", [number, start, *sizes])
 
 
-@dataclass(frozen=True)
 class InstrumentCalls(ModulePass):
     """Record time and sizes of functions, and of the prim and packed functions that they call."""
 

@@ -46,8 +46,8 @@ def flat_control_flow() -> list[Pass]:
     ]
 
 
-def to_llvm_dialect() -> list[Pass]:
-    """All of F → L, function by function."""
+def to_llvm_dialect(half_floats: bool = True) -> list[Pass]:
+    """All of F → L, function by function; without `half_floats` there is no bf16."""
     return [
         MLIRPass("convert-vector-to-llvm{enable-x86=true}"),
         MLIRPass("arith-expand{include-bf16=true}"),
@@ -58,7 +58,7 @@ def to_llvm_dialect() -> list[Pass]:
         MLIRPass("finalize-memref-to-llvm"),
         MLIRPass("convert-to-llvm"),
         MLIRPass("reconcile-unrealized-casts"),
-        BFloat16Bits(),
+        *([BFloat16Bits()] if half_floats else []),
         MLIRPass("canonicalize"),
         MLIRPass("cse"),
     ]

@@ -35,8 +35,15 @@ class Phase:
         return Sequential((*self.passes, CheckLegality(self.level)), name=self.name)
 
 
-def phases(target: str = "cpu") -> tuple[Phase, ...]:
-    """All phases, in order; `target` describes the machine (see `relax_mlir.target.Target`)."""
+def phases(target: str = "cpu", half_floats: bool = True) -> tuple[Phase, ...]:
+    """All phases, in order.
+
+    Args:
+        target: describes the machine (see `relax_mlir.target.Target`).
+        half_floats: false: the module has neither f16 nor bf16 (see `mentions_half_floats`), and nobody needs to look
+            for them at each level.
+    """
+    halves = (ExpandFloats(target),) if half_floats else ()
     cleanup = MLIRPass("canonicalize,cse")
     return (
         Phase(
@@ -80,14 +87,14 @@ def phases(target: str = "cpu") -> tuple[Phase, ...]:
                 LowerContractions(target),
                 LinalgToLoops(target),
                 ExpandMath(),
-                ExpandFloats(target),
+                *halves,
                 ExpandFma(target),
                 ExpandRounding(target),
                 cleanup,
             ),
         ),
         Phase("flat", "flat", tuple(flatten(target))),
-        Phase("llvm", "llvm", tuple(to_llvm_dialect())),
+        Phase("llvm", "llvm", tuple(to_llvm_dialect(half_floats))),
     )
 
 

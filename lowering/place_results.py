@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.ir_queries import ops_of
@@ -12,7 +11,6 @@ from relax_mlir.transform import ModulePass, PassContext
 MATERIALIZE = "bufferization.materialize_in_destination"
 
 
-@dataclass(frozen=True)
 class PlaceResults(ModulePass):
     """Give the call that makes a result the result's destination in place of an uninitialised tensor.
 

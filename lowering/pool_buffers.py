@@ -26,7 +26,6 @@ from relax_mlir.transform import ModulePass, PassContext
 _MARKS = (PRIM_FUNC, KERNEL)
 
 
-@dataclass(frozen=True)
 class PoolBuffers(ModulePass):
     """Replace every `memref.alloc` whose buffer does not leave its function, and its `memref.dealloc`s.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import SIGNATURE
@@ -14,7 +13,6 @@ from relax_mlir.transform import ModulePass, PassContext
 WRITABLE = "bufferization.writable"
 
 
-@dataclass(frozen=True)
 class ProtectInputs(ModulePass):
     """Mark the tensors that callers pass in as not writable; the destinations of results stay writable."""
 

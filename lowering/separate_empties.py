@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.ir_queries import ops_of
@@ -12,7 +11,6 @@ from relax_mlir.transform import ModulePass, PassContext
 _LOOPS = frozenset({"scf.for", "scf.while", "scf.forall", "scf.parallel"})
 
 
-@dataclass(frozen=True)
 class SeparateEmpties(ModulePass):
     """Give each call that fills an uninitialised tensor one of its own.
 

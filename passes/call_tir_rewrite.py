@@ -67,7 +67,6 @@ REWRITTEN = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_d
 FAMILIES = ("relax.memory_", "relax.vm_")
 
 
-@dataclass(frozen=True)
 class CallTirRewrite(FunctionPass):
     """Allocate the results of `call_tir`, `call_tir_inplace` and `call_dps_packed`, and pass them as arguments.
 

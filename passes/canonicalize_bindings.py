@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.base import implies
@@ -15,7 +14,6 @@ from relax_mlir.transform import FunctionPass, PassContext
 from relax_mlir.transform.passes import dataflow_blocks
 
 
-@dataclass(frozen=True)
 class CanonicalizeBindings(FunctionPass):
     """Drop bindings that are another name of a value, and outputs of dataflow blocks that nobody needs.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
@@ -15,7 +14,6 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 CALL = "relax.call"
 
 
-@dataclass(frozen=True)
 class CanonicalizeCalls(ModulePass):
     """Drop calls of functions without effects whose results nobody uses, and merge equal ones.
 

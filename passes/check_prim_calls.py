@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.prim_calls import PrimCall, Unproved
@@ -18,7 +17,6 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 
 
-@dataclass(frozen=True)
 class CheckPrimCalls(ModulePass):
     """Put a `relax.match_shape` before calls of prim funcs whose sizes are not known to be the declared ones.
 

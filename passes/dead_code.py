@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
@@ -16,7 +15,6 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 from relax_mlir.transform.passes import dataflow_blocks
 
 
-@dataclass(frozen=True)
 class DeadCodeElimination(ModulePass):
     """Remove pure bindings without users, outputs of dataflow blocks without users, and unreachable private functions.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.well_formed import parameter_names
@@ -21,7 +20,6 @@ from relax_mlir.passes.function_editing import (
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
-@dataclass(frozen=True)
 class ExpandTupleArguments(ModulePass):
     """Replace each parameter of a private function that is a tuple by one per field, nested ones included.
 

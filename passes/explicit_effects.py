@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.calls import CallPackedOp, DistinctOp, UpdatedOp
@@ -12,7 +11,6 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext
 
 
-@dataclass(frozen=True)
 class ExplicitEffects(FunctionPass):
     """Let what follows a `call_packed` use `relax.updated` of the tensors that it was given.
 

@@ -21,7 +21,6 @@ HEADS_FIRST, KEY_COLUMNS = [0, 2, 1, 3], [0, 2, 3, 1]
 """Axes that bring (batch, sequence, heads, size) to (batch, heads, sequence, size), and (…, size, sequence)."""
 
 
-@dataclass(frozen=True)
 class FuseAttention(FunctionPass):
     """Replace ``matmul(softmax(matmul(q, k^T) * scale + mask), v)`` by `nn_attention` or `nn_attention_bias`.
 

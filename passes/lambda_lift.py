@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
@@ -30,7 +29,6 @@ COPIED = frozenset({"relax.constant", "tensor.extract", "arith.constant", "index
 """Ops that are made anew inside a lifted function rather than passed to it."""
 
 
-@dataclass(frozen=True)
 class LambdaLift(ModulePass):
     """Make a private function of every `relax.lambda`, which becomes a `relax.make_closure`.
 

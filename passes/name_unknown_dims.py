@@ -18,7 +18,6 @@ _HELD = frozenset({"relax.distinct", "relax.updated", MATCH})
 """Ops that gain nothing from a name."""
 
 
-@dataclass(frozen=True)
 class NameUnknownDims(FunctionPass):
     """Match every tensor with unknown dimensions, ``Tensor((None, 4))``, with a shape of fresh symbols, ``(d0, 4)``.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.mlir import func, ir
@@ -10,7 +9,6 @@ from relax_mlir.passes.type_deduction import deduce_types
 from relax_mlir.transform import FunctionPass, PassContext
 
 
-@dataclass(frozen=True)
 class Normalize(FunctionPass):
     """Re-deduce result types, print shapes canonically, take fields of tuples that are at hand.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.bounds import read_bounds
@@ -14,7 +13,6 @@ from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
-@dataclass(frozen=True)
 class RefineShapes(ModulePass):
     """Deduce shapes and dtypes again, forwards and backwards, until nothing more is learnt.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.base import implies
@@ -17,7 +16,6 @@ VIEWS = frozenset({"reshape", "flatten", "expand_dims", "squeeze"})
 """Ops that keep the elements in their order and change the shape."""
 
 
-@dataclass(frozen=True)
 class RemoveRedundantReshape(FunctionPass):
     """Let `reshape`, `flatten`, `expand_dims`, `squeeze` of such start from the first tensor of the chain.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.structure import TupleGetItemOp, pack, unpack
@@ -19,7 +18,6 @@ from relax_mlir.passes.function_editing import (
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
-@dataclass(frozen=True)
 class RemoveUnusedOutputs(ModulePass):
     """Drop the fields of the tuples that private functions return and no call of the module takes out.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.call_inference import call_mapping
@@ -27,7 +26,6 @@ SIZES = "sizes"
 """Name of the parameter that gives the symbols that only removed parameters defined."""
 
 
-@dataclass(frozen=True)
 class RemoveUnusedParameters(ModulePass):
     """Drop the parameters of private functions that nothing uses, and the arguments of their calls.
 

@@ -35,7 +35,6 @@ LIMIT = 64
 """More clones of functions than this mean a recursion that makes a new closure at every step."""
 
 
-@dataclass(frozen=True)
 class SpecializeClosures(ModulePass):
     """Call the functions that function values stand for.
 

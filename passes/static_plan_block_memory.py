@@ -27,7 +27,6 @@ from relax_mlir.transform import FunctionPass, PassContext
 SYMBOL_BOUNDS = "relax.symbol_bounds"
 
 
-@dataclass(frozen=True)
 class StaticPlanBlockMemory(FunctionPass):
     """Let tensors use the storages of others that have ended, where one size is provably at least the other.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.mlir import func, ir
@@ -10,7 +9,6 @@ from relax_mlir.transform import FunctionPass, PassContext
 from relax_mlir.transform.passes import dataflow_blocks
 
 
-@dataclass(frozen=True)
 class ToNonDataflow(FunctionPass):
     """Move the ops of dataflow blocks in front of them and remove the blocks."""
 

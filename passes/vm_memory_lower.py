@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.diagnostics import where
@@ -32,7 +31,6 @@ EARLIER = {
 """Ops that a pass should have removed before, with that pass."""
 
 
-@dataclass(frozen=True)
 class VmMemoryLower(FunctionPass):
     """Turn `memory.*` into `vm.*`, and views into `vm.reshape`.
 

@@ -40,7 +40,6 @@ CHECKED = ("relax.call_packed", "relax.call_pure_packed")
 """Calls whose results must have the shapes that their types say."""
 
 
-@dataclass(frozen=True)
 class VmShapeLower(ModulePass):
     """Keep symbolic shapes in a heap, an int64 tensor with a slot for every symbol and expression of the function.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CONSTANT
@@ -15,7 +14,6 @@ TABLE = "__relax_constants"
 _POINTER_BYTES = 8
 
 
-@dataclass(frozen=True)
 class LowerConstants(ModulePass):
     """Replace the calls of constant hooks by memrefs over the memory that `@__relax_constants` points to."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.lowering.abi.text import functions, is_declaration
@@ -11,7 +10,6 @@ from relax_mlir.mlir import arith, ir, llvm, memref
 from relax_mlir.transform import ModulePass, PassContext
 
 
-@dataclass(frozen=True)
 class LowerCopies(ModulePass):
     """Turn copies between row-major buffers into memcpy; copies with other layouts stay."""
 

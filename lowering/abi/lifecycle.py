@@ -8,7 +8,6 @@ threads, or null; `__relax_profile_address()`, in modules that are profiled, one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.lowering.abi.constants import TABLE
@@ -26,7 +25,6 @@ PROFILE_ADDRESS = "__relax_profile_address"
 THREADS_ADDRESS = "__relax_threads_address"
 
 
-@dataclass(frozen=True)
 class EmitLifecycle(ModulePass):
     """Write `__relax_release` and the functions that give the addresses of tables."""
 

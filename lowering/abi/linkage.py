@@ -8,7 +8,6 @@ saves nothing at run time, and with many calls of few kernels it makes compiling
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.lowering.abi.text import is_declaration, symbol_name
@@ -19,7 +18,6 @@ SUPPORT_PREFIXES = ("relax.rt.", "relax.object.")
 _FOR_SIZE = ("minsize", "optsize", "noinline")
 
 
-@dataclass(frozen=True)
 class Internalize(ModulePass):
     """Give private functions internal linkage: of level F (`llvm.linkage` on `func.func`) or L."""
 

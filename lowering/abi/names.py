@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.ir_queries import callee_of
@@ -13,7 +12,6 @@ OWN_PREFIX = "relax."
 FUNCTION_PREFIX = "relax.fn."
 
 
-@dataclass(frozen=True)
 class MangleNames(ModulePass):
     """Put a prefix before the names of all functions that have a body; signatures keep the names of entry points.
 

@@ -12,7 +12,6 @@ number of operands varies have it as suffix (`relax.object.tensor.2`, for two di
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.error import CompileError
@@ -342,7 +341,6 @@ def define_object_function(fragment: Fragment, name: str, inputs: list[str], res
     fragment.function(f"private {symbol(name)}({', '.join(parameters)}){types}", writer.code)
 
 
-@dataclass(frozen=True)
 class LowerObjects(ModulePass):
     """Define the object functions that a module declares, and give their calls the frame of the caller."""
 

@@ -259,7 +259,6 @@ def _sizes(type: ir.MemRefType) -> list[int]:
     return [-1 if type.is_dynamic_dim(i) else type.get_dim_size(i) for i in range(type.rank)]
 
 
-@dataclass(frozen=True)
 class LowerPackedCalls(ModulePass):
     """Give the hooks of packed functions a body, and their calls the frame of the caller."""
 

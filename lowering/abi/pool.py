@@ -230,7 +230,7 @@ llvm.func internal @spoil(%block: !llvm.ptr, %size: i64) {{{_CONSTANTS}
 }}
 
 // A block for `bytes` (which must include its head, and be at most 2^47), or null if there is no memory.
-llvm.func @take(%bytes: i64) -> !llvm.ptr {{{_CONSTANTS}
+llvm.func internal @take(%bytes: i64) -> !llvm.ptr {{{_CONSTANTS}
   %class = llvm.call @class_of(%bytes) : (i64) -> i64
   %size = llvm.call @bytes_of(%class) : (i64) -> i64
   %heads = llvm.getelementptr %state[{_HEADS}] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -291,7 +291,7 @@ llvm.func internal @fresh(%class: i64, %size: i64) -> !llvm.ptr attributes {{pas
 }}
 
 // Keep a block, as long as the limit allows: what is kept makes room for it. Also the deleter of results.
-llvm.func @give(%block: !llvm.ptr) {{{_CONSTANTS}
+llvm.func internal @give(%block: !llvm.ptr) {{{_CONSTANTS}
   %at = llvm.getelementptr %block[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %class = llvm.load %at : !llvm.ptr -> i64
   %size = llvm.call @bytes_of(%class) : (i64) -> i64
@@ -360,7 +360,7 @@ llvm.func internal @surplus(%block: !llvm.ptr, %class: i64, %size: i64) attribut
 }}
 
 // Free all that is kept; the bytes of it.
-llvm.func @release() -> i64 attributes {{passthrough = ["noinline"]}} {{{_CONSTANTS}
+llvm.func internal @release() -> i64 attributes {{passthrough = ["noinline"]}} {{{_CONSTANTS}
   %classes = arith.constant {CLASSES} : i64
   %heads = llvm.getelementptr %state[{_HEADS}] : (!llvm.ptr) -> !llvm.ptr, i8
   %total = scf.for %class = %zero to %classes step %one iter_args(%sum = %zero) -> (i64) : i64 {{

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CHECK
@@ -89,7 +88,6 @@ class _Failing:
         return name in (PROPAGATE, ASSERT) or name in self.checks or name in self.functions
 
 
-@dataclass(frozen=True)
 class LowerChecks(ModulePass):
     """Turn checks, asserts and failing calls into branches to exits that release everything and return -1."""
 

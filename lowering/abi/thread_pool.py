@@ -240,7 +240,7 @@ llvm.func internal @grow(%wanted: i64) attributes {{passthrough = ["noinline"]}}
   llvm.return
 }}
 
-llvm.func @parallel(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64, %threads: i64) {{{_CONSTANTS}
+llvm.func internal @parallel(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64, %threads: i64) {{{_CONSTANTS}
   {_field("p_lock", "lock")}
   %pair = llvm.cmpxchg %p_lock, %zero, %one acq_rel monotonic : !llvm.ptr, i64
   %free = llvm.extractvalue %pair[1] : !llvm.struct<(i64, i1)>

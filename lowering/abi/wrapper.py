@@ -9,7 +9,6 @@ every other function uses, so that its error paths come from `lower-checks`, too
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import SHORT, SIGNATURE
@@ -314,7 +313,6 @@ class _Wrapper(FFICode):
         return [f"{result}#{i}" for i in range(len(self.results))]
 
 
-@dataclass(frozen=True)
 class EmitFFIWrappers(ModulePass):
     """Write the TVM FFI entry point `__tvm_ffi_<name>` of every function that has `relax.signature`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.diagnostics import where
@@ -40,7 +39,6 @@ def relax_ops(module: ir.Module) -> list[ir.Operation]:
     return found
 
 
-@dataclass(frozen=True)
 class LegalizeOps(ModulePass):
     """Replace Relax ops by calls of prim funcs written in linalg on tensors.
 
@@ -76,7 +74,7 @@ def _legalized(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> ir
         return unknown
     if op.name in STRUCTURE:
         return None
-    rule = rule_for(op.name)
+    rule = rule_for(op.name, cls.__module__.rpartition(".")[2])
     if rule is None:
         raise UnsupportedError(
             f"{where(op)}: {op.name} has no legalisation; it cannot be compiled to native code"

@@ -222,9 +222,9 @@ def legalization(*op_names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def rule_for(op_name: str) -> Rule | None:
-    """The rule of an op, or None."""
-    for family in FAMILIES:
+def rule_for(op_name: str, first: str = "") -> Rule | None:
+    """The rule of an op, or None. `first`: the family to look into first; the others are imported if need be."""
+    for family in sorted(FAMILIES, key=lambda each: each != first):
         if op_name in _rules:
             break
         importlib.import_module(f"relax_mlir.lowering.legalize.{family}")

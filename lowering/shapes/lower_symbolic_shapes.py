@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import SIGNATURE
@@ -38,7 +37,6 @@ HANDLERS = (
 """Modules of this package that say how ops are lowered."""
 
 
-@dataclass(frozen=True)
 class LowerSymbolicShapes(ModulePass):
     """Make symbols index values and shapes of parameters run-time checks.
 

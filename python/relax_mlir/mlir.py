@@ -7,9 +7,11 @@ the package name ``torch_mlir``. Set ``RELAX_MLIR_BINDINGS=mlir`` to use an inst
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib
 import os
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -70,6 +72,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module of the untyped bin
 
 
 _libs: ModuleType = _load("_mlir_libs")
+_lock = Lock()
 
 
 def capi_library() -> Path:
@@ -87,6 +90,20 @@ def capi_pointer(capsule: object) -> int:
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return int(pointer(capsule, name(capsule)))
+
+
+def spare_context() -> Any:  # noqa: ANN401 - a class of the untyped bindings
+    """A context for what belongs to no module of a user; several threads may use it at a time.
+
+    To make a context takes as long as to compile a small function.
+    """
+    with _lock:
+        return _spare_context()
+
+
+@functools.cache
+def _spare_context() -> Any:  # noqa: ANN401 - a class of the untyped bindings
+    return ir.Context()
 
 
 def version() -> str:

@@ -12,7 +12,7 @@ from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.bfloat16_bits import mentions_bfloat16
+from relax_mlir.lowering.float_expansion import mentions_half_floats
 from relax_mlir.lowering.hooks import TableEntry, table_entries
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
@@ -147,8 +147,8 @@ def _compile_with(
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
     sites: tuple[Site, ...] = ()
-    bfloat16 = mentions_bfloat16(work.mlir)
-    *to_flat, to_llvm = phases(str(target))
+    half_floats = mentions_half_floats(work.mlir)
+    *to_flat, to_llvm = phases(str(target), half_floats)
     for phase in to_flat:
         started = perf_counter()
         run_phase(
@@ -165,7 +165,7 @@ def _compile_with(
         flat = work.clone()
         run_phase(to_llvm, work)
     started = perf_counter()
-    code, objects = compile_module(flat.mlir, DEFAULT_OPT_LEVEL, slot is not None, bfloat16)
+    code, objects = compile_module(flat.mlir, DEFAULT_OPT_LEVEL, slot is not None, half_floats)
     interface = Interface.of(flat.mlir)
     executable = Executable(Engine(code, interface, [entry.array() for entry in table]))
     seconds["machine code"] = perf_counter() - started

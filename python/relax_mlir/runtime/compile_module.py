@@ -10,7 +10,7 @@ from relax_mlir.runtime.machine_code import JitCode, MachineCode, ObjectCode, sh
 
 
 def compile_module(
-    module: ir.Module, opt_level: int, persistent: bool = False, bfloat16: bool = True
+    module: ir.Module, opt_level: int, persistent: bool = False, half_floats: bool = True
 ) -> tuple[MachineCode, list[bytes]]:
     """Compile a module of level F or L; gives its code and the object files of it.
 
@@ -18,7 +18,7 @@ def compile_module(
         module: is left as it is, or at level L.
         opt_level: LLVM's, 0 to 3.
         persistent: whether shared parts come from the persistent cache, and are kept there.
-        bfloat16: whether values of that type may occur in a module of level F.
+        half_floats: whether f16 or bf16 may occur in a module of level F.
 
     Where objects cannot be loaded (on other machines than x86-64 with Linux, or objects that the loader does not
     understand), LLVM links the code, and there are no object files.
@@ -26,7 +26,7 @@ def compile_module(
     Raises CompileError if the module calls functions that nothing here defines.
     """
     if SUPPORTED:
-        objects = compile_objects(module, shared_libraries(), opt_level, persistent, bfloat16)
+        objects = compile_objects(module, shared_libraries(), opt_level, persistent, half_floats)
         try:
             return ObjectCode(objects), objects
         except ObjectFileError:

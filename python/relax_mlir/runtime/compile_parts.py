@@ -32,7 +32,7 @@ _lock = Lock()
 
 
 def compile_objects(
-    module: ir.Module, libraries: Sequence[str], opt_level: int, persistent: bool, bfloat16: bool
+    module: ir.Module, libraries: Sequence[str], opt_level: int, persistent: bool, half_floats: bool
 ) -> list[bytes]:
     """The object files that together are a module of level F or L, which is left as it is.
 
@@ -40,7 +40,7 @@ def compile_objects(
         libraries: paths of the shared libraries that define what the module calls.
         opt_level: LLVM's, 0 to 3.
         persistent: whether shared parts are looked for in the persistent cache, and kept there.
-        bfloat16: whether values of that type may occur in a module of level F.
+        half_floats: whether f16 or bf16 may occur in a module of level F.
 
     Raises CompileError if a part cannot be lowered or compiled, or calls what nothing here defines.
     """
@@ -56,7 +56,7 @@ def compile_objects(
 
     def compiled(number: int) -> bytes:
         part = parts[number]
-        lowered = lowered_part(part.bytecode, part.exported, bfloat16)
+        lowered = lowered_part(part.bytecode, part.exported, half_floats)
         require_symbols(lowered, libraries, part.external)
         return object_code(lowered, part.exported[0], part.external, libraries, opt_level)
 

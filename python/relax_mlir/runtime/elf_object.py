@@ -99,7 +99,8 @@ class LoadedObject:
         size = self._groups[-1][1]
         self._base = base = _map(size)
         weakref.finalize(self, _libc().munmap, base, size).atexit = False
-        self._parsed, self._image = parsed, np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(base))
+        memory = memoryview((ctypes.c_uint8 * size).from_address(base))
+        self._parsed, self._image = parsed, np.ndarray((size,), np.uint8, memory)
         for place, section in zip(parsed.sections["address"], parsed.sections, strict=True):
             if section["flags"] & _ALLOCATE and section["type"] != _NOBITS:
                 start, length = int(section["offset"]), int(section["size"])

@@ -10,35 +10,39 @@ import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
+from typing import TypeAlias
 
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.llvm import to_llvm_dialect
-from relax_mlir.mlir import PassManager, capi_library, capi_pointer, ir, llvm
-from relax_mlir.transform import MLIRPass, PassContext
+from relax_mlir.mlir import PassManager, capi_library, capi_pointer, ir, llvm, spare_context
+from relax_mlir.transform import MLIRPass, Pass, PassContext
 
 BODY = ".body"
 """Behind the name of a function whose own name is an alias of it (see `_hide_behind_aliases`)."""
 
-_free: list[list[PassManager]] = []
+_Managers: TypeAlias = tuple[PassManager, PassManager]
+"""For the passes before and after `BFloat16Bits`."""
+
+_free: list[_Managers] = []
 _lock = Lock()
 
 
-def lowered_part(bytecode: bytes, exported: Sequence[str], bfloat16: bool) -> ir.Module:
-    """A part of level F, or L, as a module of level L in the context that all parts share.
+def lowered_part(bytecode: bytes, exported: Sequence[str], half_floats: bool) -> ir.Module:
+    """A part of level F, or L, as a module of level L in the spare context.
 
     Args:
         bytecode: the part.
         exported: the functions that it defines for other parts and for the runtime.
-        bfloat16: whether values of that type may occur in it.
+        half_floats: whether f16 or bf16 may occur in it.
 
-    Raises CompileError if a pass fails (MLIR's message is on stderr).
+    Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
-    module = ir.Module.parse(bytecode, shared_context())
+    module = ir.Module.parse(bytecode, spare_context())
     with _managers() as (before, after):
         _run(before, module)
-        if bfloat16:
+        if half_floats:
             with module.context, ir.Location.unknown():
                 BFloat16Bits().run(module, PassContext())
         _run(after, module)
@@ -47,40 +51,27 @@ def lowered_part(bytecode: bytes, exported: Sequence[str], bfloat16: bool) -> ir
     return module
 
 
-@functools.cache
-def shared_context() -> ir.Context:
-    """The context of all parts: unlike those of modules, one that several threads may use at a time."""
-    context = ir.Context()
-    # Passes load the dialects that they make ops of: once now, as threads must not do so while others run.
-    empty = ir.Module.parse("module {}", context)
-    for manager in _new_managers(context):
-        manager.run(empty.operation)
-    return context
+def _new_managers() -> _Managers:
+    """Pass managers that have run: they load the dialects that they need, which threads must not do at a time."""
+    steps = to_llvm_dialect()
+    bits = next(number for number, step in enumerate(steps) if isinstance(step, BFloat16Bits))
+    return _new_manager(steps[:bits]), _new_manager(steps[bits + 1 :])
 
 
-def _new_managers(context: ir.Context) -> list[PassManager]:
-    """For the passes before and after `BFloat16Bits`."""
-    texts: list[list[str]] = [[]]
-    for step in to_llvm_dialect():
-        if isinstance(step, MLIRPass):
-            texts[-1] += [each.text for each in step.passes]
-        elif isinstance(step, BFloat16Bits):
-            texts.append([])
-        else:
-            raise CompileError(f"no thread of its own can run the pass {step.info.name}")
-    managers = [PassManager.parse(f"builtin.module({','.join(text)})", context) for text in texts]
-    for manager in managers:
-        manager.enable_verifier(False)
-    return managers
+def _new_manager(steps: Sequence[Pass]) -> PassManager:
+    assert all(isinstance(step, MLIRPass) for step in steps)
+    texts = [each.text for step in steps if isinstance(step, MLIRPass) for each in step.passes]
+    manager = PassManager.parse(f"builtin.module({','.join(texts)})", spare_context())
+    manager.enable_verifier(False)
+    manager.run(ir.Module.parse("module {}", spare_context()).operation)
+    return manager
 
 
 @contextmanager
-def _managers() -> Iterator[list[PassManager]]:
+def _managers() -> Iterator[_Managers]:
     """Pass managers for one thread: to make them takes as long as to run them on a small part."""
     with _lock:
-        managers = _free.pop() if _free else None
-    if managers is None:
-        managers = _new_managers(shared_context())
+        managers = _free.pop() if _free else _new_managers()
     yield managers
     with _lock:
         _free.append(managers)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import hashlib
 
-from relax_mlir.mlir import PassManager, ir
+from relax_mlir.mlir import ir, spare_context
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.machine_code import MachineCode, ObjectCode
+from relax_mlir.transform.native_pipeline import run_native
 
 _LOWERING = "builtin.module(convert-scf-to-cf)"
 _OPT_LEVEL = 2
@@ -50,7 +51,7 @@ def _load(text: str) -> MachineCode:
 
 
 def _compile(text: str) -> tuple[MachineCode, list[bytes]]:
-    with ir.Context() as context, ir.Location.unknown(context):
+    with spare_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        PassManager.parse(_LOWERING).run(module.operation)
-        return compile_module(module, _OPT_LEVEL, bfloat16=False)
+        run_native(_LOWERING, module)
+        return compile_module(module, _OPT_LEVEL, half_floats=False)

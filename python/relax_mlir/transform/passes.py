@@ -1,6 +1,6 @@
 """The kinds of pass that are written in Python, and the decorators that make them of plain functions.
 
-A pass of the project is a frozen dataclass: its fields are its options, its docstring is its help::
+A pass with options is a frozen dataclass, and its fields are they; its docstring is its help::
 
     @dataclass(frozen=True)
     class FuseOps(ModulePass):

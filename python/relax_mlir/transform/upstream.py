@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from relax_mlir.error import ParseError
-from relax_mlir.mlir import PassManager, ir
+from relax_mlir.mlir import PassManager, ir, spare_context
 from relax_mlir.transform.config import VERIFY_EACH
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.failure import guarded
@@ -121,15 +121,10 @@ def _parse_problem(pipeline: str) -> str:
     """What MLIR says against a pipeline; '' when it accepts it. Options may be reported on stderr only."""
     with captured_stderr() as output:
         try:
-            PassManager.parse(pipeline, _scratch_context())
+            PassManager.parse(pipeline, spare_context())
         except (ValueError, ir.MLIRError) as error:
             return f"{output.text()} {error}".strip()
     return ""
-
-
-@lru_cache(maxsize=1)
-def _scratch_context() -> ir.Context:
-    return ir.Context()
 
 
 def _expand(element: Element, anchors: tuple[str, ...]) -> Iterator[UpstreamPass]:
@@ -139,6 +134,6 @@ def _expand(element: Element, anchors: tuple[str, ...]) -> Iterator[UpstreamPass
     problem = _parse_problem(f"{ROOT}({element})")
     if problem:
         raise ParseError(f"pipeline '{element.name}': {' '.join(problem.split())}")
-    text = str(PassManager.parse(f"{ROOT}({element})", _scratch_context()))
+    text = str(PassManager.parse(f"{ROOT}({element})", spare_context()))
     for inner in parse_elements(text)[0].children or ():
         yield from upstream_passes((inner,))

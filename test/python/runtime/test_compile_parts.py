@@ -225,7 +225,7 @@ llvm.func @sum(%p: !llvm.ptr, %n: i64) -> f32 {
 }"""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        (data,) = compile_objects(module, shared_libraries(), 2, persistent=False, bfloat16=False)
+        (data,) = compile_objects(module, shared_libraries(), 2, persistent=False, half_floats=False)
     sections = elf_object._parse(data).sections
     assert max(sections["align"][(sections["flags"] & 4) != 0]) == 64
     assert ObjectCode([data]).address("sum")
@@ -237,4 +237,4 @@ def test_what_llvm_cannot_translate_is_an_error(capfd: pytest.CaptureFixture[str
             'llvm.func @f() { llvm.call_intrinsic "llvm.no.such"() : () -> ()\n llvm.return }'
         )
         with pytest.raises(CompileError, match="LLVM cannot compile the module"):
-            compile_objects(module, shared_libraries(), 2, persistent=False, bfloat16=False)
+            compile_objects(module, shared_libraries(), 2, persistent=False, half_floats=False)

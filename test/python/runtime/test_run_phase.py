@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,10 +53,10 @@ def more(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Puts passes before those of the phase that is called so."""
 
     def put(name: str, *passes: Pass) -> None:
-        def changed(target: str) -> tuple[Phase, ...]:
+        def changed(*options: Any) -> tuple[Phase, ...]:
             return tuple(
                 Phase(each.name, each.level, (*passes, *each.passes)) if each.name == name else each
-                for each in phases(target)
+                for each in phases(*options)
             )
 
         monkeypatch.setattr(importlib.import_module("relax_mlir.runtime.build"), "phases", changed)
