@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.bounds import bounds_around
@@ -122,8 +122,7 @@ class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL i
 
     @classmethod
     def operand_names(cls) -> tuple[str, ...]:
-        operands, *_ = ir_fields(cls)
-        return tuple(operands)
+        return ir_fields(cls)[0]
 
     @classmethod
     def args_of(cls, op: ir.Operation) -> OpArgs:
@@ -164,13 +163,19 @@ def _named_attributes(op: ir.Operation) -> list[ir.NamedAttribute]:
     return [attributes[i] for i in range(len(attributes))]
 
 
-def ir_fields(cls: type[RelaxOp]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Names of the operands, attributes, results and regions of an op class, as declared."""
-    from relax_mlir.mlir import ext
+_Names: TypeAlias = tuple[str, ...]
+_declared: dict[type[RelaxOp], tuple[_Names, _Names, _Names, _Names]] = {}
 
-    groups = ext.partition_fields(cls._fields)
-    operands, attributes, results, regions = ([f.name for f in group] for group in groups)
-    return operands, attributes, results, regions
+
+def ir_fields(cls: type[RelaxOp]) -> tuple[_Names, _Names, _Names, _Names]:
+    """Names of the operands, attributes, results and regions of an op class, as declared."""
+    if cls not in _declared:
+        from relax_mlir.mlir import ext
+
+        groups = ext.partition_fields(cls._fields)
+        operands, attributes, results, regions = (tuple(f.name for f in group) for group in groups)
+        _declared[cls] = operands, attributes, results, regions
+    return _declared[cls]
 
 
 def as_sequence(inferred: Inferred) -> Sequence[StructInfo]:

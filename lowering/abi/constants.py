@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CONSTANT
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.text import Fragment, descriptor, functions, is_declaration
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.transform import ModulePass, PassContext
@@ -41,16 +42,8 @@ class LowerConstants(ModulePass):
             table[name].operation.erase()
 
 
-def _calls(module: ir.Module, hooks: dict[str, int]) -> list[func.CallOp]:
-    found: list[func.CallOp] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call" and op.opview.callee.value in hooks:
-            found.append(op.opview)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+def _calls(module: ir.Module, hooks: Container[str]) -> list[func.CallOp]:
+    return [op.opview for op in ops_of(module.operation, "func.call") if callee_of(op) in hooks]
 
 
 def _replace(call: func.CallOp, position: int) -> None:

@@ -295,9 +295,7 @@ def function(block: Block, name: str, types: Sequence[Type]) -> Iterator[list[Va
 
 def is_defined(block: Block, name: str) -> bool:
     """Whether `block` (a module's body) has a function of this name."""
-    return any(
-        "sym_name" in op.attributes and op.attributes["sym_name"].value == name for op in block.operations
-    )
+    return name in ir.SymbolTable(block.owner.operation)
 
 
 def call(name: str, arguments: Sequence[Value]) -> None:

@@ -50,7 +50,11 @@ def cache_key(mod: IRModule, target: Target, opt_level: int, constants: list[ir.
     None for a module with large constants in other places than `relax.constant`: their contents are out of reach.
     """
     text: str = mod.mlir.operation.get_asm(
-        enable_debug_info=True, large_resource_limit=0, use_local_scope=has_weights(mod.mlir)
+        enable_debug_info=True,
+        large_resource_limit=0,
+        use_local_scope=has_weights(mod.mlir),
+        print_generic_op_form=True,  # which any module has, so that nothing need be verified first
+        assume_verified=True,
     )
     text = text.partition("{-#")[0]
     resources = {
