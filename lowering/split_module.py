@@ -57,7 +57,8 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
     """The parts of a module of level F or L, which is left as it is; without functions that nobody can call.
 
     Args:
-        module: of functions, and of globals of the LLVM dialect; what other modules use of it is external.
+        module: of functions, globals of the LLVM dialect and constant ones of `memref`; what other modules use of it
+            is external.
         part_ops: about how many ops a part has that is not shared.
 
     Raises CompileError for other ops at the top.
@@ -90,7 +91,7 @@ class _Graph:
         weights: dict[str, int] = {}
         for op in module.body.operations:
             if not isinstance(op, (*_FUNCTIONS, llvm.GlobalOp)) and not _is_table(op):
-                raise CompileError(f"split_module: the op {op.operation.name} is no function and no global")
+                raise CompileError(f"split_module: no part can hold the op {op.operation.name}")
             name = symbol_name(op)
             ops[name] = op
             references[name], weight = _contents(op.operation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,11 +135,18 @@ def _compile(
     mod: IRModule, target: Target, stages: Path | None, slot: CacheSlot | None, profile: bool
 ) -> Executable:
     """Compile without looking at each step; where that fails, or somebody watches, with care."""
+    failure: Exception | None = None
     if not is_watched():
         work = mod.clone()
-        with contextlib.suppress(Exception), without_care(work):
-            return _compile_with(work, False, target, stages, slot, profile)
-    return _compile_with(mod.clone(), True, target, stages, slot, profile)
+        try:
+            with without_care(work):
+                return _compile_with(work, False, target, stages, slot, profile)
+        except Exception as error:
+            failure = error
+    executable = _compile_with(mod.clone(), True, target, stages, slot, profile)
+    if failure is not None:
+        warnings.warn(f"build: succeeded at the second attempt only; the first: {failure}", stacklevel=3)
+    return executable
 
 
 def _compile_with(
@@ -151,9 +159,8 @@ def _compile_with(
     *to_flat, to_llvm = phases(str(target), half_floats)
     for phase in to_flat:
         started = perf_counter()
-        run_phase(
-            phase, work, careful or phase.level == "relax"
-        )  # prim funcs may hold what a user has written
+        written_by_users = phase.level == "relax"  # prim funcs among it
+        run_phase(phase, work, careful or written_by_users)
         if profile and phase.name == "bufferize":
             create_pass("instrument-calls")(work.mlir)
             sites = profiled_sites(work.mlir)
@@ -161,9 +168,11 @@ def _compile_with(
             table = table_entries(work.mlir)
         seconds[phase.name] = perf_counter() - started
     flat = work
-    if careful:  # parts are lowered to the LLVM dialect on their own, where nobody sees it
+    if careful:  # parts of the module are lowered to the LLVM dialect on their own, where nobody sees it
+        started = perf_counter()
         flat = work.clone()
         run_phase(to_llvm, work)
+        seconds[to_llvm.name] = perf_counter() - started
     started = perf_counter()
     code, objects = compile_module(flat.mlir, DEFAULT_OPT_LEVEL, slot is not None, half_floats)
     interface = Interface.of(flat.mlir)
