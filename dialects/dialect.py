@@ -37,6 +37,7 @@ FAMILIES = (
     "trigonometric",
     "unary",
     "linear_algebra",
+    "views",
     "manipulate",
     "nn",
     "group_norm",

@@ -5,7 +5,8 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
-from relax_mlir.dialects.nn import check_parameter, double_attr, float_tensor, int_attr, ints_attr
+from relax_mlir.dialects.nn import check_parameter, float_tensor
+from relax_mlir.dialects.number_attributes import double_attr, int_attr, ints_attr
 from relax_mlir.dialects.types import Tensor, dim_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError

@@ -1,7 +1,4 @@
-"""Ops that move elements without computing: views, permutations, slices, joins, gathers.
-
-``reshape``, ``flatten``, ``expand_dims`` and ``squeeze`` are views: they cost nothing at run time.
-"""
+"""Ops that move elements without computing: permutations, slices, joins, gathers."""
 
 import itertools
 from collections.abc import Sequence
@@ -10,114 +7,22 @@ from typing import Any, Literal
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.number_attributes import int_attr, ints_attr, maybe_ints_attr
 from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.slicing import Slice, resolve_slice
 from relax_mlir.dialects.structure import make_tuple, shape_expr
-from relax_mlir.dialects.types import DimLike, Tensor, Tuple, as_dim, dim_text, shape_text
+from relax_mlir.dialects.types import DimLike, Tensor, Tuple, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.views import ShapeLike, flatten
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
-ShapeLike = Value | Sequence[DimLike]
 MAX_SECTIONS = 4096
 """Each section is a value of its own: more than this many is surely a mistake."""
 
 TAKE_MODES = ("clip", "wrap", "nan")
 TakeMode = Literal["clip", "wrap", "nan", "fast"]
-
-
-class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
-    """The elements of `x` in row-major order, in another shape of as many elements; a view.
-
-    Where the numbers of elements are not provably equal, they are compared at run time (`ShapeError`).
-
-    Example: shapes ``(b, s, 384)`` and ``(b, s, 12, 32)``.
-    """
-
-    x: ext.Operand[Any]
-    shape: ext.Operand[Any]
-    result: ext.Result[Any]
-
-    @classmethod
-    def infer(cls, args: OpArgs) -> Inferred:
-        x, shape = args.tensor(0), args.shape(1)
-        result = Tensor(shape.values, x.dtype)
-        old, new = x.known_shape, result.known_shape
-        if old is None or new is None:
-            return result
-        counts = symbolic.product(old), symbolic.product(new)
-        if symbolic.prove_not_equal(*counts):
-            raise ShapeError(
-                f"{args.op}: shape {shape_text(old)} has {counts[0]} elements, {shape_text(new)} has {counts[1]}"
-            )
-        return result
-
-
-class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
-    """The elements of `x` in row-major order as a vector; a view. Example: ``(n, 4)`` gives ``(4*n,)``."""
-
-    x: ext.Operand[Any]
-    result: ext.Result[Any]
-
-    @classmethod
-    def infer(cls, args: OpArgs) -> Inferred:
-        x = args.tensor(0)
-        known = x.known_shape
-        return Tensor((None,) if known is None else (symbolic.product(known),), x.dtype)
-
-
-class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
-    """`x` with dimensions of size 1 inserted, so that they are `axes` of the result; a view.
-
-    Example: ``(n, m)`` with axes ``[1, 2]`` gives ``(n, 1, 1, m)``.
-    """
-
-    x: ext.Operand[Any]
-    axes: ir.ArrayAttr
-    result: ext.Result[Any]
-
-    @classmethod
-    def infer(cls, args: OpArgs) -> Inferred:
-        x, axes = args.tensor(0), args.ints_attr("axes")
-        if x.shape is None:
-            return x
-        rank = len(x.shape) + len(axes)
-        inserted = set(normalize_axes(args.op, axes, rank))
-        rest = iter(x.shape)
-        return Tensor([1 if axis in inserted else next(rest) for axis in range(rank)], x.dtype)
-
-
-class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
-    """`x` without the dimensions `axes`, which must be provably 1; a view.
-
-    ``unit`` for `axes`: without the dimensions that are the constant 1. Unknown dimensions are looked at when the
-    op runs. Example: ``(n, 1, 1)`` gives ``(n,)``.
-    """
-
-    x: ext.Operand[Any]
-    axes: ir.ArrayAttr | ir.UnitAttr
-    result: ext.Result[Any]
-
-    @classmethod
-    def infer(cls, args: OpArgs) -> Inferred:
-        x = args.tensor(0)
-        if x.shape is None:
-            return x
-        if args.is_unit("axes"):
-            if None in x.shape:
-                return Tensor(None, x.dtype)
-            return Tensor([d for d in x.shape if d != 1], x.dtype)
-        axes = normalize_axes(args.op, args.ints_attr("axes"), len(x.shape))
-        for axis in axes:
-            dim = x.shape[axis]
-            if dim is not None and not symbolic.prove_equal(dim, 1):
-                is_other = symbolic.prove_not_equal(dim, 1)
-                raise ShapeError(
-                    f"{args.op}: dimension {axis} of {shape_text(x.shape)} is {dim_text(dim)}, "
-                    + ("not 1" if is_other else "which is not provably 1; match_shape it first")
-                )
-        return Tensor([d for axis, d in enumerate(x.shape) if axis not in axes], x.dtype)
 
 
 class PermuteDimsOp(RelaxOp, name="permute_dims", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
@@ -398,59 +303,10 @@ def _positions(args: OpArgs, name: str) -> list[Dim]:
 # -- builders --------------------------------------------------------------------------------------------------
 
 
-def reshape(x: ValueLike, shape: ShapeLike) -> Value:
-    """`x` in another shape of as many elements (see `ReshapeOp`); one dimension may be -1, which is deduced."""
-    value = as_value(x)
-    if not isinstance(shape, Value):
-        shape = shape_expr(_deduced(value.tensor_info, shape))
-    return create_one(ReshapeOp, [value, bind_shape(shape)])
-
-
-def _deduced(x: Tensor, shape: Sequence[DimLike]) -> list[DimLike]:
-    """`shape` with -1 replaced by what the number of elements leaves for it."""
-    wild = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
-    if not wild:
-        return list(shape)
-    if len(wild) > 1:
-        raise ShapeError(f"reshape: shape {tuple(shape)} has more than one -1")
-    rest: Dim = 1
-    for i, item in enumerate(shape):
-        dim = 1 if i == wild[0] else as_dim(item)
-        if dim is None:
-            raise ShapeError(f"reshape: dimension {i} is unknown; -1 cannot be deduced from it")
-        rest = rest * dim
-    if x.known_shape is None:
-        raise ShapeError(f"reshape: -1 cannot be deduced from {x}; match_shape it first")
-    total = symbolic.product(x.known_shape)
-    if rest == 0 or not symbolic.prove_divisible(total, rest):
-        raise ShapeError(
-            f"reshape: -1 cannot be deduced: {shape_text(x.known_shape)} has {total} elements, "
-            f"which is not provably a multiple of {rest}"
-        )
-    return [total // rest if i == wild[0] else dim for i, dim in enumerate(shape)]
-
-
-def flatten(x: ValueLike) -> Value:
-    """The elements of `x` as a vector (see `FlattenOp`)."""
-    return create_one(FlattenOp, [as_value(x)])
-
-
-def expand_dims(x: ValueLike, axis: int | Sequence[int]) -> Value:
-    """`x` with dimensions of size 1 at `axis` of the result (see `ExpandDimsOp`)."""
-    require_insertion_point("expand_dims")
-    return create_one(ExpandDimsOp, [as_value(x)], {"axes": _ints(axis)})
-
-
-def squeeze(x: ValueLike, axis: int | Sequence[int] | None = None) -> Value:
-    """`x` without dimensions of size 1 (see `SqueezeOp`)."""
-    require_insertion_point("squeeze")
-    return create_one(SqueezeOp, [as_value(x)], {"axes": _maybe_ints(axis)})
-
-
 def permute_dims(x: ValueLike, axes: Sequence[int] | None = None) -> Value:
     """`x` with its dimensions reordered (see `PermuteDimsOp`)."""
     require_insertion_point("permute_dims")
-    return create_one(PermuteDimsOp, [as_value(x)], {"axes": _maybe_ints(axes)})
+    return create_one(PermuteDimsOp, [as_value(x)], {"axes": maybe_ints_attr(axes)})
 
 
 def broadcast_to(x: ValueLike, shape: ShapeLike) -> Value:
@@ -469,7 +325,7 @@ def concat(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
             raise ArgumentError(f"concat: expected tensors or a tuple of them, got {tensors.struct_info}")
     else:
         tensors = make_tuple(*map(as_value, tensors))
-    return create_one(ConcatOp, [tensors], {"axis": _int(axis)})
+    return create_one(ConcatOp, [tensors], {"axis": int_attr(axis)})
 
 
 def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> Value:
@@ -477,8 +333,8 @@ def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0)
     require_insertion_point("split")
     sections = indices_or_sections
     attributes = {
-        "sections": _int(sections) if isinstance(sections, int) else _ints(sections),
-        "axis": _int(axis),
+        "sections": int_attr(sections) if isinstance(sections, int) else ints_attr(sections),
+        "axis": int_attr(axis),
     }
     return create_one(SplitOp, [as_value(x)], attributes)
 
@@ -493,7 +349,7 @@ def take(x: ValueLike, indices: ValueLike, axis: int | None = None, mode: TakeMo
     if axis is None and value.ndim != 1:
         value = flatten(value)
     attributes = {
-        "axis": ir.UnitAttr.get() if axis is None else _int(axis),
+        "axis": ir.UnitAttr.get() if axis is None else int_attr(axis),
         "mode": ir.StringAttr.get("clip" if mode == "fast" else mode),
     }
     return create_one(TakeOp, [value, positions], attributes)
@@ -510,10 +366,10 @@ def strided_slice(
     """``x[begin:end:stride]`` along `axes` (see `StridedSliceOp`)."""
     require_insertion_point("strided_slice")
     attributes = {
-        "axes": _ints(axes),
+        "axes": ints_attr(axes),
         "begin": _expressions("begin", begin),
         "end": _expressions("end", end),
-        "strides": _maybe_ints(strides),
+        "strides": maybe_ints_attr(strides),
         "assume_inbound": ir.BoolAttr.get(assume_inbound),
     }
     return create_one(StridedSliceOp, [as_value(x)], attributes)
@@ -525,17 +381,5 @@ def _expressions(name: str, values: Sequence[DimLike]) -> ir.Attribute:
         if value is None:
             raise ArgumentError(f"strided_slice: {name} holds None; give an integer or an expression")
         dim = symbolic.to_dim(value)
-        items.append(_int(dim) if isinstance(dim, int) else ir.StringAttr.get(str(dim)))
+        items.append(int_attr(dim) if isinstance(dim, int) else ir.StringAttr.get(str(dim)))
     return ir.ArrayAttr.get(items)
-
-
-def _int(value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-
-
-def _ints(values: int | Sequence[int]) -> ir.Attribute:
-    return ir.ArrayAttr.get([_int(v) for v in ([values] if isinstance(values, int) else values)])
-
-
-def _maybe_ints(values: int | Sequence[int] | None) -> ir.Attribute:
-    return ir.UnitAttr.get() if values is None else _ints(values)

@@ -13,6 +13,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.number_attributes import int_attr
 from relax_mlir.dialects.structure import make_tuple, shape_expr
 from relax_mlir.dialects.types import (
     DimLike,
@@ -243,11 +244,6 @@ def tensor_attributes(offset: int, dtype: str | DType) -> dict[str, ir.Attribute
 def call_attributes(callee: str, outputs: int) -> dict[str, ir.Attribute]:
     """Attributes of the ops that call prim funcs on memory."""
     return {"callee": ir.FlatSymbolRefAttr.get(callee), "outputs": int_attr(outputs)}
-
-
-def int_attr(value: int) -> ir.IntegerAttr:
-    """A 64-bit integer attribute."""
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
 def shape_dims(info: StructInfo) -> tuple[Dim | None, ...] | None:

@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.number_attributes import double_attr, int_attr, ints_attr
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
@@ -398,15 +399,3 @@ def attention_bias(
 ) -> Value:
     """`attention` with a `bias` (see `AttentionBiasOp`)."""
     return attention(query, key, value, bias, scale, causal_mask)
-
-
-def int_attr(value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-
-
-def ints_attr(values: int | Sequence[int]) -> ir.Attribute:
-    return ir.ArrayAttr.get([int_attr(v) for v in ([values] if isinstance(values, int) else values)])
-
-
-def double_attr(value: float) -> ir.Attribute:
-    return ir.FloatAttr.get(ir.F64Type.get(), value)

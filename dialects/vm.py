@@ -18,11 +18,11 @@ from relax_mlir.dialects.memory import (
     as_shape,
     as_tuple,
     call_attributes,
-    int_attr,
     require_outputs,
     storage_attributes,
     tensor_attributes,
 )
+from relax_mlir.dialects.number_attributes import int_attr
 from relax_mlir.dialects.types import DimLike, Object, Prim, Shape, Tensor
 from relax_mlir.dialects.value import Value, create, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect

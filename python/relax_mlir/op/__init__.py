@@ -86,12 +86,8 @@ from relax_mlir.dialects.loops import (
 from relax_mlir.dialects.manipulate import (
     broadcast_to,
     concat,
-    expand_dims,
-    flatten,
     permute_dims,
-    reshape,
     split,
-    squeeze,
     strided_slice,
     take,
 )
@@ -169,6 +165,7 @@ from relax_mlir.dialects.unary import (
     square,
     trunc,
 )
+from relax_mlir.dialects.views import expand_dims, flatten, reshape, squeeze
 from relax_mlir.op import (
     memory,
     nn,

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects import integers
-from relax_mlir.dialects.manipulate import expand_dims, squeeze, strided_slice
+from relax_mlir.dialects.manipulate import strided_slice
 from relax_mlir.dialects.slicing import TO_THE_END, TO_THE_START
 from relax_mlir.dialects.structure import match_shape
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
+from relax_mlir.dialects.views import expand_dims, squeeze
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim, Expr
 

@@ -12,6 +12,9 @@ from references import convert
 def scan(name: str, x: Array, axis: int | None, dtype: str, exclusive: bool) -> Any:
     """Sums or products of the elements up to each place, in `dtype`."""
     data = convert(x, dtype) if axis is not None else convert(x, dtype).reshape(-1)
+    if is_float(dtype):  # what is too large for it is infinite before it is summed
+        with np.errstate(over="ignore"):
+            data = data.astype(numpy_dtype(dtype)).astype(np.float64)
     place = 0 if axis is None else axis
     kind = np.dtype(np.float64) if is_float(dtype) else numpy_dtype(dtype)
     initial = 0 if name == "cumsum" else 1
