@@ -94,6 +94,19 @@ def test_errors_of_passes_come_through(more: Callable[..., None]) -> None:
         built()
 
 
+def test_a_second_attempt_that_succeeds_says_so(more: Callable[..., None]) -> None:
+    runs: list[str] = []
+
+    def fail_once(module: ir.Module) -> None:
+        if len(runs) == 1:
+            raise UnsupportedError("not now")
+
+    more("legalize", recording("fickle", runs, fail_once))
+    with pytest.warns(UserWarning, match=r"succeeded at the second attempt only; the first: not now"):
+        built()
+    assert runs == ["fickle unverified", "fickle verified"]
+
+
 def test_what_a_level_does_not_allow_is_named(more: Callable[..., None]) -> None:
     """LLVM would only say that it cannot compile it."""
     text = """
