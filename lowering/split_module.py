@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES, own_name
+from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES, attribute_name
 from relax_mlir.lowering.abi.text import is_declaration, symbol_name
 from relax_mlir.lowering.kernels.shared_code import shared_group
 from relax_mlir.mlir import func, ir, llvm, memref
@@ -217,7 +217,7 @@ def _part(graph: _Graph, number: int, owners: Mapping[str, int], crossing: set[s
                 if owners.get(name) == number:
                     copy = op.operation.clone()
                     if name in crossing:
-                        copy.attributes[own_name(op, "linkage")] = ir.Attribute.parse(_EXTERNAL)
+                        copy.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse(_EXTERNAL)
                 elif name in needed and name not in owners:  # a constant, or what no part defines
                     op.operation.clone()
                 elif name in needed:
@@ -235,7 +235,7 @@ def _part(graph: _Graph, number: int, owners: Mapping[str, int], crossing: set[s
 
 
 def _is_external(op: ir.OpView) -> bool:
-    key = own_name(op, "linkage")
+    key = attribute_name(op, "linkage")
     return key not in op.attributes or str(op.attributes[key]) == _EXTERNAL
 
 

@@ -30,14 +30,14 @@ class Internalize(ModulePass):
                 continue
             private = "sym_visibility" in op.attributes
             if private:
-                op.attributes[own_name(op, "linkage")] = internal
+                op.attributes[attribute_name(op, "linkage")] = internal
             if symbol_name(op).startswith(SUPPORT_PREFIXES):
-                op.attributes[own_name(op, "passthrough")] = _names(_FOR_SIZE)
+                op.attributes[attribute_name(op, "passthrough")] = _names(_FOR_SIZE)
             elif private and _takes_buffers(op):
                 _add_passthrough(op, "noinline")
 
 
-def own_name(op: ir.OpView, attribute: str) -> str:
+def attribute_name(op: ir.OpView, attribute: str) -> str:
     """What an attribute of functions of the LLVM dialect is called on `op`, which may yet have to become one."""
     return f"llvm.{attribute}" if isinstance(op, func.FuncOp) else attribute
 
@@ -53,6 +53,6 @@ def _takes_buffers(op: ir.OpView) -> bool:
 
 def _add_passthrough(op: ir.OpView, name: str) -> None:
     """Add an attribute of LLVM to those that the function has."""
-    key = own_name(op, "passthrough")
+    key = attribute_name(op, "passthrough")
     present = [ir.StringAttr(each).value for each in op.attributes[key]] if key in op.attributes else []
     op.attributes[key] = _names([*present, name])

@@ -135,16 +135,18 @@ def _compile(
     mod: IRModule, target: Target, stages: Path | None, slot: CacheSlot | None, profile: bool
 ) -> Executable:
     """Compile without looking at each step; where that fails, or somebody watches, with care."""
-    failure: Exception | None = None
+    failure = ""
     if not is_watched():
         work = mod.clone()
         try:
             with without_care(work):
                 return _compile_with(work, False, target, stages, slot, profile)
-        except Exception as error:
-            failure = error
+        except (
+            Exception
+        ) as error:  # whatever it is, the second attempt raises it with the pass to blame, or this is told
+            failure = str(error) or type(error).__name__
     executable = _compile_with(mod.clone(), True, target, stages, slot, profile)
-    if failure is not None:
+    if failure:
         warnings.warn(f"build: succeeded at the second attempt only; the first: {failure}", stacklevel=3)
     return executable
 

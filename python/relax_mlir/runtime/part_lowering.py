@@ -19,8 +19,8 @@ from relax_mlir.lowering.llvm import to_llvm_dialect
 from relax_mlir.mlir import PassManager, capi_library, capi_pointer, ir, llvm, spare_context
 from relax_mlir.transform import MLIRPass, Pass, PassContext
 
-BODY = ".body"
-"""Behind the name of a function whose own name is an alias of it (see `_hide_behind_aliases`)."""
+BODY = "__body."
+"""Before the name of a function whose own name is an alias of it (see `_hide_behind_aliases`); no other begins so."""
 
 _Managers: TypeAlias = tuple[PassManager, PassManager]
 """For the passes before and after `BFloat16Bits`."""
@@ -114,18 +114,18 @@ def _hide_behind_aliases(module: ir.Module, exported: Sequence[str]) -> None:
             op = functions[name]
             if "sym_visibility" not in op.attributes:
                 continue
-            ir.SymbolTable.replace_all_symbol_uses(name, name + BODY, module.operation)
-            op.attributes["sym_name"] = ir.StringAttr.get(name + BODY)
+            ir.SymbolTable.replace_all_symbol_uses(name, BODY + name, module.operation)
+            op.attributes["sym_name"] = ir.StringAttr.get(BODY + name)
             op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
             _make_alias(name)
 
 
 def _make_alias(name: str) -> None:
-    """Another name of the function called like it, but for `BODY`; LLVM takes its type from the function."""
+    """The name of a function that is called so, behind `BODY`; LLVM takes the type from the function."""
     linkage = ir.Attribute.parse("#llvm.linkage<external>")
     alias = llvm.AliasOp(ir.Type.parse("!llvm.func<void ()>"), name, linkage)
     with ir.InsertionPoint(alias.regions[0].blocks.append()):
-        llvm.ReturnOp(arg=llvm.AddressOfOp(ir.Type.parse("!llvm.ptr"), name + BODY).result)
+        llvm.ReturnOp(arg=llvm.AddressOfOp(ir.Type.parse("!llvm.ptr"), BODY + name).result)
 
 
 @functools.cache

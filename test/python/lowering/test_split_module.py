@@ -10,7 +10,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.linkage import own_name
+from relax_mlir.lowering.abi.linkage import attribute_name
 from relax_mlir.lowering.kernels.shared_code import shared_group
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.lowering.split_module import Part, split_module
@@ -65,7 +65,7 @@ def symbols(module: ir.Module) -> dict[str, tuple[bool, str]]:
     for op in module.body.operations:
         defines = any(region.blocks for region in op.operation.regions)
         defines |= "value" in op.attributes or "initial_value" in op.attributes
-        key = own_name(op, "linkage")
+        key = attribute_name(op, "linkage")
         linkage = str(op.attributes[key])[len("#llvm.linkage<") : -1] if key in op.attributes else "external"
         found[ir.StringAttr(op.attributes["sym_name"]).value] = (defines, linkage)
     return found

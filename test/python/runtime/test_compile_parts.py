@@ -163,20 +163,24 @@ def test_only_entry_points_have_the_packed_interface() -> None:
         module = ir.Module.parse("""
 func.func private @leaf(%a: f32) -> f32 attributes {llvm.linkage = #llvm.linkage<internal>} {
   %b = arith.addf %a, %a : f32
-  return %b : f32
+  %c = func.call @leaf.body(%b) : (f32) -> f32
+  return %c : f32
+}
+func.func private @leaf.body(%a: f32) -> f32 attributes {llvm.linkage = #llvm.linkage<internal>} {
+  return %a : f32
 }
 func.func @main(%a: f32) -> f32 {
   %b = func.call @leaf(%a) : (f32) -> f32
   return %b : f32
 }""")
         parts = split_module(module, part_ops=1)
-    assert [part.exported for part in parts] == [("leaf",), ("main",)]
+    assert [part.exported for part in parts] == [("leaf",), ("leaf.body",), ("main",)]
     objects = [
         object_code(lowered_part(part.bytecode, part.exported, False), part.exported[0], part.external, (), 2)
         for part in parts
     ]
     assert b"_mlir_leaf" not in objects[0]
-    assert b"_mlir_main" in objects[1]
+    assert b"_mlir_main" in objects[2]
     code = ObjectCode(objects)
     call = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))(code.address("main"))
     argument, result = ctypes.c_float(1.5), ctypes.c_float()
