@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.attributes import CHECK, CONSTANT, CONSTANT_PANELS, CONSTANT_VALUE, PACKED
-from relax_mlir.dialects.constants import to_numpy
+from relax_mlir.dialects.attributes import CHECK, CONSTANT, CONSTANT_VALUE, PACKED
 from relax_mlir.mlir import func, ir
 
 SHAPES_SUFFIX = ".shapes"
@@ -103,56 +100,3 @@ class Hooks:
             declaration = func.FuncOp(symbol, ir.FunctionType.get(inputs, results), visibility="private")
             for key, value in attributes.items():
                 declaration.attributes[key] = value
-
-
-@dataclass(frozen=True)
-class TableEntry:
-    """An entry of the constant table: a constant, and the layout in which compiled code reads it."""
-
-    value: ir.Attribute
-    columns: int = 0
-    """Columns of a panel (see `column_panels`); 0: the constant as it is."""
-    transposed: bool = False
-
-    def array(self) -> np.ndarray[Any, Any]:
-        """The array that compiled code reads."""
-        return in_layout(to_numpy(self.value), self.columns, self.transposed)
-
-
-def in_layout(array: np.ndarray[Any, Any], columns: int, transposed: bool) -> np.ndarray[Any, Any]:
-    """A constant as a `TableEntry` says."""
-    return column_panels(array.T if transposed else array, columns) if columns else array
-
-
-def table_entries(module: ir.Module) -> list[TableEntry]:
-    """The entries behind the module's constant hooks, by index; packed where `pack-constants` says so."""
-    found: dict[int, TableEntry] = {}
-    for op in module.body.operations:
-        if CONSTANT in op.attributes:
-            columns, turned = 0, 0
-            if CONSTANT_PANELS in op.attributes:
-                layout = op.attributes[CONSTANT_PANELS]
-                columns, turned = (ir.IntegerAttr(layout[key]).value for key in ("columns", "transposed"))
-            number = int(ir.IntegerAttr(op.attributes[CONSTANT]).value)
-            found[number] = TableEntry(op.attributes[CONSTANT_VALUE], columns, bool(turned))
-    return [found[index] for index in range(len(found))]
-
-
-def constant_table(module: ir.Module) -> list[np.ndarray[Any, Any]]:
-    """The NumPy arrays of the module's constant hooks, by index."""
-    return [entry.array() for entry in table_entries(module)]
-
-
-def column_panels(matrix: np.ndarray[Any, Any], columns: int) -> np.ndarray[Any, Any]:
-    """A matrix as panels of `columns` columns, each row by row, the last filled up with zeros; aligned to 64 bytes."""
-    depth, width = matrix.shape
-    panels = -(-width // columns)
-    size = panels * depth * columns
-    memory = np.zeros(size * matrix.itemsize + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    packed: np.ndarray[Any, Any] = memory[start : start + size * matrix.itemsize].view(matrix.dtype)
-    view = packed.reshape(panels, depth, columns)
-    for p in range(panels):
-        part = matrix[:, p * columns : (p + 1) * columns]
-        view[p, :, : part.shape[1]] = part
-    return packed

@@ -22,7 +22,6 @@ from relax_mlir.lowering.kernels.gemm_blocks import (
     emit_shared,
     signature,
 )
-from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm_thin import emit_thin, emit_thin_row
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
@@ -85,7 +84,6 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     emit_packed(block, parts, packing)
     if sizes.threads > 1:
         emit_shared(block, parts, packing)
-    emit_block(block, parts, sizes, element)
     packing.emit_b()
     emit_tiles(block, kernel, target)
     return kernel.name
@@ -139,15 +137,14 @@ def _emit_streams(
 
 
 def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> None:
-    """Emit what the product shares with that of a packed B, unless it is there: packing of A, register tiles."""
+    """Emit what a product shares with that of a packed B, unless it is there: packing of A, its blocks, their tiles."""
     source, element = _type(kernel.operand), _type(kernel.accumulator)
     sizes = tiling(target, FLOATS[kernel.accumulator])
     packing = Packing(block, kernel.name, sizes, source, element)
     if e.is_defined(block, packing.a):
         return
     packing.emit_a()
-    for rows in sizes.row_counts:
-        emit_tile(block, Parts(kernel.name).tile(rows), sizes, element, rows)
+    emit_block(block, Parts(kernel.name), sizes, element, element)
 
 
 def uses_amx(kernel: GemmKernel, target: Target) -> bool:
@@ -210,7 +207,7 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         return kernel.name
     source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
     sizes = tiling(target, FLOATS[kernel.accumulator])
-    row_limit, column_limit = sizes.block_rows, sizes.block_columns * 4
+    row_limit, column_limit = sizes.low_rows, sizes.columns * 16
     with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
         a_parts, b_parts = e.metadata(a), e.metadata(b)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)

@@ -11,6 +11,7 @@ from functools import partial
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels.gemm_left import LeftOperand, rows_type
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step
@@ -127,12 +128,13 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
         rows, columns, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
         some_rows = e.maximum(rows, 1)
         row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
-        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
+        depth_step = even_step(e.maximum(depth, 1), sizes.packed_depth, sizes.lanes)
         several = e.compare("gt", rows, row_step)
         column_step = e.select(several, sizes.kept_columns, sizes.packed_columns(rows))
         b_columns = e.minimum(e.round_up(columns, sizes.columns), column_step)
-        b_at = e.mul(e.minimum(some_rows, row_step), sizes.row_stride)
-        elements = e.add(b_at, e.mul(b_columns, sizes.depth))
+        left = LeftOperand(packing, a, depth_step)
+        b_at = left.packed_elements(e.minimum(some_rows, row_step))
+        elements = e.add(b_at, e.mul(b_columns, sizes.packed_depth))
         with (
             e.scratch(element, elements) as packed,
             e.loop(0, depth, depth_step) as k,
@@ -141,13 +143,19 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
         ):
             deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
             wide = e.minimum(e.sub(last_column, j), column_step)
-            with e.when(e.any_of(several, e.compare("eq", j, first_column))):
-                e.call(packing.a, [a, i, high, k, deep, packed])
             with e.when(e.compare("eq", i, first_row)):
-                e.call(packing.b, [b, k, deep, j, wide, packed, b_at, sizes.depth])
+                e.call(packing.b, [b, k, deep, j, wide, packed, b_at, sizes.packed_depth])
             add = e.any_of(accumulate, e.compare("ne", k, 0))
             done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
-            e.call(parts.block, [packed, b_at, deep, high, wide, c, i, j, add, done, *rest[:2]])
+
+            def multiply(memory: e.Value, at: e.Index, apart: e.Index) -> None:
+                right = [packed, b_at, sizes.packed_depth]
+                e.call(
+                    parts.block, [memory, at, apart, *right, deep, high, wide, c, i, j, add, done, *rest[:2]]
+                )
+
+            is_new = e.any_of(several, e.compare("eq", j, first_column))
+            left.use(packed, i, high, k, deep, is_new, multiply)
 
 
 def emit_shared(block: e.Block, parts: Parts, packing: Packing) -> None:
@@ -164,19 +172,27 @@ def emit_shared(block: e.Block, parts: Parts, packing: Packing) -> None:
                 wide = e.minimum(e.sub(columns, j), step)
                 e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, depth), depth])
             e.call(f"{parts.shared}.blocks", [a, panels, c, *rest])
-    panel_loops(block, parts.entry, parts.shared, sizes, source, element, element)
+    panel_loops(block, parts.entry, parts.shared, sizes, sizes.packed_depth, source, element, element)
 
 
 def panel_loops(
-    block: e.Block, kernel: str, name: str, sizes: Tiling, source: e.Type, element: e.Type, panel: e.Type
+    block: e.Block,
+    kernel: str,
+    name: str,
+    sizes: Tiling,
+    most_depth: int,
+    source: e.Type,
+    element: e.Type,
+    panel: e.Type,
 ) -> None:
     """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with B packed beforehand over its depth.
 
     `kernel` is the entry of the product whose packing of A is used, and whose tiles if they read panels of
-    `panel`, the element type of the packed B; `source` is that of A.
+    `panel`, the element type of the packed B; `source` is that of A. Blocks have up to `most_depth`: with that of
+    a B which is packed when it is needed, the sums are the same to the last bit.
     """
     parts = Parts(kernel if panel == element else name)
-    pack_a = Packing(block, kernel, sizes, source, element).a
+    packing = Packing(block, kernel, sizes, source, element)
     matrix, flat = e.strided_memref(source, 2), e.flat_memref(panel)
     types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
     types = [*types, *ep.types()]
@@ -187,73 +203,74 @@ def panel_loops(
         epilogue = ep.Epilogue(*rest[:2])
         first_row, last_row, first_column, last_column = rest[2:]
         rows, wide, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
-        row_step = even_step(e.maximum(rows, 1), sizes.block_rows, sizes.rows)
-        depth_step = even_step(e.maximum(depth, 1), sizes.depth, sizes.lanes)
-        elements = e.mul(e.minimum(e.maximum(rows, 1), row_step), sizes.row_stride)
+        some_rows = e.maximum(rows, 1)
+        row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
+        depth_step = even_step(e.maximum(depth, 1), most_depth, sizes.lanes)
+        left = LeftOperand(packing, a, depth_step)
         with (
-            e.scratch(element, elements) as packed,
+            e.scratch(element, left.packed_elements(e.minimum(some_rows, row_step))) as packed,
             e.loop(0, depth, depth_step) as k,
             e.loop(first_row, last_row, row_step) as i,
         ):
             deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
             add = e.any_of(accumulate, e.compare("ne", k, 0))
-            e.call(pack_a, [a, i, high, k, deep, packed])
             place = e.add(e.mul(k, sizes.columns), e.mul(first_column, depth))
             done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
-            what = [packed, place, deep, high, wide, c, i, first_column, add, done]
-            e.call(f"{name}.block", [*what, *rest[:2], b, depth])
-    emit_block(block, parts, sizes, element, f"{name}.block", panel)
+
+            def multiply(memory: e.Value, at: e.Index, apart: e.Index) -> None:
+                what = [deep, high, wide, c, i, first_column, add, done, *rest[:2]]
+                e.call(parts.block, [memory, at, apart, b, place, depth, *what])
+
+            left.use(packed, i, high, k, deep, e.flag(True), multiply)
     if panel != element:
-        for rows in sizes.row_counts:
-            emit_tile(block, parts.tile(rows), sizes, element, rows, panel)
+        emit_block(block, parts, sizes, element, panel)
 
 
-def emit_block(
-    block: e.Block,
-    parts: Parts,
-    sizes: Tiling,
-    element: e.Type,
-    beforehand: str | None = None,
-    panel: e.Type | None = None,
-) -> None:
-    """A packed block of A times packed panels of B, by register tiles.
+def emit_block(block: e.Block, parts: Parts, sizes: Tiling, element: e.Type, panel: e.Type) -> None:
+    """A block of A times packed panels of B, by register tiles, which are emitted, too: for as many panels as the
+    second-level cache holds, one tile of rows after the other.
 
-    Arguments: the packed blocks, the place of the panels, depth, rows and columns of the block, C, the
-    block's first row and column in C, whether to add to C, whether it is complete then, and the epilogue that it
-    gets if so. With the name `beforehand`, for a B packed
-    beforehand (elements of the type `panel`), also: the panels of B and their depth.
+    Arguments: the memory of A, the place of the block in it and how far its rows are apart; that of B (elements of the
+    type `panel`), the place of the panels and their depth; depth, rows and columns of the block; C, the block's
+    first row and column in C, whether to add to C, whether it is complete then, and the epilogue that it gets if so.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
-    flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
-    arguments = [flat, size, size, size, size, matrix, size, size, flag, flag, *ep.types()]
-    more = [e.flat_memref(panel or element), size] if beforehand else []
-    with e.function(block, beforehand or parts.block, [*arguments, *more]) as values:
-        packed, b_at, depth, rows, columns, c, row, column, add, done, function, words, *rest = values
-        epilogue = ep.Epilogue(function, words)
-        b, panel_depth = rest or (packed, sizes.depth)
+    matrix = e.strided_memref(element, 2, unit_inner=True)
+    operands = [rows_type(element), size, size, e.flat_memref(panel), size, size]
+    arguments = [*operands, size, size, size, matrix, size, size, flag, flag, *ep.types()]
+    with e.function(block, parts.block, arguments) as values:
+        a, a_at, a_apart, b, b_at, panel_depth, depth, rows, columns, c, row, column, add, done, *rest = (
+            values
+        )
+        epilogue = ep.Epilogue(*rest)
         full, first, second = _cut_rows(rows, sizes.rows)
 
         def tile(i: e.Index, count: int, j: e.Value) -> None:
-            panel = e.add(b_at, e.mul(j, panel_depth))
+            left = [a, e.add(a_at, e.mul(i, a_apart)), a_apart]
             place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
-            e.call(parts.tile(count), [packed, e.mul(i, sizes.row_stride), b, panel, depth, c, *place])
+            panel_at = e.add(b_at, e.mul(j, panel_depth))
+            e.call(parts.tile(count), [*left, b, panel_at, depth, c, *place])
             with e.when(done):
                 epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
 
-        def lower_tiles(start: e.Index, j: e.Value, count: int) -> None:
-            i = start
-            for part in sizes.cut_rows(count):
-                tile(i, part, j)
-                i = e.add(i, part)
+        def tiles(start: e.Index, first_column: e.Value, last_column: e.Value, count: int) -> None:
+            with e.loop(first_column, last_column, sizes.columns) as j:
+                i = start
+                for part in sizes.cut_rows(count):
+                    tile(i, part, j)
+                    i = e.add(i, part)
 
-        with e.loop(0, columns, sizes.columns) as j:
+        with e.loop(0, columns, sizes.block_columns) as j:
+            end = e.minimum(e.add(j, sizes.block_columns), columns)
             with e.loop(0, full, sizes.rows) as i:
-                tile(i, sizes.rows, j)
+                tiles(i, j, end, sizes.rows)
             with e.loop(0, 2) as number:
                 is_first = e.compare("eq", number, 0)
                 start = e.add(full, e.select(is_first, 0, first))
                 count = e.select(is_first, first, second)
-                e.switch(count, range(1, sizes.rows), partial(lower_tiles, start, j))
+                e.switch(count, range(1, sizes.rows), partial(tiles, start, j, end))
+    for number_of_rows in sizes.row_counts:
+        emit_tile(block, parts.tile(number_of_rows), sizes, element, number_of_rows, panel)
 
 
 def _cut_rows(rows: e.Value, tile: int) -> tuple[e.Value, e.Value, e.Value]:

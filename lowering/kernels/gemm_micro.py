@@ -22,17 +22,24 @@ def emit_tile(
 
     Packed B has the element type `panel`, which is widened (None: that of packed A and C).
 
-    Arguments: packed A, the place of its first row, packed B, the place of its panel, the depth of the block,
-    C, the tile's first row and column in C, the number of columns left from there, and whether to add to C.
+    Arguments: the memory of A, the place of its first row and how far rows are apart, packed B, the place of its panel,
+    the depth of the block, C, the tile's first row and column in C, the number of columns left from there, and whether
+    to add to C.
     """
-    flat, matrix = e.flat_memref(element), e.strided_memref(element, 2, unit_inner=True)
-    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
-    arguments = [flat, size, e.flat_memref(panel or element), size, size, matrix, size, size, size, flag]
-    with e.function(block, name, arguments) as (a, a_at, b, b_at, depth, c, row, column, left, accumulate):
+    matrix, size, flag = (
+        e.strided_memref(element, 2, unit_inner=True),
+        ir.IndexType.get(),
+        ir.IntegerType.get_signless(1),
+    )
+    left_operand = [e.strided_memref(element, 1, unit_inner=True), size, size]
+    arguments = [*left_operand, e.flat_memref(panel or element), size, size, matrix, size, size, size, flag]
+    with e.function(block, name, arguments) as values:
+        a, a_at, a_apart, b, b_at, depth, c, row, column, left, accumulate = values
+        apart = a_apart if tiling.in_place else tiling.row_stride
         for r in range(rows):  # C comes from afar while the sums are computed
             e.prefetch(c, e.add(row, r), column, write=True)
         buffer = None if tiling.masked else e.stack(element, rows, tiling.columns)
-        sums = _multiply(tiling, element, rows, a, a_at, b, b_at, depth)
+        sums = _multiply(tiling, element, rows, a, a_at, apart, b, b_at, depth)
 
         def write() -> None:
             total = _added(tiling, sums, c, row, column, [None] * tiling.vectors)
@@ -70,6 +77,7 @@ def _multiply(
     rows: int,
     a: e.Value,
     a_at: e.Value,
+    apart: e.Index,
     b: e.Value,
     b_at: e.Value,
     depth: e.Value,
@@ -84,7 +92,7 @@ def _multiply(
         start = e.add(a_at, k.index)
         sums = []
         for row in range(rows):
-            factor = e.splat(e.load(a, e.add(start, row * tiling.row_stride)), tiling.lanes)
+            factor = e.splat(e.load(a, e.add(start, e.mul(row, apart))), tiling.lanes)
             old = k.values[row * tiling.vectors : (row + 1) * tiling.vectors]
             sums += [e.fma(factor, x, y, tiling.fused) for x, y in zip(line, old, strict=True)]
         k.give(sums)

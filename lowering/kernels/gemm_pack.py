@@ -1,6 +1,6 @@
 """Packing: copies of blocks of A and B, in the order in which the register tile reads them.
 
-A block of A is packed row by row, the rows `Tiling.row_stride` apart; a block of B in panels of `Tiling.columns`
+A block of A is packed row by row, the rows as far apart as the caller says; a block of B in panels of `Tiling.columns`
 columns, each panel by rows, the panels as many rows apart as the caller says. Operands may have any strides; those with
 unit stride in either direction are read by vectors. Elements narrower than the accumulator are widened on the
 way.
@@ -53,11 +53,12 @@ class Packing:
     def emit_a(self) -> None:
         """Emit `a`, and what packs across lines and by elements.
 
-        Arguments: A, first row, number of rows, first column, number of columns, destination.
+        Arguments: A, first row, number of rows, first column, number of columns, destination, and how far rows are
+        apart there.
         """
-        size, apart = ir.IndexType.get(), self.tiling.row_stride
-        arguments = [e.strided_memref(self.source, 2), size, size, size, size, e.flat_memref(self.element)]
-        with e.function(self.block, self.a, arguments) as (a, row, rows, column, columns, packed):
+        size, flat = ir.IndexType.get(), e.flat_memref(self.element)
+        arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
+        with e.function(self.block, self.a, arguments) as (a, row, rows, column, columns, packed, apart):
             parts = e.metadata(a)
 
             def by_rows() -> None:

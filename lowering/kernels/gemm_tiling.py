@@ -13,15 +13,18 @@ class Tiling:
     """How C = A B is cut up (all sizes in elements).
 
     The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the
-    vector registers. A panel of B (`depth` x `columns`) is as large as the first-level cache, which it streams
-    through (a lower depth means more passes over C, which cost more); a block of A (`block_rows` x `depth`)
-    takes three eighths of the second-level cache, which two hardware threads may share. At least `block_columns`
-    columns of B are packed at a time (see `packed_columns`), and at most `kept_columns`, which a part of the
+    vector registers. Its rows of A (`rows` x `depth`) fit the first-level cache, through which panels of B stream: as
+    many as the second-level cache holds (`depth` x `block_columns`), for one tile of rows after the other. So what
+    comes from the second-level cache are few long pieces of memory, which the hardware fetches ahead, and few passes
+    over C. Both caches may belong to two hardware threads. A B that is packed when it is needed is cut at
+    `packed_depth`: what is packed at a time (see `packed_columns`) should not leave the caches before it is used. At
+    most `kept_columns` of its columns and `block_rows` x `depth` of A are packed at a time, which a part of the
     third-level cache holds.
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
     `masked`: some lanes of a vector can be read and written. `threads`: how many there may be.
 
-    After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
+    After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008, where the
+    block of A is what the second-level cache holds.
     """
 
     lanes: int
@@ -29,6 +32,7 @@ class Tiling:
     rows: int
     registers: int
     depth: int
+    packed_depth: int
     block_rows: int
     block_columns: int
     kept_columns: int
@@ -42,12 +46,25 @@ class Tiling:
         return self.lanes * self.vectors
 
     @property
+    def in_place(self) -> bool:
+        """Whether register tiles read A with any distance of rows, so that it need not be packed.
+
+        With many rows that takes more addresses than there are registers, and rows whose distance is a large power of
+        two share few sets of the first-level cache.
+        """
+        return self.rows <= 8
+
+    @property
     def row_stride(self) -> int:
-        """Elements from a row of packed A to the next.
+        """Elements from a row of packed A to the next, where tiles know no other (`in_place`).
 
         `depth` is often a power of two: rows as far apart would share few sets of the first-level cache.
         """
         return self.depth + self.columns
+
+    def apart(self, depth: e.Index) -> e.Index:
+        """Elements from a row of a packed block of A, of so much depth, to the next."""
+        return e.add(e.round_up(depth, self.columns), self.columns) if self.in_place else self.row_stride
 
     def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
         """About how long a product takes, at two vectors of multiplications per cycle."""
@@ -68,13 +85,18 @@ class Tiling:
         """Numbers of rows for which there is a register tile, ascending: all small ones, then even ones."""
         return tuple(n for n in range(1, self.rows + 1) if n <= 6 or n % 2 == 0 or n == self.rows)
 
+    @property
+    def low_rows(self) -> int:
+        """Rows of C for which it is worth to pack B."""
+        return 16 * self.rows
+
     def sum_rows(self, columns: e.Index) -> e.Index:
-        """How many rows of sums to keep where they are not the result: some blocks, or what the cache holds.
+        """How many rows of sums to keep where they are not the result: some tiles, or what the cache holds.
 
         Fewer rows would mean that B is packed more often.
         """
-        cached = e.div(self.block_rows * self.depth, e.maximum(columns, 1))
-        return e.maximum(e.round_up(cached, self.rows), self.block_rows)
+        cached = e.div(self.depth * self.block_columns, e.maximum(columns, 1))
+        return e.maximum(e.round_up(cached, self.rows), self.low_rows)
 
     def cut_rows(self, rows: int) -> list[int]:
         """Rows less than a full tile as tiles that there are, largest first."""
@@ -96,12 +118,13 @@ def tiling(target: Target, bits: int) -> Tiling:
     rows = max(1, (registers - vectors - spare) // vectors)
     columns = lanes * vectors
     item = bits // 8
-    depth = min(512, max(128, _down(target.l1_bytes // (columns * item), lanes)))
-    block_rows = max(rows, _down(3 * target.l2_bytes // (8 * depth * item), rows))
-    block_columns = 4 * columns
+    depth = min(1024, max(128, _down(3 * target.l1_bytes // (4 * rows * item), lanes)))
+    packed_depth = min(depth, max(128, _down(target.l1_bytes // (columns * item), lanes)))
+    block_columns = max(2 * columns, _down(3 * target.l2_bytes // (8 * depth * item), columns))
     kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
-    kept_columns = max(block_columns, _down(kept_bytes // (depth * item), block_columns))
-    blocks = (depth, block_rows, block_columns, kept_columns)
+    block_rows = max(rows, _down(kept_bytes // (2 * depth * item), rows))
+    kept_columns = max(block_columns, _down(kept_bytes // (packed_depth * item), block_columns))
+    blocks = (depth, packed_depth, block_rows, block_columns, kept_columns)
     return Tiling(
         lanes, vectors, rows, registers, *blocks, target.has_fma, target.has_masks, target.num_threads
     )

@@ -14,7 +14,7 @@ _SUPPORT = re.compile(r"relax\.rt\.(?!raise\.)")
 _KERNEL = re.compile(r"relax\.(gemm|attention)\.(bf16|f16|f32|f64)(\.f32)?")
 _GROUPS = {
     "gemm": (
-        ("tile", re.compile(r"\.tile_")),
+        ("tile", re.compile(r"\.(tile_|block\b)")),
         ("thin", re.compile(r"\.(thin|row\b|dots|rows_)")),
         ("pack", re.compile(r"\.pack_")),
         ("panels", re.compile(r"\.panels\b")),

@@ -13,8 +13,8 @@ from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.constant_table import TableEntry, constant_table, table_entries
 from relax_mlir.lowering.float_expansion import mentions_half_floats
-from relax_mlir.lowering.hooks import TableEntry, table_entries
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
 from relax_mlir.runtime.compile_cache import CacheSlot
@@ -178,7 +178,7 @@ def _compile_with(
     started = perf_counter()
     code, objects = compile_module(flat.mlir, DEFAULT_OPT_LEVEL, slot is not None, half_floats)
     interface = Interface.of(flat.mlir)
-    executable = Executable(Engine(code, interface, [entry.array() for entry in table]))
+    executable = Executable(Engine(code, interface, constant_table(table)))
     seconds["machine code"] = perf_counter() - started
     if slot is not None:
         slot.save(objects, interface, table)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from relax_mlir.dialects.constants import to_numpy
-from relax_mlir.lowering.hooks import TableEntry, in_layout
+from relax_mlir.lowering.constant_table import Layout, TableEntry, in_layout
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.engine import Interface
 
@@ -42,7 +42,7 @@ class CacheEntry:
         records: list[dict[str, Any]] = []
         arrays: list[np.ndarray[Any, Any]] = []
         for item in table:
-            record: dict[str, Any] = {"columns": item.columns, "transposed": item.transposed}
+            record: dict[str, Any] = asdict(item.layout)
             if item.value in places:
                 record["constant"] = places[item.value]
             else:
@@ -61,8 +61,8 @@ class CacheEntry:
                 if "constant" in record
                 else self.arrays[record["array"]]
             )
-            found.append(in_layout(base, record["columns"], record["transposed"]))
-        return found
+            found.append((base, Layout(record["columns"], record["transposed"])))
+        return in_layout(found)
 
     def to_bytes(self) -> bytes:
         head = {

@@ -10,8 +10,8 @@ import re
 
 import relax_mlir as rx
 from machine_text import Assembly
+from relax_mlir.lowering.constant_table import constant_table, table_entries
 from relax_mlir.lowering.cross_compile import compiled
-from relax_mlir.lowering.hooks import table_entries
 from relax_mlir.lowering.llvm_ir import llvm_ir
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.engine import Engine, Interface
@@ -56,5 +56,5 @@ def built(mod: rx.IRModule, target: Target) -> tuple[Executable, Assembly]:
     text = llvm_ir(work.mlir)
     machine, module = compiled(f"{text}\n{packed_interfaces(text)}", target, opt_level=1)
     code = ObjectCode([machine.emit_object(module)])
-    engine = Engine(code, Interface.of(work.mlir), [entry.array() for entry in table])
+    engine = Engine(code, Interface.of(work.mlir), constant_table(table))
     return Executable(engine), Assembly(machine.emit_assembly(module))

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.lowering.hooks import column_panels, constant_table
+from relax_mlir.lowering.constant_table import (
+    HUGE_PAGE,
+    Layout,
+    column_panels,
+    constant_table,
+    in_layout,
+    table_entries,
+)
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.runtime.arrays import to_numpy
 
@@ -39,7 +46,7 @@ def lowered(mod: rx.IRModule, target: str = "cpu") -> tuple[str, list[Array]]:
     """The module at level V as text, and its constants."""
     work = mod.clone()
     pipeline("relax-to-kernels", target)(work.mlir)
-    return work.mlir.operation.get_asm(large_resource_limit=4), constant_table(work.mlir)
+    return work.mlir.operation.get_asm(large_resource_limit=4), constant_table(table_entries(work.mlir))
 
 
 def close(result: Any, x: Array, weight: Array) -> None:
@@ -131,3 +138,16 @@ def test_column_panels() -> None:
     packed = column_panels(np.arange(10.0).reshape(2, 5), 4)
     assert packed.tolist() == [0, 1, 2, 3, 5, 6, 7, 8, 4, 0, 0, 0, 9, 0, 0, 0]
     assert packed.ctypes.data % 64 == 0
+
+
+def test_packed_constants_share_a_block_of_memory() -> None:
+    """A large block begins on a huge page; what is not packed stays where it is."""
+    large, plain = RNG.uniform(-1, 1, (700, 1000)), np.arange(3.0)
+    small = np.arange(10, dtype="float32").reshape(5, 2)
+    found = in_layout([(large, Layout(16)), (plain, Layout()), (small, Layout(4, transposed=True))])
+    assert found[0].ctypes.data % HUGE_PAGE == 0 and found[0].nbytes > HUGE_PAGE
+    assert found[1] is plain
+    assert found[2].ctypes.data == found[0].ctypes.data + found[0].nbytes
+    np.testing.assert_array_equal(found[0].reshape(63, 700, 16)[62, :, :8], large[:, 992:])
+    assert found[2].dtype == np.float32
+    assert found[2].tolist() == [0, 2, 4, 6, 1, 3, 5, 7, 8, 0, 0, 0, 9, 0, 0, 0]

@@ -7,23 +7,41 @@
 // Sixteen registers leave tiles of at most 6 rows, thirty-two of 14, or 12 where elements of A take some.
 // AVX2-NOT: vector<{{4|16}}xf32>
 // AVX2: func.func private @relax.gemm.f32.packed.part(
-// A is packed for every block, but once if there is a single one; B for the first block of rows.
+// Rows of A are read where they lie if their elements are next to each other, and not 4096 bytes or a multiple apart.
+// Else A is packed for every block, but once if there is a single one. B is packed for the first block of rows.
 // AVX2: %[[SEVERAL:[0-9]+]] = arith.cmpi ugt
 // AVX2: %[[COLUMNS:[0-9]+]] = arith.select %[[SEVERAL]], %c512{{[_0-9]*}}, %{{[0-9]+}} : index
+// AVX2: %[[UNIT:[0-9]+]] = arith.cmpi eq, %strides#1, %c1
+// AVX2: %[[WHOLE:[0-9]+]] = arith.muli %{{[0-9]+}}, %c1024
+// AVX2-NEXT: %[[FAR:[0-9]+]] = arith.cmpi ne, %strides#0, %[[WHOLE]]
+// AVX2-NEXT: %[[LIES:[0-9]+]] = arith.andi %[[UNIT]], %[[FAR]]
 // AVX2: scf.for
 // AVX2-NEXT: scf.for %[[J:[a-z0-9]+]] = %[[J0:[a-z0-9]+]] to {{.*}} step %[[COLUMNS]]
 // AVX2-NEXT: scf.for %[[I:[a-z0-9]+]] = %[[I0:[a-z0-9]+]] to
-// AVX2: %[[FIRST:[0-9]+]] = arith.cmpi eq, %[[J]], %[[J0]]
-// AVX2-NEXT: %[[A:[0-9]+]] = arith.ori %[[SEVERAL]], %[[FIRST]]
-// AVX2-NEXT: scf.if %[[A]]
-// AVX2-NEXT: func.call @relax.gemm.f32.pack_a
 // AVX2: %[[B:[0-9]+]] = arith.cmpi eq, %[[I]], %[[I0]]
 // AVX2-NEXT: scf.if %[[B]]
 // AVX2: func.call @relax.gemm.f32.pack_b
-// AVX2: func.call @relax.gemm.f32.block
+// AVX2: %[[FIRST:[0-9]+]] = arith.cmpi eq, %[[J]], %[[J0]]
+// AVX2-NEXT: %[[A:[0-9]+]] = arith.ori %[[SEVERAL]], %[[FIRST]]
+// AVX2-NEXT: scf.if %[[LIES]]
+// AVX2: %[[LINE:[a-z_0-9]+]] = memref.reinterpret_cast %base_buffer to offset: [%offset], sizes: [%{{[0-9]+}}], strides: [1]
+// AVX2: func.call @relax.gemm.f32.block(%[[LINE]], %{{[0-9]+}}, %strides#0,
+// AVX2: } else {
+// AVX2-NEXT: scf.if %[[A]]
+// AVX2-NEXT: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:[0-9]+]]) :
+// AVX2: %[[CAST:[a-z_0-9]+]] = memref.cast
+// AVX2: func.call @relax.gemm.f32.block(%[[CAST]], %c0{{[_0-9]*}}, %[[APART]],
 // AVX2: func.func private @relax.gemm.f32.pack_b(
 // AVX2: func.func private @relax.gemm.f32.pack_a(
-// AVX2: func.func private @relax.gemm.f32.tile_2(%[[A:[a-z0-9]+]]: memref<?xf32>, %{{[a-z0-9]+}}: index, %[[B:[a-z0-9]+]]: memref<?xf32>
+// For some columns of B at a time, one tile of rows after the other.
+// AVX2: func.func private @relax.gemm.f32.block(
+// AVX2: scf.for %[[J:[a-z0-9]+]] = %c0{{[_0-9]*}} to %[[N:[a-z0-9]+]] step %c32
+// AVX2: %[[J1:[0-9]+]] = arith.addi %[[J]], %c32
+// AVX2: %[[END:[0-9]+]] = arith.minui %[[J1]], %[[N]]
+// AVX2: scf.for %{{[a-z0-9]+}} = %c0{{[_0-9]*}} to %{{[0-9]+}} step %c6
+// AVX2: scf.for %{{[a-z0-9]+}} = %[[J]] to %[[END]] step %c16
+// AVX2: func.call @relax.gemm.f32.tile_6(
+// AVX2: func.func private @relax.gemm.f32.tile_2(%[[A:[a-z0-9]+]]: memref<?xf32, strided<[1], offset: ?>>, %{{[a-z0-9]+}}: index, %[[APART:[a-z0-9]+]]: index, %[[B:[a-z0-9]+]]: memref<?xf32>
 // AVX2: scf.for {{.*}} iter_args(%[[C0:[a-z0-9]+]] = %[[ZERO:[a-z0-9_]+]], %[[C1:[a-z0-9]+]] = %[[ZERO]], %[[C2:[a-z0-9]+]] = %[[ZERO]], %[[C3:[a-z0-9]+]] = %[[ZERO]])
 // AVX2: %[[B0:[0-9]+]] = vector.load %[[B]]
 // AVX2: %[[B1:[0-9]+]] = vector.load %[[B]]
@@ -38,7 +56,12 @@
 // AVX2: func.func private @relax.gemm.f32.tile_6(
 // AVX2-NOT: func.func private @relax.gemm.f32.tile_8(
 
+// With many rows to a tile A is always packed, and its rows are as far apart in all blocks.
 // AVX512-NOT: vector<{{4|8}}xf32>
+// AVX512: func.func private @relax.gemm.f32.packed.part(
+// AVX512: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:c464[_0-9]*]]) :
+// AVX512: func.call @relax.gemm.f32.block(%{{.*}}, %c0{{[_0-9]*}}, %[[APART]],
+// AVX512-NOT: func.call @relax.gemm.f32.block(
 // AVX512: func.func private @relax.gemm.f32.tile_2(
 // AVX512: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
 // AVX512: func.func private @relax.gemm.f32.tile_14(
