@@ -5,7 +5,7 @@ B may be packed as it is needed, beforehand (`panel_loops`), or by all threads t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -128,13 +128,14 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
         rows, columns, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
         some_rows = e.maximum(rows, 1)
         row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
-        depth_step = even_step(e.maximum(depth, 1), sizes.packed_depth, sizes.lanes)
+        depth_step = even_step(e.maximum(depth, 1), sizes.depth_to_pack(e.dim(c, 0)), sizes.lanes)
+        panel_rows = e.add(depth_step, 1)  # so that panels do not share few sets of the caches
         several = e.compare("gt", rows, row_step)
         column_step = e.select(several, sizes.kept_columns, sizes.packed_columns(rows))
         b_columns = e.minimum(e.round_up(columns, sizes.columns), column_step)
         left = LeftOperand(packing, a, depth_step)
         b_at = left.packed_elements(e.minimum(some_rows, row_step))
-        elements = e.add(b_at, e.mul(b_columns, sizes.packed_depth))
+        elements = e.add(b_at, e.mul(b_columns, panel_rows))
         with (
             e.scratch(element, elements) as packed,
             e.loop(0, depth, depth_step) as k,
@@ -144,12 +145,12 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
             deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
             wide = e.minimum(e.sub(last_column, j), column_step)
             with e.when(e.compare("eq", i, first_row)):
-                e.call(packing.b, [b, k, deep, j, wide, packed, b_at, sizes.packed_depth])
+                e.call(packing.b, [b, k, deep, j, wide, packed, b_at, panel_rows])
             add = e.any_of(accumulate, e.compare("ne", k, 0))
             done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
 
             def multiply(memory: e.Value, at: e.Index, apart: e.Index) -> None:
-                right = [packed, b_at, sizes.packed_depth]
+                right = [packed, b_at, panel_rows]
                 e.call(
                     parts.block, [memory, at, apart, *right, deep, high, wide, c, i, j, add, done, *rest[:2]]
                 )
@@ -172,7 +173,7 @@ def emit_shared(block: e.Block, parts: Parts, packing: Packing) -> None:
                 wide = e.minimum(e.sub(columns, j), step)
                 e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, depth), depth])
             e.call(f"{parts.shared}.blocks", [a, panels, c, *rest])
-    panel_loops(block, parts.entry, parts.shared, sizes, sizes.packed_depth, source, element, element)
+    panel_loops(block, parts.entry, parts.shared, sizes, sizes.depth_to_pack, source, element, element)
 
 
 def panel_loops(
@@ -180,7 +181,7 @@ def panel_loops(
     kernel: str,
     name: str,
     sizes: Tiling,
-    most_depth: int,
+    most_depth: Callable[[e.Index], e.Index],
     source: e.Type,
     element: e.Type,
     panel: e.Type,
@@ -188,8 +189,8 @@ def panel_loops(
     """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with B packed beforehand over its depth.
 
     `kernel` is the entry of the product whose packing of A is used, and whose tiles if they read panels of
-    `panel`, the element type of the packed B; `source` is that of A. Blocks have up to `most_depth`: with that of
-    a B which is packed when it is needed, the sums are the same to the last bit.
+    `panel`, the element type of the packed B; `source` is that of A. `most_depth` gives that of a block from the
+    rows of the product: where it is that of a B which is packed when it is needed, sums are the same to the last bit.
     """
     parts = Parts(kernel if panel == element else name)
     packing = Packing(block, kernel, sizes, source, element)
@@ -205,7 +206,7 @@ def panel_loops(
         rows, wide, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
         some_rows = e.maximum(rows, 1)
         row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
-        depth_step = even_step(e.maximum(depth, 1), most_depth, sizes.lanes)
+        depth_step = even_step(e.maximum(depth, 1), most_depth(e.dim(c, 0)), sizes.lanes)
         left = LeftOperand(packing, a, depth_step)
         with (
             e.scratch(element, left.packed_elements(e.minimum(some_rows, row_step))) as packed,

@@ -14,6 +14,9 @@ from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.mlir import ir, memref
 
+_LINES = 4
+"""Lines of B that are packed side by side, so that as many cache lines of a panel are written one after the other."""
+
 
 @dataclass(frozen=True)
 class Packing:
@@ -131,11 +134,20 @@ class Packing:
         lanes, wide = self.tiling.lanes, self.tiling.columns
         starts = [v * lanes for v in range(self.tiling.vectors)]
         full = e.round_down(columns, wide)
-        with e.loop(0, rows) as k, e.loop(0, full, wide, unroll=True) as j:
+
+        def copy(k: e.Value, j: e.Value, count: int) -> None:
             to = e.add(e.add(at, e.mul(j, apart)), e.mul(k, wide))
-            for start in starts:
-                value = e.vector_load(lanes, lines, e.add(row, k), e.add(e.add(column, j), start))
-                e.vector_store(e.widen(value, self.element), packed, e.add(to, start))
+            for r in range(count):
+                line, place = e.add(e.add(row, k), r), e.add(to, r * wide)
+                for start in starts:
+                    value = e.vector_load(lanes, lines, line, e.add(e.add(column, j), start))
+                    e.vector_store(e.widen(value, self.element), packed, e.add(place, start))
+
+        groups = e.round_down(rows, _LINES)
+        with e.loop(0, groups, _LINES) as k, e.loop(0, full, wide) as j:
+            copy(k, j, _LINES)
+        with e.loop(groups, rows) as k, e.loop(0, full, wide) as j:
+            copy(k, j, 1)
         with e.when(e.compare("ne", full, columns)):
             panel = e.add(at, e.mul(full, apart))
             self._clear(packed, panel, e.mul(rows, wide))

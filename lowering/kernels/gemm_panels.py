@@ -54,7 +54,7 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             e.call(f"{name}.blocks", [a, b, c, accumulate, *rest])
 
         e.branch(e.compare("le", e.dim(c, 0), 2), few_rows, blocks)
-    panel_loops(block, kernel.name, name, sizes, sizes.depth, source, element, source)
+    panel_loops(block, kernel.name, name, sizes, lambda _: sizes.depth, source, element, source)
     for rows in (1, 2):
         for panels in {1, _panels(sizes, rows)}:
             _emit_strip(block, _strip(name, rows, panels), sizes, signature[:3], rows, panels)

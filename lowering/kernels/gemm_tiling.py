@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.target import MIB, Target
 
+_FEW_ROWS = 400
+"""Up to so many rows it does not pay to pack B in deep blocks (measured)."""
+
 
 @dataclass(frozen=True)
 class Tiling:
@@ -16,10 +19,9 @@ class Tiling:
     vector registers. Its rows of A (`rows` x `depth`) fit the first-level cache, through which panels of B stream: as
     many as the second-level cache holds (`depth` x `block_columns`), for one tile of rows after the other. So what
     comes from the second-level cache are few long pieces of memory, which the hardware fetches ahead, and few passes
-    over C. Both caches may belong to two hardware threads. A B that is packed when it is needed is cut at
-    `packed_depth`: what is packed at a time (see `packed_columns`) should not leave the caches before it is used. At
-    most `kept_columns` of its columns and `block_rows` x `depth` of A are packed at a time, which a part of the
-    third-level cache holds.
+    over C. Both caches may belong to two hardware threads. A B that is packed when few rows need it is cut at
+    `packed_depth` (see `depth_to_pack`). Of its columns up to `kept_columns` are packed at a time, of the rows of A up
+    to `block_rows`: each block takes an eighth of the third-level cache.
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
     `masked`: some lanes of a vector can be read and written. `threads`: how many there may be.
 
@@ -65,6 +67,13 @@ class Tiling:
     def apart(self, depth: e.Index) -> e.Index:
         """Elements from a row of a packed block of A, of so much depth, to the next."""
         return e.add(e.round_up(depth, self.columns), self.columns) if self.in_place else self.row_stride
+
+    def depth_to_pack(self, rows: e.Index) -> e.Index:
+        """The most depth of a block of B that is packed when it is needed, for a product with so many rows in all.
+
+        Few rows soon need the next block, and what was packed should not have left the caches by then.
+        """
+        return e.select(e.compare("gt", rows, _FEW_ROWS), self.depth, self.packed_depth)
 
     def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
         """About how long a product takes, at two vectors of multiplications per cycle."""
@@ -122,8 +131,8 @@ def tiling(target: Target, bits: int) -> Tiling:
     packed_depth = min(depth, max(128, _down(target.l1_bytes // (columns * item), lanes)))
     block_columns = max(2 * columns, _down(3 * target.l2_bytes // (8 * depth * item), columns))
     kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
-    block_rows = max(rows, _down(kept_bytes // (2 * depth * item), rows))
-    kept_columns = max(block_columns, _down(kept_bytes // (packed_depth * item), block_columns))
+    block_rows = max(rows, _down(kept_bytes // (depth * item), rows))
+    kept_columns = max(block_columns, _down(kept_bytes // (depth * item), columns))
     blocks = (depth, packed_depth, block_rows, block_columns, kept_columns)
     return Tiling(
         lanes, vectors, rows, registers, *blocks, target.has_fma, target.has_masks, target.num_threads

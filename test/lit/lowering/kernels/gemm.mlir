@@ -9,8 +9,11 @@
 // AVX2: func.func private @relax.gemm.f32.packed.part(
 // Rows of A are read where they lie if their elements are next to each other, and not 4096 bytes or a multiple apart.
 // Else A is packed for every block, but once if there is a single one. B is packed for the first block of rows.
+// Blocks are deep for many rows.
+// AVX2: %[[MANY:[0-9]+]] = arith.cmpi ugt, %{{[a-z0-9_]+}}, %c400
+// AVX2: arith.select %[[MANY]], %c1024, %c512
 // AVX2: %[[SEVERAL:[0-9]+]] = arith.cmpi ugt
-// AVX2: %[[COLUMNS:[0-9]+]] = arith.select %[[SEVERAL]], %c512{{[_0-9]*}}, %{{[0-9]+}} : index
+// AVX2: %[[COLUMNS:[0-9]+]] = arith.select %[[SEVERAL]], %c256{{[_0-9]*}}, %{{[0-9]+}} : index
 // AVX2: %[[UNIT:[0-9]+]] = arith.cmpi eq, %strides#1, %c1
 // AVX2: %[[WHOLE:[0-9]+]] = arith.muli %{{[0-9]+}}, %c1024
 // AVX2-NEXT: %[[FAR:[0-9]+]] = arith.cmpi ne, %strides#0, %[[WHOLE]]
