@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -69,6 +70,11 @@ class Check:
         return "".join([*pieces, self.message[end:].replace("%", "%%")])
 
 
+def _name_of(text: str) -> str:
+    """The name of a string, the same in all modules, so that they can share the code that uses it."""
+    return f"relax.text.{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
 class Raisers:
     """What a module needs to raise errors: strings, each once, and one function per number of values."""
 
@@ -81,7 +87,7 @@ class Raisers:
             counts.add(len(values))
             shown |= {NAMERS[way] for _, way in values if way}
             for text in (check.kind, check.format):
-                self._strings.setdefault(text, f"relax.text.{len(self._strings)}")
+                self._strings.setdefault(text, _name_of(text))
         self.fragment = Fragment()
         for text, name in self._strings.items():
             self.fragment.define(

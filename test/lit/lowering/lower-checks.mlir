@@ -8,7 +8,7 @@ func.func private @release(index)
 // CHECK-SAME: (%[[OK:[a-z0-9]+]]: i1, %[[N:[a-z0-9]+]]: index) -> (i32, index)
 // CHECK: cf.cond_br %[[OK]] weights([2000, 1]), ^[[GO:bb[0-9]+]], ^[[FAIL:bb[0-9]+]]
 // CHECK: ^[[FAIL]]:
-// CHECK: %[[KIND:[0-9]+]] = llvm.mlir.addressof @[[SHAPEERROR:relax.text.[0-9]+]]
+// CHECK: %[[KIND:[0-9]+]] = llvm.mlir.addressof @[[SHAPEERROR:relax.text.[0-9a-f]+]]
 // CHECK: %[[FORMAT:[0-9]+]] = llvm.mlir.addressof
 // CHECK: %[[NUMBER:[0-9]+]] = arith.index_cast %[[N]] : index to i64
 // CHECK: call @relax.rt.raise.1(%[[KIND]], %[[FORMAT]], %[[NUMBER]])

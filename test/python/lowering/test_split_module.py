@@ -180,6 +180,8 @@ def test_other_ops_are_refused(context: ir.Context) -> None:
     ("name", "group"),
     [
         ("relax.gemm.f32.tile_6", "relax.gemm.f32 tile"),
+        ("relax.gemm.f32.block", "relax.gemm.f32 tile"),
+        ("relax.gemm.bf16.f32.panels.block", "relax.gemm.bf16.f32 panels"),
         ("relax.gemm.bf16.f32.rows_2", "relax.gemm.bf16.f32 thin"),
         ("relax.gemm.f32.thin.parallel.0", "relax.gemm.f32 thin"),
         ("relax.gemm.f32.row", "relax.gemm.f32 thin"),
@@ -208,12 +210,14 @@ def lowered(mod: rx.IRModule, target: Target) -> ir.Module:
     return work.mlir
 
 
-def product(scale: float, activation: bool) -> rx.IRModule:
+def product(scale: float, shifted: bool) -> rx.IRModule:
+    """With another parameter, and so with more checks and messages, if `shifted`."""
     builder = rx.BlockBuilder()
     x, y = rx.Var("x", rx.Tensor(("n", "k"), "float32")), rx.Var("y", rx.Tensor(("k", "m"), "float32"))
-    with builder.function("main", [x, y]):
+    shift = rx.Var("shift", rx.Tensor(("m",), "float32"))
+    with builder.function("main", [shift, x, y] if shifted else [x, y]):
         result = R.matmul(x, y) * builder.const(np.float32(scale))
-        builder.emit_func_output(R.nn.relu(result) if activation else result)
+        builder.emit_func_output(R.nn.relu(result + shift) if shifted else result)
     return builder.get()
 
 
