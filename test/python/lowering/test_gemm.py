@@ -10,7 +10,7 @@ import pytest
 from jit import Compiled, lower
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm, emit_gemm_row
-from relax_mlir.lowering.kernels.gemm_tiling import tiling
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 
@@ -192,6 +192,34 @@ def test_one_block_of_rows_and_several_of_columns(
         n, depth = 2 * sizes.packed_columns(m) + 5, 2 * sizes.depth + 3
         a = operand(rng, (m, depth), DTYPES[kernel.operand], "plain")
         check(compiled[kernel], kernel, a, operand(rng, (depth, n), DTYPES[kernel.operand], "plain"), True, 1)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
+def test_rows_that_share_sets_of_the_cache(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
+    """Rows of A that are a multiple of 4096 bytes apart are packed, all others are read where they lie."""
+    rng = np.random.default_rng(8)
+    dtype = DTYPES[kernel.operand]
+    for apart in (4096 // dtype.itemsize, 8192 // dtype.itemsize):
+        for m, n, depth in ((7, 33, apart), (130, 17, apart), (6, 16, 100), (61, 40, 3)):
+            for first, pitch in ((0, 0), (5, 1), (0, -1)):
+                whole = rng.uniform(-1, 1, (m, apart + pitch)).astype(dtype)
+                a = whole[:, first : min(first + depth, apart + pitch)]
+                b = operand(rng, (a.shape[1], n), dtype, "plain")
+                check(compiled[kernel], kernel, a, b, bool(first), pitch + 1)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
+def test_tiles_that_know_one_distance_of_rows(kernel: GemmKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for CPUs with many registers: A is always packed, with rows a fixed distance apart."""
+    monkeypatch.setattr(Tiling, "in_place", False)
+    rng = np.random.default_rng(9)
+    with ir.Context(), ir.Location.unknown():
+        compiled = Compiled(module_of(kernel, Target.host()), opt_level=1)
+    for trial in range(60):
+        m, n, depth = (int(rng.choice(BIG if trial % 7 == i else SIZES)) for i in range(3))
+        a = operand(rng, (m, depth), DTYPES[kernel.operand], str(rng.choice(LAYOUTS)))
+        b = operand(rng, (depth, n), DTYPES[kernel.operand], str(rng.choice(LAYOUTS)))
+        check(compiled, kernel, a, b, bool(trial % 2), int(rng.choice([0, 3])))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
