@@ -79,15 +79,13 @@ class Tiling:
         """About how long a product takes, at two vectors of multiplications per cycle."""
         return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes)
 
-    def packed_columns(self, rows: e.Index) -> e.Index:
-        """How many columns of B to pack at a time for a product with a single block of A, of so many rows.
+    @property
+    def packed_columns(self) -> int:
+        """How many columns of B to pack at a time for a product with a single block of A.
 
-        Panels that few rows use should not leave the second-level cache before. With more rows it costs less that they
-        do, and what counts is to read long pieces of B's rows, each page of memory seldom (measured for 16 to 200
-        rows).
+        They should not leave the second-level cache before they are used; with fewer, each page of B is read too often.
         """
-        wanted = e.round_up(e.div(e.mul(rows, rows), 16), self.columns)
-        return e.minimum(e.maximum(wanted, self.block_columns), self.kept_columns)
+        return min(2 * self.block_columns, self.kept_columns)
 
     @property
     def row_counts(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@
 // AVX2: %[[MANY:[0-9]+]] = arith.cmpi ugt, %{{[a-z0-9_]+}}, %c400
 // AVX2: arith.select %[[MANY]], %c1024, %c512
 // AVX2: %[[SEVERAL:[0-9]+]] = arith.cmpi ugt
-// AVX2: %[[COLUMNS:[0-9]+]] = arith.select %[[SEVERAL]], %c256{{[_0-9]*}}, %{{[0-9]+}} : index
+// AVX2: %[[COLUMNS:[0-9]+]] = arith.select %[[SEVERAL]], %c256{{[_0-9]*}}, %c64{{[_0-9]*}} : index
 // AVX2: %[[UNIT:[0-9]+]] = arith.cmpi eq, %strides#1, %c1
 // AVX2: %[[WHOLE:[0-9]+]] = arith.muli %{{[0-9]+}}, %c1024
 // AVX2-NEXT: %[[FAR:[0-9]+]] = arith.cmpi ne, %strides#0, %[[WHOLE]]
