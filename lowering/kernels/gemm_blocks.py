@@ -18,9 +18,6 @@ from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step
 from relax_mlir.lowering.kernels.parallel import THRESHOLD, parallel_loop, part_size
 from relax_mlir.mlir import ir
 
-_LOW_PART = 16
-"""The least height of a part of a product for several threads, in register tiles."""
-
 _MOST_SHARED = 1 << 25
 """Up to so many elements of B are packed at once for several threads: beyond, there are so many rows, or columns, that
 it costs little to pack a block more than once."""
@@ -88,7 +85,7 @@ def by_parts(
     cost = sizes.cycles(rows, columns, e.dim(a, 1))
     high = e.compare("ge", rows, columns)
     size = e.select(high, rows, columns)
-    least = _LOW_PART * sizes.rows if is_packed else None
+    least = sizes.low_rows if is_packed else None
     by_row = part_size(size, sizes.rows, sizes.threads, cost, least)
     by_column = part_size(size, sizes.columns, sizes.threads, cost)
     step = e.select(high, by_row, by_column)

@@ -94,7 +94,7 @@ class Tiling:
 
     @property
     def low_rows(self) -> int:
-        """Rows of C for which it is worth to pack B."""
+        """The fewest rows that are worth a pass over B: of a part for a thread, and of sums that are kept."""
         return 16 * self.rows
 
     def sum_rows(self, columns: e.Index) -> e.Index:

@@ -141,9 +141,8 @@ def _compile(
         try:
             with without_care(work):
                 return _compile_with(work, False, target, stages, slot, profile)
-        except (
-            Exception
-        ) as error:  # whatever it is, the second attempt raises it with the pass to blame, or this is told
+        # Whatever it is, the second attempt raises it with the pass to blame, or this is told.
+        except Exception as error:
             failure = str(error) or type(error).__name__
     executable = _compile_with(mod.clone(), True, target, stages, slot, profile)
     if failure:
