@@ -27,10 +27,14 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class Layout:
-    """How compiled code reads a constant: as panels of so many columns (0: as it is), of its transpose or itself."""
+    """How compiled code reads a constant: as panels of so many columns (0: as it is), of its transpose or itself.
+
+    Of so many rows `together` (zeros for those that are missing) the elements of a column lie next to each other.
+    """
 
     columns: int = 0
     transposed: bool = False
+    together: int = 1
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,10 @@ def table_entries(module: ir.Module) -> list[TableEntry]:
             layout = Layout()
             if CONSTANT_PANELS in op.attributes:
                 words = op.attributes[CONSTANT_PANELS]
-                columns, turned = (ir.IntegerAttr(words[key]).value for key in ("columns", "transposed"))
-                layout = Layout(columns, bool(turned))
+                columns, turned, together = (
+                    ir.IntegerAttr(words[key]).value for key in ("columns", "transposed", "together")
+                )
+                layout = Layout(columns, bool(turned), together)
             number = int(ir.IntegerAttr(op.attributes[CONSTANT]).value)
             found[number] = TableEntry(op.attributes[CONSTANT_VALUE], layout)
     return [found[index] for index in range(len(found))]
@@ -64,15 +70,13 @@ def constant_table(entries: Sequence[TableEntry]) -> list[Array]:
 def in_layout(constants: Sequence[tuple[Array, Layout]]) -> list[Array]:
     """The arrays that compiled code reads for some constants; those that are not packed are not copied."""
     matrices = [
-        (array.T if layout.transposed else array, layout.columns)
-        for array, layout in constants
-        if layout.columns
+        (array.T if layout.transposed else array, layout) for array, layout in constants if layout.columns
     ]
-    sizes = [_packed_bytes(matrix, columns) for matrix, columns in matrices]
+    sizes = [_packed_bytes(*matrix) for matrix in matrices]
     memory, start = _zeroed(sum(sizes)), 0
     packed = []
-    for (matrix, columns), size in zip(matrices, sizes, strict=True):
-        packed.append(_pack(matrix, columns, memory[start : start + size]))
+    for (matrix, layout), size in zip(matrices, sizes, strict=True):
+        packed.append(_pack(matrix, layout, memory[start : start + size]))
         start += size
     left = iter(packed)
     return [next(left) if layout.columns else array for array, layout in constants]
@@ -83,25 +87,26 @@ def column_panels(matrix: Array, columns: int) -> Array:
     return in_layout([(matrix, Layout(columns))])[0]
 
 
-def _shape(matrix: Array, columns: int) -> tuple[int, int, int]:
-    """Panels, rows, columns."""
+def _shape(matrix: Array, layout: Layout) -> tuple[int, int, int, int]:
+    """Panels, groups of rows, columns, rows of a group."""
     depth, width = matrix.shape
-    return -(-width // columns), depth, columns
+    return -(-width // layout.columns), -(-depth // layout.together), layout.columns, layout.together
 
 
-def _packed_bytes(matrix: Array, columns: int) -> int:
+def _packed_bytes(matrix: Array, layout: Layout) -> int:
     """Bytes of the panels, and of what is between them and the next constant."""
-    size = int(np.prod(_shape(matrix, columns))) * matrix.itemsize
+    size = int(np.prod(_shape(matrix, layout))) * matrix.itemsize
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _pack(matrix: Array, columns: int, memory: Array) -> Array:
-    shape = _shape(matrix, columns)
+def _pack(matrix: Array, layout: Layout, memory: Array) -> Array:
+    shape = _shape(matrix, layout)
     packed: Array = memory.view(matrix.dtype)[: int(np.prod(shape))]
     view = packed.reshape(shape)
     for p in range(shape[0]):
-        part = matrix[:, p * columns : (p + 1) * columns]
-        view[p, :, : part.shape[1]] = part
+        for row in range(layout.together):
+            part = matrix[row :: layout.together, p * layout.columns : (p + 1) * layout.columns]
+            view[p, : part.shape[0], : part.shape[1], row] = part
     return packed
 
 

@@ -8,8 +8,7 @@ from typing import ClassVar
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
 from relax_mlir.lowering.kernels.epilogue_match import PURE
-from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_gemm, emit_gemm_row
-from relax_mlir.lowering.kernels.gemm_tiling import tiling
+from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm, emit_gemm_row, tiling_of
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -69,7 +68,7 @@ def emit_contraction(
     `block`: the module's body; `overwrite`: C is not added to; `panels`: see `Contraction.emit_call`.
     """
     with ir.InsertionPoint(contraction.end or operation), operation.location:
-        sizes = tiling(target, FLOATS[contraction.kernel.accumulator])
+        sizes = tiling_of(contraction.kernel, target)
         contraction.emit_call(block, not overwrite, sizes, panels)
 
 

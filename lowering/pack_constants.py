@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CONSTANT, CONSTANT_PANELS, CONSTANT_VALUE, PRIM_FUNC
 from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.lowering.constant_table import Layout
 from relax_mlir.lowering.contractions import emit_contraction, zero_fill_before
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
-from relax_mlir.lowering.kernels.gemm import FLOATS
+from relax_mlir.lowering.kernels.gemm import tiling_of
 from relax_mlir.lowering.kernels.gemm_panels import emit_gemm_panels, has_panels, panels_name
-from relax_mlir.lowering.kernels.gemm_tiling import tiling
 from relax_mlir.mlir import func, ir, memref
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
+
+_MOST_COPIES = 4
+"""Constants of so few columns that panels would take more than this many times their memory stay as they are."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class PackConstants(ModulePass):
         if not hooks:
             return
         target, calls = Target.parse(self.target), _calls(module)
-        packed: dict[tuple[str, int, bool], str] = {}
+        packed: dict[tuple[str, Layout], str] = {}
         for name, function in table.items():
             users = calls.get(name, [])
             if PRIM_FUNC not in function.attributes or function.is_external or not users:
@@ -55,14 +58,15 @@ class PackConstants(ModulePass):
             sources = [_hook(call.operands[position], hooks) for call in users]
             if None in sources or function.attributes["sym_visibility"].value != "private":
                 continue
-            columns = tiling(target, FLOATS[contraction.kernel.accumulator]).columns
+            sizes = tiling_of(contraction.kernel, target)
             turned = contraction.b.dims == (*contraction.columns, *contraction.depth)
-            type_ = _packed_type(contraction, columns, turned)
+            layout = Layout(sizes.columns, turned, sizes.together)
+            type_ = _packed_type(contraction, layout)
             _rewrite(module, function, operation, contraction, position, type_, target)
             for call, source in zip(users, sources, strict=True):
-                key = (str(source), columns, turned)
+                key = (str(source), layout)
                 if key not in packed:
-                    packed[key] = _declare(module, table[key[0]], type_, columns, turned)
+                    packed[key] = _declare(module, table[key[0]], type_, layout)
                 with ir.InsertionPoint(call), call.location:
                     call.operands[position] = func.CallOp([type_], packed[key], []).results[0]
         if packed:
@@ -88,7 +92,7 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
             continue
         if b.dims not in (contraction.columns + contraction.depth, contraction.depth + contraction.columns):
             continue
-        narrow = tiling(target, FLOATS[contraction.kernel.accumulator]).lanes
+        narrow = tiling_of(contraction.kernel, target).columns // _MOST_COPIES
         if not isinstance(buffer.owner, ir.Block) or not b.contiguous or not buffer.type.has_static_shape:
             continue
         width = buffer.type.shape[b.axes.index(contraction.columns[0])]
@@ -107,10 +111,11 @@ def _hook(value: ir.Value, hooks: set[str]) -> str | None:
     return name if name in hooks else None
 
 
-def _packed_type(contraction: Contraction, columns: int, turned: bool) -> ir.MemRefType:
+def _packed_type(contraction: Contraction, layout: Layout) -> ir.MemRefType:
     type_ = contraction.b.buffer.type
-    depth, width = type_.shape[::-1] if turned else type_.shape
-    return ir.MemRefType.get([e.round_up(width, columns) * depth], type_.element_type)
+    depth, width = type_.shape[::-1] if layout.transposed else type_.shape
+    size = e.round_up(width, layout.columns) * e.round_up(depth, layout.together)
+    return ir.MemRefType.get([size], type_.element_type)
 
 
 def _rewrite(
@@ -139,19 +144,17 @@ def _rewrite(
         emit_gemm_panels(module.body, contraction.kernel, target)
 
 
-def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, columns: int, turned: bool) -> str:
+def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, layout: Layout) -> str:
     """Declare the hook of a packed constant beside that of the plain one."""
-    name = f"{plain.name.value}.panels_{columns}{'_transposed' if turned else ''}"
+    pairs = f"x{layout.together}" if layout.together > 1 else ""
+    name = f"{plain.name.value}.panels_{layout.columns}{pairs}{'_transposed' if layout.transposed else ''}"
     word = ir.IntegerType.get_signless(64)
     with ir.InsertionPoint(plain), plain.location:
         hook = func.FuncOp(name, ir.FunctionType.get([], [type_]), visibility="private")
         hook.attributes[CONSTANT] = plain.attributes[CONSTANT]
         hook.attributes[CONSTANT_VALUE] = plain.attributes[CONSTANT_VALUE]
-        layout = {
-            "columns": ir.IntegerAttr.get(word, columns),
-            "transposed": ir.IntegerAttr.get(word, int(turned)),
-        }
-        hook.attributes[CONSTANT_PANELS] = ir.DictAttr.get(layout)
+        fields = {name: ir.IntegerAttr.get(word, int(value)) for name, value in asdict(layout).items()}
+        hook.attributes[CONSTANT_PANELS] = ir.DictAttr.get(fields)
     return name
 
 

@@ -171,7 +171,7 @@ class Contraction:
             with e.loop(0, high, step) as first:
                 part = e.minimum(e.sub(high, first), step)
                 left = matrix(self.a, (self.rows, self.depth), (part, deep), at, first=first)
-                result = e.view(sums, (part, wide), (wide, 1), unit_inner=True)
+                result = e.view(sums, (part, wide), (tiling.sums_apart(wide), 1), unit_inner=True)
                 rest = finish.arguments(at, first, result)
                 e.call(finished(name), [left, right, result, e.flag(False), *rest])
 
@@ -197,8 +197,8 @@ class Contraction:
         if self.finish is None or not self.finish.consumes or accumulate:
             nest(self.loops, {}, product)
             return
-        step = e.minimum(e.maximum(high, 1), tiling.sum_rows(wide))
-        with e.scratch(e.element_of(self.c.buffer.type), e.maximum(e.mul(step, wide), 1)) as memory:
+        step = e.minimum(e.maximum(high, 1), tiling.sum_rows(wide, kept=panels is None))
+        with e.scratch(e.element_of(self.c.buffer.type), e.mul(step, tiling.sums_apart(wide))) as memory:
             sums = e.metadata(memory)
             nest(self.loops, {}, lambda at: by_rows(at, sums, step))
 

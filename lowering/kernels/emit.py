@@ -372,7 +372,7 @@ def store(value: Value, buffer: Value, *position: Index) -> None:
 
 
 def prefetch(buffer: Value, *position: Index, write: bool = False) -> None:
-    """Bring the cache line of an element near; the position must be inside of the buffer."""
+    """Bring the cache line of an element near; a position outside of the buffer does no harm."""
     memref.prefetch(buffer, [index(p) for p in position], write, 3, True)
 
 
@@ -443,6 +443,13 @@ def steps(lanes: int) -> Value:
 def lane(value: Value, position: int) -> Value:
     """One lane of a vector."""
     return vector.extract(value, [], [position])
+
+
+def part(value: Value, start: int, count: int) -> Value:
+    """Some consecutive lanes of a vector, as a vector."""
+    return vector.extract_strided_slice(
+        vector_type(count, element_of(value.type)), value, [start], [count], [1]
+    )
 
 
 def transpose(rows: Sequence[Value]) -> list[Value]:

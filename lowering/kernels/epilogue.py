@@ -8,6 +8,7 @@ An epilogue reads C and other matrices, rows, columns or scalars, and writes C o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
@@ -58,7 +59,7 @@ class Epilogue:
 def nothing(block: e.Block) -> Epilogue:
     """The epilogue that does nothing; its function is emitted at the end of a module's body if it is not there."""
     if not e.is_defined(block, NOTHING):
-        with e.function(block, NOTHING, _function_type().inputs):
+        with function(block, NOTHING):
             pass
     empty = memref.alloca(ir.MemRefType.get([0], ir.IndexType.get()), [], [])
     return Epilogue(reference(NOTHING), memref.cast(_words_type(), empty))
@@ -104,6 +105,11 @@ def item_bytes(type_: e.Type) -> int:
     return 8 if isinstance(element, ir.IndexType) else max(1, element.width // 8)
 
 
+def function(block: e.Block, name: str) -> AbstractContextManager[list[e.Value]]:
+    """An epilogue's function at the end of a module's body: gives its words, and row, rows, column and columns."""
+    return e.function(block, name, _function_type().inputs)
+
+
 def emit_epilogue(block: e.Block, name: str, body: ir.Operation, matrices: Sequence[Matrix]) -> None:
     """Emit an epilogue's function at the end of a module's body.
 
@@ -111,13 +117,10 @@ def emit_epilogue(block: e.Block, name: str, body: ir.Operation, matrices: Seque
     output. Its words are those of the matrices, then the scalars of the body.
     """
     scalars = scalars_of(body)
-    with e.function(block, name, _function_type().inputs) as (words, row, rows, column, columns):
-        loaded = [e.load(words, i) for i in range(len(matrices) * WORDS + len(scalars))]
-        buffers = [
-            _part(matrix, loaded[i * WORDS : (i + 1) * WORDS], (row, rows), (column, columns))
-            for i, matrix in enumerate(matrices)
-        ]
-        given = zip(loaded[len(matrices) * WORDS :], scalars, strict=True)
+    with function(block, name) as (words, *place):
+        buffers = [part(matrix, words, number, *place) for number, matrix in enumerate(matrices)]
+        loaded = [e.load(words, len(matrices) * WORDS + i) for i in range(len(scalars))]
+        given = zip(loaded, scalars, strict=True)
         known = {scalar: _from_word(word, scalar.type) for word, scalar in given}
         known |= {value: value.owner.clone().results[0] for value in constants_of(body)}
         _clone_on(body, iter(buffers), iter(matrices), known)
@@ -148,16 +151,22 @@ def _clone_on(
                 op.operation.operands[position] = known[operand]
 
 
-def _part(
-    matrix: Matrix, words: Sequence[e.Value], row: tuple[e.Value, e.Value], column: tuple[e.Value, e.Value]
+def part(
+    matrix: Matrix,
+    words: e.Value,
+    number: int,
+    row: e.Value,
+    rows: e.Value,
+    column: e.Value,
+    columns: e.Value,
 ) -> e.Value:
-    """The part of an operand for a block of rows and columns, of rank 2, 1 or 0."""
-    start, row_stride, column_stride = words
+    """The part of a matrix, by its number among the words, for a block of rows and columns: of rank 2, 1 or 0."""
+    start, row_stride, column_stride = (e.load(words, number * WORDS + i) for i in range(WORDS))
     offset: e.Index = 0
     sizes, strides = [], []
     for moves, (first, count), stride in (
-        (matrix.by_row, row, row_stride),
-        (matrix.by_column, column, 1 if matrix.unit_inner else column_stride),
+        (matrix.by_row, (row, rows), row_stride),
+        (matrix.by_column, (column, columns), 1 if matrix.unit_inner else column_stride),
     ):
         if moves:
             offset = e.add(offset, e.mul(first, stride))

@@ -23,6 +23,7 @@ from relax_mlir.lowering.kernels.gemm_blocks import (
     signature,
 )
 from relax_mlir.lowering.kernels.gemm_pack import Packing
+from relax_mlir.lowering.kernels.gemm_pairs import PAIR, PairPacking, has_dots
 from relax_mlir.lowering.kernels.gemm_thin import emit_thin, emit_thin_row
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
@@ -71,7 +72,7 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         return kernel.name
     source, element = _type(kernel.operand), _type(kernel.accumulator)
     parts = Parts(kernel.name)
-    sizes = tiling(target, FLOATS[kernel.accumulator])
+    sizes = tiling_of(kernel, target)
     with e.function(block, kernel.name, signature(source, element)) as arguments:
         e.call(finished(kernel.name), [*arguments, *ep.nothing(block).arguments])
     _emit_entry(block, parts, sizes, source, element)
@@ -80,10 +81,10 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if uses_amx(kernel, target):
         emit_amx(block, kernel.name, target)
         return kernel.name
-    packing = Packing(block, kernel.name, sizes, source, element)
-    emit_packed(block, parts, packing)
+    packing = packing_of(block, kernel, target)
+    emit_packed(block, parts, packing, element)
     if sizes.threads > 1:
-        emit_shared(block, parts, packing)
+        emit_shared(block, parts, packing, element)
     packing.emit_b()
     emit_tiles(block, kernel, target)
     return kernel.name
@@ -104,7 +105,7 @@ def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if e.is_defined(block, name):
         return name
     source, element = _type(kernel.operand), _type(kernel.accumulator)
-    parts, sizes = Parts(kernel.name), tiling(target, FLOATS[kernel.accumulator])
+    parts, sizes = Parts(kernel.name), tiling_of(kernel, target)
     types = signature(source, element)
     with e.function(block, name, types) as arguments:
         e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
@@ -138,13 +139,30 @@ def _emit_streams(
 
 def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     """Emit what a product shares with that of a packed B, unless it is there: packing of A, its blocks, their tiles."""
-    source, element = _type(kernel.operand), _type(kernel.accumulator)
-    sizes = tiling(target, FLOATS[kernel.accumulator])
-    packing = Packing(block, kernel.name, sizes, source, element)
+    packing = packing_of(block, kernel, target)
     if e.is_defined(block, packing.a):
         return
     packing.emit_a()
-    emit_block(block, Parts(kernel.name), sizes, element, element)
+    packed = (packing.element, packing.element)
+    emit_block(block, Parts(kernel.name), packing.tiling, _type(kernel.accumulator), packed)
+
+
+def packing_of(block: e.Block, kernel: GemmKernel, target: Target) -> Packing:
+    """How a product packs its operands: widened, or as pairs."""
+    source, sizes = _type(kernel.operand), tiling_of(kernel, target)
+    if uses_dots(kernel, target):
+        return PairPacking(block, kernel.name, sizes, source, source)
+    return Packing(block, kernel.name, sizes, source, _type(kernel.accumulator))
+
+
+def tiling_of(kernel: GemmKernel, target: Target) -> Tiling:
+    """How a product is cut up."""
+    return tiling(target, FLOATS[kernel.accumulator], PAIR if uses_dots(kernel, target) else 1)
+
+
+def uses_dots(kernel: GemmKernel, target: Target) -> bool:
+    """Whether the product is computed by dot products of pairs."""
+    return has_dots(kernel.operand, target) and not uses_amx(kernel, target)
 
 
 def uses_amx(kernel: GemmKernel, target: Target) -> bool:
@@ -201,30 +219,55 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
 
 
 def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """A product with a result narrower than the sums: by tiles of sums, each rounded once, at its end."""
+    """A product with a result narrower than the sums, each of which is rounded once, when it is complete."""
     inner = emit_gemm(block, GemmKernel(kernel.operand, kernel.accumulator), target)
     if e.is_defined(block, kernel.name):
         return kernel.name
     source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
-    sizes = tiling(target, FLOATS[kernel.accumulator])
-    row_limit, column_limit = sizes.low_rows, sizes.columns * 16
+    sizes = tiling_of(kernel, target)
+    rounding = _emit_round(block, f"{kernel.name}.round", sizes, element, narrow)
     with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
-        a_parts, b_parts = e.metadata(a), e.metadata(b)
+        a_parts, c_parts = e.metadata(a), e.metadata(c)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
-        most = e.mul(e.minimum(rows, row_limit), e.minimum(columns, column_limit))
-        with e.scratch(element, e.round_up(e.maximum(most, 1), sizes.lanes)) as sums:
-            flat = e.metadata(sums)
-            with e.loop(0, rows, row_limit) as i, e.loop(0, columns, column_limit) as j:
-                high = e.minimum(e.sub(rows, i), row_limit)
-                wide = e.minimum(e.sub(columns, j), column_limit)
-                tile = e.view(flat, (high, wide), (wide, 1), unit_inner=True)
-                with e.when(accumulate):
-                    _convert(sizes.lanes, c, (i, j), tile, (0, 0), (high, wide))
-                left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
-                right = e.view(b_parts, (depth, wide), b_parts.strides, e.mul(j, b_parts.strides[1]))
-                e.call(inner, [left, right, tile, accumulate])
-                _convert(sizes.lanes, tile, (0, 0), c, (i, j), (high, wide))
+        step = e.minimum(e.maximum(rows, 1), sizes.sum_rows(columns, kept=True))
+        apart = sizes.sums_apart(columns)
+        words = ep.reserve_words(2, 0)
+        with (
+            e.scratch(element, e.mul(step, apart)) as memory,
+            e.loop(0, rows, step) as i,
+        ):
+            high = e.minimum(e.sub(rows, i), step)
+            sums = e.view(e.metadata(memory), (high, columns), (apart, 1), unit_inner=True)
+            with e.when(accumulate):
+                _convert(sizes.lanes, c, (i, 0), sums, (0, 0), (high, columns))
+            left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
+            places = [(ep.address(e.metadata(sums), 0), apart, 1)]
+            places.append((ep.address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
+            finish = [ep.reference(rounding), ep.write_words(words, places, [])]
+            e.call(finished(inner), [left, b, sums, accumulate, *finish])
     return kernel.name
+
+
+def _emit_round(block: e.Block, name: str, sizes: Tiling, element: e.Type, narrow: e.Type) -> str:
+    """Emit the epilogue that rounds sums to the matrix that is its second one, and give its name."""
+    with ep.function(block, name) as (words, *place):
+        sums, result = (
+            ep.part(ep.Matrix(type_, by_row=True, by_column=True, unit_inner=True), words, number, *place)
+            for number, type_ in enumerate((element, narrow))
+        )
+        _, rows, _, columns = place
+
+        def whole_tile() -> None:
+            with e.loop(0, rows) as i:
+                for start in range(0, sizes.columns, sizes.lanes):
+                    value = e.vector_load(sizes.lanes, sums, i, start)
+                    e.vector_store(e.narrow(value, narrow), result, i, start)
+
+        def part_of_it() -> None:
+            _convert(sizes.lanes, sums, (0, 0), result, (0, 0), (rows, columns))
+
+        e.branch(e.compare("eq", columns, sizes.columns), whole_tile, part_of_it)
+    return name
 
 
 def _convert(

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels.gemm_pairs import interleaved, turned
 from relax_mlir.lowering.kernels.gemm_tiling import even_step
-from relax_mlir.mlir import arith, ir, memref, vector
+from relax_mlir.mlir import arith, ir, memref
 from relax_mlir.target import Target
 
 FEATURES = ("amx_tile", "amx_bf16")
@@ -127,14 +128,14 @@ def _emit_pack(block: e.Block, name: str, pairs: bool) -> None:
 
             def consecutive_depth() -> None:
                 rows = [e.vector_load(DEPTH, along, e.add(first, r), start) for r in range(SIDE)]
-                _store(packed, place, _turn(rows) if pairs else rows)
+                _store(packed, place, turned(rows) if pairs else rows)
 
             def consecutive_lines() -> None:
                 rows = []
                 for r in range(SIDE):
                     both = [e.vector_load(SIDE, across, e.add(start, 2 * r + n), first) for n in (0, 1)]
-                    rows.append(_interleaved(*both))
-                _store(packed, place, rows if pairs else _turn(rows))
+                    rows.append(interleaved(*both))
+                _store(packed, place, rows if pairs else turned(rows))
 
             def elements() -> None:
                 zero = e.constant(source, 0)
@@ -152,21 +153,6 @@ def _emit_pack(block: e.Block, name: str, pairs: bool) -> None:
                     e.store(value, packed, e.add(place, offset))
 
             e.branch(by_depth, consecutive_depth, lambda: e.branch(by_line, consecutive_lines, elements))
-
-
-def _interleaved(a: e.Value, b: e.Value) -> e.Value:
-    """Elements of `a` and `b` in turn; by their bits, as other moves of bf16."""
-    half = ir.IntegerType.get_signless(16)
-    bits = [vector.BitCastOp(e.vector_type(SIDE, half), x).result for x in (a, b)]
-    result = vector.InterleaveOp(*bits).result
-    return vector.BitCastOp(e.vector_type(DEPTH, ir.BF16Type.get()), result).result
-
-
-def _turn(rows: Sequence[e.Value]) -> list[e.Value]:
-    """A tile transposed in units of two elements."""
-    wide = e.vector_type(SIDE, ir.IntegerType.get_signless(32))
-    turned = e.transpose([vector.BitCastOp(wide, row).result for row in rows])
-    return [vector.BitCastOp(rows[0].type, row).result for row in turned]
 
 
 def _store(packed: e.Value, place: e.Value, rows: Sequence[e.Value]) -> None:

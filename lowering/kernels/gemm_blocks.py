@@ -95,13 +95,13 @@ def by_parts(
         e.call(name, [*arguments, *bounds])
 
 
-def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
+def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type) -> None:
     """The loops over blocks, for a part of C: depth, columns, rows (A is packed; B is packed for the first of them).
 
     With one block of rows, B is packed a few panels at a time, and A once; with several, B in wide parts, which are
-    kept for all rows.
+    kept for all rows. C has the type `element`.
     """
-    sizes, source, element = packing.tiling, packing.source, packing.element
+    sizes, source = packing.tiling, packing.source
     types, part = [*signature(source, element), *ep.types()], f"{parts.packed}.part"
     with e.function(block, parts.packed, types) as arguments:
         a, b, c, *_ = arguments
@@ -134,7 +134,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
         b_at = left.packed_elements(e.minimum(some_rows, row_step))
         elements = e.add(b_at, e.mul(b_columns, panel_rows))
         with (
-            e.scratch(element, elements) as packed,
+            e.scratch(packing.element, elements) as packed,
             e.loop(0, depth, depth_step) as k,
             e.loop(first_column, last_column, column_step) as j,
             e.loop(first_row, last_row, row_step) as i,
@@ -156,42 +156,41 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing) -> None:
             left.use(packed, i, high, k, deep, is_new, multiply)
 
 
-def emit_shared(block: e.Block, parts: Parts, packing: Packing) -> None:
+def emit_shared(block: e.Block, parts: Parts, packing: Packing, element: e.Type) -> None:
     """A product for several threads: they pack all of B, each a part of it, and then use all of it."""
-    sizes, source, element = packing.tiling, packing.source, packing.element
+    sizes, source = packing.tiling, packing.source
     with e.function(block, parts.shared, [*signature(source, element), *ep.types()]) as arguments:
         a, b, c, *rest = arguments
         depth, columns = e.dim(a, 1), e.dim(c, 1)
-        elements = e.mul(depth, e.round_up(columns, sizes.columns))
-        cost = streaming(elements, element)
+        apart = e.round_up(depth, sizes.together)
+        elements = e.mul(apart, e.round_up(columns, sizes.columns))
+        cost = streaming(elements, packing.element)
         step = part_size(columns, sizes.columns, sizes.threads, cost, sizes.block_columns)
-        with e.scratch(element, elements) as panels:
+        with e.scratch(packing.element, elements) as panels:
             with parallel_loop(0, columns, step, cost) as j:
                 wide = e.minimum(e.sub(columns, j), step)
-                e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, depth), depth])
+                e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, apart), apart])
             e.call(f"{parts.shared}.blocks", [a, panels, c, *rest])
-    panel_loops(block, parts.entry, parts.shared, sizes, sizes.depth_to_pack, source, element, element)
+    panel_loops(block, packing, parts, parts.shared, sizes.depth_to_pack, element, packing.element)
 
 
 def panel_loops(
     block: e.Block,
-    kernel: str,
+    packing: Packing,
+    parts: Parts,
     name: str,
-    sizes: Tiling,
     most_depth: Callable[[e.Index], e.Index],
-    source: e.Type,
     element: e.Type,
     panel: e.Type,
 ) -> None:
     """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with B packed beforehand over its depth.
 
-    `kernel` is the entry of the product whose packing of A is used, and whose tiles if they read panels of
-    `panel`, the element type of the packed B; `source` is that of A. `most_depth` gives that of a block from the
-    rows of the product: where it is that of a B which is packed when it is needed, sums are the same to the last bit.
+    A is packed by `packing`; `parts` has the blocks and tiles for panels of `panel`, the element type of the
+    packed B; C has the type `element`. `most_depth` gives that of a block from the rows of the product: where it is
+    that of a B which is packed when it is needed, sums are the same to the last bit.
     """
-    parts = Parts(kernel if panel == element else name)
-    packing = Packing(block, kernel, sizes, source, element)
-    matrix, flat = e.strided_memref(source, 2), e.flat_memref(panel)
+    sizes = packing.tiling
+    matrix, flat = e.strided_memref(packing.source, 2), e.flat_memref(panel)
     types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
     types = [*types, *ep.types()]
     with e.function(block, f"{name}.blocks", types) as arguments:
@@ -206,80 +205,79 @@ def panel_loops(
         depth_step = even_step(e.maximum(depth, 1), most_depth(e.dim(c, 0)), sizes.lanes)
         left = LeftOperand(packing, a, depth_step)
         with (
-            e.scratch(element, left.packed_elements(e.minimum(some_rows, row_step))) as packed,
+            e.scratch(packing.element, left.packed_elements(e.minimum(some_rows, row_step))) as packed,
             e.loop(0, depth, depth_step) as k,
             e.loop(first_row, last_row, row_step) as i,
         ):
             deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
             add = e.any_of(accumulate, e.compare("ne", k, 0))
-            place = e.add(e.mul(k, sizes.columns), e.mul(first_column, depth))
+            apart = e.round_up(depth, sizes.together)
+            place = e.add(e.mul(k, sizes.columns), e.mul(first_column, apart))
             done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
 
-            def multiply(memory: e.Value, at: e.Index, apart: e.Index) -> None:
+            def multiply(memory: e.Value, at: e.Index, row_apart: e.Index) -> None:
                 what = [deep, high, wide, c, i, first_column, add, done, *rest[:2]]
-                e.call(parts.block, [memory, at, apart, b, place, depth, *what])
+                e.call(parts.block, [memory, at, row_apart, b, place, apart, *what])
 
             left.use(packed, i, high, k, deep, e.flag(True), multiply)
-    if panel != element:
-        emit_block(block, parts, sizes, element, panel)
 
 
-def emit_block(block: e.Block, parts: Parts, sizes: Tiling, element: e.Type, panel: e.Type) -> None:
+def emit_block(
+    block: e.Block, parts: Parts, sizes: Tiling, element: e.Type, operands: tuple[e.Type, e.Type]
+) -> None:
     """A block of A times packed panels of B, by register tiles, which are emitted, too: for as many panels as the
     second-level cache holds, one tile of rows after the other.
 
-    Arguments: the memory of A, the place of the block in it and how far its rows are apart; that of B (elements of the
-    type `panel`), the place of the panels and their depth; depth, rows and columns of the block; C, the block's
-    first row and column in C, whether to add to C, whether it is complete then, and the epilogue that it gets if so.
+    The types are those of `emit_tile`.
+    Arguments: the memory of A, the place of the block in it and how far its rows are apart; that of B, the place of the
+    panels and their depth; depth, rows and columns of the block; C, the block's first row and column in C, whether to
+    add to C, whether it is complete then, and the epilogue that it gets if so.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     matrix = e.strided_memref(element, 2, unit_inner=True)
-    operands = [rows_type(element), size, size, e.flat_memref(panel), size, size]
-    arguments = [*operands, size, size, size, matrix, size, size, flag, flag, *ep.types()]
+    memory = [rows_type(operands[0]), size, size, e.flat_memref(operands[1]), size, size]
+    arguments = [*memory, size, size, size, matrix, size, size, flag, flag, *ep.types()]
     with e.function(block, parts.block, arguments) as values:
         a, a_at, a_apart, b, b_at, panel_depth, depth, rows, columns, c, row, column, add, done, *rest = (
             values
         )
         epilogue = ep.Epilogue(*rest)
-        full, first, second = _cut_rows(rows, sizes.rows)
+        full, first, second = _cut_rows(rows, sizes)
 
-        def tile(i: e.Index, count: int, j: e.Value) -> None:
+        def tiles(i: e.Index, count: e.Index, first_column: e.Value, last_column: e.Value, high: int) -> None:
             left = [a, e.add(a_at, e.mul(i, a_apart)), a_apart]
-            place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
-            panel_at = e.add(b_at, e.mul(j, panel_depth))
-            e.call(parts.tile(count), [*left, b, panel_at, depth, c, *place])
-            with e.when(done):
-                epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
-
-        def tiles(start: e.Index, first_column: e.Value, last_column: e.Value, count: int) -> None:
             with e.loop(first_column, last_column, sizes.columns) as j:
-                i = start
-                for part in sizes.cut_rows(count):
-                    tile(i, part, j)
-                    i = e.add(i, part)
+                place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
+                panel_at = e.add(b_at, e.mul(j, panel_depth))
+                counts = [count] if sizes.row_step > 1 else []
+                e.call(parts.tile(high), [*left, b, panel_at, depth, c, *place, *counts])
+                with e.when(done):
+                    epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
 
-        with e.loop(0, columns, sizes.block_columns) as j:
-            end = e.minimum(e.add(j, sizes.block_columns), columns)
+        streamed = sizes.streamed_columns(depth)
+        with e.loop(0, columns, streamed) as j:
+            end = e.minimum(e.add(j, streamed), columns)
             with e.loop(0, full, sizes.rows) as i:
-                tiles(i, j, end, sizes.rows)
+                tiles(i, sizes.rows, j, end, sizes.rows)
             with e.loop(0, 2) as number:
                 is_first = e.compare("eq", number, 0)
                 start = e.add(full, e.select(is_first, 0, first))
                 count = e.select(is_first, first, second)
-                e.switch(count, range(1, sizes.rows), partial(tiles, start, j, end))
+                e.switch(sizes.tile_rows(count), sizes.row_counts, partial(tiles, start, count, j, end))
     for number_of_rows in sizes.row_counts:
-        emit_tile(block, parts.tile(number_of_rows), sizes, element, number_of_rows, panel)
+        emit_tile(block, parts.tile(number_of_rows), sizes, element, number_of_rows, operands)
 
 
-def _cut_rows(rows: e.Value, tile: int) -> tuple[e.Value, e.Value, e.Value]:
+def _cut_rows(rows: e.Value, sizes: Tiling) -> tuple[e.Value, e.Value, e.Value]:
     """Rows as a multiple of a full tile's, and two lower tiles (possibly none) of about the same height.
 
     A tile of few rows takes as long as a higher one, since it waits for its own results: 8 rows are better
-    4 and 4 than 6 and 2.
+    4 and 4 than 6 and 2. Only the second one may lack a row.
     """
+    tile = sizes.rows
     left = e.sub(rows, e.round_down(rows, tile))
     uneven = [e.compare("ne", left, 0), e.compare("lt", left, tile - 1), e.compare("gt", rows, tile)]
     halves = e.all_of(*uneven)
     rest = e.select(halves, e.add(left, tile), left)
-    first = e.select(halves, e.ceildiv(rest, 2), rest)
+    first = e.select(halves, sizes.tile_rows(e.ceildiv(rest, 2)), rest)
     return e.sub(rows, rest), first, e.sub(rest, first)

@@ -41,7 +41,7 @@ class LeftOperand:
 
     def packed_elements(self, rows: e.Index) -> e.Index:
         """How much memory packed blocks of so many rows take."""
-        elements = e.mul(rows, self.apart)
+        elements = e.mul(e.round_up(rows, self.packing.tiling.row_step), self.apart)
         return elements if self.lies is None else e.select(self.lies, 0, elements)
 
     def use(

@@ -1,7 +1,8 @@
 """Products with B packed beforehand: C = A B or C += A B, where B lies in memory as panels of columns.
 
 Panel p holds columns ``p * columns`` to ``(p + 1) * columns`` of B (`Tiling.columns`; the last panel is filled up
-with zeros), row by row over the whole depth, and the panels follow each other.
+with zeros), row by row over the whole depth, and the panels follow each other. Where pairs are multiplied together
+(`gemm_pairs`) two rows at a time have their elements of a column next to each other, and there is an even number.
 """
 
 from __future__ import annotations
@@ -10,9 +11,16 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
-from relax_mlir.lowering.kernels.gemm import FLOATS, GemmKernel, emit_tiles, finished, uses_amx
-from relax_mlir.lowering.kernels.gemm_blocks import panel_loops
-from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
+from relax_mlir.lowering.kernels.gemm import (
+    GemmKernel,
+    emit_tiles,
+    finished,
+    packing_of,
+    uses_amx,
+)
+from relax_mlir.lowering.kernels.gemm_blocks import Parts, emit_block, panel_loops
+from relax_mlir.lowering.kernels.gemm_pairs import PAIR, halves
+from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
@@ -38,7 +46,8 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         return name
     emit_tiles(block, kernel, target)
     source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
-    sizes = tiling(target, FLOATS[kernel.result])
+    packing = packing_of(block, kernel, target)
+    sizes = packing.tiling
     flat, flag = e.flat_memref(source), ir.IntegerType.get_signless(1)
     a_type, c_type = e.strided_memref(source, 2), e.strided_memref(element, 2, unit_inner=True)
     signature = [a_type, flat, c_type, flag]
@@ -54,7 +63,10 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             e.call(f"{name}.blocks", [a, b, c, accumulate, *rest])
 
         e.branch(e.compare("le", e.dim(c, 0), 2), few_rows, blocks)
-    panel_loops(block, kernel.name, name, sizes, lambda _: sizes.depth, source, element, source)
+    parts = Parts(kernel.name if source == packing.element else name)
+    panel_loops(block, packing, parts, name, lambda _: sizes.depth, element, source)
+    if source != packing.element:
+        emit_block(block, parts, sizes, element, (element, source))
     for rows in (1, 2):
         for panels in {1, _panels(sizes, rows)}:
             _emit_strip(block, _strip(name, rows, panels), sizes, signature[:3], rows, panels)
@@ -98,23 +110,37 @@ def _emit_strip(
     more = [ir.IndexType.get(), ir.IntegerType.get_signless(1)]
     with e.function(block, name, [*types, *more]) as (a, b, c, column, accumulate):
         depth, left = e.dim(a, 1), e.sub(e.dim(c, 1), column)
+        together, panel_depth = sizes.together, e.round_up(depth, sizes.together)
         starts = [v * lanes for v in range(panels * sizes.vectors)]
         masks = [e.mask(e.sub(e.maximum(left, s), s), lanes) for s in starts]
         counts = e.splat(accumulate, lanes)
         zero = e.constant(e.vector_type(lanes, element), 0)
-        first = e.mul(column, depth)
-        with e.carrying_loop(0, depth, 1, [zero] * (rows * len(starts))) as k:
-            line = []
+        first = e.mul(column, panel_depth)
+
+        def advance(sums: list[e.Value], k: e.Value, count: int) -> list[e.Value]:
+            """Add the products of `count` elements of the depth, from `k` on."""
+            lines: list[list[e.Value]] = [[] for _ in range(together)]
             for p in range(panels):
-                at = e.add(e.add(first, e.mul(depth, p * sizes.columns)), e.mul(k.index, sizes.columns))
-                places = [e.add(at, v * lanes) for v in range(sizes.vectors)]
-                line += [e.widen(e.vector_load(lanes, b, place), element) for place in places]
-            sums: list[e.Value] = []
-            for row in range(rows):
-                factor = e.splat(e.widen(e.load(a, row, k.index), element), lanes)
-                old = k.values[row * len(starts) : (row + 1) * len(starts)]
-                sums += [e.fma(factor, x, y, sizes.fused) for x, y in zip(line, old, strict=True)]
-            k.give(sums)
+                at = e.add(e.add(first, e.mul(panel_depth, p * sizes.columns)), e.mul(k, sizes.columns))
+                for v in range(sizes.vectors):
+                    value = e.vector_load(lanes * together, b, e.add(at, v * lanes * together))
+                    parts = halves(value) if together == PAIR else [e.widen(value, element)]
+                    for line, part in zip(lines, parts, strict=True):
+                        line.append(part)
+            for n, line in enumerate(lines[:count]):
+                factors = [
+                    e.splat(e.widen(e.load(a, row, e.add(k, n)), element), lanes) for row in range(rows)
+                ]
+                pairs = [(factor, x) for factor in factors for x in line]
+                sums = [e.fma(*pair, total, sizes.fused) for pair, total in zip(pairs, sums, strict=True)]
+            return sums
+
+        full = e.round_down(depth, together)
+        with e.carrying_loop(0, full, together, [zero] * (rows * len(starts))) as k:
+            k.give(advance(k.values, k.index, together))
+        if together > 1:
+            with e.carrying_loop(full, depth, together, k.results, unroll=False) as k:
+                k.give(advance(k.values, k.index, 1))
         for row in range(rows):
             for v, (start, where) in enumerate(zip(starts, masks, strict=True)):
                 at = e.add(column, start)

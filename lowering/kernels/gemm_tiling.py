@@ -23,7 +23,8 @@ class Tiling:
     `packed_depth` (see `depth_to_pack`). Of its columns up to `kept_columns` are packed at a time, of the rows of A up
     to `block_rows`: each block takes an eighth of the third-level cache.
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
-    `masked`: some lanes of a vector can be read and written. `threads`: how many there may be.
+    `masked`: some lanes of a vector can be read and written. `together`: elements of depth that an instruction
+    multiplies and adds in each lane; packed operands are filled up to a multiple. `threads`: how many there may be.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008, where the
     block of A is what the second-level cache holds.
@@ -40,6 +41,7 @@ class Tiling:
     kept_columns: int
     fused: bool
     masked: bool
+    together: int = 1
     threads: int = 1
 
     @property
@@ -54,7 +56,7 @@ class Tiling:
         With many rows that takes more addresses than there are registers, and rows whose distance is a large power of
         two share few sets of the first-level cache.
         """
-        return self.rows <= 8
+        return self.rows <= 8 and self.together == 1
 
     @property
     def row_stride(self) -> int:
@@ -75,9 +77,13 @@ class Tiling:
         """
         return e.select(e.compare("gt", rows, _FEW_ROWS), self.depth, self.packed_depth)
 
+    def streamed_columns(self, depth: e.Index) -> e.Index:
+        """Columns of packed B, of a depth not 0, that the second-level cache holds; at least `block_columns`."""
+        return e.round_down(e.div(self.depth * self.block_columns, depth), self.columns)
+
     def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
         """About how long a product takes, at two vectors of multiplications per cycle."""
-        return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes)
+        return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes * self.together)
 
     @property
     def packed_columns(self) -> int:
@@ -88,34 +94,43 @@ class Tiling:
         return min(2 * self.block_columns, self.kept_columns)
 
     @property
+    def row_step(self) -> int:
+        """Tiles have a multiple of so many rows, or all; those of several can do without their last one.
+
+        That is for tiles that read packed A, where there is memory behind the last row.
+        """
+        return 1 if self.in_place else 2
+
+    @property
     def row_counts(self) -> tuple[int, ...]:
-        """Numbers of rows for which there is a register tile, ascending: all small ones, then even ones."""
-        return tuple(n for n in range(1, self.rows + 1) if n <= 6 or n % 2 == 0 or n == self.rows)
+        """Numbers of rows for which there is a register tile, ascending."""
+        return (*range(self.row_step, self.rows, self.row_step), self.rows)
 
     @property
     def low_rows(self) -> int:
         """The fewest rows that are worth a pass over B: of a part for a thread, and of sums that are kept."""
         return 16 * self.rows
 
-    def sum_rows(self, columns: e.Index) -> e.Index:
+    def sum_rows(self, columns: e.Index, kept: bool = False) -> e.Index:
         """How many rows of sums to keep where they are not the result: some tiles, or what the cache holds.
 
-        Fewer rows would mean that B is packed more often.
+        That is the second-level cache, or the third-level one if B is packed anew for them (`kept`).
         """
-        cached = e.div(self.depth * self.block_columns, e.maximum(columns, 1))
+        elements = (self.block_rows if kept else self.block_columns) * self.depth // self.together
+        cached = e.div(elements, e.maximum(columns, 1))
         return e.maximum(e.round_up(cached, self.rows), self.low_rows)
 
-    def cut_rows(self, rows: int) -> list[int]:
-        """Rows less than a full tile as tiles that there are, largest first."""
-        parts: list[int] = []
-        while rows:
-            parts.append(max(n for n in self.row_counts if n <= rows))
-            rows -= parts[-1]
-        return parts
+    def sums_apart(self, columns: e.Index) -> e.Index:
+        """Elements from a row of such sums to the next; a power of two would let rows share few sets of the caches."""
+        return e.add(e.round_up(columns, self.lanes), self.lanes)
+
+    def tile_rows(self, rows: e.Index) -> e.Index:
+        """The rows of the tile for so many rows of C, which are no more than those of the highest."""
+        return e.minimum(e.round_up(rows, self.row_step), self.rows)
 
 
-def tiling(target: Target, bits: int) -> Tiling:
-    """The tiling for elements of this many bits (32 or 64)."""
+def tiling(target: Target, bits: int, together: int = 1) -> Tiling:
+    """The tiling for sums of this many bits (32 or 64), and operands that are so much narrower (see `Tiling`)."""
     lanes = target.lanes(bits)
     vectors = 2
     # AArch64's code loads elements of A ahead, since its instructions cannot take them from memory: if registers lack
@@ -124,17 +139,17 @@ def tiling(target: Target, bits: int) -> Tiling:
     spare = 2  # the element of A, and one for a product or a widened vector
     rows = max(1, (registers - vectors - spare) // vectors)
     columns = lanes * vectors
-    item = bits // 8
-    depth = min(1024, max(128, _down(3 * target.l1_bytes // (4 * rows * item), lanes)))
+    item = bits // 8 // together
+    tile_bytes = max(3 * target.l1_bytes // 4, target.l2_bytes // 16)
+    depth = min(4096 // item, max(128, _down(tile_bytes // (rows * item), lanes)))
     packed_depth = min(depth, max(128, _down(target.l1_bytes // (columns * item), lanes)))
     block_columns = max(2 * columns, _down(3 * target.l2_bytes // (8 * depth * item), columns))
     kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
     block_rows = max(rows, _down(kept_bytes // (depth * item), rows))
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), columns))
     blocks = (depth, packed_depth, block_rows, block_columns, kept_columns)
-    return Tiling(
-        lanes, vectors, rows, registers, *blocks, target.has_fma, target.has_masks, target.num_threads
-    )
+    flags = (target.has_fma, target.has_masks)
+    return Tiling(lanes, vectors, rows, registers, *blocks, *flags, together, target.num_threads)
 
 
 def even_step(total: e.Index, limit: int, multiple: int) -> e.Index:

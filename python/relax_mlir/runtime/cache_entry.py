@@ -61,7 +61,7 @@ class CacheEntry:
                 if "constant" in record
                 else self.arrays[record["array"]]
             )
-            found.append((base, Layout(record["columns"], record["transposed"])))
+            found.append((base, Layout(record["columns"], record["transposed"], record["together"])))
         return in_layout(found)
 
     def to_bytes(self) -> bytes:

@@ -56,4 +56,4 @@ func.func @vector(%a: memref<?xf32>, %b: memref<?x?xf32>, %c: memref<?xf32>) {
 // CHECK: func.func private @relax.gemm.f32.pack_b(
 // CHECK: func.func private @relax.gemm.f32.pack_a(
 // CHECK: func.func private @relax.gemm.f32.block(
-// CHECK: func.func private @relax.gemm.f32.tile_1(
+// CHECK: func.func private @relax.gemm.f32.tile_2(

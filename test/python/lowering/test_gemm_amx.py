@@ -137,4 +137,4 @@ def test_only_bf16_for_such_targets() -> None:
             assert ("x86.amx.tile_mulf" in str(module)) == tiles
         module = ir.Module.create()
         emit_gemm(module.body, GemmKernel("bf16", "f32"), Target("cpu -mcpu=sapphirerapids -mattr=-amx_bf16"))
-        assert "x86" not in str(module)
+        assert "x86.amx" not in str(module)

@@ -16,6 +16,7 @@ from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.attention_tile import emit_product
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
 from relax_mlir.lowering.kernels.gemm_micro import emit_tile
+from relax_mlir.lowering.kernels.gemm_pairs import PAIR
 from relax_mlir.lowering.kernels.gemm_tiling import tiling
 from relax_mlir.lowering.llvm_ir import llvm_ir
 from relax_mlir.lowering.math_expansion import ExpandMath
@@ -61,7 +62,7 @@ def tiles(cpu: str, element: str, panel: str) -> Assembly:
         module, types = ir.Module.create(), [ir.Type.parse(name) for name in (element, panel)]
         sizes = tiling(target_of(cpu), types[0].width)
         for rows in sizes.row_counts:
-            emit_tile(module.body, f"tile_{rows}", sizes, types[0], rows, types[1])
+            emit_tile(module.body, f"tile_{rows}", sizes, types[0], rows, (types[0], types[1]))
         return code_of(module, target_of(cpu))
 
 
@@ -97,6 +98,22 @@ def test_inner_loop_of_products(cpu: str, element: str, panel: str) -> None:
         assert moves <= (
             rows * sizes.vectors if cpu == "x86-64" else 0
         )  # two-operand instructions need copies
+
+
+@pytest.mark.parametrize(
+    ("options", "register"), [("", r"%zmm\d+"), (" -vector-bytes=32 -vector-registers=16", r"%ymm\d+")]
+)
+def test_inner_loop_of_products_of_pairs(options: str, register: str) -> None:
+    """As many dot products as the tile has vectors; a pair is read once for all vectors of its row."""
+    target = Target("cpu -mcpu=sapphirerapids -mattr=-amx_bf16" + options)
+    with ir.Context(), ir.Location.unknown():
+        module, sizes = ir.Module.create(), tiling(target, 32, PAIR)
+        bf16, f32 = ir.BF16Type.get(), ir.F32Type.get()
+        emit_tile(module.body, "tile", sizes, f32, sizes.rows, (bf16, bf16))
+        inner = code_of(module, target)["tile"].loop_with("vdpbf16ps")
+    check_tile(inner, "vdpbf16ps", sizes.rows * sizes.vectors, register)
+    assert len(destinations(inner.matching("vdpbf16ps"))) == sizes.rows * sizes.vectors
+    assert inner.count(r"vbroadcastss|vpbroadcastd") == sizes.rows
 
 
 @pytest.mark.parametrize(
@@ -165,7 +182,8 @@ def test_objects(cpu: str, machine: int) -> None:
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
         sizes = tiling(target_of(cpu), 32)
-        emit_tile(module.body, "tile", sizes, ir.F32Type.get(), sizes.rows)
+        f32 = ir.F32Type.get()
+        emit_tile(module.body, "tile", sizes, f32, sizes.rows, (f32, f32))
         lower(module, f"cpu -mcpu={cpu}")
         data = object_file(llvm_ir(module), target_of(cpu))
     assert data[:6] == b"\x7fELF\x02\x01" and data[18] == machine

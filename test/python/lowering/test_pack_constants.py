@@ -73,7 +73,7 @@ def test_against_float64(dtype: Any, depth: int, width: int) -> None:
     text, _ = lowered(mod)
     if depth * width > 300:  # smaller constants may be part of the code
         assert "relax.constant_panels" in text
-    if depth == 0 or width < 8:
+    if depth == 0 or width < 4:
         assert "relax.constant_panels" not in text
     main = rx.build(mod)["main"]
     for rows in ROWS:
@@ -91,7 +91,7 @@ def test_batches() -> None:
         close(main(x), x, weight)
 
 
-@pytest.mark.parametrize("shape", [(40, 33), (8, 300), (65, 64)])
+@pytest.mark.parametrize("shape", [(40, 33), (16, 300), (65, 64)])
 def test_constant_times_vector_is_packed_transposed(shape: tuple[int, int]) -> None:
     weight = RNG.uniform(-1, 1, shape).astype("float32")
     bb = rx.BlockBuilder()
@@ -130,7 +130,10 @@ def test_plain_copy_stays_where_it_is_read() -> None:
 def test_layout_follows_the_target(cpu: str, columns: int) -> None:
     weight = RNG.uniform(-1, 1, (20, 50)).astype("float32")
     text, (packed,) = lowered(module_of(weight, product), f"cpu -mcpu={cpu}")
-    assert f"relax.constant_panels = {{columns = {columns} : i64, transposed = 0 : i64}}" in text
+    assert (
+        f"relax.constant_panels = {{columns = {columns} : i64, together = 1 : i64, transposed = 0 : i64}}"
+        in text
+    )
     np.testing.assert_array_equal(packed, column_panels(weight, columns))
 
 
@@ -138,6 +141,11 @@ def test_column_panels() -> None:
     packed = column_panels(np.arange(10.0).reshape(2, 5), 4)
     assert packed.tolist() == [0, 1, 2, 3, 5, 6, 7, 8, 4, 0, 0, 0, 9, 0, 0, 0]
     assert packed.ctypes.data % 64 == 0
+
+
+def test_rows_side_by_side() -> None:
+    (packed,) = in_layout([(np.arange(1.0, 10.0).reshape(3, 3), Layout(2, together=2))])
+    assert packed.tolist() == [1, 4, 2, 5, 7, 0, 8, 0, 3, 6, 0, 0, 9, 0, 0, 0]
 
 
 def test_packed_constants_share_a_block_of_memory() -> None:

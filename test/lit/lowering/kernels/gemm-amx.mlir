@@ -13,7 +13,7 @@
 // CHECK-NOT: relax.gemm.bf16.f32.tile_1
 //
 // AVX512-NOT: x86
-// AVX512: func.func private @relax.gemm.bf16.f32.tile_1
+// AVX512: func.func private @relax.gemm.bf16.f32.tile_2
 func.func @matmul(%a: memref<?x?xbf16>, %b: memref<?x?xbf16>, %c: memref<?x?xf32>) {
   linalg.matmul ins(%a, %b : memref<?x?xbf16>, memref<?x?xbf16>) outs(%c : memref<?x?xf32>)
   return

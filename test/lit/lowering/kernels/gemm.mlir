@@ -36,10 +36,13 @@
 // AVX2: func.call @relax.gemm.f32.block(%[[CAST]], %c0{{[_0-9]*}}, %[[APART]],
 // AVX2: func.func private @relax.gemm.f32.pack_b(
 // AVX2: func.func private @relax.gemm.f32.pack_a(
-// For some columns of B at a time, one tile of rows after the other.
+// For the columns of B that the second-level cache holds, one tile of rows after the other.
 // AVX2: func.func private @relax.gemm.f32.block(
-// AVX2: scf.for %[[J:[a-z0-9]+]] = %c0{{[_0-9]*}} to %[[N:[a-z0-9]+]] step %c32
-// AVX2: %[[J1:[0-9]+]] = arith.addi %[[J]], %c32
+// AVX2: %[[HELD:[0-9]+]] = arith.divui %c32768{{[_0-9]*}}, %arg6
+// AVX2: %[[PANELS:[0-9]+]] = arith.divui %[[HELD]], %c16
+// AVX2: %[[WIDE:[0-9]+]] = arith.muli %[[PANELS]], %c16
+// AVX2: scf.for %[[J:[a-z0-9]+]] = %c0{{[_0-9]*}} to %[[N:[a-z0-9]+]] step %[[WIDE]]
+// AVX2: %[[J1:[0-9]+]] = arith.addi %[[J]], %[[WIDE]]
 // AVX2: %[[END:[0-9]+]] = arith.minui %[[J1]], %[[N]]
 // AVX2: scf.for %{{[a-z0-9]+}} = %c0{{[_0-9]*}} to %{{[0-9]+}} step %c6
 // AVX2: scf.for %{{[a-z0-9]+}} = %[[J]] to %[[END]] step %c16
@@ -62,11 +65,21 @@
 // With many rows to a tile A is always packed, and its rows are as far apart in all blocks.
 // AVX512-NOT: vector<{{4|8}}xf32>
 // AVX512: func.func private @relax.gemm.f32.packed.part(
-// AVX512: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:c464[_0-9]*]]) :
+// AVX512: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:c1056[_0-9]*]]) :
 // AVX512: func.call @relax.gemm.f32.block(%{{.*}}, %c0{{[_0-9]*}}, %[[APART]],
 // AVX512-NOT: func.call @relax.gemm.f32.block(
-// AVX512: func.func private @relax.gemm.f32.tile_2(
+// Such tiles have an even number of rows, the last of which may be missing. They ask for the lines of B ahead.
+// AVX512-NOT: func.func private @relax.gemm.f32.tile_1(
+// AVX512: func.func private @relax.gemm.f32.tile_2({{.*}}, %[[ACCUMULATE:[a-z0-9]+]]: i1, %[[ROWS:[a-z0-9]+]]: index)
+// AVX512-COUNT-2: memref.prefetch {{.*}}, write
+// AVX512-COUNT-2: memref.prefetch {{.*}}, read
 // AVX512: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
+// AVX512: scf.if %[[ACCUMULATE]]
+// AVX512-COUNT-2: vector.store
+// AVX512: %[[LAST:[0-9]+]] = arith.cmpi eq, %[[ROWS]], %c2
+// AVX512-NEXT: scf.if %[[LAST]]
+// AVX512-COUNT-2: vector.store
+// AVX512: func.func private @relax.gemm.f32.tile_4(
 // AVX512: func.func private @relax.gemm.f32.tile_14(
 // AVX512-NOT: func.func private @relax.gemm.f32.tile_16(
 

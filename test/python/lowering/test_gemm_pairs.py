@@ -1,0 +1,142 @@
+"""Products by dot products of pairs against float64, on any CPU: the instruction is replaced by what it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import ml_dtypes
+import numpy as np
+import pytest
+from jit import Compiled
+from relax_mlir.lowering.constant_table import Layout, in_layout
+from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm_panels import emit_gemm_panels
+from relax_mlir.mlir import ir
+from relax_mlir.target import Target
+from test_gemm import DTYPES, LAYOUTS, check, module_of, operand
+
+TARGETS = [
+    "cpu -mcpu=sapphirerapids -mattr=-amx_bf16",
+    "cpu -mcpu=sapphirerapids -mattr=-amx_bf16 -num-threads=2",
+    "cpu -mcpu=sapphirerapids -mattr=-amx_bf16 -vector-bytes=32 -vector-registers=16",
+]
+KERNELS = [GemmKernel("bf16", "f32"), GemmKernel("bf16", "bf16")]
+DOT = """
+func.func private @emulated_dot(%c: vector<{lanes}xf32>, %a: vector<{wide}xbf16>, %b: vector<{wide}xbf16>)
+    -> vector<{lanes}xf32> {{
+  %a0, %a1 = vector.deinterleave %a : vector<{wide}xbf16> -> vector<{lanes}xbf16>
+  %b0, %b1 = vector.deinterleave %b : vector<{wide}xbf16> -> vector<{lanes}xbf16>
+  %x0 = arith.extf %a0 : vector<{lanes}xbf16> to vector<{lanes}xf32>
+  %x1 = arith.extf %a1 : vector<{lanes}xbf16> to vector<{lanes}xf32>
+  %y0 = arith.extf %b0 : vector<{lanes}xbf16> to vector<{lanes}xf32>
+  %y1 = arith.extf %b1 : vector<{lanes}xbf16> to vector<{lanes}xf32>
+  %p0 = arith.mulf %x0, %y0 : vector<{lanes}xf32>
+  %p1 = arith.mulf %x1, %y1 : vector<{lanes}xf32>
+  %s0 = arith.addf %c, %p0 : vector<{lanes}xf32>
+  %s1 = arith.addf %s0, %p1 : vector<{lanes}xf32>
+  return %s1 : vector<{lanes}xf32>
+}}
+"""
+
+
+def emulated(module: ir.Module, lanes: int) -> ir.Module:
+    """The module with arithmetic in f32 in the place of the instruction."""
+    types = f"vector<{lanes}xf32>, vector<{2 * lanes}xbf16>, vector<{2 * lanes}xbf16>"
+    text, count = re.subn(
+        r"x86\.avx512\.dot (.*) : .*",
+        rf"func.call @emulated_dot(\1) : ({types}) -> vector<{lanes}xf32>",
+        str(module),
+    )
+    assert count and "x86" not in text
+    end = text.rindex("}")
+    return ir.Module.parse(text[:end] + DOT.format(lanes=lanes, wide=2 * lanes) + text[end:])
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def compiled(request: pytest.FixtureRequest) -> Iterator[dict[GemmKernel, Compiled]]:
+    target = Target(request.param)
+    with ir.Context(), ir.Location.unknown():
+        yield {
+            kernel: Compiled(emulated(module_of(kernel, target), target.lanes(32)), opt_level=1)
+            for kernel in KERNELS
+        }
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_random_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
+    """Odd and even depths, one block of depth and several, tiles that lack a row, all strides."""
+    rng = np.random.default_rng(5)
+    for trial in range(120):
+        m, n, depth = (
+            int(rng.choice([1, 5, 6, 13, 14, 15, 16, 29, 31, 32, 33, 47, 64, 65, 90])) for _ in range(3)
+        )
+        if trial % 12 == 0:
+            m = int(rng.choice([255, 420]))
+        if trial % 12 == 1:
+            n = int(rng.choice([300, 513]))
+        if trial % 6 == 2:
+            depth = int(rng.choice([0, 1, 511, 2049, 2311]))
+        a = operand(rng, (m, depth), DTYPES["bf16"], str(rng.choice(LAYOUTS)))
+        b = operand(rng, (depth, n), DTYPES["bf16"], str(rng.choice(LAYOUTS)))
+        check(compiled[kernel], kernel, a, b, bool(trial % 3 == 0), int(rng.choice([0, 0, 1, 7])))
+
+
+@pytest.fixture(scope="module", params=TARGETS[:2])
+def packed(request: pytest.FixtureRequest) -> Iterator[Compiled]:
+    """The product with B packed beforehand."""
+    target = Target(request.param)
+    with ir.Context(), ir.Location.unknown():
+        module = module_of(KERNELS[0], target, emit_gemm_panels)
+        yield Compiled(emulated(module, target.lanes(32)), opt_level=1)
+
+
+@pytest.mark.parametrize("layout", ["plain", "columns", "strided"])
+def test_packed_beforehand(packed: Compiled, layout: str) -> None:
+    rng = np.random.default_rng(6)
+    for m, n, depth in [
+        (1, 200, 33),
+        (2, 31, 64),
+        (1, 7, 1),
+        (5, 33, 40),
+        (29, 100, 2051),
+        (300, 65, 7),
+    ]:
+        a = operand(rng, (m, depth), DTYPES["bf16"], layout)
+        b = operand(rng, (depth, n), DTYPES["bf16"], "plain")
+        (panels,) = in_layout([(b, Layout(32, together=2))])
+        for accumulate in (False, True):
+            c = np.full((m, n), 3.0 if accumulate else np.nan, np.float32)
+            packed("gemm", a, panels, c, accumulate)
+            expected = a.astype(np.float64) @ b.astype(np.float64) + (3.0 if accumulate else 0.0)
+            np.testing.assert_allclose(c, expected, rtol=1e-6, atol=1e-6 * (depth + 3))
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 0.0, -0.0])
+def test_special_values(compiled: dict[GemmKernel, Compiled], special: float) -> None:
+    """What stands beside the depth, the rows and the columns of a square has no part in a sum."""
+    m, n, depth = 17, 35, 33
+    a, b = np.ones((m, depth), ml_dtypes.bfloat16), np.ones((depth, n), ml_dtypes.bfloat16)
+    a[3, 32], b[32, 34], b[1, 0] = special, special, special
+    c = np.empty((m, n), np.float32)
+    compiled[KERNELS[0]]("gemm", a, b, c, False)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("operand_type", "target", "dots"),
+    [
+        ("bf16", TARGETS[0], True),
+        ("f16", TARGETS[0], False),
+        ("bf16", "cpu -mcpu=sapphirerapids", False),
+        ("bf16", "cpu -mcpu=skylake-avx512", False),
+        ("bf16", "cpu -mcpu=haswell", False),
+        ("bf16", f"{TARGETS[0]},-avx512vl -vector-bytes=32", False),
+    ],
+)
+def test_only_where_there_is_the_instruction(operand_type: str, target: str, dots: bool) -> None:
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.create()
+        emit_gemm(module.body, GemmKernel(operand_type, "f32"), Target(target))
+        assert ("x86.avx512.dot" in str(module)) == dots
