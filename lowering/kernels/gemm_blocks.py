@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels.gemm_left import LeftOperand, rows_type
-from relax_mlir.lowering.kernels.gemm_micro import emit_tile
+from relax_mlir.lowering.kernels.gemm_micro import emit_finish, emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step
 from relax_mlir.lowering.kernels.parallel import THRESHOLD, parallel_loop, part_size
@@ -52,6 +51,10 @@ class Parts:
     @property
     def block(self) -> str:
         return f"{self.entry}.block"
+
+    @property
+    def finish(self) -> str:
+        return f"{self.entry}.tile_finish"
 
     def rows(self, rows: int) -> str:
         return f"{self.entry}.rows_{rows}"
@@ -244,13 +247,21 @@ def emit_block(
         epilogue = ep.Epilogue(*rest)
         full, first, second = _cut_rows(rows, sizes)
 
-        def tiles(i: e.Index, count: e.Index, first_column: e.Value, last_column: e.Value, high: int) -> None:
+        def tiles(i: e.Index, count: e.Index, first: e.Value, last: e.Value, heights: Sequence[int]) -> None:
             left = [a, e.add(a_at, e.mul(i, a_apart)), a_apart]
-            with e.loop(first_column, last_column, sizes.columns) as j:
+            with e.loop(first, last, sizes.columns) as j:
                 place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
                 panel_at = e.add(b_at, e.mul(j, panel_depth))
                 counts = [count] if sizes.row_step > 1 else []
-                e.call(parts.tile(high), [*left, b, panel_at, depth, c, *place, *counts])
+                arguments = [*left, b, panel_at, depth, c, *place, *counts]
+
+                def tile(high: int) -> None:
+                    e.call(parts.tile(high), arguments)
+
+                if len(heights) == 1:
+                    tile(*heights)
+                else:
+                    e.switch(sizes.tile_rows(count), heights, tile)
                 with e.when(done):
                     epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
 
@@ -258,14 +269,16 @@ def emit_block(
         with e.loop(0, columns, streamed) as j:
             end = e.minimum(e.add(j, streamed), columns)
             with e.loop(0, full, sizes.rows) as i:
-                tiles(i, sizes.rows, j, end, sizes.rows)
+                tiles(i, sizes.rows, j, end, [sizes.rows])
             with e.loop(0, 2) as number:
                 is_first = e.compare("eq", number, 0)
                 start = e.add(full, e.select(is_first, 0, first))
                 count = e.select(is_first, first, second)
-                e.switch(sizes.tile_rows(count), sizes.row_counts, partial(tiles, start, count, j, end))
+                with e.when(e.compare("ne", count, 0)):
+                    tiles(start, count, j, end, sizes.row_counts)
+    emit_finish(block, parts.finish, sizes, element)
     for number_of_rows in sizes.row_counts:
-        emit_tile(block, parts.tile(number_of_rows), sizes, element, number_of_rows, operands)
+        emit_tile(block, parts.tile(number_of_rows), parts.finish, sizes, element, number_of_rows, operands)
 
 
 def _cut_rows(rows: e.Value, sizes: Tiling) -> tuple[e.Value, e.Value, e.Value]:

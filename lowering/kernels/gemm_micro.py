@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_pairs import PAIR, dot, splat_pair
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
-from relax_mlir.mlir import arith, ir
+from relax_mlir.mlir import arith, ir, memref
 
 Line = list[e.Value]
 """The vectors of a row of the tile."""
@@ -20,12 +17,15 @@ for: 2 to 4 % of the time on Zen 5. (With narrower vectors the hardware keeps up
 _AHEAD = 32
 """How many steps of the depth ahead to ask for B."""
 
-Masks = Sequence[e.Value | None]
-"""For each column vector the lanes that count; None: all."""
-
 
 def emit_tile(
-    block: e.Block, name: str, tiling: Tiling, element: e.Type, rows: int, operands: tuple[e.Type, e.Type]
+    block: e.Block,
+    name: str,
+    finish: str,
+    tiling: Tiling,
+    element: e.Type,
+    rows: int,
+    operands: tuple[e.Type, e.Type],
 ) -> None:
     """Emit the function that computes `rows` rows of one panel of C.
 
@@ -34,7 +34,8 @@ def emit_tile(
 
     Arguments: the memory of A, the place of its first row and how far rows are apart, packed B, the place of its panel,
     the depth of the block, C, the tile's first row and column in C, the number of columns left from there, whether
-    to add to C, and, where tiles may lack their last row (`Tiling.row_step`), the number of rows.
+    to add to C, and, where tiles may lack their last row (`Tiling.row_step`), the number of rows. The function `finish`
+    (`emit_finish`) does what is not simply to write a full tile.
     """
     matrix, size, flag = (
         e.strided_memref(element, 2, unit_inner=True),
@@ -49,45 +50,30 @@ def emit_tile(
         apart = a_apart if tiling.in_place else tiling.row_stride
         for r in range(rows):  # C comes from afar while the sums are computed
             e.prefetch(c, e.add(row, r), column, write=True)
-        buffer = None if tiling.masked else e.stack(element, rows, tiling.columns)
+        buffer = e.stack(element, rows * tiling.columns)
         sums = _multiply(tiling, element, rows, a, a_at, apart, b, b_at, depth)
-        whole: Masks = [None] * tiling.vectors
 
-        def each_row(write: Callable[[int], None]) -> None:
+        def write(r: int) -> None:
+            for v, x in enumerate(sums[r]):
+                e.vector_store(x, c, e.add(row, r), e.add(column, v * tiling.lanes))
+
+        def overwrite() -> None:
             for r in range(rows - len(counts)):
                 write(r)
             for count in counts:
                 with e.when(e.compare("eq", count, rows)):
                     write(rows - 1)
 
-        def write(r: int, masks: Masks = whole, added: Masks | None = None) -> None:
-            at = e.add(row, r)
-            line = sums[r] if added is None else _added(tiling, sums[r], c, at, column, added)
-            _store(tiling, line, c, at, column, masks)
-
-        def write_edge() -> None:
-            # Less than a full tile is left: a vector may start beyond the last column. What C holds is read
-            # through a mask that is empty if it does not count, which saves a second variant of the code.
-            starts = [v * tiling.lanes for v in range(tiling.vectors)]
-            masks = [e.mask(e.sub(e.maximum(left, s), s), tiling.lanes) for s in starts]
-            counted = e.splat(accumulate, tiling.lanes)
-            each_row(partial(write, masks=masks, added=[e.all_of(mask, counted) for mask in masks]))
-
-        def copy_edge() -> None:
+        def by_way_of_memory() -> None:
             for r, line in enumerate(sums):
-                _store(tiling, line, buffer, r, 0, whole)
-            with e.loop(0, counts[0] if counts else rows) as r, e.loop(0, left) as j:
-                place = [e.add(row, r), e.add(column, j)]
-                old = e.load_if(accumulate, c, *place)
-                e.store(arith.addf(e.load(buffer, r, j), old), c, *place)
+                for v, x in enumerate(line):
+                    e.vector_store(x, buffer, r * tiling.columns + v * tiling.lanes)
+            memory = memref.cast(e.flat_memref(element), buffer)
+            count = counts[0] if counts else rows
+            e.call(finish, [memory, count, c, row, column, left, accumulate])
 
-        e.branch(
-            e.compare("ge", left, tiling.columns),
-            lambda: e.branch(
-                accumulate, lambda: each_row(partial(write, added=whole)), lambda: each_row(write)
-            ),
-            write_edge if buffer is None else copy_edge,
-        )
+        simple = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
+        e.branch(simple, overwrite, by_way_of_memory)
 
 
 def _multiply(
@@ -129,14 +115,59 @@ def _multiply(
     return [k.results[row * tiling.vectors : (row + 1) * tiling.vectors] for row in range(rows)]
 
 
-def _added(tiling: Tiling, line: Line, c: e.Value, row: e.Value, column: e.Value, masks: Masks) -> Line:
-    """A row of sums plus what C holds, as far as the masks go."""
-    return [
-        arith.addf(x, e.vector_load(tiling.lanes, c, row, e.add(column, v * tiling.lanes), where=masks[v]))
-        for v, x in enumerate(line)
-    ]
+def emit_finish(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> None:
+    """Emit the function that writes a tile's sums to C, or adds them, as far as C goes.
+
+    Arguments: the sums, row by row, and the number of rows; C, the first row and column, the number of columns from
+    there, and whether to add to C.
+    """
+    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
+    matrix = e.strided_memref(element, 2, unit_inner=True)
+    lanes, finish = tiling.lanes, _by_masks if tiling.masked else _by_elements
+    with e.function(block, name, [e.flat_memref(element), size, matrix, size, size, size, flag]) as values:
+        sums, rows, c, row, column, left, accumulate = values
+        with e.loop(0, rows) as r:
+            for start in range(0, tiling.columns, lanes):
+                at = e.add(e.mul(r, tiling.columns), start)
+                count = e.minimum(e.sub(e.maximum(left, start), start), lanes)
+                finish(lanes, sums, at, c, (e.add(row, r), e.add(column, start)), count, accumulate)
 
 
-def _store(tiling: Tiling, line: Line, c: e.Value, row: e.Index, column: e.Index, masks: Masks) -> None:
-    for v, x in enumerate(line):
-        e.vector_store(x, c, row, e.add(column, v * tiling.lanes), where=masks[v])
+def _by_masks(
+    lanes: int,
+    sums: e.Value,
+    at: e.Value,
+    c: e.Value,
+    place: tuple[e.Value, e.Value],
+    count: e.Value,
+    accumulate: e.Value,
+) -> None:
+    """Up to a vector of sums. What C holds is read through a mask that is empty if it does not count."""
+    mask = e.mask(count, lanes)
+    old = e.vector_load(lanes, c, *place, where=e.all_of(mask, e.splat(accumulate, lanes)))
+    e.vector_store(arith.addf(e.vector_load(lanes, sums, at), old), c, *place, where=mask)
+
+
+def _by_elements(
+    lanes: int,
+    sums: e.Value,
+    at: e.Value,
+    c: e.Value,
+    place: tuple[e.Value, e.Value],
+    count: e.Value,
+    accumulate: e.Value,
+) -> None:
+    """The same without masks: a whole vector, or elements."""
+    zero = e.constant(e.vector_type(lanes, e.element_of(c.type)), 0)
+
+    def vector() -> None:
+        old = e.choose(accumulate, [zero.type], lambda: [e.vector_load(lanes, c, *place)], lambda: [zero])
+        e.vector_store(arith.addf(e.vector_load(lanes, sums, at), *old), c, *place)
+
+    def elements() -> None:
+        with e.loop(0, count) as j:
+            here = (place[0], e.add(place[1], j))
+            old = e.load_if(accumulate, c, *here)
+            e.store(arith.addf(e.load(sums, e.add(at, j)), old), c, *here)
+
+    e.branch(e.compare("eq", count, lanes), vector, elements)

@@ -55,7 +55,7 @@ def _sum_columns(
     lanes = tiling.lanes
     counts = e.all_of(where, accumulate)
     old = [e.vector_load(lanes, c, e.add(row, r), column, where=counts) for r in range(rows)]
-    with e.carrying_loop(0, e.dim(b, 0), 1, old) as k:
+    with e.carrying_loop(0, e.dim(b, 0), 1, old, unroll=False) as k:
         line = _line(lanes, b, k.index, column, c, where)
         factors = [_factor(lanes, a, e.add(row, r), k.index, c) for r in range(rows)]
         k.give([e.fma(x, line, total, tiling.fused) for x, total in zip(factors, k.values, strict=True)])
@@ -161,7 +161,7 @@ def _dots(
                 result[n * unroll + u] = e.fma(left, right, result[n * unroll + u], tiling.fused)
         return result
 
-    with e.carrying_loop(0, full, wide, [zero] * (count * unroll)) as main:
+    with e.carrying_loop(0, full, wide, [zero] * (count * unroll), unroll=False) as main:
         main.give(advance(main.values, unroll, main.index, None))
     with e.carrying_loop(full, depth, lanes, main.results, unroll=False) as tail:
         tail.give(advance(tail.values, 1, tail.index, e.mask(e.sub(depth, tail.index), lanes)))
