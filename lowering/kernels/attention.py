@@ -61,7 +61,7 @@ def _emit_parts(block: e.Block, sizes: Sizes) -> None:
     emit_pack_rows(block, f"{sizes.name}.pack_rows", sizes)
     emit_write_rows(block, f"{sizes.name}.write_rows", sizes)
     emit_dots(block, f"{sizes.name}.dots", sizes)
-    for rows in range(1, sizes.rows + 1):
+    for rows in sizes.row_counts:
         emit_product(block, f"{sizes.name}.product_{rows}", sizes, rows, sizes.element)
     emit_choice(block, f"{sizes.name}.product", sizes)
     if sizes.half:
@@ -300,7 +300,7 @@ class _Attention:
         def widened(tile: _Tile, first: e.Value) -> None:
             e.branch(
                 in_place,
-                lambda: self._call(PRODUCT_IN_PLACE, arguments(in_rows, tile, first)),
+                lambda: self._call(PRODUCT_IN_PLACE, [tile.rows, *arguments(in_rows, tile, first)]),
                 lambda: self._product(tile.rows, arguments(in_panels, tile, first)),
             )
 
@@ -313,14 +313,16 @@ class _Attention:
         scores: Callable[[_Tile], None],
         sums: Callable[[_Tile, e.Value], None],
     ) -> None:
-        """The tiles of a block of queries, of about the same number of rows each."""
-        first = e.compare("eq", place.first_key, 0)
-        count = e.ceildiv(place.queries, self.sizes.rows)
-        rows, more = e.div(place.queries, e.maximum(count, 1)), None
-        more = e.sub(place.queries, e.mul(rows, count))
+        """The tiles of a block of queries, of about the same number of rows each: a multiple of `Sizes.row_step`."""
+        first, step = e.compare("eq", place.first_key, 0), self.sizes.row_step
+        steps = e.ceildiv(place.queries, step)
+        count = e.ceildiv(steps, self.sizes.rows // step)
+        least = e.div(steps, e.maximum(count, 1))
+        more = e.sub(steps, e.mul(least, count))
         with e.loop(0, count) as number:
-            row = e.add(e.mul(number, rows), e.minimum(number, more))
-            high = e.add(rows, e.select(e.compare("lt", number, more), 1, 0))
+            row = e.mul(e.add(e.mul(number, least), e.minimum(number, more)), step)
+            most = e.mul(e.add(least, e.select(e.compare("lt", number, more), 1, 0)), step)
+            high = e.minimum(most, e.sub(place.queries, row))
             query = e.add(place.first_query, row)
             seen = self._seen(place, e.add(query, e.sub(high, 1)))
             tile = _Tile(row, high, seen)

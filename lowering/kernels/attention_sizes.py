@@ -39,6 +39,16 @@ class Sizes:
         return Sizes(source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes)
 
     @property
+    def row_step(self) -> int:
+        """Products have one row, a multiple of so many, or all; those of several may compute their last row twice."""
+        return min(2, self.rows)
+
+    @property
+    def row_counts(self) -> tuple[int, ...]:
+        """Numbers of rows for which there is a product."""
+        return tuple(sorted({1, *range(self.row_step, self.rows, self.row_step), self.rows}))
+
+    @property
     def panel(self) -> int:
         """Columns of the register tile."""
         return self.lanes * self.vectors

@@ -14,21 +14,22 @@ from relax_mlir.mlir import arith, ir, vector
 def _product_types(sizes: Sizes, right: e.Type) -> list[e.Type]:
     index, flat = ir.IndexType.get(), e.flat_memref(sizes.element)
     flag = ir.IntegerType.get_signless(1)
-    return [flat, *[index] * 2, e.flat_memref(right), *[index] * 5, flat, *[index] * 2, flag]
+    return [index, flat, *[index] * 2, e.flat_memref(right), *[index] * 5, flat, *[index] * 2, flag]
 
 
 def emit_product(block: e.Block, name: str, sizes: Sizes, rows: int, right: e.Type) -> None:
     """Emit C (+)= A B for `rows` rows and some panels of columns. B has elements of type `right`, to be widened.
 
-    Arguments: A, its place, the distance of its rows; B, its place, the distance of its rows and that of its
-    panels; the depth and the number of panels; C, its place, the distance of its rows, and whether to add to
-    it. Panels of C are next to each other. All is contiguous along the columns.
+    Arguments: the number of rows, perhaps one less (the last one is computed twice then); A, its place, the distance of
+    its rows; B, its place, the distance of its rows and that of its panels; the depth and the number of panels; C, its
+    place, the distance of its rows, and whether to add to it. Panels of C are next to each other. All is contiguous
+    along the columns.
 
     Few rows make few sums to go on with while one waits for the other: then several panels go together, or, of
     the last ones, several steps of the depth have sums of their own.
     """
     most = max(n for n in range(1, 5) if n == 1 or _fits(sizes, rows, n))
-    together = [4, 2, 1] if most == 4 else [1]
+    together = sorted({most, 1}, reverse=True) if most == 4 else [1]
     with e.function(block, name, _product_types(sizes, right)) as arguments:
         product = _Product(sizes, rows, *arguments)
         done: e.Index = 0
@@ -50,10 +51,12 @@ def _fits(sizes: Sizes, rows: int, count: int) -> bool:
 
 
 def emit_choice(block: e.Block, name: str, sizes: Sizes) -> None:
-    """Emit the call of the product, ``NAME_rows``, for as many rows as the first argument says."""
-    types = [ir.IndexType.get(), *_product_types(sizes, sizes.element)]
-    with e.function(block, name, types) as (rows, *arguments):
-        e.switch(rows, range(1, sizes.rows + 1), lambda count: e.call(f"{name}_{count}", arguments))
+    """Emit the call of the product, ``NAME_rows``, that has as many rows as the first argument says, or one more."""
+    with e.function(block, name, _product_types(sizes, sizes.element)) as arguments:
+        rows = arguments[0]
+        even = e.minimum(e.round_up(rows, sizes.row_step), sizes.rows)
+        high = e.select(e.compare("eq", rows, 1), 1, even)
+        e.switch(high, sizes.row_counts, lambda count: e.call(f"{name}_{count}", arguments))
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class _Product:
 
     sizes: Sizes
     rows: int
+    count: e.Value
     a: e.Value
     a_at: e.Value
     a_row: e.Value
@@ -80,10 +84,11 @@ class _Product:
         """Some panels from one on, with so many sums of each element."""
         sizes, lanes = self.sizes, self.sizes.lanes
         vectors = count * sizes.vectors
-        lefts = [e.add(self.a_at, e.mul(r, self.a_row)) for r in range(self.rows)]
+        lines: list[e.Index] = [*range(self.rows - 1), e.sub(self.count, 1)]
+        lefts = [e.add(self.a_at, e.mul(r, self.a_row)) for r in lines]
         firsts = [e.add(self.b_at, e.mul(e.add(panel, n), self.b_panel)) for n in range(count)]
         to = e.add(self.c_at, e.mul(panel, sizes.panel))
-        starts = [e.add(to, e.mul(r, self.c_row)) for r in range(self.rows)]
+        starts = [e.add(to, e.mul(r, self.c_row)) for r in lines]
         places = [e.add(start, v * lanes) for start in starts for v in range(vectors)]
 
         def step(sums: Sequence[e.Value], k: e.Index) -> list[e.Value]:

@@ -68,8 +68,7 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if source != packing.element:
         emit_block(block, parts, sizes, element, (element, source))
     for rows in (1, 2):
-        for panels in {1, _panels(sizes, rows)}:
-            _emit_strip(block, _strip(name, rows, panels), sizes, signature[:3], rows, panels)
+        _emit_strip(block, _strip(name, rows), sizes, signature[:3], rows)
     return name
 
 
@@ -78,8 +77,8 @@ def panels_name(kernel: GemmKernel) -> str:
     return f"{kernel.name}.panels"
 
 
-def _strip(name: str, rows: int, panels: int) -> str:
-    return f"{name}.strip_{rows}x{panels}"
+def _strip(name: str, rows: int) -> str:
+    return f"{name}.strip_{rows}"
 
 
 def _panels(sizes: Tiling, rows: int) -> int:
@@ -91,22 +90,19 @@ def _thin(name: str, sizes: Tiling, a: e.Value, b: e.Value, c: e.Value, accumula
     columns = e.dim(c, 1)
 
     def strips(rows: int) -> None:
-        panels = _panels(sizes, rows)
-        full = e.round_down(columns, panels * sizes.columns)
         cost = e.mul(columns, e.div(e.dim(a, 1), 2))
-        with parallel_loop(0, full, panels * sizes.columns, cost) as j:
-            e.call(_strip(name, rows, panels), [a, b, c, j, accumulate])
-        with e.loop(full, columns, sizes.columns) as j:
-            e.call(_strip(name, rows, 1), [a, b, c, j, accumulate])
+        with parallel_loop(0, columns, _panels(sizes, rows) * sizes.columns, cost) as j:
+            e.call(_strip(name, rows), [a, b, c, j, accumulate])
 
     e.switch(e.dim(c, 0), (1, 2), strips)
 
 
-def _emit_strip(
-    block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type], rows: int, panels: int
-) -> None:
-    """Arguments: A (any strides), panels of B, C (these of `types`), the first column, whether to add to C."""
-    lanes, element = sizes.lanes, e.element_of(types[2])
+def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type], rows: int) -> None:
+    """Arguments: A (any strides), panels of B, C (these of `types`), the first column, whether to add to C.
+
+    Where there are fewer panels the last one stands for those that are missing, whose sums are not written.
+    """
+    lanes, element, panels = sizes.lanes, e.element_of(types[2]), _panels(sizes, rows)
     more = [ir.IndexType.get(), ir.IntegerType.get_signless(1)]
     with e.function(block, name, [*types, *more]) as (a, b, c, column, accumulate):
         depth, left = e.dim(a, 1), e.sub(e.dim(c, 1), column)
@@ -115,13 +111,16 @@ def _emit_strip(
         masks = [e.mask(e.sub(e.maximum(left, s), s), lanes) for s in starts]
         counts = e.splat(accumulate, lanes)
         zero = e.constant(e.vector_type(lanes, element), 0)
-        first = e.mul(column, panel_depth)
+        last = e.div(e.sub(left, 1), sizes.columns)
+        firsts = [
+            e.mul(panel_depth, e.add(column, e.mul(e.minimum(p, last), sizes.columns))) for p in range(panels)
+        ]
 
         def advance(sums: list[e.Value], k: e.Value, count: int) -> list[e.Value]:
             """Add the products of `count` elements of the depth, from `k` on."""
             lines: list[list[e.Value]] = [[] for _ in range(together)]
-            for p in range(panels):
-                at = e.add(e.add(first, e.mul(panel_depth, p * sizes.columns)), e.mul(k, sizes.columns))
+            for first in firsts:
+                at = e.add(first, e.mul(k, sizes.columns))
                 for v in range(sizes.vectors):
                     value = e.vector_load(lanes * together, b, e.add(at, v * lanes * together))
                     parts = halves(value) if together == PAIR else [e.widen(value, element)]
@@ -136,7 +135,7 @@ def _emit_strip(
             return sums
 
         full = e.round_down(depth, together)
-        with e.carrying_loop(0, full, together, [zero] * (rows * len(starts))) as k:
+        with e.carrying_loop(0, full, together, [zero] * (rows * len(starts)), unroll=False) as k:
             k.give(advance(k.values, k.index, together))
         if together > 1:
             with e.carrying_loop(full, depth, together, k.results, unroll=False) as k:

@@ -52,7 +52,7 @@ func.func private @product_of_halves(%a: memref<?x11xbf16>, %b: memref<11x20xbf1
   return
 }
 
-// PAIRS: func.func private @relax.gemm.bf16.f32.panels.strip_1x4(
+// PAIRS: func.func private @relax.gemm.bf16.f32.panels.strip_1(
 // PAIRS: %[[WORDS:[0-9]+]] = vector.bitcast %{{[0-9]+}} : vector<32xbf16> to vector<16xi32>
 // PAIRS: arith.shli %[[WORDS]]
 // PAIRS: arith.andi %[[WORDS]]
