@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import threads  # isort: skip - before anything that imports NumPy
+from benchmarks import environment  # isort: skip - before anything that imports NumPy
 
 import argparse
 import difflib
@@ -147,7 +147,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing:
         console.print(f"not installed: {', '.join(missing)} ('make bench' installs all)")
     described = machine.describe()
-    console.print(f"{described['cpu']} ({described['features']}), {threads.COUNT} thread", highlight=False)
+    console.print(
+        f"{described['cpu']} ({described['features']}), {environment.COUNT} thread", highlight=False
+    )
     console.print(", ".join(f"{name} {found}" for name, found in versions.items()), highlight=False)
     cells = run(options, peers, console)
     report.print_failures(console, cells)

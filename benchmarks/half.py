@@ -66,8 +66,8 @@ def _ours(inputs: list[Array]) -> Bound:
 def _torch(inputs: list[Array]) -> Bound:
     import torch
 
-    from benchmarks import threads
+    from benchmarks import environment
 
-    torch.set_num_threads(threads.COUNT)
+    torch.set_num_threads(environment.COUNT)
     a, b = (torch.from_numpy(x.astype(np.float32)).to(torch.bfloat16) for x in inputs)
     return Bound(lambda: a @ b, lambda result: result.to(torch.float64).numpy())

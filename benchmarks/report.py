@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from benchmarks import threads
+from benchmarks import environment
 from benchmarks.measure import Timing
 from benchmarks.workloads import Workload
 
@@ -105,7 +105,7 @@ def as_json(
         rows += [place | {"peer": peer, "failure": reason} for peer, reason in cell.failures.items()]
     return {
         "machine": dict(machine),
-        "threads": threads.COUNT,
+        "threads": environment.COUNT,
         "versions": dict(versions),
         "cells": rows,
         "targets": [dict(target) for target in targets],

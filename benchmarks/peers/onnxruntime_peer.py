@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import threads
+from benchmarks import environment
 from benchmarks.ops import Array, Heads, Ops, Value
 from benchmarks.peers.base import Bound, Peer, Prepared
 from benchmarks.workloads import Workload
@@ -152,7 +152,7 @@ class OnnxRuntimePeer(Peer):
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = threads.COUNT
+        options.intra_op_num_threads = options.inter_op_num_threads = environment.COUNT
         options.log_severity_level = 3
         model = onnx_model(workload).SerializeToString()
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

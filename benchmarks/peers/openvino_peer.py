@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks import threads
+from benchmarks import environment
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound, Peer, Prepared
 from benchmarks.peers.onnxruntime_peer import onnx_model
@@ -22,7 +22,7 @@ class OpenVinoPeer(Peer):
         core = openvino.Core()
         options = {
             "INFERENCE_PRECISION_HINT": "f32",
-            "INFERENCE_NUM_THREADS": threads.COUNT,
+            "INFERENCE_NUM_THREADS": environment.COUNT,
             "NUM_STREAMS": 1,
         }
         model = core.read_model(onnx_model(workload).SerializeToString())

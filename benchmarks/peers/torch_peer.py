@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import threads
+from benchmarks import environment
 from benchmarks.ops import Array, Heads, Ops, Value
 from benchmarks.peers.base import Bound, Peer, Prepared
 from benchmarks.workloads import Workload
@@ -99,7 +99,7 @@ class TorchPeer(Peer):
     def prepare(self, workload: Workload) -> Prepared:
         import torch
 
-        torch.set_num_threads(threads.COUNT)
+        torch.set_num_threads(environment.COUNT)
         torch.set_grad_enabled(False)
         TorchOps.torch, TorchOps.functional = torch, torch.nn.functional
         ops = TorchOps(workload.constants())
