@@ -15,13 +15,13 @@ _FEW_ROWS = 400
 class Tiling:
     """How C = A B is cut up (all sizes in elements).
 
-    The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the
-    vector registers. Its rows of A (`rows` x `depth`) fit the first-level cache, through which panels of B stream: as
-    many as the second-level cache holds (`depth` x `block_columns`), for one tile of rows after the other. So what
-    comes from the second-level cache are few long pieces of memory, which the hardware fetches ahead, and few passes
-    over C. Both caches may belong to two hardware threads. A B that is packed when few rows need it is cut at
-    `packed_depth` (see `depth_to_pack`). Of its columns up to `kept_columns` are packed at a time, of the rows of A up
-    to `block_rows`: each block takes an eighth of the third-level cache.
+    The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the vector
+    registers. Its rows of A (`rows` x `depth`) fit the first-level cache, or take little of the second-level one;
+    past them stream panels of B, as many as the second-level cache holds (`depth` x `block_columns`), for one tile
+    of rows after the other. So what comes from the second-level cache are few long pieces of memory, which the
+    hardware fetches ahead, and few passes over C. Both caches may belong to two hardware threads. A B that is
+    packed when few rows need it is cut at `packed_depth` (see `depth_to_pack`). Of its columns up to `kept_columns`
+    are packed at a time, of the rows of A up to `block_rows`: each block takes an eighth of the third-level cache.
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
     `masked`: some lanes of a vector can be read and written. `together`: elements of depth that an instruction
     multiplies and adds in each lane; packed operands are filled up to a multiple. `threads`: how many there may be.
