@@ -15,10 +15,9 @@ _KERNEL = re.compile(r"relax\.(gemm|attention)\.(bf16|f16|f32|f64)(\.f32)?")
 _GROUPS = {
     "gemm": (
         ("tile", re.compile(r"\.(tile_|block\b)")),
-        ("thin", re.compile(r"\.(thin|row\b|dots|rows_)")),
-        ("pack", re.compile(r"\.pack_")),
+        ("pack", re.compile(r"\.pack_(?!b\b)")),
         ("panels", re.compile(r"\.panels\b")),
-        ("blocks", re.compile("")),
+        ("product", re.compile("")),
     ),
     "attention": (("", re.compile("")),),
 }
