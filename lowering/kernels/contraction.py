@@ -197,7 +197,7 @@ class Contraction:
         if self.finish is None or not self.finish.consumes or accumulate:
             nest(self.loops, {}, product)
             return
-        step = e.minimum(e.maximum(high, 1), tiling.sum_rows(wide, kept=panels is None))
+        step = tiling.sum_rows(high, wide, kept=panels is None)
         with e.scratch(e.element_of(self.c.buffer.type), e.mul(step, tiling.sums_apart(wide))) as memory:
             sums = e.metadata(memory)
             nest(self.loops, {}, lambda at: by_rows(at, sums, step))

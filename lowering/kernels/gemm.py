@@ -229,7 +229,7 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
         a_parts, c_parts = e.metadata(a), e.metadata(c)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
-        step = e.minimum(e.maximum(rows, 1), sizes.sum_rows(columns, kept=True))
+        step = sizes.sum_rows(rows, columns, kept=True)
         apart = sizes.sums_apart(columns)
         words = ep.reserve_words(2, 0)
         with (

@@ -111,14 +111,16 @@ class Tiling:
         """The fewest rows that are worth a pass over B: of a part for a thread, and of sums that are kept."""
         return 16 * self.rows
 
-    def sum_rows(self, columns: e.Index, kept: bool = False) -> e.Index:
-        """How many rows of sums to keep where they are not the result: some tiles, or what the cache holds.
+    def sum_rows(self, rows: e.Index, columns: e.Index, kept: bool = False) -> e.Index:
+        """How many rows of sums to keep at a time where they are not the result: some tiles, or what the cache holds.
 
         That is the second-level cache, or the third-level one if B is packed anew for them (`kept`).
         """
-        elements = (self.block_rows if kept else self.block_columns) * self.depth // self.together
+        elements = (self.kept_columns if kept else self.block_columns) * self.depth // self.together
         cached = e.div(elements, e.maximum(columns, 1))
-        return e.maximum(e.round_up(cached, self.rows), self.low_rows)
+        limit = e.maximum(e.round_up(cached, self.rows), self.low_rows)
+        some = e.maximum(rows, 1)
+        return e.minimum(some, even_step(some, limit, self.rows))
 
     def sums_apart(self, columns: e.Index) -> e.Index:
         """Elements from a row of such sums to the next; a power of two would let rows share few sets of the caches."""
