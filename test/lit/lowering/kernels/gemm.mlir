@@ -68,22 +68,35 @@
 // AVX512: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:c1056[_0-9]*]]) :
 // AVX512: func.call @relax.gemm.f32.block(%{{.*}}, %c0{{[_0-9]*}}, %[[APART]],
 // AVX512-NOT: func.call @relax.gemm.f32.block(
+// One function for all tiles adds to C, and goes as far as C does, by masks.
+// AVX512: func.func private @relax.gemm.f32.tile_finish(
+// AVX512: scf.for
+// AVX512-COUNT-2: vector.maskedstore
 // Such tiles have an even number of rows, the last of which may be missing. They ask for the lines of B ahead.
 // AVX512-NOT: func.func private @relax.gemm.f32.tile_1(
 // AVX512: func.func private @relax.gemm.f32.tile_2({{.*}}, %[[ACCUMULATE:[a-z0-9]+]]: i1, %[[ROWS:[a-z0-9]+]]: index)
 // AVX512-COUNT-2: memref.prefetch {{.*}}, write
 // AVX512-COUNT-2: memref.prefetch {{.*}}, read
 // AVX512: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
-// AVX512: scf.if %[[ACCUMULATE]]
+// AVX512: %[[OVERWRITE:[0-9]+]] = arith.xori %[[ACCUMULATE]]
+// AVX512-NEXT: %[[SIMPLE:[0-9]+]] = arith.andi %{{[0-9]+}}, %[[OVERWRITE]]
+// AVX512-NEXT: scf.if %[[SIMPLE]]
 // AVX512-COUNT-2: vector.store
 // AVX512: %[[LAST:[0-9]+]] = arith.cmpi eq, %[[ROWS]], %c2
 // AVX512-NEXT: scf.if %[[LAST]]
 // AVX512-COUNT-2: vector.store
+// AVX512: } else {
+// AVX512-COUNT-4: vector.store
+// AVX512: func.call @relax.gemm.f32.tile_finish({{.*}}, %[[ROWS]], {{.*}}, %[[ACCUMULATE]])
 // AVX512: func.func private @relax.gemm.f32.tile_4(
 // AVX512: func.func private @relax.gemm.f32.tile_14(
 // AVX512-NOT: func.func private @relax.gemm.f32.tile_16(
 
 // NEON-NOT: vector<{{8|16}}xf32>
+// Without masks the edges go element by element.
+// NEON: func.func private @relax.gemm.f32.tile_finish(
+// NEON: vector.store
+// NEON: memref.store
 // NEON: func.func private @relax.gemm.f32.tile_2(
 // NEON: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<4xf32>
 // NEON: func.func private @relax.gemm.f32.tile_12(
