@@ -27,16 +27,17 @@ THRESHOLD = 100_000
 def part_size(size: e.Index, unit: int, threads: int, cost: e.Index, least: int | None = None) -> e.Index:
     """Into parts of how many to cut `size` where each part has work of its own: one per thread, of whole units.
 
-    All of it where there is one thread, or the cost is below the threshold. With `least`, several parts per thread,
-    not smaller than that.
+    All of it where there is one thread, or the cost is below the threshold. With `least`, several parts per thread, as
+    many for each, not smaller than that.
     """
     whole = e.maximum(size, 1)
     if threads == 1:
         return whole
-    share = e.maximum(e.round_up(e.ceildiv(size, threads), unit), unit)
+    parts: e.Index = threads
     if least is not None:
-        small = e.round_up(e.ceildiv(size, threads * PARTS_PER_THREAD), unit)
-        share = e.minimum(share, e.maximum(small, least))
+        each = e.minimum(e.maximum(e.div(size, threads * least), 1), PARTS_PER_THREAD)
+        parts = e.mul(each, threads)
+    share = e.maximum(e.round_up(e.ceildiv(size, parts), unit), unit)
     return e.select(e.compare("ge", cost, THRESHOLD), share, whole)
 
 
