@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.kernels.arg_reduce import emit_arg_reduce
+from relax_mlir.lowering.kernels.epilogue import TOGETHER
 from relax_mlir.lowering.kernels.loops import emit_nest
 from relax_mlir.lowering.kernels.nest import nest_of
 from relax_mlir.lowering.kernels.shared_code import shared_group
@@ -76,4 +77,7 @@ def _found(module: ir.Module) -> tuple[list[Operation], list[Operation]]:
 
 def _emit_loops(operation: Operation, target: Target) -> bool:
     nest = nest_of(operation)
-    return nest is not None and emit_nest(nest, target)
+    if nest is None:
+        return False
+    attributes = operation.attributes
+    return emit_nest(nest, target, int(attributes[TOGETHER]) if TOGETHER in attributes else None)

@@ -136,7 +136,9 @@ class Contraction:
             return total
 
         high, wide, deep = size(self.rows), size(self.columns), size(self.depth)
-        finish = None if self.finish is None else _FinishCall.prepare(self, self.finish, block)
+        finish = (
+            None if self.finish is None else _FinishCall.prepare(self, self.finish, block, tiling.vectors)
+        )
 
         def matrix(
             x: Operand,
@@ -223,11 +225,11 @@ class _FinishCall:
     parts: Mapping[Operand, e.Strided]
 
     @classmethod
-    def prepare(cls, contraction: Contraction, finish: Finish, block: e.Block) -> _FinishCall:
+    def prepare(cls, contraction: Contraction, finish: Finish, block: e.Block, vectors: int) -> _FinishCall:
         """Emit the epilogue's function, and what is the same in all loops around the kernel."""
         matrices = [_matrix(contraction, operand, finish) for operand in finish.operands]
         name = _fresh(block, f"{contraction.kernel.name}.epilogue")
-        ep.emit_epilogue(block, name, finish.operation, matrices)
+        ep.emit_epilogue(block, name, finish.operation, matrices, vectors)
         words = ep.reserve_words(len(matrices), len(scalars_of(finish.operation)))
         parts = {operand: e.metadata(operand.buffer) for operand in finish.operands}
         return cls(contraction, finish, ep.reference(name), words, parts)

@@ -18,6 +18,9 @@ from relax_mlir.mlir import arith, func, ir, llvm, memref
 NOTHING = "relax.gemm.nothing"
 """The epilogue that does nothing."""
 
+TOGETHER = "relax.vectors_together"
+"""On a generic: of how many vectors its rows mostly are."""
+
 WORDS = 3
 """Words per matrix: address, stride of the rows, stride of the columns (both in elements)."""
 
@@ -110,11 +113,14 @@ def function(block: e.Block, name: str) -> AbstractContextManager[list[e.Value]]
     return e.function(block, name, _function_type().inputs)
 
 
-def emit_epilogue(block: e.Block, name: str, body: ir.Operation, matrices: Sequence[Matrix]) -> None:
+def emit_epilogue(
+    block: e.Block, name: str, body: ir.Operation, matrices: Sequence[Matrix], vectors: int
+) -> None:
     """Emit an epilogue's function at the end of a module's body.
 
     `body` is the `linalg.generic` that it does; `matrices` its memref operands in order, the last of them the
-    output. Its words are those of the matrices, then the scalars of the body.
+    output. Its words are those of the matrices, then the scalars of the body. The tiles that it gets are mostly so many
+    `vectors` wide.
     """
     scalars = scalars_of(body)
     with function(block, name) as (words, *place):
@@ -123,12 +129,13 @@ def emit_epilogue(block: e.Block, name: str, body: ir.Operation, matrices: Seque
         given = zip(loaded, scalars, strict=True)
         known = {scalar: _from_word(word, scalar.type) for word, scalar in given}
         known |= {value: value.owner.clone().results[0] for value in constants_of(body)}
-        _clone_on(body, iter(buffers), iter(matrices), known)
+        generic = _clone_on(body, iter(buffers), iter(matrices), known)
+        generic.attributes[TOGETHER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), vectors)
 
 
 def _clone_on(
     body: ir.Operation, buffers: Iterator[e.Value], matrices: Iterator[Matrix], known: dict[e.Value, e.Value]
-) -> None:
+) -> ir.Operation:
     """Clone a generic over two parallel loops, rows and columns."""
     generic = body.clone()
     maps = []
@@ -149,6 +156,7 @@ def _clone_on(
         for position, operand in enumerate(op.operands):
             if operand in known:
                 op.operation.operands[position] = known[operand]
+    return generic
 
 
 def part(

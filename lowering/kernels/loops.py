@@ -46,12 +46,15 @@ TURN_BYTES = 2048
 """Rows at least that long are added in turn; the columns of shorter ones are summed in registers."""
 
 
-def emit_nest(nest: Nest, target: Target) -> bool:
-    """Emit the loops of a nest at the insertion point; False (and nothing emitted) if its body cannot be."""
+def emit_nest(nest: Nest, target: Target, together: int | None = None) -> bool:
+    """Emit the loops of a nest at the insertion point; False (and nothing emitted) if its body cannot be.
+
+    `together`: of how many vectors its rows mostly are, which are computed side by side then.
+    """
     body = Body(nest.body)
     if not body.can_be_emitted:
         return False
-    _Emitter(nest, body, target).run()
+    _Emitter(nest, body, target, together).run()
     return True
 
 
@@ -60,6 +63,7 @@ class _Emitter:
     nest: Nest
     body: Body
     target: Target
+    together: int | None
 
     def run(self) -> None:
         """Emit all loops, around which the views of the operands are made."""
@@ -121,7 +125,7 @@ class _Emitter:
 
     @cached_property
     def unroll(self) -> int:
-        return 4 if self.body.is_light else 1
+        return self.together or (4 if self.body.is_light else 1)
 
     @cached_property
     def can_mask(self) -> bool:

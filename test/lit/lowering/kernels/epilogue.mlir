@@ -1,5 +1,6 @@
 // epilogue.py: elementwise work behind a product runs on blocks of its result as soon as they are complete.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" --linalg-to-loops="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=LOOPS
 
 // The epilogue stands in a function; the product takes it and the addresses of its operands as arguments.
 // CHECK-LABEL: func.func @bias_relu
@@ -45,6 +46,7 @@ func.func @not_next(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %x: memref<?xf32>,
 // It runs on the part of the result that has its last sums.
 // CHECK: func.func private @relax.gemm.f32.epilogue_0(
 // CHECK: linalg.generic
+// CHECK: {relax.vectors_together = 2 : i64}
 // CHECK: func.func private @relax.gemm.f32.packed(
 // CHECK: arith.cmpi eq
 // CHECK: call @relax.gemm.f32.block
@@ -52,3 +54,10 @@ func.func @not_next(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %x: memref<?xf32>,
 // CHECK: call @relax.gemm.f32.tile_6
 // CHECK-NEXT: scf.if
 // CHECK: func.call_indirect
+
+// A row of a tile is two vectors wide, which are computed side by side.
+// LOOPS: func.func private @relax.gemm.f32.epilogue_0(
+// LOOPS: scf.for {{.*}} step %c16{{[_0-9]*}} {
+// LOOPS-COUNT-2: arith.maximumf {{.*}} : vector<8xf32>
+// LOOPS-NOT: arith.maximumf
+// LOOPS: scf.for {{.*}} step %c8{{[_0-9]*}} {
