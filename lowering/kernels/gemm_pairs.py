@@ -87,7 +87,8 @@ class PairPacking(Packing):
             def pack(j: e.Index, k: e.Index) -> None:
                 panel = e.add(at, e.add(e.mul(j, apart), e.mul(k, wide)))
                 with e.loop(0, wide, lanes) as v:
-                    first, left = e.add(j, v), e.sub(e.maximum(columns, e.add(j, v)), e.add(j, v))
+                    first = e.add(j, v)
+                    left = e.sub(e.maximum(columns, first), first)
                     what = [e.add(column, first), left, e.add(row, k), e.sub(rows, k)]
                     place = e.add(panel, e.mul(v, PAIR))
                     e.call(name, [lines, *what, packed, place, e.index(PAIR * wide)])
@@ -129,46 +130,35 @@ class PairPacking(Packing):
         name = f"{self.square}_{ending}"
         size, lanes = ir.IndexType.get(), self.tiling.lanes
         wide = PAIR * lanes
-        type_ = e.vector_type(wide, self.source)
-        arguments = [
-            e.strided_memref(self.source, 2),
-            size,
-            size,
-            size,
-            size,
-            e.flat_memref(self.source),
-            size,
-            size,
-        ]
+        type_, operand = e.vector_type(wide, self.source), e.strided_memref(self.source, 2)
+        arguments = [operand, size, size, size, size, e.flat_memref(self.source), size, size]
         with e.function(self.block, name, arguments) as values:
             x, line, lines, depth, deep, packed, at, apart = values
             parts, buffer = e.metadata(x), e.stack(self.source, lanes * wide)
 
+            def where(
+                whole: bool, number: int, numbers: e.Value, count: e.Value, most: int
+            ) -> e.Value | None:
+                """The elements of a vector that are there: `count`, if it is one of so many `numbers`."""
+                if whole:
+                    return None
+                return e.mask(e.select(e.compare("lt", number, numbers), count, 0), most)
+
             def along(whole: bool) -> list[e.Value]:
                 view = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
-                counts = [
-                    deep if whole else e.select(e.compare("lt", q, lines), deep, 0) for q in range(lanes)
-                ]
+                masks = [where(whole, q, lines, deep, wide) for q in range(lanes)]
                 rows = [
-                    e.vector_load(
-                        wide, view, e.add(line, q), depth, where=None if whole else e.mask(count, wide)
-                    )
-                    for q, count in enumerate(counts)
+                    e.vector_load(wide, view, e.add(line, q), depth, where=m) for q, m in enumerate(masks)
                 ]
                 return turned(rows) if by_pair else rows
 
             def across(whole: bool) -> list[e.Value]:
                 view = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
-                counts = [
-                    lines if whole else e.select(e.compare("lt", k, deep), lines, 0) for k in range(wide)
+                masks = [where(whole, k, deep, lines, lanes) for k in range(wide)]
+                single = [
+                    e.vector_load(lanes, view, e.add(depth, k), line, where=m) for k, m in enumerate(masks)
                 ]
-                halves = [
-                    e.vector_load(
-                        lanes, view, e.add(depth, k), line, where=None if whole else e.mask(count, lanes)
-                    )
-                    for k, count in enumerate(counts)
-                ]
-                pairs = [interleaved(*halves[k : k + PAIR]) for k in range(0, wide, PAIR)]
+                pairs = [interleaved(*single[k : k + PAIR]) for k in range(0, wide, PAIR)]
                 return pairs if by_pair else turned(pairs)
 
             def elements() -> list[e.Value]:
