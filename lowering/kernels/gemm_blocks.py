@@ -78,8 +78,8 @@ def by_parts(
 ) -> None:
     """Call a function with `arguments` and four bounds: the rows and the columns of the part of C that it does.
 
-    Threads get parts of the longer side of C, each a product of its own. Where B `is_packed`, parts of rows are
-    small, since they cost little more, and threads do not all run equally fast.
+    Threads get parts of the longer side of C, each a product of its own. Where B `is_packed`, each thread
+    gets several parts if they are high enough, since that costs little, and threads do not all run equally fast.
     """
     rows, columns = e.dim(c, 0), e.dim(c, 1)
     if sizes.threads == 1:
