@@ -153,7 +153,7 @@ def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, layout
         hook = func.FuncOp(name, ir.FunctionType.get([], [type_]), visibility="private")
         hook.attributes[CONSTANT] = plain.attributes[CONSTANT]
         hook.attributes[CONSTANT_VALUE] = plain.attributes[CONSTANT_VALUE]
-        fields = {name: ir.IntegerAttr.get(word, int(value)) for name, value in asdict(layout).items()}
+        fields = {field: ir.IntegerAttr.get(word, int(value)) for field, value in asdict(layout).items()}
         hook.attributes[CONSTANT_PANELS] = ir.DictAttr.get(fields)
     return name
 

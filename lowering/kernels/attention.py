@@ -21,6 +21,7 @@ from relax_mlir.lowering.kernels.attention_pack import emit_pack_keys, emit_pack
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.attention_softmax import Bias, Running, weigh_row
 from relax_mlir.lowering.kernels.attention_tile import emit_choice, emit_dots, emit_product
+from relax_mlir.lowering.kernels.gemm_tiling import even_step
 from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
@@ -153,7 +154,7 @@ class _Attention:
         keys, key_heads = self.key.shape[1:3]
         key_depth = e.round_up(depth, sizes.lanes)
         width = e.round_up(self.value.shape[3], sizes.panel)
-        key_step = _even(keys, sizes.keys(e.add(key_depth, width)), sizes.panel)
+        key_step = even_step(keys, sizes.keys(e.add(key_depth, width)), sizes.panel)
         query_step = e.minimum(e.maximum(queries, 1), sizes.queries(width))
         group = 1 if key_heads is heads else e.div(heads, e.maximum(key_heads, 1))
         regions = _Regions()
@@ -405,11 +406,6 @@ def _divided(number: e.Index, by: e.Index) -> tuple[e.Index, e.Index]:
     """Quotient and remainder."""
     quotient = e.div(number, by)
     return quotient, e.sub(number, e.mul(quotient, by))
-
-
-def _even(total: e.Index, limit: e.Index, multiple: int) -> e.Index:
-    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
-    return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
 
 
 def _value(x: e.Index) -> e.Value:

@@ -29,7 +29,7 @@ def emit_product(block: e.Block, name: str, sizes: Sizes, rows: int, right: e.Ty
     the last ones, several steps of the depth have sums of their own.
     """
     most = max(n for n in range(1, 5) if n == 1 or _fits(sizes, rows, n))
-    together = sorted({most, 1}, reverse=True) if most == 4 else [1]
+    together = [4, 1] if most == 4 else [1]
     with e.function(block, name, _product_types(sizes, right)) as arguments:
         product = _Product(sizes, rows, *arguments)
         done: e.Index = 0

@@ -445,13 +445,6 @@ def lane(value: Value, position: int) -> Value:
     return vector.extract(value, [], [position])
 
 
-def part(value: Value, start: int, count: int) -> Value:
-    """Some consecutive lanes of a vector, as a vector."""
-    return vector.extract_strided_slice(
-        vector_type(count, element_of(value.type)), value, [start], [count], [1]
-    )
-
-
 def transpose(rows: Sequence[Value]) -> list[Value]:
     """Transpose a square of vectors (as many as lanes, a power of two) by log2(lanes) rounds of shuffles."""
     lanes = len(rows)

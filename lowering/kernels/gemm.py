@@ -2,8 +2,8 @@
 
 The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
 matrix unpacked (`gemm_thin`), all others go the way of Goto and van de Geijn: blocks of A and B are packed
-(`gemm_pack`) and multiplied by a register tile (`gemm_micro`), whose size follows from the target
-(`gemm_tiling`).
+(`gemm_pack`; bf16 by pairs, `gemm_pairs`, where the target multiplies them) and multiplied by a register tile
+(`gemm_micro`), whose size follows from the target (`gemm_tiling`).
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         return kernel.name
     source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
     sizes = tiling_of(kernel, target)
-    rounding = _emit_round(block, f"{kernel.name}.round", sizes, element, narrow)
+    rounding = _emit_round(block, f"{kernel.name}.round", sizes.lanes, element, narrow)
     with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
         a_parts, c_parts = e.metadata(a), e.metadata(c)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
@@ -239,7 +239,7 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             high = e.minimum(e.sub(rows, i), step)
             sums = e.view(e.metadata(memory), (high, columns), (apart, 1), unit_inner=True)
             with e.when(accumulate):
-                _convert(sizes.lanes, c, (i, 0), sums, (0, 0), (high, columns))
+                _convert(sizes.lanes, c, i, sums, 0, (high, columns))
             left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
             places = [(ep.address(e.metadata(sums), 0), apart, 1)]
             places.append((ep.address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
@@ -248,7 +248,7 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     return kernel.name
 
 
-def _emit_round(block: e.Block, name: str, sizes: Tiling, element: e.Type, narrow: e.Type) -> str:
+def _emit_round(block: e.Block, name: str, lanes: int, element: e.Type, narrow: e.Type) -> str:
     """Emit the epilogue that rounds sums to the matrix that is its second one, and give its name."""
     with ep.function(block, name) as (words, *place):
         sums, result = (
@@ -256,37 +256,21 @@ def _emit_round(block: e.Block, name: str, sizes: Tiling, element: e.Type, narro
             for number, type_ in enumerate((element, narrow))
         )
         _, rows, _, columns = place
-
-        def whole_tile() -> None:
-            with e.loop(0, rows) as i:
-                for start in range(0, sizes.columns, sizes.lanes):
-                    value = e.vector_load(sizes.lanes, sums, i, start)
-                    e.vector_store(e.narrow(value, narrow), result, i, start)
-
-        def part_of_it() -> None:
-            _convert(sizes.lanes, sums, (0, 0), result, (0, 0), (rows, columns))
-
-        e.branch(e.compare("eq", columns, sizes.columns), whole_tile, part_of_it)
+        _convert(lanes, sums, 0, result, 0, (rows, columns))
     return name
 
 
 def _convert(
-    lanes: int,
-    source: e.Value,
-    at: tuple[e.Index, e.Index],
-    result: e.Value,
-    to: tuple[e.Index, e.Index],
-    shape: tuple[e.Index, e.Index],
+    lanes: int, source: e.Value, at: e.Index, result: e.Value, to: e.Index, shape: tuple[e.Index, e.Index]
 ) -> None:
-    """Copy a matrix into one of another float type; both with unit inner stride."""
+    """Copy rows, from the rows `at` and `to` on, into a matrix of another float type; both with unit inner stride."""
     element = e.element_of(result.type)
     change = e.widen if element.width > e.element_of(source.type).width else e.narrow
     rows, columns = shape
     full = e.round_down(columns, lanes)
     with e.loop(0, rows) as i:
-        read, write = e.add(at[0], i), e.add(to[0], i)
+        read, write = e.add(at, i), e.add(to, i)
         with e.loop(0, full, lanes) as j:
-            value = e.vector_load(lanes, source, read, e.add(at[1], j))
-            e.vector_store(change(value, element), result, write, e.add(to[1], j))
+            e.vector_store(change(e.vector_load(lanes, source, read, j), element), result, write, j)
         with e.loop(full, columns) as j:
-            e.store(change(e.load(source, read, e.add(at[1], j)), element), result, write, e.add(to[1], j))
+            e.store(change(e.load(source, read, j), element), result, write, j)

@@ -89,7 +89,7 @@ def by_parts(
     high = e.compare("ge", rows, columns)
     size = e.select(high, rows, columns)
     least = sizes.low_rows if is_packed else None
-    by_row = part_size(size, sizes.row_step, sizes.threads, cost, least)
+    by_row = e.maximum(part_size(size, sizes.row_step, sizes.threads, cost, least), sizes.rows)
     by_column = part_size(size, sizes.columns, sizes.threads, cost)
     step = e.select(high, by_row, by_column)
     with parallel_loop(0, size, step, cost) as start:

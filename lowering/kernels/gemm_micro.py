@@ -7,10 +7,7 @@ from relax_mlir.lowering.kernels.gemm_pairs import PAIR, dot, splat_pair
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir, memref
 
-Line = list[e.Value]
-"""The vectors of a row of the tile."""
-
-_LINE = 64
+_CACHE_LINE = 64
 """Bytes of a cache line. Where a vector fills one, each load of B misses the first-level cache unless it was asked
 for: 2 to 4 % of the time on Zen 5. (With narrower vectors the hardware keeps up.)"""
 
@@ -42,8 +39,8 @@ def emit_tile(
         ir.IndexType.get(),
         ir.IntegerType.get_signless(1),
     )
-    left, right = e.strided_memref(operands[0], 1, unit_inner=True), e.flat_memref(operands[1])
-    arguments = [left, size, size, right, size, size, matrix, size, size, size, flag]
+    rows_of_a, panels_of_b = e.strided_memref(operands[0], 1, unit_inner=True), e.flat_memref(operands[1])
+    arguments = [rows_of_a, size, size, panels_of_b, size, size, matrix, size, size, size, flag]
     may_lack = tiling.row_step > 1
     with e.function(block, name, [*arguments, *[size] * may_lack]) as values:
         a, a_at, a_apart, b, b_at, depth, c, row, column, left, accumulate, *counts = values
@@ -86,8 +83,8 @@ def _multiply(
     b: e.Value,
     b_at: e.Value,
     depth: e.Value,
-) -> list[Line]:
-    """The products' sums over the depth of the block."""
+) -> list[list[e.Value]]:
+    """The products' sums over the depth of the block: the vectors of each row."""
     zero = e.constant(e.vector_type(tiling.lanes, element), 0)
     high = rows == tiling.rows  # lower tiles are for the edges
     wide = tiling.lanes * tiling.together
@@ -99,7 +96,7 @@ def _multiply(
     with e.carrying_loop(0, depth, tiling.together, [zero] * (rows * tiling.vectors), unroll=high) as k:
         at = e.add(b_at, e.mul(k.index, tiling.columns))
         places = [e.add(at, v * wide) for v in range(tiling.vectors)]
-        if wide * e.element_of(b.type).width == 8 * _LINE:
+        if wide * e.element_of(b.type).width == 8 * _CACHE_LINE:
             for place in places:
                 e.prefetch(b, e.add(place, _AHEAD * tiling.columns * tiling.together))
         line = [e.vector_load(wide, b, place) for place in places]
@@ -123,51 +120,35 @@ def emit_finish(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> N
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     matrix = e.strided_memref(element, 2, unit_inner=True)
-    lanes, finish = tiling.lanes, _by_masks if tiling.masked else _by_elements
+    lanes = tiling.lanes
     with e.function(block, name, [e.flat_memref(element), size, matrix, size, size, size, flag]) as values:
         sums, rows, c, row, column, left, accumulate = values
+        zero = e.constant(e.vector_type(lanes, element), 0)
+
+        def by_masks(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
+            # What C holds is read through a mask that is empty if it does not count.
+            mask = e.mask(count, lanes)
+            old = e.vector_load(lanes, c, *place, where=e.all_of(mask, e.splat(accumulate, lanes)))
+            e.vector_store(arith.addf(e.vector_load(lanes, sums, at), old), c, *place, where=mask)
+
+        def by_elements(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
+            def vector() -> None:
+                there = [zero.type], lambda: [e.vector_load(lanes, c, *place)], lambda: [zero]
+                e.vector_store(
+                    arith.addf(e.vector_load(lanes, sums, at), *e.choose(accumulate, *there)), c, *place
+                )
+
+            def elements() -> None:
+                with e.loop(0, count) as j:
+                    here = (place[0], e.add(place[1], j))
+                    old = e.load_if(accumulate, c, *here)
+                    e.store(arith.addf(e.load(sums, e.add(at, j)), old), c, *here)
+
+            e.branch(e.compare("eq", count, lanes), vector, elements)
+
         with e.loop(0, rows) as r:
             for start in range(0, tiling.columns, lanes):
                 at = e.add(e.mul(r, tiling.columns), start)
                 count = e.minimum(e.sub(e.maximum(left, start), start), lanes)
-                finish(lanes, sums, at, c, (e.add(row, r), e.add(column, start)), count, accumulate)
-
-
-def _by_masks(
-    lanes: int,
-    sums: e.Value,
-    at: e.Value,
-    c: e.Value,
-    place: tuple[e.Value, e.Value],
-    count: e.Value,
-    accumulate: e.Value,
-) -> None:
-    """Up to a vector of sums. What C holds is read through a mask that is empty if it does not count."""
-    mask = e.mask(count, lanes)
-    old = e.vector_load(lanes, c, *place, where=e.all_of(mask, e.splat(accumulate, lanes)))
-    e.vector_store(arith.addf(e.vector_load(lanes, sums, at), old), c, *place, where=mask)
-
-
-def _by_elements(
-    lanes: int,
-    sums: e.Value,
-    at: e.Value,
-    c: e.Value,
-    place: tuple[e.Value, e.Value],
-    count: e.Value,
-    accumulate: e.Value,
-) -> None:
-    """The same without masks: a whole vector, or elements."""
-    zero = e.constant(e.vector_type(lanes, e.element_of(c.type)), 0)
-
-    def vector() -> None:
-        old = e.choose(accumulate, [zero.type], lambda: [e.vector_load(lanes, c, *place)], lambda: [zero])
-        e.vector_store(arith.addf(e.vector_load(lanes, sums, at), *old), c, *place)
-
-    def elements() -> None:
-        with e.loop(0, count) as j:
-            here = (place[0], e.add(place[1], j))
-            old = e.load_if(accumulate, c, *here)
-            e.store(arith.addf(e.load(sums, e.add(at, j)), old), c, *here)
-
-    e.branch(e.compare("eq", count, lanes), vector, elements)
+                place = (e.add(row, r), e.add(column, start))
+                (by_masks if tiling.masked else by_elements)(at, place, count)

@@ -154,7 +154,7 @@ def tiling(target: Target, bits: int, together: int = 1) -> Tiling:
     return Tiling(lanes, vectors, rows, registers, *blocks, *flags, together, target.num_threads)
 
 
-def even_step(total: e.Index, limit: int, multiple: int) -> e.Index:
+def even_step(total: e.Index, limit: e.Index, multiple: int) -> e.Index:
     """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
     return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +21,19 @@ from benchmarks.peers.numpy_peer import reference
 from benchmarks.report import Cell
 from benchmarks.workloads import WORKLOADS, MiniLm, Workload
 
+ROOT = Path(__file__).parents[2]
 SMALL = [w for w in WORKLOADS if not isinstance(w, MiniLm)]
 ODD_SIZES = {"W1": (3, 5, 7), "W5": (9,)}
+
+
+def test_one_thread_for_everybody_and_nobody_is_held_back() -> None:
+    held = {"OPENBLAS_CORETYPE": "Haswell", "ONEDNN_MAX_CPU_ISA": "AVX2", "OMP_NUM_THREADS": "2"}
+    code = f"import os; from benchmarks import environment; print([os.environ.get(v) for v in {list(held)}])"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | held, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[None, None, '1']"
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)

@@ -42,7 +42,7 @@ class CacheEntry:
         records: list[dict[str, Any]] = []
         arrays: list[np.ndarray[Any, Any]] = []
         for item in table:
-            record: dict[str, Any] = asdict(item.layout)
+            record: dict[str, Any] = {"layout": asdict(item.layout)}
             if item.value in places:
                 record["constant"] = places[item.value]
             else:
@@ -61,7 +61,7 @@ class CacheEntry:
                 if "constant" in record
                 else self.arrays[record["array"]]
             )
-            found.append((base, Layout(record["columns"], record["transposed"], record["together"])))
+            found.append((base, Layout(**record["layout"])))
         return in_layout(found)
 
     def to_bytes(self) -> bytes:

@@ -1,3 +1,4 @@
+// attention.py, attention_exp.py, attention_pack.py, attention_sizes.py, attention_softmax.py, attention_tile.py.
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 
 // Scores of a tile only: 6 rows of the register tile by a block of keys, in scratch memory.
@@ -19,7 +20,17 @@
 // CHECK: func.call @relax.attention.f32.write_rows
 // CHECK: memref.dealloc %[[SCRATCH]]
 // CHECK: func.func private @relax.attention.f32.pack_keys
-// CHECK: func.func private @relax.attention.f32.product_6
+// Products of one row and of even numbers of rows; an odd number computes the last row twice, from its own place.
+// CHECK: func.func private @relax.attention.f32.product_1(
+// CHECK: func.func private @relax.attention.f32.product_2(%[[ROWS:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: memref<?xf32>, %[[PLACE:[a-z0-9]+]]: index, %[[APART:[a-z0-9]+]]: index,
+// CHECK: %[[LAST:[0-9]+]] = arith.subi %[[ROWS]], %c1
+// CHECK: %[[FAR:[0-9]+]] = arith.muli %[[LAST]], %[[APART]]
+// CHECK-NEXT: arith.addi %[[PLACE]], %[[FAR]]
+// CHECK-NOT: @relax.attention.f32.product_3
+// CHECK: func.func private @relax.attention.f32.product_4(
+// CHECK: func.func private @relax.attention.f32.product_6(
+// CHECK: func.func private @relax.attention.f32.product(%[[COUNT:[a-z0-9]+]]: index,
+// CHECK: scf.index_switch
 // CHECK-NOT: @relax.attention.f32.product_7
 func.func private @attention(%q: memref<?x?x4x64xf32>, %k: memref<?x?x2x64xf32>, %v: memref<?x?x2x64xf32>,
                              %out: memref<?x?x4x64xf32>)

@@ -9,10 +9,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from jit import Compiled
-from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
-from relax_mlir.mlir import func, ir
+from relax_mlir.mlir import ir
 from relax_mlir.target import Target
+from test_gemm import module_of
 
 TARGET = Target("cpu -mcpu=sapphirerapids")
 CANARY = 77.0
@@ -81,18 +81,13 @@ def emulated(module: ir.Module) -> ir.Module:
 
 
 @pytest.fixture(scope="module")
-def compiled() -> Iterator[Compiled]:
+def compiled() -> Iterator[dict[str, Compiled]]:
+    """The products by the type of the result."""
     with ir.Context(), ir.Location.unknown():
-        module = ir.Module.create()
-        name = emit_gemm(module.body, GemmKernel("bf16", "f32"), TARGET)
-        with ir.InsertionPoint(module.body):
-            inner = next(op for op in module.body.operations if op.name.value == name)
-            outer = func.FuncOp("gemm", (inner.type.inputs, []))
-            outer.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
-            with ir.InsertionPoint(outer.add_entry_block()):
-                e.call(name, list(outer.arguments))
-                func.return_([])
-        yield Compiled(emulated(module), opt_level=1)
+        yield {
+            result: Compiled(emulated(module_of(GemmKernel("bf16", result), TARGET)), opt_level=1)
+            for result in ("f32", "bf16")
+        }
 
 
 def operand(rng: np.random.Generator, shape: tuple[int, int], layout: str) -> np.ndarray:
@@ -114,7 +109,7 @@ SIZES = [
 
 @pytest.mark.parametrize("right", ["rows", "columns", "strided"])
 @pytest.mark.parametrize("left", ["rows", "columns", "strided"])
-def test_against_float64(compiled: Compiled, left: str, right: str) -> None:
+def test_against_float64(compiled: dict[str, Compiled], left: str, right: str) -> None:
     rng = np.random.default_rng(0)
     for rows, depth, columns in SIZES:
         a, b = operand(rng, (rows, depth), left), operand(rng, (depth, columns), right)
@@ -123,10 +118,22 @@ def test_against_float64(compiled: Compiled, left: str, right: str) -> None:
             c = whole[1:-1, 1:-2]
             c[...] = rng.uniform(-1, 1, c.shape) if accumulate else np.nan
             want = a.astype(np.float64) @ b.astype(np.float64) + (c if accumulate else 0)
-            compiled("gemm", a, b, c, accumulate)
+            compiled["f32"]("gemm", a, b, c, accumulate)
             np.testing.assert_allclose(c, want, atol=1e-5 * (depth + 1))
             c[...] = CANARY
             assert np.all(whole == CANARY)
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_rounded_once(compiled: dict[str, Compiled], accumulate: bool) -> None:
+    rng = np.random.default_rng(1)
+    for rows, depth, columns in SIZES:
+        a, b = operand(rng, (rows, depth), "rows"), operand(rng, (depth, columns), "rows")
+        before = rng.uniform(-1, 1, (rows, columns)).astype(ml_dtypes.bfloat16)
+        c = before.copy() if accumulate else np.full_like(before, np.nan)
+        want = a.astype(np.float64) @ b.astype(np.float64) + (before.astype(np.float64) if accumulate else 0)
+        compiled["bf16"]("gemm", a, b, c, accumulate)
+        np.testing.assert_allclose(c.astype(np.float64), want, rtol=2.0**-8, atol=1e-5 * (depth + 1))
 
 
 def test_only_bf16_for_such_targets() -> None:
