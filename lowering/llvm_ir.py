@@ -54,7 +54,7 @@ _FLOATS = re.compile(
     r"f0x(?P<bits>[0-9A-Fa-f]+)"
     r"|(?P<sign>[+-])(?:(?P<inf>inf)|(?P<kind>q|s|)nan(?:\(0x(?P<payload>[0-9A-Fa-f]+)\))?)"
     r"|(?P<number>-?\d+\.\d+(?:e[+-]?\d+)?)"
-    r")(?=[\s,)\]]|$)"
+    r")(?=[\s,)\]>]|$)"
 )
 _SOME_FLOAT = re.compile(r"\d\.\d|f0x|[+-](?:inf|[qs]?nan)")
 

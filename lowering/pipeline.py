@@ -86,7 +86,7 @@ def phases(target: str = "cpu", half_floats: bool = True) -> tuple[Phase, ...]:
                 PackConstants(target),
                 LowerContractions(target),
                 LinalgToLoops(target),
-                ExpandMath(),
+                ExpandMath(target),
                 *halves,
                 ExpandFma(target),
                 ExpandRounding(target),

@@ -6,9 +6,13 @@ import math as pymath
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.avx512 import times_power
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.lowering.kernels.math_exp import LOG2_E, ROUND_TO_INT
 from relax_mlir.mlir import arith, ir, math
+
+BELOW_ALL = -104.5
+"""e to this is less than half of the smallest number."""
 
 SMALLEST = -86.5
 """e to this, about 2.7e-38, is still a normal float32; results below are 0."""
@@ -23,7 +27,8 @@ DOUBLE_BIAS, DOUBLE_MANTISSA_BITS = 1023, 52
 
 @dataclass(frozen=True)
 class Exponential:
-    """e^x / 2^k for x ≤ 0; NaN stays NaN, -inf gives 0. f32: at most 2 ulp off, or 0 where e^x is below e^-86.5 2^k.
+    """e^x / 2^k for x ≤ 0; NaN stays NaN, -inf gives 0. f32: at most 2 ulp off, or next to 0 where e^x is below
+    e^-86.5 2^k.
 
     2^k is above the number of keys, so that no sum of weights is above 1, and sums of large values do not overflow
     before they are divided by it. `down` is k, in the type of the sums.
@@ -49,6 +54,10 @@ class Exponential:
         down = e.splat(self.down, lanes.type.shape[0])
         if lanes.width != 32:
             return lanes.mul(math.ExpOp(x).result, _power(lanes, down))
+        if lanes.avx512:
+            x = lanes.at_least(x, BELOW_ALL)
+            n = lanes.round_even(lanes.scale(x, LOG2_E))
+            return times_power(_of_rest(lanes, x, n), lanes.sub(n, down))
         shift = lanes.sub(lanes.const(ROUND_TO_INT + EXPONENT_BIAS), down)
         smallest = lanes.fma(down, lanes.const(pymath.log(2.0)), lanes.const(SMALLEST))
         return _exp(lanes, x, shift, smallest)
@@ -63,11 +72,14 @@ def exp_of_difference(lanes: Lanes, x: e.Value) -> e.Value:
 
 def _exp(lanes: Lanes, x: e.Value, rounding: e.Value, smallest: e.Value) -> e.Value:
     shifted = lanes.fma(x, lanes.const(LOG2_E), rounding)
-    n = lanes.sub(shifted, rounding)
-    r = lanes.fma(n, lanes.const(-pymath.log(2.0)), x)
     power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), MANTISSA_BITS))
-    result = lanes.mul(lanes.horner(r, POLYNOMIAL), power)
+    result = lanes.mul(_of_rest(lanes, x, lanes.sub(shifted, rounding)), power)
     return lanes.select(lanes.compare("olt", x, smallest), lanes.const(0.0), result)
+
+
+def _of_rest(lanes: Lanes, x: e.Value, n: e.Value) -> e.Value:
+    """e^(x - n·ln 2)."""
+    return lanes.horner(lanes.fma(n, lanes.const(-pymath.log(2.0)), x), POLYNOMIAL)
 
 
 def _power(lanes: Lanes, down: e.Value) -> e.Value:

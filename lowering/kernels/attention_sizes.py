@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_tiling import tiling
+from relax_mlir.lowering.kernels.lanes import Lanes, side_by_side
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -17,7 +18,7 @@ class Sizes:
     A tile is up to `rows` queries by a block of keys. Its scores take half of the first-level cache, and the
     packed keys and values of the block half of the second-level cache; a panel of keys, or of columns of the
     values, is `panel` elements wide, the register tile that of a matrix product, with as many `registers` to plan with.
-    Sums are f64 for f64, else f32.
+    Sums are f64 for f64, else f32. Weights are made of `together` vectors of scores at a time.
     """
 
     source: e.Type
@@ -29,6 +30,8 @@ class Sizes:
     fused: bool
     l1_bytes: int
     l2_bytes: int
+    avx512: bool
+    together: int
 
     @staticmethod
     def of(target: Target, source: e.Type) -> Sizes:
@@ -36,7 +39,11 @@ class Sizes:
         element = source if isinstance(source, ir.F64Type) else ir.F32Type.get()
         product = tiling(target, element.width)
         tile = (product.lanes, product.vectors, product.rows, product.registers)
-        return Sizes(source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes)
+        avx512 = Lanes.of(e.vector_type(product.lanes, element), target).avx512
+        together = side_by_side(target, element.width)
+        return Sizes(
+            source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes, avx512, together
+        )
 
     @property
     def row_step(self) -> int:

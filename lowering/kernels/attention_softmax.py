@@ -15,7 +15,7 @@ from relax_mlir.lowering.kernels.attention_exp import Exponential, exp_of_differ
 from relax_mlir.lowering.kernels.attention_pack import copy_row
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.lanes import Lanes
-from relax_mlir.lowering.kernels.rows import Rows
+from relax_mlir.lowering.kernels.rows import Rows, Step, only
 from relax_mlir.mlir import ir
 
 UNROLL = 4
@@ -90,7 +90,7 @@ def weigh_row(
     `bias`: with the place of the bias of the row's first key.
     """
     lanes, scalar = Lanes(sizes.vector()), Lanes(sizes.element)
-    sweep = Rows(sizes.element, sizes.lanes, UNROLL, 1, visible)
+    sweep = Rows(sizes.element, sizes.lanes, UNROLL, 1, visible, avx512=sizes.avx512, together=sizes.together)
     start = e.add(at.scores, e.mul(line, at.width))
     score = _Score.of(sizes, at, start, visible, bias)
     low = -pymath.inf
@@ -100,7 +100,7 @@ def weigh_row(
         return lanes.select(lanes.compare("olt", a, b), b, a)
 
     def maximum(place: e.Index, mask: e.Value | None, best: e.Value) -> e.Value:
-        value = score.load(place, mask)
+        value = score.load(lanes, place, mask)
         return larger(best, value if mask is None else lanes.select(mask, value, lanes.const(low)))
 
     found = e.reduce("maxnumf", sweep.sweep(maximum, low, larger), fastmath="nnan")
@@ -110,15 +110,19 @@ def weigh_row(
     # As long as every key is at -inf, weights are 0 and not NaN: later blocks may have others.
     none = scalar.compare("oeq", best, scalar.const(low))
     base = scalar.select(none, scalar.const(0.0), best)
-    shift = e.splat(base, sizes.lanes)
 
-    def weight(place: e.Index, mask: e.Value | None, total: e.Value) -> e.Value:
-        value = at.exponential.emit(lanes, lanes.sub(score.load(place, mask), shift))
-        value = value if mask is None else lanes.select(mask, value, lanes.const(0.0))
-        e.vector_store(value, at.buffer, e.add(start, place))
-        return lanes.add(total, value)
+    def weighing(part: Rows) -> Step:
+        lanes, shift = part.vector, part.splat(base)
 
-    total = e.reduce("add", sweep.sweep(weight, 0.0, lanes.add), fastmath="reassoc")
+        def weight(place: e.Index, mask: e.Value | None, total: e.Value) -> e.Value:
+            value = at.exponential.emit(lanes, lanes.sub(score.load(lanes, place, mask), shift))
+            value = only(lanes, mask, value, 0.0)
+            e.vector_store(value, at.buffer, e.add(start, place))
+            return lanes.add(total, value)
+
+        return weight
+
+    total = sweep.heavy_sum(weighing)
     if not (isinstance(depth, int) and depth == visible) and depth is not visible:
         with e.loop(e.round_up(visible, sizes.lanes), depth, sizes.lanes) as place:
             e.vector_store(lanes.const(0.0), at.buffer, e.add(start, place))
@@ -164,19 +168,19 @@ class _Score:
         if not what.along:
             # Not where there is no key: the bias may have no element then.
             value = e.widen(e.load_if(e.compare("ne", count, 0), what.flat, place), sizes.element)
-            return _Score(sizes, at.buffer, start, e.splat(value, sizes.lanes), None)
+            return _Score(sizes, at.buffer, start, value, None)
         if sizes.half:
             copy_row(sizes, what.flat, place, count, at.buffer, at.bias_row)
             return _Score(sizes, at.buffer, start, None, (at.buffer, at.bias_row))
         return _Score(sizes, at.buffer, start, None, (what.flat, place))
 
-    def load(self, place: e.Index, mask: e.Value | None) -> e.Value:
+    def load(self, lanes: Lanes, place: e.Index, mask: e.Value | None) -> e.Value:
         """A vector of scores; lanes outside the mask mean nothing."""
-        lanes = Lanes(self.sizes.vector())
-        value = e.vector_load(self.sizes.lanes, self.buffer, e.add(self.start, place))
+        (size,) = lanes.type.shape
+        value = e.vector_load(size, self.buffer, e.add(self.start, place))
         if self.row is not None:
             buffer, start = self.row
             where = None if self.sizes.half else mask
-            more = e.vector_load(self.sizes.lanes, buffer, e.add(start, place), where=where)
+            more = e.vector_load(size, buffer, e.add(start, place), where=where)
             return lanes.add(value, more)
-        return value if self.repeated is None else lanes.add(value, self.repeated)
+        return value if self.repeated is None else lanes.add(value, e.splat(self.repeated, size))

@@ -445,6 +445,12 @@ def lane(value: Value, position: int) -> Value:
     return vector.extract(value, [], [position])
 
 
+def lanes_of(value: Value, start: int, count: int) -> Value:
+    """Some lanes of a vector."""
+    type_ = vector_type(count, element_of(value.type))
+    return vector.extract_strided_slice(type_, value, [start], [count], [1])
+
+
 def transpose(rows: Sequence[Value]) -> list[Value]:
     """Transpose a square of vectors (as many as lanes, a power of two) by log2(lanes) rounds of shuffles."""
     lanes = len(rows)

@@ -117,7 +117,7 @@ class PairPacking(Packing):
         for r in range(0, _LINES, PAIR):
             pair = [e.vector_load(wide, lines, e.add(row, r + n), column) for n in range(PAIR)]
             for v in range(self.tiling.vectors):
-                value = interleaved(*(_lanes(x, v * lanes, lanes) for x in pair))
+                value = interleaved(*(e.lanes_of(x, v * lanes, lanes) for x in pair))
                 e.vector_store(value, packed, e.add(place, r * wide + v * lanes * PAIR))
 
     def _emit_square(self, ending: str, by_pair: bool) -> str:
@@ -195,11 +195,6 @@ class PairPacking(Packing):
 
             e.branch(e.compare("eq", count, lanes), all_of_them, some)
         return name
-
-
-def _lanes(value: e.Value, start: int, count: int) -> e.Value:
-    type_ = e.vector_type(count, e.element_of(value.type))
-    return vector.extract_strided_slice(type_, value, [start], [count], [1])
 
 
 def _words(count: int) -> e.Type:

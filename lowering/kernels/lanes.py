@@ -9,13 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relax_mlir.lowering.kernels import avx512
 from relax_mlir.lowering.kernels.emit import Type, Value, constant, element_of
 from relax_mlir.mlir import arith, ir, math
+from relax_mlir.target import Target
 
 
 def same_shape(like: Type, element: Type) -> Type:
     """`element` itself if `like` is a scalar type, else the vector type of the shape of `like`."""
     return ir.VectorType.get(like.shape, element) if isinstance(like, ir.VectorType) else element
+
+
+def side_by_side(target: Target, bits: int) -> int:
+    """How many vectors to compute side by side where each takes many operations, as one that is so much longer.
+
+    A CPU looks only some hundred operations ahead for one that need not wait for a result, so those of several vectors
+    had better be interleaved. Constants fill registers, too. Functions of f64 are calls for each lane.
+    """
+    if bits > 32:
+        return 1
+    return 4 if target.num_vector_registers >= 32 else 2
 
 
 BOUNDED = "relax.bounded"
@@ -26,10 +39,17 @@ BOUNDED = "relax.bounded"
 class Lanes:
     """Operations on values of one float type: a scalar, or a vector of any shape.
 
-    `type` is the float type, `ints` the integer type of the same width and shape (for bit patterns).
+    `type` is the float type, `ints` the integer type of the same width and shape (for bit patterns). `avx512`: whether
+    there is what `relax_mlir.lowering.kernels.avx512` has.
     """
 
     type: Type
+    avx512: bool = False
+
+    @staticmethod
+    def of(type_: Type, target: Target) -> Lanes:
+        """Operations on a target."""
+        return Lanes(type_, avx512.fits(type_, target))
 
     @property
     def width(self) -> int:

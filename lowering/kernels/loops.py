@@ -24,6 +24,7 @@ from functools import cached_property, partial
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.body import Body, Combiner, Place, iota
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
+from relax_mlir.lowering.kernels.lanes import side_by_side
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.operands import Operands
 from relax_mlir.lowering.kernels.parallel import parallel_loop
@@ -125,7 +126,14 @@ class _Emitter:
 
     @cached_property
     def unroll(self) -> int:
-        return self.together or (4 if self.body.is_light else 1)
+        return 4 if self.body.is_light else 1
+
+    @cached_property
+    def side_by_side(self) -> int:
+        """Vectors that are one to the body, in rows that have so many."""
+        if self.together or self.body.is_light:
+            return self.together or self.unroll
+        return side_by_side(self.target, max(a.bits for a in self.accesses))
 
     @cached_property
     def can_mask(self) -> bool:
@@ -220,19 +228,16 @@ class _Emitter:
         self._rest(size, end, point)
 
     def _columns(self, along: int) -> None:
-        size, wide = self.nest.sizes[along], self.lanes * self.unroll
-        wide_end, end = emit.round_down(size, wide), emit.round_down(size, self.lanes)
+        size, lanes = self.nest.sizes[along], self.lanes * self.side_by_side
+        wide_end, end = emit.round_down(size, lanes), emit.round_down(size, self.lanes)
         others = [loop for loop in self.parallel_loops if loop != along]
         with self._loops(others):
             fixed = {} if self.reduction_loops else self._load_fixed(along)
             inner = emit.loop if others else partial(parallel_loop, cost=self._cost())
-            if self.unroll > 1 and wide_end != 0:
-                with inner(0, wide_end, wide) as start:
-                    places = [Place(emit.add(start, i * self.lanes), self.lanes) for i in range(self.unroll)]
-                    self._points(places, fixed)
-            rest = emit.loop if self.unroll > 1 else inner
-            begin = wide_end if self.unroll > 1 else 0
-            with rest(begin, end, self.lanes, unroll=self.unroll == 1) as start:
+            if wide_end != 0:
+                with inner(0, wide_end, lanes) as start:
+                    self._point(Place(start, lanes), fixed)
+            with emit.loop(wide_end, end, self.lanes) as start:
                 self._point(Place(start, self.lanes), fixed)
             self._rest(size, end, lambda place: self._point(place, fixed))
 
@@ -249,27 +254,19 @@ class _Emitter:
             point(Place(place, None))
 
     def _point(self, place: Place, fixed: dict[int, Value]) -> None:
-        self._points([place], fixed)
-
-    def _points(self, places: Sequence[Place], fixed: dict[int, Value]) -> None:
-        """All reduction loops for some places of the vector loop: read the outputs, reduce, write them."""
+        """All reduction loops for a place of the vector loop: read the outputs, reduce, write them."""
         first, count = len(self.nest.inputs), len(self.nest.outputs)
         needed = [i for i in range(count) if self.reduction_loops or self.used[first + i]]
-        initial = [self.operands.load(first + i, place) for place in places for i in needed]
+        initial = [self.operands.load(first + i, place) for i in needed]
 
         def step(carried: Sequence[Value]) -> list[Value]:
-            results = []
-            for number, place in enumerate(places):
-                outputs: list[Value | None] = [None] * count
-                for i, value in zip(needed, carried[number * len(needed) :], strict=False):
-                    outputs[i] = value
-                results += self._evaluate(place, outputs, fixed)
-            return results
+            outputs: list[Value | None] = [None] * count
+            for i, value in zip(needed, carried, strict=False):
+                outputs[i] = value
+            return self._evaluate(place, outputs, fixed)
 
-        results = self._carry(self.reduction_loops, initial, step)
-        for number, place in enumerate(places):
-            for i in range(count):
-                self.operands.store(first + i, place, results[number * count + i])
+        for i, value in enumerate(self._carry(self.reduction_loops, initial, step)):
+            self.operands.store(first + i, place, value)
 
     def _along_reduction(self, along: int) -> None:
         size, wide = self.nest.sizes[along], self.lanes * self.unroll

@@ -4,13 +4,15 @@ All write x = n·ln 2 + r with |r| ≤ ln 2 / 2 and approximate e^r by 1 + r + r
 polynomial of that form (its own error: 0.05 ulp). ln 2 is split in two (W. Cody and W. Waite).
 
 The integer n comes from adding 1.5·2²³: the sum's low bits *are* n, and with 127 added too they are, shifted by
-23, the bits of 2ⁿ. A conversion float → integer would be poison for NaN, this is not.
+23, the bits of 2ⁿ. A conversion float → integer would be poison for NaN, this is not. AVX-512 has an instruction that
+multiplies by 2ⁿ, and rounds results that are no normal numbers once.
 """
 
 from __future__ import annotations
 
 import math
 
+from relax_mlir.lowering.kernels.avx512 import times_power
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.mlir import arith
@@ -31,19 +33,28 @@ SCALE_BITS = 32
 def _reduce(lanes: Lanes, x: Value, magic: Value) -> tuple[Value, Value]:
     """(r, 2^(n + k)): x = n·ln 2 + r; `magic` is `ROUND_TO_INT` + `BIAS` + k, and n + k in [-126, 127]."""
     shifted = lanes.fma(x, lanes.const(LOG2_E), magic)
-    n = lanes.sub(shifted, magic)
-    r = lanes.fma(n, lanes.const(-LN2_HIGH), x)
-    r = lanes.fma(n, lanes.const(-LN2_LOW), r)
-    return r, lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
+    power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
+    return _rest(lanes, x, lanes.sub(shifted, magic)), power
+
+
+def _rest(lanes: Lanes, x: Value, n: Value) -> Value:
+    """x - n·ln 2."""
+    return lanes.fma(n, lanes.const(-LN2_LOW), lanes.fma(n, lanes.const(-LN2_HIGH), x))
 
 
 def _magic(lanes: Lanes, k: int = 0) -> Value:
     return lanes.const(ROUND_TO_INT + BIAS + k)
 
 
-def _of_rest(lanes: Lanes, r: Value) -> Value:
-    """e^r for |r| ≤ ln 2 / 2."""
-    return lanes.horner(r, (*EXP_P, 1.0, 1.0))
+def _of_rest(lanes: Lanes, r: Value, k: int = 0) -> Value:
+    """e^r·2^k for |r| ≤ ln 2 / 2."""
+    return lanes.horner(r, [2.0**k * p for p in (*EXP_P, 1.0, 1.0)])
+
+
+def _by_scaling(lanes: Lanes, x: Value, k: int = 0) -> Value:
+    """e^x·2^k for |x| ≤ 104.5, with an instruction that scales."""
+    n = lanes.round_even(lanes.scale(x, LOG2_E))
+    return times_power(_of_rest(lanes, _rest(lanes, x, n), k), n)
 
 
 def _exp_minus_one(lanes: Lanes, r: Value) -> Value:
@@ -69,6 +80,8 @@ def _scales(lanes: Lanes, x: Value) -> tuple[Value, Value]:
 def exp(lanes: Lanes, x: Value) -> Value:
     """e^x, at most 1.1 ulp off, denormal results included; exp(-inf) = 0, exp(inf) = inf, NaN stays NaN."""
     x = lanes.clamp(x, -104.5, 89.0)
+    if lanes.avx512:
+        return _by_scaling(lanes, x)
     magic, factor = _scales(lanes, x)
     r, power = _reduce(lanes, x, magic)
     return lanes.mul(lanes.mul(_of_rest(lanes, r), power), factor)
@@ -88,13 +101,21 @@ def quarter_of_exp(lanes: Lanes, x: Value) -> Value:
 
 def exp_scaled(lanes: Lanes, x: Value) -> Value:
     """e^x·2^`SCALE_BITS` for x ≤ 0, at most 1.1 ulp off; less than 2^(`SCALE_BITS` - 150) for -inf, NaN for NaN."""
-    r, power = _reduce(lanes, lanes.at_least(x, -104.5), _magic(lanes, SCALE_BITS))
+    x = lanes.at_least(x, -104.5)
+    if lanes.avx512:
+        return _by_scaling(lanes, x, SCALE_BITS)
+    r, power = _reduce(lanes, x, _magic(lanes, SCALE_BITS))
     return lanes.mul(_of_rest(lanes, r), power)
 
 
 def exp_scaled_rough(lanes: Lanes, x: Value) -> Value:
     """`exp_scaled` to 17 bits, for what is rounded to f16 or bf16."""
-    x, magic, log2_e = lanes.at_least(x, -104.5), _magic(lanes, SCALE_BITS), lanes.const(LOG2_E)
+    x, log2_e = lanes.at_least(x, -104.5), lanes.const(LOG2_E)
+    if lanes.avx512:
+        n = lanes.round_even(lanes.mul(x, log2_e))
+        fraction = lanes.fma(x, log2_e, lanes.negate(n))
+        return times_power(lanes.horner(fraction, [2.0**SCALE_BITS * p for p in (*ROUGH_P, 1.0)]), n)
+    magic = _magic(lanes, SCALE_BITS)
     shifted = lanes.fma(x, log2_e, magic)
     fraction = lanes.fma(x, log2_e, lanes.sub(magic, shifted))
     power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
@@ -103,12 +124,15 @@ def exp_scaled_rough(lanes: Lanes, x: Value) -> Value:
 
 def exp2(lanes: Lanes, x: Value) -> Value:
     """2^x, at most 1.1 ulp off, denormal results included."""
-    x = lanes.clamp(x, -151.0, 128.5)
+    x, ln_2 = lanes.clamp(x, -151.0, 128.5), math.log(2.0)
+    if lanes.avx512:
+        n = lanes.round_even(x)
+        return times_power(_of_rest(lanes, lanes.scale(lanes.sub(x, n), ln_2)), n)
     magic, factor = _scales(lanes, x)
     shifted = lanes.add(x, magic)
     fraction = lanes.sub(x, lanes.sub(shifted, magic))
     power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
-    y = _of_rest(lanes, lanes.scale(fraction, math.log(2.0)))
+    y = _of_rest(lanes, lanes.scale(fraction, ln_2))
     return lanes.mul(lanes.mul(y, power), factor)
 
 

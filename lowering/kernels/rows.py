@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TypeAlias
 
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
-from relax_mlir.lowering.kernels.lanes import Lanes
+from relax_mlir.lowering.kernels.lanes import Lanes, side_by_side
 from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.lowering.kernels.prologue import Prologue
@@ -30,8 +31,7 @@ Step: TypeAlias = "Callable[[Index, Value | None, Value], Value]"
 UNROLL = 4
 """Vectors in the large step: enough independent sums to hide the latency of an addition."""
 
-HEAVY = 1
-"""The same for a step with exponentials: their constants fill the registers, and they take longer than a sum."""
+CACHE_LINE = 64
 
 VECTOR_CYCLES = 8
 """About how many cycles a vector takes in all sweeps together."""
@@ -42,7 +42,8 @@ class Rows:
     """How the rows of a buffer are walked: the type in registers, the vectors and the sizes.
 
     `stored` is the type in memory if it is another; rows that do not fit `cache_bytes` are not prefetched. `fast`:
-    exponentials may be right to 1e-5 only.
+    exponentials may be right to 1e-5 only. `avx512`: see `Lanes`. `together`: vectors that go side by side where a step
+    is many operations long: their constants fill registers, too.
     """
 
     element: Type
@@ -53,6 +54,8 @@ class Rows:
     stored: Type | None = None
     cache_bytes: int = 0
     fast: bool = False
+    avx512: bool = False
+    together: int = 1
 
     @staticmethod
     def of(target: Target, buffer: Value, inner: int) -> Rows:
@@ -61,14 +64,17 @@ class Rows:
         sizes = [emit.dim(buffer, axis) for axis in range(type_.rank)]
         outer = type_.rank - inner
         element = ir.F32Type.get() if type_.element_type.width == 16 else type_.element_type
+        lanes = target.lanes(element.width)
         return Rows(
             element,
-            target.lanes(element.width),
+            lanes,
             UNROLL,
             product(sizes[:outer]),
             product(sizes[outer:]),
             type_.element_type,
             target.l2_bytes // 4,
+            avx512=Lanes.of(emit.vector_type(lanes, element), target).avx512,
+            together=side_by_side(target, element.width),
         )
 
     @property
@@ -79,7 +85,7 @@ class Rows:
     @property
     def vector(self) -> Lanes:
         """Arithmetic on one vector."""
-        return Lanes(emit.vector_type(self.lanes, self.element))
+        return Lanes(emit.vector_type(self.lanes, self.element), self.avx512)
 
     @property
     def scalar(self) -> Lanes:
@@ -128,8 +134,9 @@ class Rows:
         following = emit.minimum(emit.add(row, emit.select(fits, 1, 0)), emit.sub(self.count, 1))
 
         def step(at: Index, mask: Value | None, carried: Value) -> Value:
-            emit.prefetch(source, following, at)
-            emit.prefetch(sink, following, at, write=True)
+            for line in range(0, self.lanes, CACHE_LINE * 8 // (self.stored or self.element).width):
+                emit.prefetch(source, following, emit.add(at, line))
+                emit.prefetch(sink, following, emit.add(at, line), write=True)
             return carried
 
         return step
@@ -139,21 +146,40 @@ class Rows:
         step: Step,
         start: float = 0.0,
         merge: Callable[[Value, Value], Value] | None = None,
-        unroll: int | None = None,
     ) -> Value:
         """Walk one row; gives the accumulators merged into one vector, `start` being neutral for `merge`.
 
         Without `merge` nothing is accumulated, and the result means nothing.
         """
-        unroll = unroll or self.unroll
         initial = [self.vector.const(start)] if merge else []
-        wide = self.lanes * unroll
+        wide = self.lanes * self.unroll
         wide_end, vector_end = emit.round_down(self.length, wide), emit.round_down(self.length, self.lanes)
-        merged = self._loop(step, 0, wide_end, unroll, initial * unroll)
+        merged = self._loop(step, 0, wide_end, self.unroll, initial * self.unroll)
         while len(merged) > 1 and merge:
             merged = [merge(*pair) for pair in zip(merged[::2], merged[1::2], strict=True)]
         merged = self._loop(step, wide_end, vector_end, 1, merged)
         return self._rest(step, vector_end, merged)
+
+    def heavy_sweep(self, step_of: Callable[[Rows], Step], start: float | None = None) -> Value:
+        """Walk one row with a step of many operations, for several vectors side by side.
+
+        `step_of` makes the step for vectors of the length of some `Rows`. Gives the sum of the accumulators as one
+        vector; without `start` nothing is accumulated, and the result means nothing.
+        """
+        several = replace(self, lanes=self.lanes * self.together)
+        several_end = emit.round_down(self.length, several.lanes)
+        vector_end = emit.round_down(self.length, self.lanes)
+        initial = [] if start is None else [several.vector.const(start)]
+        totals = several._loop(step_of(several), 0, several_end, 1, initial)
+        parts = [
+            emit.lanes_of(x, at, self.lanes) for x in totals for at in range(0, several.lanes, self.lanes)
+        ]
+        step, total = step_of(self), [reduce(self.vector.add, parts)] if parts else []
+        return self._rest(step, vector_end, self._loop(step, several_end, vector_end, 1, total))
+
+    def heavy_sum(self, step_of: Callable[[Rows], Step]) -> Value:
+        """The sum (a scalar) of what a step of many operations accumulates."""
+        return emit.reduce("add", self.heavy_sweep(step_of, 0.0), fastmath="reassoc")
 
     def _loop(
         self, step: Step, begin: Index, end: Index, unroll: int, initial: Sequence[Value]
@@ -201,7 +227,7 @@ def _larger(lanes: Lanes) -> Callable[[Value, Value], Value]:
 
 
 def _row_maximum(rows: Rows, load: Callable[[Index, Value | None], Value]) -> Value:
-    """The maximum of a row without its NaNs (-inf if nothing is left) in all lanes.
+    """The maximum of a row without its NaNs (-inf if nothing is left).
 
     NaNs need no care here: what is formed with them later is NaN, and so is the row's sum.
     """
@@ -212,12 +238,12 @@ def _row_maximum(rows: Rows, load: Callable[[Index, Value | None], Value]) -> Va
         return larger(best, only(lanes, mask, load(place, mask), -float("inf")))
 
     best = rows.sweep(step, -float("inf"), larger)
-    return rows.splat(emit.reduce("maxnumf", best, fastmath="nnan"))
+    return emit.reduce("maxnumf", best, fastmath="nnan")
 
 
-def row_sum(rows: Rows, step: Step, unroll: int | None = None) -> Value:
+def row_sum(rows: Rows, step: Step) -> Value:
     """The sum (a scalar) of what `step` accumulates."""
-    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add, unroll), fastmath="reassoc")
+    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add), fastmath="reassoc")
 
 
 def _exponential(rows: Rows, x: Value) -> Value:
@@ -237,32 +263,40 @@ def softmax(
     and torch.
     """
     rows = replace(Rows.of(target, x, 1), fast=fast)
-    lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
     fill = prologue.prepare(out, 1) if prologue else None
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
         if fill:
             fill(row)
         best = _row_maximum(rows, lambda at, mask: rows.load(source, row, at, mask=mask))
-        prefetch = rows.prefetch(row, source, sink)
 
-        def exponential(at: Index, mask: Value | None) -> Value:
-            return _exponential(rows, lanes.sub(rows.load(source, row, at, mask=mask), best))
+        def exponential(part: Rows, at: Index, mask: Value | None) -> Value:
+            return _exponential(
+                part, part.vector.sub(part.load(source, row, at, mask=mask), part.splat(best))
+            )
 
-        def accumulate(at: Index, mask: Value | None, total: Value) -> Value:
-            prefetch(at, mask, total)
-            value = exponential(at, mask)
-            if not rows.is_half:
-                rows.store(value, sink, row, at, mask=mask)
-            return lanes.add(total, only(lanes, mask, value, 0.0))
+        def accumulating(part: Rows) -> Step:
+            prefetch = part.prefetch(row, source, sink)
 
-        factor = rows.splat(rows.scalar.div(rows.scalar.const(1.0), row_sum(rows, accumulate, HEAVY)))
+            def step(at: Index, mask: Value | None, total: Value) -> Value:
+                prefetch(at, mask, total)
+                value = exponential(part, at, mask)
+                if not part.is_half:
+                    part.store(value, sink, row, at, mask=mask)
+                return part.vector.add(total, only(part.vector, mask, value, 0.0))
 
-        def scale(at: Index, mask: Value | None, _: Value) -> None:
-            value = exponential(at, mask) if rows.is_half else rows.load(sink, row, at, mask=mask)
-            rows.store(lanes.mul(value, factor), sink, row, at, mask=mask)
+            return step
 
-        rows.sweep(scale, unroll=HEAVY if rows.is_half else None)
+        factor = rows.scalar.div(rows.scalar.const(1.0), rows.heavy_sum(accumulating))
+
+        def scaling(part: Rows) -> Step:
+            def step(at: Index, mask: Value | None, _: Value) -> None:
+                value = exponential(part, at, mask) if part.is_half else part.load(sink, row, at, mask=mask)
+                part.store(part.vector.mul(value, part.splat(factor)), sink, row, at, mask=mask)
+
+            return step
+
+        rows.heavy_sweep(scaling)
 
 
 def log_softmax(
@@ -280,17 +314,23 @@ def log_softmax(
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
 
-        best = _row_maximum(rows, load)
-        prefetch = rows.prefetch(row, source, sink)
+        largest = _row_maximum(rows, load)
+        best = rows.splat(largest)
 
-        def exponential(at: Index, mask: Value | None, total: Value) -> Value:
-            prefetch(at, mask, total)
-            value = _exponential(rows, lanes.sub(load(at, mask), best))
-            return lanes.add(total, only(lanes, mask, value, 0.0))
+        def accumulating(part: Rows) -> Step:
+            prefetch = part.prefetch(row, source, sink)
+
+            def step(at: Index, mask: Value | None, total: Value) -> Value:
+                prefetch(at, mask, total)
+                scores = part.load(source, row, at, mask=mask)
+                value = _exponential(part, part.vector.sub(scores, part.splat(largest)))
+                return part.vector.add(total, only(part.vector, mask, value, 0.0))
+
+            return step
 
         # The logarithm of a vector: on scalars, its choices become branches.
         scale = 2.0**-SCALE_BITS if rows.element.width == 32 else 1.0
-        total = rows.scalar.scale(row_sum(rows, exponential, HEAVY), scale)
+        total = rows.scalar.scale(rows.heavy_sum(accumulating), scale)
         log_total = math.LogOp(rows.splat(total)).result
 
         def subtract(at: Index, mask: Value | None, _: Value) -> None:

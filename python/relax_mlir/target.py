@@ -10,7 +10,7 @@ import ctypes
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,14 @@ class Target:
     def has(self, *features: str) -> bool:
         """Whether the CPU has all these features."""
         return self.features.issuperset(features)
+
+    def runnable_here(self) -> Target:
+        """The target with those of its features only that the machine at hand has.
+
+        Vectors stay as wide: LLVM cuts up those that the CPU does not have. But it stops the process where it meets an
+        operation for which there is no instruction.
+        """
+        return replace(self, features=self.features & Target.host().features)
 
     @property
     def has_fma(self) -> bool:

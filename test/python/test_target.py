@@ -117,6 +117,16 @@ def test_values_and_replace() -> None:
     assert replace(target, num_threads=8).l2_bytes == MIB
 
 
+def test_runnable_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    host, wanted = Target("cpu -mcpu=haswell"), Target("cpu -mcpu=sapphirerapids")
+    monkeypatch.setattr(Target, "host", lambda: host)
+    found = wanted.runnable_here()
+    assert found.features == host.features
+    assert (found.vector_bytes, found.num_vector_registers, found.cpu) == (64, 32, "sapphirerapids")
+    assert Target(str(found)) == found
+    assert host.runnable_here() == host
+
+
 def test_is_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
         Target("cpu -mcpu=haswell").cpu = "other"  # type: ignore[misc]

@@ -78,6 +78,7 @@ def build(
         raise UnsupportedError(f"build: exec_mode is {exec_mode!r}; this version has 'native'")
     target = Target.parse(target)
     _require_host(target)
+    target = target.runnable_here()
     require_threads(target.num_threads, "build")
     expect("build: 'cache'", cache, bool, "True or False")
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
@@ -97,7 +98,7 @@ def build(
 def _require_host(target: Target) -> None:
     """Machine code runs in this process, so the target may differ from the host in its CPU only.
 
-    Vectors that the CPU does not have are cut up; for tiles there is nothing to put in their place.
+    What the CPU does not have is done without (`Target.runnable_here`), but for tiles: those are asked for to be used.
     """
     wanted, host = target.triple.partition("-")[0], Target.host().triple.partition("-")[0]
     tiles = {name for name in target.features - Target.host().features if name.startswith("amx_")}

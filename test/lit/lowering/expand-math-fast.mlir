@@ -1,5 +1,5 @@
 // math_fast.py: shorter polynomials, only when asked for.
-// RUN: relax-opt --expand-math="fast=true" --split-input-file %s | filecheck %s
+// RUN: relax-opt --expand-math="target='cpu -mcpu=haswell' fast=true" --split-input-file %s | filecheck %s
 
 // One addition rounds, one gives the fraction, four make the polynomial.
 // CHECK-LABEL: func.func @exp

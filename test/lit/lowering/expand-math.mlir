@@ -1,4 +1,4 @@
-// RUN: relax-opt --expand-math --split-input-file %s | filecheck %s
+// RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 
 // The expansion of exp has no call, no branch and no conversion float -> integer (poison for NaN).
 // CHECK-LABEL: func.func @exp_scalar

@@ -2,16 +2,16 @@
 // RUN: relax-opt --linalg-to-loops="target='cpu -mcpu=neoverse-n1'" --canonicalize --split-input-file %s | filecheck %s --check-prefixes=CHECK,NEON
 // elementwise.py (nest.py, loops.py, body.py, operands.py): which loops there are.
 
-// A row that is repeated keeps the loop over rows, and is read at the column only.
+// A row that is repeated keeps the loop over rows, and is read at the column only. Four vectors go side by side, as one.
 // CHECK-LABEL: func.func @broadcast
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<8x64xf32>, %[[R:[a-z0-9]+]]: memref<64xf32>, %[[O:[a-z0-9]+]]: memref<8x64xf32>)
 // CHECK: scf.for %[[I:[a-z0-9]+]] =
 // CHECK: scf.for %[[J:[a-z0-9]+]] =
-// AVX2: %[[A:[0-9]+]] = vector.load %[[X]][%[[I]], %[[J]]] : memref<8x64xf32>, vector<8xf32>
-// AVX2-NEXT: %[[B:[0-9]+]] = vector.load %[[R]][%[[J]]] : memref<64xf32>, vector<8xf32>
-// AVX2-NEXT: %[[S:[0-9]+]] = arith.addf %[[A]], %[[B]] : vector<8xf32>
+// AVX2: %[[A:[0-9]+]] = vector.load %[[X]][%[[I]], %[[J]]] : memref<8x64xf32>, vector<32xf32>
+// AVX2-NEXT: %[[B:[0-9]+]] = vector.load %[[R]][%[[J]]] : memref<64xf32>, vector<32xf32>
+// AVX2-NEXT: %[[S:[0-9]+]] = arith.addf %[[A]], %[[B]] : vector<32xf32>
 // AVX2: vector.store %[[S]], %[[O]][%[[I]], %[[J]]]
-// NEON: arith.addf %{{[0-9]+}}, %{{[0-9]+}} : vector<4xf32>
+// NEON: arith.addf %{{[0-9]+}}, %{{[0-9]+}} : vector<16xf32>
 // CHECK: return
 func.func @broadcast(%x: memref<8x64xf32>, %r: memref<64xf32>, %o: memref<8x64xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
@@ -39,6 +39,48 @@ func.func @whole(%x: memref<8x16xf32>, %o: memref<8x16xf32>) {
   ^bb0(%a: f32, %old: f32):
     %s = arith.negf %a : f32
     linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// What takes many operations goes side by side for as many vectors as their registers suffice, then for single ones, then
+// under a mask. Functions of f64 are calls for each lane: one vector at a time.
+// CHECK-LABEL: func.func @heavy
+// AVX2: scf.for {{.*}} step %c16
+// AVX2: math.exp %{{[0-9]+}} : vector<16xf32>
+// AVX2: scf.for {{.*}} step %c8
+// AVX2: math.exp %{{[0-9]+}} : vector<8xf32>
+// AVX2: vector.create_mask
+// AVX2: math.exp %{{[0-9]+}} : vector<8xf32>
+// NEON: math.exp %{{[0-9]+}} : vector<16xf32>
+// NEON: math.exp %{{[0-9]+}} : vector<4xf32>
+// CHECK: return
+func.func @heavy(%x: memref<?xf32>, %o: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : memref<?xf32>) outs(%o : memref<?xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = math.exp %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @heavy_double
+// AVX2-NOT: vector<8xf64>
+// AVX2: math.exp %{{[0-9]+}} : vector<4xf64>
+// AVX2-NOT: vector<8xf64>
+// NEON: math.exp %{{[0-9]+}} : vector<2xf64>
+// CHECK: return
+func.func @heavy_double(%x: memref<?xf64>, %o: memref<?xf64>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : memref<?xf64>) outs(%o : memref<?xf64>) {
+  ^bb0(%a: f64, %old: f64):
+    %s = math.exp %a : f64
+    linalg.yield %s : f64
   }
   return
 }

@@ -1,5 +1,7 @@
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
+// RUN: relax-opt --select-kernels="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s --check-prefix=AVX512
 
+// Exponentials of two vectors go side by side, then those of one, then what is left, under a mask.
 // CHECK-LABEL: func.func private @softmax
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x?xf32>, %[[OUT:[a-z0-9]+]]: memref<?x?xf32>)
 // CHECK-NOT: linalg
@@ -7,10 +9,18 @@
 // CHECK: vector.reduction <maxnumf>, %{{[0-9]+}} fastmath<nnan> : vector<8xf32> into f32
 // CHECK: memref.prefetch {{.*}} read
 // CHECK: memref.prefetch {{.*}} write
+// CHECK: arith.shli %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<16xi32>
+// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [8], sizes = [8], strides = [1]} : vector<16xf32> to vector<8xf32>
 // CHECK: arith.shli %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<8xi32>
 // CHECK: vector.maskedstore
 // CHECK: vector.reduction <add>, %{{[0-9]+}} fastmath<reassoc> : vector<8xf32> into f32
 // CHECK: return
+// AVX512-LABEL: func.func private @softmax
+// AVX512-COUNT-4: memref.prefetch {{.*}} write
+// AVX512: math.roundeven %{{[0-9]+}} : vector<64xf32>
+// AVX512-COUNT-6: x86.avx512.mask.scalef
+// AVX512-NOT: x86.
+// AVX512: return
 func.func private @softmax(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
     attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64}} {
   linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
@@ -93,8 +103,8 @@ func.func private @log_softmax(%x: memref<?x?xf64>, %out: memref<?x?xf64>)
 // CHECK: vector.load {{.*}} vector<8xbf16>
 // CHECK-NEXT: arith.extf %{{[0-9]+}} : vector<8xbf16> to vector<8xf32>
 // CHECK: vector.reduction <add>
-// CHECK: math.fma %{{[0-9]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<8xf32>
-// CHECK: vector.store %{{[0-9]+}}, {{.*}} vector<8xbf16>
+// CHECK: math.fma %{{[0-9]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<16xf32>
+// CHECK: vector.store %{{[0-9]+}}, {{.*}} vector<16xbf16>
 // CHECK: return
 func.func private @softmax_half(%x: memref<?x64xbf16>, %out: memref<?x64xbf16>)
     attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64}} {

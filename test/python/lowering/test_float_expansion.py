@@ -49,7 +49,7 @@ def compiled(source: str, target: str) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        for step in (LinalgToLoops(target), ExpandMath(), ExpandFloats(target)):
+        for step in (LinalgToLoops(target), ExpandMath(target), ExpandFloats(target)):
             step(module)
         assert module.operation.verify()
         return Compiled(module)

@@ -161,7 +161,7 @@ def functions(names: Sequence[str], target: Target) -> Assembly:
     with ir.Context():
         module = ir.Module.parse("\n".join(loop(name, "f32", target.lanes(32)) for name in names))
         with ir.Location.unknown():
-            ExpandMath()(module)
+            ExpandMath(str(target))(module)
             for expand in (ExpandFma(str(target)), ExpandRounding(str(target))):
                 expand.run(module, PassContext())
             return code_of(module, target)

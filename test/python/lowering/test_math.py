@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from math_check import DEFAULT_ULP, MAX_ULP, REFERENCES, compiled, loop, worst_error
+from math_check import REFERENCES, compiled, loop, widths, worst_error
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
@@ -49,15 +49,17 @@ def inputs() -> np.ndarray:
     parts.append(rng.uniform(0.7, 1.5, 200_000).astype(np.float32))
     parts.append(np.array([*SPECIAL, *EDGES], dtype=np.float32))
     values = np.concatenate(parts)
-    return np.concatenate([values, np.zeros(-len(values) % 8, np.float32)])
+    return np.concatenate([values, np.zeros(-len(values) % 16, np.float32)])
 
 
 @pytest.mark.parametrize("op", sorted(REFERENCES))
 def test_single_precision(op: str, single: Compiled, inputs: np.ndarray) -> None:
-    got = np.empty_like(inputs)
-    single(f"apply_{op}", inputs, got)
-    ulp, at = worst_error(got, REFERENCES[op](inputs.astype(np.float64)), inputs)
-    assert ulp <= MAX_ULP.get(op, DEFAULT_ULP), f"{ulp} ulp at {at!r}"
+    for lanes, bound in widths(op):
+        function = single if lanes == 8 else compiled(loop(op, "f32", lanes))
+        got = np.empty_like(inputs)
+        function(f"apply_{op}", inputs, got)
+        ulp, at = worst_error(got, REFERENCES[op](inputs.astype(np.float64)), inputs)
+        assert ulp <= bound, f"{ulp} ulp at {at!r}, {lanes} lanes"
 
 
 @pytest.mark.parametrize("op", sorted(REFERENCES))

@@ -86,6 +86,7 @@ def test_features() -> None:
         ("ret double -inf", "ret double 0xFFF0000000000000"),
         ("ret half +snan(0x101)", "ret half 0xH7D01"),
         ("float %x, float f0xFFA00001)", "float %x, float 0xFFF4000020000000)"),
+        ("<2 x half> <half 1.5, half f0x7C00>", "<2 x half> <half 0xH3E00, half 0xH7C00>"),
         ("ret half f0x7C00", "ret half 0xH7C00"),
         ("phi bfloat [ 1.5, %a ], [ f0x8000, %b ]", "phi bfloat [ 0xR3FC0, %a ], [ 0xR8000, %b ]"),
         ("fadd double 1.1, f0x7FF0000000000000", "fadd double 1.1, 0x7FF0000000000000"),

@@ -55,9 +55,9 @@ func.func @not_next(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %x: memref<?xf32>,
 // CHECK-NEXT: scf.if
 // CHECK: func.call_indirect
 
-// A row of a tile is two vectors wide, which are computed side by side.
+// A row of a tile is two vectors wide, which are computed side by side, as one.
 // LOOPS: func.func private @relax.gemm.f32.epilogue_0(
 // LOOPS: scf.for {{.*}} step %c16{{[_0-9]*}} {
-// LOOPS-COUNT-2: arith.maximumf {{.*}} : vector<8xf32>
+// LOOPS: arith.maximumf {{.*}} : vector<16xf32>
 // LOOPS-NOT: arith.maximumf
 // LOOPS: scf.for {{.*}} step %c8{{[_0-9]*}} {

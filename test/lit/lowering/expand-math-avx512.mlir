@@ -1,0 +1,82 @@
+// math_exp.py and math_erf.py with what avx512.py has.
+// RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s
+// RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s --check-prefix=AVX2
+// RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512 -mattr=-avx512f'" --split-input-file %s | filecheck %s --check-prefix=AVX2
+
+// One instruction scales by a power of two: no bits of an exponent, no factor for results that are no normal numbers.
+// CHECK-LABEL: func.func @exp
+// CHECK: %[[N:[0-9]+]] = math.roundeven
+// CHECK: %[[R:[0-9]+]] = math.fma %[[N]]
+// CHECK-NOT: arith.shli
+// CHECK: %[[Y:[0-9]+]] = x86.avx512.mask.scalef %[[P:[0-9]+]], %[[N]], %[[P]], %c-1_i16, %c4_i32 : vector<16xf32>
+// CHECK-NEXT: return %[[Y]]
+// AVX2-LABEL: func.func @exp
+// AVX2-NOT: x86.
+// AVX2: arith.shli
+func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.exp %x : vector<16xf32>
+  return %0 : vector<16xf32>
+}
+
+// -----
+
+// Vectors that lie side by side are cut up for it, and computed as one before and after.
+// CHECK-LABEL: func.func @exp2_of_two
+// CHECK: math.fma {{.*}} : vector<32xf32>
+// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]}
+// CHECK: x86.avx512.mask.scalef
+// CHECK: vector.insert_strided_slice
+// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [16], sizes = [16], strides = [1]}
+// CHECK: x86.avx512.mask.scalef
+// CHECK: %[[Y:[0-9]+]] = vector.insert_strided_slice
+// CHECK-NOT: x86.
+// CHECK: return %[[Y]]
+func.func @exp2_of_two(%x: vector<32xf32>) -> vector<32xf32> {
+  %0 = math.exp2 %x : vector<32xf32>
+  return %0 : vector<32xf32>
+}
+
+// -----
+
+// The coefficients for each lane are looked up; there is no exponential, and no choice between two results.
+// CHECK-LABEL: func.func @erf
+// CHECK: math.floor
+// CHECK-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %{{.*}}) : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+// CHECK-NOT: call_intrinsic
+// CHECK: math.copysign
+// CHECK-NEXT: return
+// AVX2-LABEL: func.func @erf
+// AVX2-NOT: call_intrinsic
+// AVX2: arith.shli
+func.func @erf(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.erf %x : vector<16xf32>
+  return %0 : vector<16xf32>
+}
+
+// -----
+
+// f16 is computed in f32, of as many lanes.
+// CHECK-LABEL: func.func @half
+// CHECK: arith.extf %{{.*}} : vector<16xf16> to vector<16xf32>
+// CHECK: x86.avx512.mask.scalef
+// CHECK: arith.truncf
+func.func @half(%x: vector<16xf16>) -> vector<16xf16> {
+  %0 = math.exp %x : vector<16xf16>
+  return %0 : vector<16xf16>
+}
+
+// -----
+
+// Scalars, other lengths, vectors of several axes and other functions are as everywhere.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: x86.
+// CHECK-NOT: call_intrinsic
+// CHECK: return
+func.func @others(%s: f32, %x: vector<8xf32>, %y: vector<2x16xf32>, %z: vector<16xf32>)
+    -> (f32, vector<8xf32>, vector<2x16xf32>, vector<16xf32>) {
+  %0 = math.exp %s : f32
+  %1 = math.erf %x : vector<8xf32>
+  %2 = math.exp2 %y : vector<2x16xf32>
+  %3 = math.log %z : vector<16xf32>
+  return %0, %1, %2, %3 : f32, vector<8xf32>, vector<2x16xf32>, vector<16xf32>
+}
