@@ -6,9 +6,9 @@ One loop of a nest is taken to be the vector loop:
   column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers,
   or, for sums of long rows, add some rows at a time to the results in memory;
 - else a reduction loop along which all inputs are consecutive and which moves no output (row sums): several
-  vector accumulators, fresh ones for each block of `BLOCK_STEPS` steps, merged at the end. **This adds floats
-  in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate as in
-  the scalar operation.
+  vector accumulators side by side, fresh ones for each block of `BLOCK_STEPS` steps, merged at the end. **This adds
+  floats in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate as
+  in the scalar operation.
 
 Otherwise the loops stay scalar. What remains after the last whole vector is done with a mask where memory of
 the element types can be masked cheaply (32 and 64 bits), else element by element.
@@ -23,7 +23,7 @@ from functools import cached_property, partial
 
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.body import Body, Combiner, Place, iota
-from relax_mlir.lowering.kernels.emit import Index, Type, Value
+from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.lanes import side_by_side
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.operands import Operands
@@ -35,6 +35,9 @@ MASKABLE = (32, 64)
 
 BLOCK_STEPS = 128
 """Steps of a row sum between which accumulators stay apart, so that long rows lose no digits."""
+
+LIGHT_TOGETHER = 4
+"""Vectors of a body of few operations that go side by side: enough to hide the latency of a sum."""
 
 HEAVY_CYCLES = 8
 """About how many cycles a vector takes in a body with mathematical functions; in others it is one."""
@@ -125,14 +128,10 @@ class _Emitter:
         return self.target.lanes(max(a.bits for a in self.accesses))
 
     @cached_property
-    def unroll(self) -> int:
-        return 4 if self.body.is_light else 1
-
-    @cached_property
     def side_by_side(self) -> int:
-        """Vectors that are one to the body, in rows that have so many."""
+        """How many vectors are one to the body, in rows that have so many."""
         if self.together or self.body.is_light:
-            return self.together or self.unroll
+            return self.together or LIGHT_TOGETHER
         return side_by_side(self.target, max(a.bits for a in self.accesses))
 
     @cached_property
@@ -269,27 +268,24 @@ class _Emitter:
             self.operands.store(first + i, place, value)
 
     def _along_reduction(self, along: int) -> None:
-        size, wide = self.nest.sizes[along], self.lanes * self.unroll
-        wide_end, end = emit.round_down(size, wide), emit.round_down(size, self.lanes)
+        size, lanes = self.nest.sizes[along], self.lanes * self.side_by_side
+        wide_end, end = emit.round_down(size, lanes), emit.round_down(size, self.lanes)
         combiners = [combiner for combiner in self.combiners if combiner is not None]
         first, count = len(self.nest.inputs), len(combiners)
-        types = [access.element for access in self.nest.outputs]
-        neutral = [self._splat_neutral(c, t) for c, t in zip(combiners, types, strict=True)]
+        single, several = self._neutral(combiners, self.lanes), self._neutral(combiners, lanes)
         with self._loops(self.parallel_loops):
 
             def rows(carried: Sequence[Value]) -> list[Value]:
                 fixed = self._load_fixed(along)
-                with emit.carrying_loop(0, wide_end, wide * BLOCK_STEPS, carried) as blocks:
-                    stop = emit.minimum(emit.add(blocks.index, wide * BLOCK_STEPS), wide_end)
-                    parts = self._block(blocks.index, stop, neutral, fixed)
-                    pairs = zip(combiners * self.unroll, blocks.values, parts, strict=True)
+                with emit.carrying_loop(0, wide_end, lanes * BLOCK_STEPS, carried[count:]) as blocks:
+                    stop = emit.minimum(emit.add(blocks.index, lanes * BLOCK_STEPS), wide_end)
+                    with emit.carrying_loop(blocks.index, stop, lanes, several) as block:
+                        block.give(self._evaluate(Place(block.index, lanes), block.values, fixed))
+                    pairs = zip(combiners, blocks.values, block.results, strict=True)
                     blocks.give([_combine(*pair) for pair in pairs])
-                kept = list(blocks.results)
-                if self.unroll == 1:
-                    return kept
-                with emit.carrying_loop(wide_end, end, self.lanes, kept[:count], unroll=False) as rest:
+                with emit.carrying_loop(wide_end, end, self.lanes, carried[:count], unroll=False) as rest:
                     rest.give(self._evaluate(Place(rest.index, self.lanes), rest.values, fixed))
-                return [*rest.results, *kept[count:]]
+                return [*self._masked_rest(size, end, rest.results, fixed), *blocks.results]
 
             def remainder(carried: Sequence[Value]) -> list[Value]:
                 fixed = self._load_fixed(along)
@@ -298,34 +294,41 @@ class _Emitter:
                 return list(loop.results)
 
             others = [loop for loop in self.reduction_loops if loop != along]
-            vectors = self._carry(others, neutral * self.unroll, rows)
+            vectors = self._carry(others, [*single, *several], rows)
             totals = []
             for i, combiner in enumerate(combiners):
                 merged = vectors[i]
-                for other in vectors[i + count :: count]:
-                    merged = _combine(combiner, merged, other)
+                for start in range(0, lanes, self.lanes):
+                    merged = _combine(combiner, merged, emit.lanes_of(vectors[count + i], start, self.lanes))
                 total = emit.reduce(combiner.kind, merged, fastmath=_reassociate(combiner))
                 totals.append(_combine(combiner, self.operands.load(first + i, Place(0, None)), total))
-            if not (isinstance(size, int) and size % self.lanes == 0):
+            if not (self.can_mask or (isinstance(size, int) and size % self.lanes == 0)):
                 totals = self._carry(others, totals, remainder)
             for i, total in enumerate(totals):
                 self.operands.store(first + i, Place(0, None), total)
 
-    def _block(
-        self, start: Index, stop: Index, neutral: Sequence[Value], fixed: dict[int, Value]
-    ) -> list[Value]:
-        """Reduce a block of the vector loop into fresh accumulators: per copy of the body, per output."""
-        count = len(neutral)
-        with emit.carrying_loop(start, stop, self.lanes * self.unroll, [*neutral] * self.unroll) as loop:
-            given = []
-            for copy in range(self.unroll):
-                place = Place(emit.add(loop.index, copy * self.lanes), self.lanes)
-                given += self._evaluate(place, loop.values[copy * count : (copy + 1) * count], fixed)
-            loop.give(given)
-        return list(loop.results)
+    def _masked_rest(
+        self, size: Index, start: Index, sums: Sequence[Value], fixed: dict[int, Value]
+    ) -> Sequence[Value]:
+        """Reduce what is left of the vector loop from `start`, if a mask does."""
+        left = emit.sub(size, start)
+        if not self.can_mask or (isinstance(left, int) and left == 0):
+            return sums
 
-    def _splat_neutral(self, combiner: Combiner, type_: Type) -> Value:
-        return emit.constant(emit.vector_type(self.lanes, type_), combiner.neutral(type_))
+        def step() -> list[Value]:
+            mask = emit.mask(left, self.lanes)
+            given = self._evaluate(Place(start, self.lanes, mask), sums, fixed)
+            return [emit.select(mask, new, old) for new, old in zip(given, sums, strict=True)]
+
+        return emit.choose(emit.compare("ne", left, 0), [x.type for x in sums], step, lambda: list(sums))
+
+    def _neutral(self, combiners: Sequence[Combiner], lanes: int) -> list[Value]:
+        """What accumulators start from: per output a vector."""
+        types = [access.element for access in self.nest.outputs]
+        return [
+            emit.constant(emit.vector_type(lanes, type_), combiner.neutral(type_))
+            for combiner, type_ in zip(combiners, types, strict=True)
+        ]
 
     # One evaluation of the body
 

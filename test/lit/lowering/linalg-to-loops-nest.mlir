@@ -87,6 +87,35 @@ func.func @heavy_double(%x: memref<?xf64>, %o: memref<?xf64>) {
 
 // -----
 
+// Sums of several vectors that go side by side are sums of their own until the end; what is left over is added under a
+// mask.
+// CHECK-LABEL: func.func @heavy_sum
+// AVX2: scf.for {{.*}} iter_args(%{{[a-z0-9]+}} = %{{[a-z0-9_]+}}) -> (vector<16xf32>) {
+// AVX2: math.exp %{{[0-9]+}} : vector<16xf32>
+// AVX2: scf.for {{.*}} step %c8
+// AVX2: math.exp %{{[0-9]+}} : vector<8xf32>
+// AVX2: %[[MASK:[0-9]+]] = vector.create_mask
+// AVX2: math.exp %{{[0-9]+}} : vector<8xf32>
+// AVX2: arith.select %[[MASK]]
+// AVX2-COUNT-2: vector.extract_strided_slice {{.*}} : vector<16xf32> to vector<8xf32>
+// AVX2: vector.reduction <add>
+// NEON-COUNT-4: vector.extract_strided_slice {{.*}} : vector<16xf32> to vector<4xf32>
+// NEON: vector.reduction <add>
+// CHECK-NOT: math.exp %{{[0-9]+}} : f32
+// CHECK: return
+func.func @heavy_sum(%x: memref<?xf32>, %o: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : memref<?xf32>) outs(%o : memref<f32>) {
+  ^bb0(%a: f32, %old: f32):
+    %e = math.exp %a : f32
+    %s = arith.addf %e, %old : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
 // A function without linalg is left alone.
 // CHECK-LABEL: func.func @nothing
 // CHECK-NEXT: memref.load

@@ -261,6 +261,25 @@ def test_reductions(op: str, axis: int | tuple[int, int], target: str) -> None:
         assert (guard == 1).all()
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("axis", [1, 0, (0, 1)])
+@pytest.mark.parametrize("target", TARGETS)
+def test_reductions_of_many_operations(axis: int | tuple[int, int], dtype: str, target: str) -> None:
+    """Vectors go side by side: whole groups, single ones and elements are left over in turn."""
+    out_map, shape, kinds = {1: ("d0", "?x", "pr"), 0: ("d1", "?x", "rp"), (0, 1): ("", "", "rr")}[axis]
+    body = f"%e = math.exp %x0s : {dtype}\n %r = arith.addf %e, %os : {dtype}\n linalg.yield %r : {dtype}"
+    types = [f"memref<?x?x{dtype}>", f"memref<{shape}{dtype}>"]
+    functions = compiled(Generic(["d0, d1", out_map], types, kinds, body).text(), target)
+    for length in (*LENGTHS, 15, 16, 63, 64, 65, 129, 2100):
+        x = random((3, length), dtype)
+        want = np.asarray(np.exp(x.astype(np.float64)).sum(axis=axis)) + 1
+        out, guard = guarded(want.shape, NUMPY[dtype])
+        out[...] = 1
+        functions("f", x, out)
+        np.testing.assert_allclose(out, want, rtol=4e-6 if dtype == "f32" else 1e-13)
+        assert (guard == 1).all()
+
+
 @pytest.mark.parametrize("op", ["maximumf", "minimumf"])
 @pytest.mark.parametrize("position", [0, 9, 36, 44])
 def test_maximum_and_minimum_propagate_nan(op: str, position: int) -> None:
