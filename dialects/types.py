@@ -72,7 +72,10 @@ def dims_attr(dims: Sequence[Dim | None]) -> ir.ArrayAttr:
 def dims_from_attr(attribute: ir.Attribute) -> tuple[Dim | None, ...]:
     """The dimensions of an array attribute; raises `VerifyError` or `ParseError` on malformed ones."""
     if not isinstance(attribute, ir.ArrayAttr):
-        attribute = ir.ArrayAttr(attribute)
+        try:
+            attribute = ir.ArrayAttr(attribute)
+        except ValueError:
+            raise VerifyError(f"{attribute} is not a list of dimensions") from None
     dims: list[Dim | None] = []
     for item in attribute:
         if isinstance(item, ir.IntegerAttr):

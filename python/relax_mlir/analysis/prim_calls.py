@@ -10,6 +10,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import PARAMS
 from relax_mlir.dialects.inplace import passed_results
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.error import VerifyError
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -24,18 +25,31 @@ class PrimParam:
 
 
 def prim_params(function: func.FuncOp) -> list[PrimParam] | None:
-    """The declared parameters of a prim func; None if it has none, or they are not those of its type."""
+    """The declared parameters of a prim func; None if it has none, or they are not those of its type.
+
+    Raises VerifyError, ParseError or UnknownNameError for an attribute that no prim func has.
+    """
     if PARAMS not in function.attributes:
         return None
+    try:
+        entries = [
+            {named.name: named.attr for named in ir.DictAttr(item)}
+            for item in ir.ArrayAttr(function.attributes[PARAMS])
+        ]
+        names = [ir.StringAttr(entry["name"]).value for entry in entries]
+        kinds = [ir.StringAttr(entry["dtype"]).value if "shape" in entry else "" for entry in entries]
+    except (KeyError, ValueError):
+        raise VerifyError(
+            f"@{function.name.value}: {PARAMS} is {function.attributes[PARAMS]}; expected a list of parameters like "
+            '{name = "A", shape = ["n", 4], dtype = "float32"}, or {name = "i"} for an integer'
+        ) from None
     found = []
-    for item in ir.ArrayAttr(function.attributes[PARAMS]):
-        entry = {named.name: named.attr for named in ir.DictAttr(item)}
-        name = ir.StringAttr(entry["name"]).value
+    for name, kind, entry in zip(names, kinds, entries, strict=True):
         if "shape" not in entry:
             found.append(PrimParam(name, None, None))
             continue
         dims = tuple(d for d in dims_from_attr(entry["shape"]) if d is not None)
-        found.append(PrimParam(name, dims, dtypes.dtype(ir.StringAttr(entry["dtype"]).value)))
+        found.append(PrimParam(name, dims, dtypes.dtype(kind)))
     return found if len(found) == len(function.type.inputs) else None
 
 
