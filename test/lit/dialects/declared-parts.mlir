@@ -18,7 +18,7 @@ func.func @operands(%x: tensor<?xf32, #relax.shape<["n"]>>) {
 // -----
 
 func.func @kind_of_attribute() {
-  // expected-error @below {{Cannot cast attribute to}}
+  // expected-error @below {{3 : i64 is not a list of dimensions}}
   %0 = "relax.shape_expr"() {values = 3 : i64} : () -> !relax.shape_value<["n"]>
   return
 }
