@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.avx512 import times_power
 from relax_mlir.lowering.kernels.lanes import Lanes
-from relax_mlir.lowering.kernels.math_exp import LOG2_E, ROUND_TO_INT
+from relax_mlir.lowering.kernels.math_exp import LOG2_E, ROUND_TO_INT, VANISHES
 from relax_mlir.mlir import arith, ir, math
-
-BELOW_ALL = -104.5
-"""e to this is less than half of the smallest number."""
 
 SMALLEST = -86.5
 """e to this, about 2.7e-38, is still a normal float32; results below are 0."""
@@ -55,7 +52,7 @@ class Exponential:
         if lanes.width != 32:
             return lanes.mul(math.ExpOp(x).result, _power(lanes, down))
         if lanes.avx512:
-            x = lanes.at_least(x, BELOW_ALL)
+            x = lanes.at_least(x, VANISHES)
             n = lanes.round_even(lanes.scale(x, LOG2_E))
             return times_power(_of_rest(lanes, x, n), lanes.sub(n, down))
         shift = lanes.sub(lanes.const(ROUND_TO_INT + EXPONENT_BIAS), down)

@@ -6,13 +6,11 @@ from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_pairs import PAIR, dot, splat_pair
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir, memref
-
-_CACHE_LINE = 64
-"""Bytes of a cache line. Where a vector fills one, each load of B misses the first-level cache unless it was asked
-for: 2 to 4 % of the time on Zen 5. (With narrower vectors the hardware keeps up.)"""
+from relax_mlir.target import CACHE_LINE
 
 _AHEAD = 32
-"""How many steps of the depth ahead to ask for B."""
+"""How many steps of the depth ahead to ask for B, where a vector fills a cache line: each load of B misses the
+first-level cache otherwise, 2 to 4 % of the time on Zen 5. (With narrower vectors the hardware keeps up.)"""
 
 
 def emit_tile(
@@ -96,7 +94,7 @@ def _multiply(
     with e.carrying_loop(0, depth, tiling.together, [zero] * (rows * tiling.vectors), unroll=high) as k:
         at = e.add(b_at, e.mul(k.index, tiling.columns))
         places = [e.add(at, v * wide) for v in range(tiling.vectors)]
-        if wide * e.element_of(b.type).width == 8 * _CACHE_LINE:
+        if wide * e.element_of(b.type).width == 8 * CACHE_LINE:
             for place in places:
                 e.prefetch(b, e.add(place, _AHEAD * tiling.columns * tiling.together))
         line = [e.vector_load(wide, b, place) for place in places]

@@ -130,8 +130,10 @@ class _Emitter:
     @cached_property
     def side_by_side(self) -> int:
         """How many vectors are one to the body, in rows that have so many."""
-        if self.together or self.body.is_light:
-            return self.together or LIGHT_TOGETHER
+        if self.together:
+            return self.together
+        if self.body.is_light:
+            return LIGHT_TOGETHER
         return side_by_side(self.target, max(a.bits for a in self.accesses))
 
     @cached_property
@@ -236,8 +238,9 @@ class _Emitter:
             if wide_end != 0:
                 with inner(0, wide_end, lanes) as start:
                     self._point(Place(start, lanes), fixed)
-            with emit.loop(wide_end, end, self.lanes) as start:
-                self._point(Place(start, self.lanes), fixed)
+            if lanes != self.lanes:
+                with emit.loop(wide_end, end, self.lanes) as start:
+                    self._point(Place(start, self.lanes), fixed)
             self._rest(size, end, lambda place: self._point(place, fixed))
 
     def _rest(self, size: Index, start: Index, point: Callable[[Place], None]) -> None:
@@ -283,9 +286,12 @@ class _Emitter:
                         block.give(self._evaluate(Place(block.index, lanes), block.values, fixed))
                     pairs = zip(combiners, blocks.values, block.results, strict=True)
                     blocks.give([_combine(*pair) for pair in pairs])
-                with emit.carrying_loop(wide_end, end, self.lanes, carried[:count], unroll=False) as rest:
-                    rest.give(self._evaluate(Place(rest.index, self.lanes), rest.values, fixed))
-                return [*self._masked_rest(size, end, rest.results, fixed), *blocks.results]
+                sums = carried[:count]
+                if lanes != self.lanes:
+                    with emit.carrying_loop(wide_end, end, self.lanes, sums, unroll=False) as rest:
+                        rest.give(self._evaluate(Place(rest.index, self.lanes), rest.values, fixed))
+                    sums = rest.results
+                return [*self._masked_rest(size, end, sums, fixed), *blocks.results]
 
             def remainder(carried: Sequence[Value]) -> list[Value]:
                 fixed = self._load_fixed(along)

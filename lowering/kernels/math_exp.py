@@ -26,6 +26,9 @@ EXP_P = (1.3814479e-3, 8.3687799e-3, 4.1668393e-2, 1.6666520e-1, 4.9999994e-1)
 ROUGH_P = (9.5827021e-3, 5.5907011e-2, 2.4024105e-1, 6.9312418e-1)
 """2^f = 1 + f·P(f) to 3e-6 for |f| ≤ ½."""
 
+VANISHES = -104.5
+"""e to this is less than half of the smallest f32."""
+
 SCALE_BITS = 32
 """`exp_scaled` gives results times two to this power, so that none of them is denormal."""
 
@@ -52,7 +55,7 @@ def _of_rest(lanes: Lanes, r: Value, k: int = 0) -> Value:
 
 
 def _by_scaling(lanes: Lanes, x: Value, k: int = 0) -> Value:
-    """e^x·2^k for |x| ≤ 104.5, with an instruction that scales."""
+    """e^x·2^k for |x| ≤ -`VANISHES`, with an instruction that scales."""
     n = lanes.round_even(lanes.scale(x, LOG2_E))
     return times_power(_of_rest(lanes, _rest(lanes, x, n), k), n)
 
@@ -79,7 +82,7 @@ def _scales(lanes: Lanes, x: Value) -> tuple[Value, Value]:
 
 def exp(lanes: Lanes, x: Value) -> Value:
     """e^x, at most 1.1 ulp off, denormal results included; exp(-inf) = 0, exp(inf) = inf, NaN stays NaN."""
-    x = lanes.clamp(x, -104.5, 89.0)
+    x = lanes.clamp(x, VANISHES, 89.0)
     if lanes.avx512:
         return _by_scaling(lanes, x)
     magic, factor = _scales(lanes, x)
@@ -101,7 +104,7 @@ def quarter_of_exp(lanes: Lanes, x: Value) -> Value:
 
 def exp_scaled(lanes: Lanes, x: Value) -> Value:
     """e^x·2^`SCALE_BITS` for x ≤ 0, at most 1.1 ulp off; less than 2^(`SCALE_BITS` - 150) for -inf, NaN for NaN."""
-    x = lanes.at_least(x, -104.5)
+    x = lanes.at_least(x, VANISHES)
     if lanes.avx512:
         return _by_scaling(lanes, x, SCALE_BITS)
     r, power = _reduce(lanes, x, _magic(lanes, SCALE_BITS))
@@ -110,7 +113,7 @@ def exp_scaled(lanes: Lanes, x: Value) -> Value:
 
 def exp_scaled_rough(lanes: Lanes, x: Value) -> Value:
     """`exp_scaled` to 17 bits, for what is rounded to f16 or bf16."""
-    x, log2_e = lanes.at_least(x, -104.5), lanes.const(LOG2_E)
+    x, log2_e = lanes.at_least(x, VANISHES), lanes.const(LOG2_E)
     if lanes.avx512:
         n = lanes.round_even(lanes.mul(x, log2_e))
         fraction = lanes.fma(x, log2_e, lanes.negate(n))

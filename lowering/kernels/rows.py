@@ -23,15 +23,13 @@ from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_sca
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.lowering.kernels.prologue import Prologue
 from relax_mlir.mlir import arith, ir, math
-from relax_mlir.target import Target
+from relax_mlir.target import CACHE_LINE, Target
 
 Step: TypeAlias = "Callable[[Index, Value | None, Value], Value]"
 """Position in the row, mask (None: all lanes), accumulator → new accumulator."""
 
 UNROLL = 4
 """Vectors in the large step: enough independent sums to hide the latency of an addition."""
-
-CACHE_LINE = 64
 
 VECTOR_CYCLES = 8
 """About how many cycles a vector takes in all sweeps together."""
@@ -175,7 +173,9 @@ class Rows:
             emit.lanes_of(x, at, self.lanes) for x in totals for at in range(0, several.lanes, self.lanes)
         ]
         step, total = step_of(self), [reduce(self.vector.add, parts)] if parts else []
-        return self._rest(step, vector_end, self._loop(step, several_end, vector_end, 1, total))
+        if self.together > 1:
+            total = self._loop(step, several_end, vector_end, 1, total)
+        return self._rest(step, vector_end, total)
 
     def heavy_sum(self, step_of: Callable[[Rows], Step]) -> Value:
         """The sum (a scalar) of what a step of many operations accumulates."""

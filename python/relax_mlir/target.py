@@ -22,6 +22,9 @@ THREADS_VARIABLE = "RELAX_MLIR_NUM_THREADS"
 
 MOST_THREADS = 256
 
+CACHE_LINE = 64
+"""Bytes of a cache line, on every CPU that is described here."""
+
 KIB = 1024
 MIB = 1024 * KIB
 

@@ -32,25 +32,23 @@ def prim_params(function: func.FuncOp) -> list[PrimParam] | None:
     if PARAMS not in function.attributes:
         return None
     try:
-        entries = [
-            {named.name: named.attr for named in ir.DictAttr(item)}
-            for item in ir.ArrayAttr(function.attributes[PARAMS])
-        ]
-        names = [ir.StringAttr(entry["name"]).value for entry in entries]
-        kinds = [ir.StringAttr(entry["dtype"]).value if "shape" in entry else "" for entry in entries]
+        found = [_prim_param(item) for item in ir.ArrayAttr(function.attributes[PARAMS])]
     except (KeyError, ValueError):
         raise VerifyError(
             f"@{function.name.value}: {PARAMS} is {function.attributes[PARAMS]}; expected a list of parameters like "
             '{name = "A", shape = ["n", 4], dtype = "float32"}, or {name = "i"} for an integer'
         ) from None
-    found = []
-    for name, kind, entry in zip(names, kinds, entries, strict=True):
-        if "shape" not in entry:
-            found.append(PrimParam(name, None, None))
-            continue
-        dims = tuple(d for d in dims_from_attr(entry["shape"]) if d is not None)
-        found.append(PrimParam(name, dims, dtypes.dtype(kind)))
     return found if len(found) == len(function.type.inputs) else None
+
+
+def _prim_param(item: ir.Attribute) -> PrimParam:
+    """Raises KeyError or ValueError for what is no declaration, and what `dims_from_attr` and `dtypes.dtype` raise."""
+    entry = {named.name: named.attr for named in ir.DictAttr(item)}
+    name = ir.StringAttr(entry["name"]).value
+    if "shape" not in entry:
+        return PrimParam(name, None, None)
+    dims = tuple(d for d in dims_from_attr(entry["shape"]) if d is not None)
+    return PrimParam(name, dims, dtypes.dtype(ir.StringAttr(entry["dtype"]).value))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 // RUN: relax-opt %s --check-bounds | filecheck %s
 // RUN: relax-opt %s --check-bounds="mode=all" | filecheck %s --check-prefix=ALL
 // RUN: relax-opt %s --check-bounds="mode=none" | filecheck %s --check-prefix=NONE
+// check_bounds.py, and index_ranges.py: what is proved needs no check.
 
 // CHECK: relax.check = {kind = "IndexError", message = "gather: 'I': index {0} is out of range for dimension 0 of size {1}, at
 // NONE-NOT: relax.check

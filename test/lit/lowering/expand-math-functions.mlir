@@ -126,6 +126,20 @@ func.func @log1p(%x: f64) -> f64 {
 
 // -----
 
+// math_pow.py: in f64, where 2^(y·log2 x) keeps its digits; rounded once.
+// CHECK-LABEL: func.func @pow
+// CHECK-NOT: math.powf
+// CHECK: arith.extf %{{.*}} : vector<8xf32> to vector<8xf64>
+// CHECK: math.fma {{.*}} : vector<8xf64>
+// CHECK: arith.truncf %{{.*}} : vector<8xf64> to vector<8xf32>
+// CHECK: return
+func.func @pow(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.powf %x, %y : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
 // Without an expansion: left to libm.
 // CHECK-LABEL: func.func @left
 // CHECK-NEXT: math.sin %{{[a-z0-9]+}} : f64

@@ -35,7 +35,7 @@ func.func private @vectors(%x: memref<?x64xf32>, %g: memref<64xf32>, %out: memre
 
 // -----
 
-// Channels last: vectors lie across them, four sums side by side; moments of all channels lie in scratch memory.
+// group_norm_last.py. Channels last: vectors lie across them, four sums side by side; moments of all channels lie in scratch memory.
 // CHECK-LABEL: func.func private @last
 // CHECK-NOT: linalg
 // CHECK: %[[MEANS:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xf32>

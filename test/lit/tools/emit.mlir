@@ -5,6 +5,7 @@
 // RUN: python -c "import sys; print(open(sys.argv[1], 'rb').read(20).hex())" %t.o | filecheck %s --check-prefix=OBJECT
 // RUN: not relax-opt %s --emit=asn 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not relax-opt %s --cse --emit=asm 2>&1 | filecheck %s --check-prefix=LEVEL
+// cross_compile.py: the code of any target, by llvmlite.
 
 // IR: define {{.*}}void @relax.fn.main(
 // IR: define {{.*}}i32 @__tvm_ffi_main(

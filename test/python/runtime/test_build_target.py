@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import relax_mlir as rx
+import scipy.special
 from relax_mlir import op as R
 from relax_mlir.error import UnsupportedError
 from relax_mlir.runtime import to_numpy
@@ -48,6 +49,8 @@ def test_instructions_that_the_machine_lacks(
     np.testing.assert_allclose(
         to_numpy(executable["softmax"](x)), weights / weights.sum(-1, keepdims=True), rtol=1e-6
     )
+    half = 0.5 + 0.5 * scipy.special.erf(x.astype(np.float64) / np.sqrt(2))
+    np.testing.assert_allclose(to_numpy(executable["gelu"](x)), x * half, rtol=1e-5, atol=1e-6)
     a, b = (rng.normal(size=size).astype(ml_dtypes.bfloat16) for size in ((5, 7), (7, 40)))
     want = a.astype(np.float32) @ b.astype(np.float32)
     np.testing.assert_allclose(

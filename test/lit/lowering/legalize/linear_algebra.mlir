@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --legalize-ops | filecheck %s
+// linear_algebra.py.
 
 // CHECK-DAG: #[[LEFT:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, 0, d2, d4)>
 // CHECK-DAG: #[[RIGHT:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d4, d3)>

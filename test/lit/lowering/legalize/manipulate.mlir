@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --legalize-ops --split-input-file | filecheck %s
+// manipulate.py.
 
 // Views stay.
 // CHECK-LABEL: @views

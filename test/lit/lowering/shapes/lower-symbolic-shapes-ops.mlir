@@ -68,3 +68,15 @@ func.func @constant(%s: !relax.shape_value<["n", 4]> {relax.name = "s"}) -> tens
   %0 = "relax.constant"() {value = dense<2.0> : tensor<2xf32>} : () -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// shape_values.py: the values of a shape are the elements of its tensor, constants among them.
+// CHECK-LABEL: func.func @shape_as_tensor(
+// CHECK: %[[N:[0-9]+]] = arith.index_cast %{{[a-z0-9_]+}} : index to i64
+// CHECK: tensor.from_elements %[[N]], %{{[a-z0-9_]+}} : tensor<2xi64>
+func.func @shape_as_tensor(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<2xi64> {
+  %0 = "relax.shape_of"(%x) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> !relax.shape_value<["n", 4]>
+  %1 = "relax.shape_to_tensor"(%0) : (!relax.shape_value<["n", 4]>) -> tensor<2xi64>
+  return %1 : tensor<2xi64>
+}
