@@ -37,7 +37,7 @@ class ExpandMath(ModulePass):
     out as in libm. With `fast`, or the context's option ``math.fast``, exp, exp2, tanh and erf have shorter
     polynomials, which are right to 1e-5. (In f64, expm1 and log1p are formed from libm's exp and log.)
 
-    Where `target` has AVX-512, vectors of 16 have exp, exp2 and erf in fewer instructions.
+    Where `target` has AVX-512, vectors of 16 have exp, exp2, erf and tanh in fewer instructions.
     """
 
     name: ClassVar[str] = "expand-math"

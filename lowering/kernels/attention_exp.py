@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.avx512 import times_power
+from relax_mlir.lowering.kernels.exp_table import exp_of_rest, to_sixteenths
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.lowering.kernels.math_exp import LOG2_E, ROUND_TO_INT, VANISHES
 from relax_mlir.mlir import arith, ir, math
@@ -53,8 +54,8 @@ class Exponential:
             return lanes.mul(math.ExpOp(x).result, _power(lanes, down))
         if lanes.avx512:
             x = lanes.at_least(x, VANISHES)
-            n = lanes.round_even(lanes.scale(x, LOG2_E))
-            return times_power(_of_rest(lanes, x, n), lanes.sub(n, down))
+            y, place = to_sixteenths(lanes, x, LOG2_E)
+            return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place), lanes.sub(y, down))
         shift = lanes.sub(lanes.const(ROUND_TO_INT + EXPONENT_BIAS), down)
         smallest = lanes.fma(down, lanes.const(pymath.log(2.0)), lanes.const(SMALLEST))
         return _exp(lanes, x, shift, smallest)
@@ -70,13 +71,13 @@ def exp_of_difference(lanes: Lanes, x: e.Value) -> e.Value:
 def _exp(lanes: Lanes, x: e.Value, rounding: e.Value, smallest: e.Value) -> e.Value:
     shifted = lanes.fma(x, lanes.const(LOG2_E), rounding)
     power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), MANTISSA_BITS))
-    result = lanes.mul(_of_rest(lanes, x, lanes.sub(shifted, rounding)), power)
+    result = lanes.mul(lanes.horner(_rest(lanes, x, lanes.sub(shifted, rounding)), POLYNOMIAL), power)
     return lanes.select(lanes.compare("olt", x, smallest), lanes.const(0.0), result)
 
 
-def _of_rest(lanes: Lanes, x: e.Value, n: e.Value) -> e.Value:
-    """e^(x - n·ln 2)."""
-    return lanes.horner(lanes.fma(n, lanes.const(-pymath.log(2.0)), x), POLYNOMIAL)
+def _rest(lanes: Lanes, x: e.Value, n: e.Value) -> e.Value:
+    """x - n·ln 2."""
+    return lanes.fma(n, lanes.const(-pymath.log(2.0)), x)
 
 
 def _power(lanes: Lanes, down: e.Value) -> e.Value:

@@ -26,7 +26,7 @@ def fits(type_: Type, target: Target) -> bool:
 
 
 def times_power(x: Value, n: Value) -> Value:
-    """x·2ⁿ, rounded once, for integers n in f32, as large as they may be; NaN for NaN."""
+    """x·2^⌊n⌋, rounded once, for any n in f32; NaN for NaN."""
     i16, i32 = (ir.IntegerType.get_signless(bits) for bits in (16, 32))
     mask, rounding = constant(i16, _ALL_LANES), constant(i32, _CURRENT_ROUNDING)
 

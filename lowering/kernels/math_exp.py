@@ -4,8 +4,8 @@ All write x = n·ln 2 + r with |r| ≤ ln 2 / 2 and approximate e^r by 1 + r + r
 polynomial of that form (its own error: 0.05 ulp). ln 2 is split in two (W. Cody and W. Waite).
 
 The integer n comes from adding 1.5·2²³: the sum's low bits *are* n, and with 127 added too they are, shifted by
-23, the bits of 2ⁿ. A conversion float → integer would be poison for NaN, this is not. AVX-512 has an instruction that
-multiplies by 2ⁿ, and rounds results that are no normal numbers once.
+23, the bits of 2ⁿ. A conversion float → integer would be poison for NaN, this is not. With AVX-512, exp and exp2 are
+those of `exp_table`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ import math
 
 from relax_mlir.lowering.kernels.avx512 import times_power
 from relax_mlir.lowering.kernels.emit import Value
+from relax_mlir.lowering.kernels.exp_table import (
+    exp2_by_table,
+    exp_by_table_rough,
+    exp_of_rest,
+    to_sixteenths,
+)
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.mlir import arith
 from relax_mlir.mlir import math as math_dialect
@@ -49,15 +55,15 @@ def _magic(lanes: Lanes, k: int = 0) -> Value:
     return lanes.const(ROUND_TO_INT + BIAS + k)
 
 
-def _of_rest(lanes: Lanes, r: Value, k: int = 0) -> Value:
-    """e^r·2^k for |r| ≤ ln 2 / 2."""
-    return lanes.horner(r, [2.0**k * p for p in (*EXP_P, 1.0, 1.0)])
+def _of_rest(lanes: Lanes, r: Value) -> Value:
+    """e^r for |r| ≤ ln 2 / 2."""
+    return lanes.horner(r, (*EXP_P, 1.0, 1.0))
 
 
-def _by_scaling(lanes: Lanes, x: Value, k: int = 0) -> Value:
-    """e^x·2^k for |x| ≤ -`VANISHES`, with an instruction that scales."""
-    n = lanes.round_even(lanes.scale(x, LOG2_E))
-    return times_power(_of_rest(lanes, _rest(lanes, x, n), k), n)
+def _by_table(lanes: Lanes, x: Value, k: int = 0) -> Value:
+    """e^x·2^k for |x| ≤ -`VANISHES`, with AVX-512."""
+    y, place = to_sixteenths(lanes, x, LOG2_E)
+    return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place, k), y)
 
 
 def _exp_minus_one(lanes: Lanes, r: Value) -> Value:
@@ -84,7 +90,7 @@ def exp(lanes: Lanes, x: Value) -> Value:
     """e^x, at most 1.1 ulp off, denormal results included; exp(-inf) = 0, exp(inf) = inf, NaN stays NaN."""
     x = lanes.clamp(x, VANISHES, 89.0)
     if lanes.avx512:
-        return _by_scaling(lanes, x)
+        return _by_table(lanes, x)
     magic, factor = _scales(lanes, x)
     r, power = _reduce(lanes, x, magic)
     return lanes.mul(lanes.mul(_of_rest(lanes, r), power), factor)
@@ -92,6 +98,8 @@ def exp(lanes: Lanes, x: Value) -> Value:
 
 def exp_of_moderate(lanes: Lanes, x: Value) -> Value:
     """e^x for x in [-87, 88], where the result is a normal number; at most 1.1 ulp off. NaN stays NaN."""
+    if lanes.avx512:
+        return _by_table(lanes, x)
     r, power = _reduce(lanes, x, _magic(lanes))
     return lanes.mul(_of_rest(lanes, r), power)
 
@@ -106,19 +114,17 @@ def exp_scaled(lanes: Lanes, x: Value) -> Value:
     """e^x·2^`SCALE_BITS` for x ≤ 0, at most 1.1 ulp off; less than 2^(`SCALE_BITS` - 150) for -inf, NaN for NaN."""
     x = lanes.at_least(x, VANISHES)
     if lanes.avx512:
-        return _by_scaling(lanes, x, SCALE_BITS)
+        return _by_table(lanes, x, SCALE_BITS)
     r, power = _reduce(lanes, x, _magic(lanes, SCALE_BITS))
     return lanes.mul(_of_rest(lanes, r), power)
 
 
 def exp_scaled_rough(lanes: Lanes, x: Value) -> Value:
     """`exp_scaled` to 17 bits, for what is rounded to f16 or bf16."""
-    x, log2_e = lanes.at_least(x, VANISHES), lanes.const(LOG2_E)
+    x = lanes.at_least(x, VANISHES)
     if lanes.avx512:
-        n = lanes.round_even(lanes.mul(x, log2_e))
-        fraction = lanes.fma(x, log2_e, lanes.negate(n))
-        return times_power(lanes.horner(fraction, [2.0**SCALE_BITS * p for p in (*ROUGH_P, 1.0)]), n)
-    magic = _magic(lanes, SCALE_BITS)
+        return exp_by_table_rough(lanes, x, LOG2_E, SCALE_BITS)
+    magic, log2_e = _magic(lanes, SCALE_BITS), lanes.const(LOG2_E)
     shifted = lanes.fma(x, log2_e, magic)
     fraction = lanes.fma(x, log2_e, lanes.sub(magic, shifted))
     power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
@@ -127,15 +133,14 @@ def exp_scaled_rough(lanes: Lanes, x: Value) -> Value:
 
 def exp2(lanes: Lanes, x: Value) -> Value:
     """2^x, at most 1.1 ulp off, denormal results included."""
-    x, ln_2 = lanes.clamp(x, -151.0, 128.5), math.log(2.0)
+    x = lanes.clamp(x, -151.0, 128.5)
     if lanes.avx512:
-        n = lanes.round_even(x)
-        return times_power(_of_rest(lanes, lanes.scale(lanes.sub(x, n), ln_2)), n)
+        return exp2_by_table(lanes, x)
     magic, factor = _scales(lanes, x)
     shifted = lanes.add(x, magic)
     fraction = lanes.sub(x, lanes.sub(shifted, magic))
     power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
-    y = _of_rest(lanes, lanes.scale(fraction, ln_2))
+    y = _of_rest(lanes, lanes.scale(fraction, math.log(2.0)))
     return lanes.mul(lanes.mul(y, power), factor)
 
 

@@ -1,14 +1,18 @@
-// math_exp.py and math_erf.py with what avx512.py has.
+// exp_table.py and math_erf.py with what avx512.py has.
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512 -mattr=-avx512f'" --split-input-file %s | filecheck %s --check-prefix=AVX2
 
-// One instruction scales by a power of two: no bits of an exponent, no factor for results that are no normal numbers.
+// The fraction's power is looked up by the lowest bits of a sum, one instruction scales by the whole power of two: no bits
+// of an exponent, no factor for results that are no normal numbers.
 // CHECK-LABEL: func.func @exp
-// CHECK: %[[N:[0-9]+]] = math.roundeven
-// CHECK: %[[R:[0-9]+]] = math.fma %[[N]]
+// CHECK: %[[SUM:[0-9]+]] = math.fma %{{[0-9]+}}, %{{.*}}, %[[ROUNDING:.*]] :
+// CHECK: %[[N:[0-9]+]] = arith.subf %[[SUM]], %[[ROUNDING]]
+// CHECK: %[[PLACE:[0-9]+]] = arith.bitcast %[[SUM]] : vector<16xf32> to vector<16xi32>
 // CHECK-NOT: arith.shli
-// CHECK: %[[Y:[0-9]+]] = x86.avx512.mask.scalef %[[P:[0-9]+]], %[[N]], %[[P]], %c-1_i16, %c4_i32 : vector<16xf32>
+// CHECK: %[[T:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %[[PLACE]])
+// CHECK: %[[P:[0-9]+]] = math.fma %[[T]], %{{[0-9]+}}, %[[T]]
+// CHECK: %[[Y:[0-9]+]] = x86.avx512.mask.scalef %[[P]], %[[N]], %[[P]], %c-1_i16, %c4_i32 : vector<16xf32>
 // CHECK-NEXT: return %[[Y]]
 // AVX2-LABEL: func.func @exp
 // AVX2-NOT: x86.
@@ -23,7 +27,9 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
 // Vectors that lie side by side are cut up for it, and computed as one before and after.
 // CHECK-LABEL: func.func @exp2_of_two
 // CHECK: math.fma {{.*}} : vector<32xf32>
-// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]}
+// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]} : vector<32xi32> to vector<16xi32>
+// CHECK: llvm.call_intrinsic
+// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]} : vector<32xf32> to vector<16xf32>
 // CHECK: x86.avx512.mask.scalef
 // CHECK: vector.insert_strided_slice
 // CHECK: vector.extract_strided_slice %{{.*}} {offsets = [16], sizes = [16], strides = [1]}

@@ -17,7 +17,8 @@
 // CHECK: return
 // AVX512-LABEL: func.func private @softmax
 // AVX512-COUNT-4: memref.prefetch {{.*}} write
-// AVX512: math.roundeven %{{[0-9]+}} : vector<64xf32>
+// AVX512: math.fma {{.*}} : vector<64xf32>
+// AVX512-COUNT-4: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
 // AVX512-COUNT-6: x86.avx512.mask.scalef
 // AVX512-NOT: x86.
 // AVX512: return

@@ -19,7 +19,8 @@ func.func private @emulated_scale(%x: vector<16xf32>, %n: vector<16xf32>) -> vec
   %zero = arith.constant dense<0.0> : vector<16xf32>
   %known = arith.cmpf ord, %n, %n : vector<16xf32>
   %some = arith.select %known, %n, %zero : vector<16xi1>, vector<16xf32>
-  %k = arith.fptosi %some : vector<16xf32> to vector<16xi64>
+  %whole = math.floor %some : vector<16xf32>
+  %k = arith.fptosi %whole : vector<16xf32> to vector<16xi64>
   %e = arith.addi %k, %bias : vector<16xi64>
   %bits = arith.shli %e, %fraction : vector<16xi64>
   %power = arith.bitcast %bits : vector<16xi64> to vector<16xf64>
