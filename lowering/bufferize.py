@@ -7,7 +7,8 @@ from relax_mlir.lowering.memory_plan import PlanMemory
 from relax_mlir.lowering.place_results import PlaceResults
 from relax_mlir.lowering.protect_inputs import ProtectInputs
 from relax_mlir.lowering.separate_empties import SeparateEmpties
-from relax_mlir.transform import MLIRPass, Pass
+from relax_mlir.transform import Pass
+from relax_mlir.transform.upstream import known_passes
 
 
 def bufferize() -> list[Pass]:
@@ -18,11 +19,11 @@ def bufferize() -> list[Pass]:
         ProtectInputs(),
         PlaceResults(),
         SeparateEmpties(),
-        MLIRPass(
+        known_passes(
             "one-shot-bufferize{allow-return-allocs-from-loops=true bufferize-function-boundaries=true "
             "function-boundary-type-conversion=identity-layout-map}"
         ),
         DropDestinationResults(),
-        MLIRPass("canonicalize,cse"),
+        known_passes("canonicalize,cse"),
         PlanMemory(),
     ]

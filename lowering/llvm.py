@@ -14,8 +14,8 @@ from relax_mlir.lowering.abi.wrapper import EmitFFIWrappers
 from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.outline_parallel import OutlineParallelLoops
 from relax_mlir.lowering.pool_buffers import PoolBuffers
-from relax_mlir.transform import MLIRPass
 from relax_mlir.transform.pass_base import Pass
+from relax_mlir.transform.upstream import known_passes
 
 
 def boundary() -> list[Pass]:
@@ -35,32 +35,32 @@ def boundary() -> list[Pass]:
 def flat_control_flow() -> list[Pass]:
     """Vectors of rank 1 or less, loops and branches as blocks, errors as statuses."""
     return [
-        MLIRPass("fold-memref-alias-ops"),
-        MLIRPass("expand-strided-metadata"),
-        MLIRPass("convert-vector-to-scf{full-unroll=true}"),
-        MLIRPass("lower-affine"),
-        MLIRPass("cse"),
-        MLIRPass("convert-scf-to-cf"),
+        known_passes("fold-memref-alias-ops"),
+        known_passes("expand-strided-metadata"),
+        known_passes("convert-vector-to-scf{full-unroll=true}"),
+        known_passes("lower-affine"),
+        known_passes("cse"),
+        known_passes("convert-scf-to-cf"),
         LowerChecks(),
-        MLIRPass("symbol-dce"),
+        known_passes("symbol-dce"),
     ]
 
 
 def to_llvm_dialect(half_floats: bool = True) -> list[Pass]:
     """All of F → L, function by function; without `half_floats` there is no bf16."""
     return [
-        MLIRPass("convert-vector-to-llvm{enable-x86=true}"),
-        MLIRPass("arith-expand{include-bf16=true}"),
-        MLIRPass("convert-math-to-llvm{approximate-log1p=false}"),
-        MLIRPass("convert-math-to-libm"),
-        MLIRPass("expand-strided-metadata"),
-        MLIRPass("lower-affine"),
-        MLIRPass("finalize-memref-to-llvm"),
-        MLIRPass("convert-to-llvm"),
-        MLIRPass("reconcile-unrealized-casts"),
+        known_passes("convert-vector-to-llvm{enable-x86=true}"),
+        known_passes("arith-expand{include-bf16=true}"),
+        known_passes("convert-math-to-llvm{approximate-log1p=false}"),
+        known_passes("convert-math-to-libm"),
+        known_passes("expand-strided-metadata"),
+        known_passes("lower-affine"),
+        known_passes("finalize-memref-to-llvm"),
+        known_passes("convert-to-llvm"),
+        known_passes("reconcile-unrealized-casts"),
         *([BFloat16Bits()] if half_floats else []),
-        MLIRPass("canonicalize"),
-        MLIRPass("cse"),
+        known_passes("canonicalize"),
+        known_passes("cse"),
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.bufferize import bufferize
+from relax_mlir.lowering.check_bounds import CheckBounds
 from relax_mlir.lowering.contractions import LowerContractions
 from relax_mlir.lowering.elementwise import LinalgToLoops
 from relax_mlir.lowering.float_expansion import ExpandFloats
@@ -19,7 +20,19 @@ from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.lowering.pack_constants import PackConstants
 from relax_mlir.lowering.rounding_expansion import ExpandRounding
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
-from relax_mlir.transform import MLIRPass, Pass, Sequential, create_pass
+from relax_mlir.passes.canonicalize_calls import CanonicalizeCalls
+from relax_mlir.passes.check_prim_calls import CheckPrimCalls
+from relax_mlir.passes.explicit_effects import ExplicitEffects
+from relax_mlir.passes.fold_constant import FoldConstant
+from relax_mlir.passes.fuse_attention import FuseAttention
+from relax_mlir.passes.fuse_ops import FuseOps
+from relax_mlir.passes.lambda_lift import LambdaLift
+from relax_mlir.passes.name_unknown_dims import NameUnknownDims
+from relax_mlir.passes.normalize import Normalize
+from relax_mlir.passes.specialize_closures import SpecializeClosures
+from relax_mlir.passes.to_non_dataflow import ToNonDataflow
+from relax_mlir.transform import Pass, Sequential, create_pass
+from relax_mlir.transform.upstream import known_passes
 
 
 @dataclass(frozen=True)
@@ -44,19 +57,19 @@ def phases(target: str = "cpu", half_floats: bool = True) -> tuple[Phase, ...]:
             for them at each level.
     """
     halves = (ExpandFloats(target),) if half_floats else ()
-    cleanup = MLIRPass("canonicalize,cse")
+    cleanup = known_passes("canonicalize,cse")
     return (
         Phase(
             "optimize",
             "relax",
             (
-                create_pass("normalize"),
-                create_pass("lambda-lift"),
-                create_pass("explicit-effects"),
-                create_pass("specialize-closures"),
-                create_pass("canonicalize-calls"),
-                create_pass("fold-constant"),
-                create_pass("fuse-attention"),
+                Normalize(),
+                LambdaLift(),
+                ExplicitEffects(),
+                SpecializeClosures(),
+                CanonicalizeCalls(),
+                FoldConstant(),
+                FuseAttention(),
                 cleanup,
             ),
         ),
@@ -64,18 +77,18 @@ def phases(target: str = "cpu", half_floats: bool = True) -> tuple[Phase, ...]:
             "legalize",
             "calls",
             (
-                create_pass("name-unknown-dims"),
-                create_pass("check-prim-calls"),
+                NameUnknownDims(),
+                CheckPrimCalls(),
                 LegalizeOps(),
-                MLIRPass("cse"),
-                create_pass("fuse-ops"),
-                MLIRPass("symbol-dce"),
+                known_passes("cse"),
+                FuseOps(),
+                known_passes("symbol-dce"),
             ),
         ),
         Phase(
             "shapes",
             "tensors",
-            (create_pass("to-non-dataflow"), LowerSymbolicShapes(), create_pass("check-bounds"), cleanup),
+            (ToNonDataflow(), LowerSymbolicShapes(), CheckBounds(), cleanup),
         ),
         Phase("bufferize", "memrefs", tuple(bufferize())),
         Phase(

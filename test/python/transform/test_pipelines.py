@@ -10,7 +10,8 @@ from typing import ClassVar, Literal
 
 import pytest
 from pass_helpers import Recorder, parse
-from relax_mlir.error import ParseError, UnknownNameError
+from relax_mlir.error import ParseError, PassError, UnknownNameError
+from relax_mlir.lowering.pipeline import phases
 from relax_mlir.mlir import PassManager, func, ir
 from relax_mlir.transform import (
     FunctionPass,
@@ -186,6 +187,20 @@ def test_upstream_options_and_places(text: str, message: str, capfd: pytest.Capt
 
 def test_upstream_function_pass_is_nested_by_itself() -> None:
     assert MLIRPass("affine-loop-tile").info.text == "func.func(affine-loop-tile)"
+
+
+def test_mlir_accepts_the_passes_of_the_lowering_as_they_stand() -> None:
+    known = [p for phase in phases() for p in phase.passes if isinstance(p, MLIRPass)]
+    assert known
+    for each in known:
+        assert MLIRPass(each.info.text).passes == each.passes
+
+
+def test_passes_are_taken_as_they_are_where_mlir_is_not_asked() -> None:
+    unchecked = MLIRPass("cse,nonsense", check=False)
+    assert [p.info.name for p in unchecked.passes] == ["cse", "nonsense"]
+    with pytest.raises(PassError, match="nonsense"):
+        unchecked(parse())
 
 
 def test_upstream_pipeline_is_taken_apart() -> None:
