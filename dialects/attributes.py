@@ -18,7 +18,12 @@ KERNEL_ATTRS = "relax.kernel_attrs"
 """Beside `KERNEL`: a dictionary of its parameters."""
 
 KERNEL_INPUTS = "relax.kernel_inputs"
-"""Beside `KERNEL`: its first input is what the first loop of the body computes; the numbers of the others."""
+"""Beside `KERNEL`: the numbers of its inputs among those of the function; `FROM_PROLOGUE`: what its prologue makes."""
+FROM_PROLOGUE = -1
+PROLOGUE = "relax.prologue"
+"""On a loop in the body of a function with `KERNEL`: it makes an input of the kernel, in the memory of the result."""
+EPILOGUE = "relax.epilogue"
+"""On a loop in the body of a function with `KERNEL`: it works in place on what the kernel has computed."""
 ARG_REDUCE = "relax.arg_reduce"
 """On a `linalg.generic`: its second result is the position of the best element, by ``max`` or ``min``."""
 SIGNATURE = "relax.signature"

@@ -11,14 +11,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, KERNEL_INPUTS
+from relax_mlir.dialects.attributes import (
+    EPILOGUE,
+    FROM_PROLOGUE,
+    KERNEL,
+    KERNEL_ATTRS,
+    KERNEL_INPUTS,
+    PROLOGUE,
+)
 from relax_mlir.lowering.kernels import rows
 from relax_mlir.lowering.kernels.attention import Meaning, emit_attention
 from relax_mlir.lowering.kernels.emit import Block, Value
 from relax_mlir.lowering.kernels.gemm import FLOATS
 from relax_mlir.lowering.kernels.group_norm import GroupNorm
 from relax_mlir.lowering.kernels.group_norm_last import GroupNormLast
-from relax_mlir.lowering.kernels.prologue import Prologue
+from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around, RowLoop
 from relax_mlir.lowering.kernels.scan import Scan, is_scannable
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
@@ -33,7 +40,7 @@ class Request:
     """A prim func that wants the kernel `name`: its memref arguments (inputs, then outputs) and what it means.
 
     `block` is the module's body, for functions that several kernels share; `fast`: whether ``math.fast`` is set;
-    `prologue`: what computes the first input, which is the output's buffer then.
+    `around`: what is done before and behind it, row by row.
     """
 
     name: str
@@ -42,7 +49,7 @@ class Request:
     arguments: Sequence[Value]
     attributes: dict[str, Any]
     fast: bool = False
-    prologue: Prologue | None = None
+    around: Around = NOTHING_AROUND
 
     def axes(self) -> tuple[int, ...]:
         """The axes, from the attribute ``axes`` or else ``axis``; non-negative, in order."""
@@ -86,16 +93,14 @@ def _inner_axes(request: Request, inputs: int) -> int:
 def _softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    return lambda: rows.softmax(
-        request.target, *request.arguments, fast=request.fast, prologue=request.prologue
-    )
+    return lambda: rows.softmax(request.target, *request.arguments, fast=request.fast, around=request.around)
 
 
 def _log_softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
     return lambda: rows.log_softmax(
-        request.target, *request.arguments, fast=request.fast, prologue=request.prologue
+        request.target, *request.arguments, fast=request.fast, around=request.around
     )
 
 
@@ -108,7 +113,7 @@ def _layer_norm(request: Request) -> Emitter | None:
         *request.arguments,
         epsilon=request.epsilon(),
         inner=inner,
-        prologue=request.prologue,
+        around=request.around,
     )
 
 
@@ -121,7 +126,7 @@ def _rms_norm(request: Request) -> Emitter | None:
         *request.arguments,
         epsilon=request.epsilon(),
         inner=inner,
-        prologue=request.prologue,
+        around=request.around,
     )
 
 
@@ -135,9 +140,9 @@ def _group_norm(request: Request) -> Emitter | None:
     rank, axes, channel = ir.MemRefType(x.type).rank, request.axes(), request.attributes["channel_axis"].value
     options = (request.attributes["num_groups"].value, request.epsilon(), *given)
     if axes == tuple(range(channel + 1, rank)):
-        return lambda: GroupNorm(request.target, channel, *options).emit(x, out)
+        return lambda: GroupNorm(request.target, channel, *options).emit(x, out, request.around)
     if axes and channel == rank - 1 and axes == tuple(range(axes[0], channel)):
-        return lambda: GroupNormLast(request.target, axes[0], *options).emit(x, out)
+        return lambda: GroupNormLast(request.target, axes[0], *options).emit(x, out, request.around)
     return None
 
 
@@ -206,12 +211,12 @@ def _replace_body(function: Operation, target: Target, block: Block, fast: bool)
     given = function.attributes.get(KERNEL_ATTRS, ())
     attributes = {named.name: named.attr for named in given}
     buffers = [argument for argument in function.arguments if isinstance(argument.type, ir.MemRefType)]
-    prologue = None
+    around = NOTHING_AROUND
     if KERNEL_INPUTS in function.attributes:
         inputs = [int(number) for number in ir.DenseI64ArrayAttr(function.attributes[KERNEL_INPUTS])]
-        buffers = [buffers[-1], *(buffers[number] for number in inputs), buffers[-1]]
-        prologue = _prologue(function)
-    emit_body = generator(Request(name, target, block, buffers, attributes, fast, prologue))
+        around, out = _around(function), buffers[-1]
+        buffers = [*(out if number == FROM_PROLOGUE else buffers[number] for number in inputs), out]
+    emit_body = generator(Request(name, target, block, buffers, attributes, fast, around))
     if emit_body is None:
         return
     for later in list(function.body.blocks)[:0:-1]:
@@ -224,12 +229,15 @@ def _replace_body(function: Operation, target: Target, block: Block, fast: bool)
         emit_body()
         func.ReturnOp([])
     for operation in reversed(old):
-        # A prologue goes on using slices and numbers that were made for it.
+        # What goes around a kernel goes on using slices and numbers that were made for it.
         if not any(list(result.uses) for result in operation.results):
             operation.erase()
 
 
-def _prologue(function: Operation) -> Prologue:
-    """The first loop of the body, which all others read."""
-    ops = (op.operation for op in function.entry_block.operations)
-    return Prologue(next(op for op in ops if op.name in ("linalg.generic", "linalg.copy")))
+def _around(function: Operation) -> Around:
+    """The loops of the body that say that they are the kernel's prologue and epilogue; one over nothing may be gone."""
+    ops = [op.operation for op in function.entry_block.operations]
+    found = [
+        next((RowLoop(op) for op in ops if name in op.attributes), None) for name in (PROLOGUE, EPILOGUE)
+    ]
+    return Around(*found)

@@ -15,7 +15,17 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion_report import FusionDecision, current_report
 from relax_mlir.passes.prim_calls import CALL_TIR, PrimCall, is_float, saved_traffic, unpack_tuples, users_of
 from relax_mlir.passes.prim_costs import CHEAP, LoopTraits, traits_of
-from relax_mlir.passes.prim_loops import Kind, Read, kind_of, looks_at_its_place, maker, reads_of, row_kernel
+from relax_mlir.passes.prim_loops import (
+    Kind,
+    Read,
+    kind_of,
+    looks_at_its_place,
+    maker,
+    over_rows,
+    reads_of,
+    row_kernel,
+    takes_row_epilogue,
+)
 from relax_mlir.passes.prim_merging import (
     Merge,
     Wiring,
@@ -23,6 +33,7 @@ from relax_mlir.passes.prim_merging import (
     merge,
     merge_epilogue,
     merge_prologue,
+    merge_row_epilogue,
     unsized_axes,
 )
 from relax_mlir.symbolic import Dim
@@ -62,8 +73,8 @@ class FuseOps(ModulePass):
     each of several users, if they read no more memory for it. Exponentials and the like are computed once, and
     not in loops that read out of order, which have no vectors. Then contractions (pattern out_fusable) take the
     loop that uses their result as their epilogue, and kernels over rows (softmax, norms) the loop that makes
-    their input as their prologue. `max_depth`: at most so many prim funcs become one. Like groups share one fused
-    prim func. `explain_fusion` tells what was decided.
+    their input as their prologue and the one that uses their result as their epilogue. `max_depth`: at most so
+    many prim funcs become one. Like groups share one fused prim func. `explain_fusion` tells what was decided.
     """
 
     name: ClassVar[str] = "fuse-ops"
@@ -75,7 +86,7 @@ class FuseOps(ModulePass):
             fusion.name = function.name.value
             for block in _blocks(function.operation):
                 unpack_tuples(block)
-                for fuse in (fusion.join_loops, fusion.copy_loops, fusion.add_epilogue, fusion.add_prologue):
+                for fuse in fusion.steps():
                     fusion.run_on_block(block, fuse)
                 fusion.explain_rest(block)
         fusion.drop_unused()
@@ -119,6 +130,16 @@ class _Fusion:
 
     def __post_init__(self) -> None:
         self.functions = {f.name.value: f for f in self.module.body.operations if isinstance(f, func.FuncOp)}
+
+    def steps(self) -> tuple[Fuse, ...]:
+        """The ways to fuse, each for all calls before the next: what saves more comes first."""
+        return (
+            self.join_loops,
+            self.copy_loops,
+            self.add_epilogue,
+            self.add_prologue,
+            self.add_row_epilogue,
+        )
 
     def run_on_block(self, block: ir.Block, fuse: Fuse) -> None:
         """Fuse each call with the calls that make its operands, in order, as long as that goes on."""
@@ -184,6 +205,15 @@ class _Fusion:
             return None
         reason = f"prologue of the kernel {row_kernel(self.functions[consumer.callee])}"
         return self._fuse(producer, consumer, merge_prologue, lambda _: None, reason)
+
+    def add_row_epilogue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """A kernel over rows, and a loop over its result, which has the same type."""
+        if not consumer.is_only_user(producer.op.results[0]):
+            return None
+        if self._against_row_epilogue(producer, consumer):
+            return None
+        reason = f"epilogue of the kernel {takes_row_epilogue(self.functions[producer.callee])}"
+        return self._fuse(producer, consumer, merge_row_epilogue, lambda _: None, reason)
 
     def _join(self, producer: PrimCall, consumer: PrimCall, reason: str) -> PrimCall | None:
         first, second = self._group(producer.callee), self._group(consumer.callee)
@@ -276,6 +306,17 @@ class _Fusion:
             return "read out of order"
         return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
 
+    def _against_row_epilogue(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Why a loop does not become the epilogue of a kernel over rows; "" if it may."""
+        loop, function = self._group(consumer.callee), self.functions.get(producer.callee)
+        if loop is None or loop.kind != "loop" or function is None or not takes_row_epilogue(function):
+            return self._no_loop(consumer.callee if loop is None else producer.callee)
+        if producer.info != consumer.info:
+            return "the result of the kernel has another type"
+        if loop.traits.scattered or looks_at_its_place(loop.function):
+            return "read out of order"
+        return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
+
     def _no_loop(self, symbol: str) -> str:
         function = self.functions.get(symbol)
         if function is None:
@@ -323,9 +364,13 @@ class _Fusion:
             return against or (
                 "read in another order" if only else "several users: a contraction is computed once"
             )
+        if not only and over_rows(self.functions[consumer.callee]):
+            return "several users"
         if function is not None and row_kernel(self.functions[consumer.callee]):
-            against = self._against_prologue(producer, consumer)
-            return against or "an op between them may write" if only else "several users"
+            return self._against_prologue(producer, consumer) or "an op between them may write"
+        if function is not None and takes_row_epilogue(function):
+            against = self._against_row_epilogue(producer, consumer)
+            return against or "read in another order" if only else "several users"
         against = self._against_one_loop(producer, consumer)
         if not against and not only:
             against = self._against_copies(producer, consumer)

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from relax_mlir.dialects.attributes import ARG_REDUCE, KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import (
+    ARG_REDUCE,
+    EPILOGUE,
+    KERNEL,
+    KERNEL_ATTRS,
+    KERNEL_INPUTS,
+    PATTERN,
+    PRIM_FUNC,
+)
 from relax_mlir.mlir import func, ir
 
 RANKS = ("elementwise", "broadcast", "injective")
@@ -145,20 +153,35 @@ ROW_KERNELS = frozenset({"softmax", "log_softmax", "layer_norm", "rms_norm"})
 """Kernels that walk their first input by rows, the last axes, and may compute it there."""
 
 
+def over_rows(function: func.FuncOp) -> str:
+    """The name of the kernel over rows that replaces a prim func, with or without work around it; "" for others."""
+    attributes = function.attributes
+    name = ir.StringAttr(attributes[KERNEL]).value if KERNEL in attributes else ""
+    return name if name in ROW_KERNELS else ""
+
+
 def row_kernel(function: func.FuncOp) -> str:
     """The name of the kernel over rows that takes a prologue and replaces a prim func; "" if there is none."""
-    attributes = function.attributes
-    if KERNEL not in attributes or KERNEL_INPUTS in attributes:
-        return ""
-    name = ir.StringAttr(attributes[KERNEL]).value
+    attributes, name = function.attributes, over_rows(function)
     types = [x for x in function.type.inputs if isinstance(x, ir.RankedTensorType)]
-    if name not in ROW_KERNELS or len({type_.element_type for type_ in types}) != 1:
+    if not name or KERNEL_INPUTS in attributes or len({type_.element_type for type_ in types}) != 1:
         return ""
     given = ir.DictAttr(attributes[KERNEL_ATTRS])
     axes = [given["axis"]] if "axis" in given else list(ir.ArrayAttr(given["axes"]))
     numbers = [ir.IntegerAttr(axis).value for axis in axes]
     last = numbers == list(range(types[0].rank - len(numbers), types[0].rank))
     return name if last and isinstance(types[0].element_type, ir.FloatType) else ""
+
+
+def takes_row_epilogue(function: func.FuncOp) -> str:
+    """The name of the kernel that replaces a prim func and takes an epilogue row by row; "" if there is none."""
+    attributes = function.attributes
+    if KERNEL not in attributes or any(EPILOGUE in loop.attributes for loop in loops_of(function)):
+        return ""
+    if over_rows(function):
+        return over_rows(function) if KERNEL_INPUTS in attributes else row_kernel(function)
+    name, given = ir.StringAttr(attributes[KERNEL]).value, ir.DictAttr(attributes[KERNEL_ATTRS])
+    return name if name == "group_norm" and len(ir.ArrayAttr(given["axes"])) else ""
 
 
 def looks_at_its_place(function: func.FuncOp) -> bool:

@@ -1,4 +1,4 @@
-"""Merging of two prim funcs, one of which computes an input of the other: two loops, or a contraction and a loop."""
+"""Merging of two prim funcs, one of which computes an input of the other: two loops, or a kernel and a loop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import (
+    EPILOGUE,
+    FROM_PROLOGUE,
+    KERNEL,
+    KERNEL_ATTRS,
+    KERNEL_INPUTS,
+    PATTERN,
+    PRIM_FUNC,
+    PROLOGUE,
+)
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.passes.prim_loops import AROUND, RANKS, Read, kind_of, loops_of, maps_of, reads_of
 from relax_mlir.passes.prim_slices import separate_slices, write_into
@@ -67,10 +76,8 @@ def merge_epilogue(
     Both have results of one shape. If they have one dtype, too, the loop works in place; else the sums get a tensor of
     their own. None if the loop reads the result in another order.
     """
-    rank = ir.RankedTensorType(consumer.type.results[0]).rank
-    reads = reads_of(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
-    in_place = ir.AffineMap.get_identity(rank)
-    if kind_of(consumer) != "loop" or not reads or any(x.part or x.map != in_place for x in reads):
+    reads = _reads_in_place(consumer, wiring)
+    if not reads:
         return None
     scratch = ir.Module.create(ir.Location.unknown())
     with ir.InsertionPoint(scratch.body):
@@ -79,12 +86,53 @@ def merge_epilogue(
         same = producer.type.results[0] == consumer.type.results[0]
         _caller(producer, consumer, wiring, symbol, None if same else reads)
     run_native(_INLINE, scratch)
-    merged = next(op for op in scratch.body.operations if op.name.value == symbol)
+    merged = _named(scratch, symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     merged.attributes[PATTERN] = producer.attributes[PATTERN]
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
         return merged.operation.clone().opview
+
+
+def merge_row_epilogue(
+    module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
+) -> func.FuncOp | None:
+    """A new prim func `symbol` of `module`: `producer`, which a kernel over rows replaces, then the loop `consumer`.
+
+    Both have results of one type; the loop works in place. None if it reads the result in another order.
+    """
+    if not _reads_in_place(consumer, wiring) or producer.type.results[0] != consumer.type.results[0]:
+        return None
+    scratch = ir.Module.create(ir.Location.unknown())
+    with ir.InsertionPoint(scratch.body):
+        for function in (producer, consumer):
+            function.operation.clone()
+        loops_of(_named(scratch, consumer.name.value))[-1].attributes[EPILOGUE] = ir.UnitAttr.get()
+        _caller(producer, consumer, wiring, symbol)
+    run_native(_INLINE, scratch)
+    merged = _named(scratch, symbol)
+    if not loops_of(merged) or EPILOGUE not in loops_of(merged)[-1].attributes:
+        return None
+    for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
+        merged.attributes[name] = producer.attributes[name]
+    given = range(len(wiring.producer))
+    if KERNEL_INPUTS in producer.attributes:
+        given = ir.DenseI64ArrayAttr(producer.attributes[KERNEL_INPUTS])
+    numbers = [FROM_PROLOGUE if number == FROM_PROLOGUE else wiring.producer[number] for number in given]
+    merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)
+    merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    with ir.InsertionPoint(consumer):
+        return merged.operation.clone().opview
+
+
+def _reads_in_place(consumer: func.FuncOp, wiring: Wiring) -> list[Read]:
+    """How a loop reads what is computed before it; none if not only at the places where it writes."""
+    reads = reads_of(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
+    if kind_of(consumer) != "loop" or not reads:
+        return []
+    in_place = ir.AffineMap.get_identity(ir.RankedTensorType(consumer.type.results[0]).rank)
+    maps = [*(read.map for read in reads), maps_of(reads[0].loop)[-1]]
+    return reads if all(map_ == in_place for map_ in maps) and not any(read.part for read in reads) else []
 
 
 def merge_prologue(
@@ -109,9 +157,10 @@ def merge_prologue(
     prologue = loops_of(merged)[0]
     if prologue.operands[len(prologue.operands) - 1] != merged.arguments[wiring.inputs]:
         return None
+    prologue.attributes[PROLOGUE] = ir.UnitAttr.get()
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
         merged.attributes[name] = consumer.attributes[name]
-    merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)
+    merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get([FROM_PROLOGUE, *numbers])
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
         return merged.operation.clone().opview

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.parallel import parallel_loop
+from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around
 from relax_mlir.lowering.kernels.rows import Rows, inverse_root, only, product, row_sum
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
@@ -34,8 +35,11 @@ class GroupNorm:
     gamma: Value | None
     beta: Value | None
 
-    def emit(self, x: Value, out: Value) -> None:
-        """The body of the kernel: `x` normalised, `axis` being that of the channels and the axes all behind it."""
+    def emit(self, x: Value, out: Value, around: Around = NOTHING_AROUND) -> None:
+        """The body of the kernel: `x` normalised, `axis` being that of the channels and the axes all behind it.
+
+        The rows of an epilogue are the channels.
+        """
         sizes = [emit.dim(x, place) for place in range(ir.MemRefType(x.type).rank)]
         channels, inner = sizes[self.axis], product(sizes[self.axis + 1 :])
         groups = self.groups or channels
@@ -46,17 +50,22 @@ class GroupNorm:
             length=emit.mul(part, inner),
         )
         source, sink = rows.matrix(x), rows.matrix(out)
+        _, behind = around.prepare(out, len(sizes) - self.axis - 1)
         with parallel_loop(0, rows.count, 1, rows.cost) as row:
             mean, variance = self._moments(rows, source, row)
             inverse = inverse_root(rows.scalar, variance, self.epsilon)
             first = emit.mul(arith.remui(row, emit.index(groups)), part)
             if inner == 1:
                 self._channels(rows, (source, sink), row, first, (mean, inverse))
+                if around.epilogue:
+                    with emit.loop(0, part) as channel:
+                        behind(emit.add(emit.mul(row, part), channel))
                 return
             with emit.loop(0, part) as channel:
                 place = (row, emit.mul(channel, inner))
                 line = replace(rows, length=inner)
                 self._channel(line, (source, sink), place, emit.add(first, channel), (mean, inverse))
+                behind(emit.add(emit.mul(row, part), channel))
 
     def _moments(self, rows: Rows, source: Value, row: Value) -> tuple[Value, Value]:
         """Mean and variance of a row."""

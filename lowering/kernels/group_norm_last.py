@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.parallel import parallel_loop
+from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around
 from relax_mlir.lowering.kernels.rows import Rows, inverse_root, product
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -38,12 +39,13 @@ class GroupNormLast:
     gamma: Value | None
     beta: Value | None
 
-    def emit(self, x: Value, out: Value) -> None:
-        """The body of the kernel."""
+    def emit(self, x: Value, out: Value, around: Around = NOTHING_AROUND) -> None:
+        """The body of the kernel; the rows of an epilogue are the positions."""
         sizes = [emit.dim(x, place) for place in range(ir.MemRefType(x.type).rank)]
         channels, positions = sizes[-1], product(sizes[self.first : -1])
         rows = Rows.of(self.target, x, 1)
         source, sink = rows.matrix(x), rows.matrix(out)
+        _, behind = around.prepare(out, 1)
         room = emit.round_up(channels, rows.lanes * COLUMNS)
         with (
             parallel_loop(0, product(sizes[: self.first]), 1, rows.cost) as batch,
@@ -55,6 +57,7 @@ class GroupNormLast:
             self._join(rows, positions, (means, factors))
             with emit.loop(begin, emit.add(begin, positions)) as row:
                 self._write(rows, (source, sink), row, (means, factors))
+                behind(row)
 
     def _moments(
         self, rows: Rows, source: Value, span: tuple[Value, Index], results: tuple[Value, Value]

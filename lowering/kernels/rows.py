@@ -6,7 +6,8 @@ for what is left. Each vector of the large step has its own accumulator; they ar
 row. Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
 
 f32 and f64, and f16 and bf16, which are computed in f32 and rounded once, when they are written. Everything is
-written in place if input and output are the same buffer. With a prologue they are, and it fills each row first.
+written in place if input and output are the same buffer. What goes `around` a kernel is done for each row, before it is
+read (input and output are the same buffer then) and when it has been written.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.lanes import Lanes, side_by_side
 from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
 from relax_mlir.lowering.kernels.parallel import parallel_loop
-from relax_mlir.lowering.kernels.prologue import Prologue
+from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import CACHE_LINE, Target
 
@@ -254,7 +255,7 @@ def _exponential(rows: Rows, x: Value) -> Value:
 
 
 def softmax(
-    target: Target, x: Value, out: Value, *, fast: bool = False, prologue: Prologue | None = None
+    target: Target, x: Value, out: Value, *, fast: bool = False, around: Around = NOTHING_AROUND
 ) -> None:
     """exp(x - max) / sum of it, over the last axis.
 
@@ -264,10 +265,9 @@ def softmax(
     """
     rows = replace(Rows.of(target, x, 1), fast=fast)
     source, sink = rows.matrix(x), rows.matrix(out)
-    fill = prologue.prepare(out, 1) if prologue else None
+    before, behind = around.prepare(out, 1)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
-        if fill:
-            fill(row)
+        before(row)
         best = _row_maximum(rows, lambda at, mask: rows.load(source, row, at, mask=mask))
 
         def exponential(part: Rows, at: Index, mask: Value | None) -> Value:
@@ -297,19 +297,19 @@ def softmax(
             return step
 
         rows.heavy_sweep(scaling)
+        behind(row)
 
 
 def log_softmax(
-    target: Target, x: Value, out: Value, *, fast: bool = False, prologue: Prologue | None = None
+    target: Target, x: Value, out: Value, *, fast: bool = False, around: Around = NOTHING_AROUND
 ) -> None:
     """(x - max) - log(sum of exp(x - max)), over the last axis; NaN and `fast` as in `softmax`."""
     rows = replace(Rows.of(target, x, 1), fast=fast)
     lanes = rows.vector
     source, sink = rows.matrix(x), rows.matrix(out)
-    fill = prologue.prepare(out, 1) if prologue else None
+    before, behind = around.prepare(out, 1)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
-        if fill:
-            fill(row)
+        before(row)
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
@@ -338,6 +338,7 @@ def log_softmax(
             rows.store(value, sink, row, at, mask=mask)
 
         rows.sweep(subtract)
+        behind(row)
 
 
 def layer_norm(
@@ -349,7 +350,7 @@ def layer_norm(
     *,
     epsilon: float,
     inner: int = 1,
-    prologue: Prologue | None = None,
+    around: Around = NOTHING_AROUND,
 ) -> None:
     """(x - mean) / sqrt(variance + epsilon) · gamma + beta, over the last `inner` axes.
 
@@ -360,10 +361,9 @@ def layer_norm(
     source, sink = rows.matrix(x), rows.matrix(out)
     weight, bias = rows.line(gamma), rows.line(beta)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    fill = prologue.prepare(out, inner) if prologue else None
+    before, behind = around.prepare(out, inner)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
-        if fill:
-            fill(row)
+        before(row)
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
@@ -388,6 +388,7 @@ def layer_norm(
             rows.store(lanes.fma(value, scale, shift), sink, row, at, mask=mask)
 
         rows.sweep(normalise)
+        behind(row)
 
 
 def rms_norm(
@@ -398,17 +399,16 @@ def rms_norm(
     *,
     epsilon: float,
     inner: int = 1,
-    prologue: Prologue | None = None,
+    around: Around = NOTHING_AROUND,
 ) -> None:
     """x / sqrt(mean of x² + epsilon) · weight, over the last `inner` axes."""
     rows = Rows.of(target, x, inner)
     lanes = rows.vector
     source, sink, factors = rows.matrix(x), rows.matrix(out), rows.line(weight)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    fill = prologue.prepare(out, inner) if prologue else None
+    before, behind = around.prepare(out, inner)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
-        if fill:
-            fill(row)
+        before(row)
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
@@ -428,6 +428,7 @@ def rms_norm(
             rows.store(lanes.mul(lanes.mul(load(at, mask), factor), scale), sink, row, at, mask=mask)
 
         rows.sweep(normalise)
+        behind(row)
 
 
 def inverse_root(lanes: Lanes, value: Value, epsilon: float) -> Value:

@@ -54,6 +54,28 @@ func.func private @last(%x: memref<?x?x32xf32>, %g: memref<32xf32>, %b: memref<3
 
 // -----
 
+// row_loops.py: what comes behind the kernel is done to each channel when it has been written.
+// CHECK-LABEL: func.func private @behind
+// CHECK-SAME: %[[OUT:[a-z0-9]+]]: memref<?x32x?xf32>)
+// CHECK: scf.for %[[ROW:[a-z0-9]+]]
+// CHECK: scf.for %[[CHANNEL:[a-z0-9]+]]
+// CHECK: vector.maskedstore
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel"]{{.*}}: memref<?xf32, strided<[1], offset: ?>>) attrs
+// CHECK: return
+func.func private @behind(%x: memref<?x32x?xf32>, %g: memref<32xf32>, %b: memref<32xf32>, %out: memref<?x32x?xf32>)
+    attributes {relax.prim_func, relax.kernel = "group_norm", relax.kernel_inputs = array<i64: 0, 1, 2>, relax.kernel_attrs = {
+      axes = [2], center = true, channel_axis = 1 : i64, epsilon = 1.0e-05 : f64, num_groups = 4 : i64, scale = true}} {
+  linalg.copy ins(%x : memref<?x32x?xf32>) outs(%out : memref<?x32x?xf32>)
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%out : memref<?x32x?xf32>) outs(%out : memref<?x32x?xf32>) attrs = {relax.epilogue} {
+  ^bb0(%in: f32, %old: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
 // Axes that do not follow the channels: the body stays.
 // CHECK-LABEL: func.func private @apart
 // CHECK: linalg.copy

@@ -222,6 +222,27 @@ def prologue(g: Generator) -> Node | None:
     return g.random.choice((reduction, rows, norm, scan))(g)
 
 
+def behind_rows(g: Generator) -> Node | None:
+    """A kernel over rows or channels with work behind it: an activation, and a residual."""
+    from generate_ops import rows
+
+    x = g.random.choice((rows, norm, norm_by_channels))(g)
+    if x is None:
+        return None
+    name = g.random.choice(("nn.relu", "nn.gelu", "nn.silu", "tanh", "square"))
+    table = references.FLOAT_UNARY | references.NUMBER_UNARY
+    active = g.emit(lambda: builder(name)(x.value), lambda _, a: table[name](a), [x], name)
+    other = g.pick(lambda node: node.dtype == x.dtype and node.dims == x.dims)
+    if active is None or other is None:
+        return active
+    return g.emit(
+        lambda: R.add(active.value, other.value),
+        lambda _, a, b: references.NUMBER_BINARY["add"](a, b),
+        [active, other],
+        "residual",
+    )
+
+
 def rotation(g: Generator) -> Node | None:
     """The halves of the last dimension swapped, one of them negated, between two products."""
     x = g.pick(lambda node: len(node.dims) > 0 and isinstance(node.dims[-1], int) and node.dims[-1] % 2 == 0)
@@ -317,6 +338,7 @@ MOVES = (
     epilogue,
     epilogue,
     prologue,
+    behind_rows,
     rotation,
     pieces,
     triangle,

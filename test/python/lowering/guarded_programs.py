@@ -105,7 +105,7 @@ def attentions() -> Iterator[Case]:
 
 
 def rows() -> Iterator[Case]:
-    """The kernels over rows, plain and with work before them."""
+    """The kernels over rows, plain and with work around them."""
     for dtype in FLOATS:
         short, x, w = dtype[0] + dtype[-2:], (("n", "m"), dtype), (("m",), dtype)
         yield f"softmax_{short}", [x], R.nn.softmax
@@ -115,6 +115,8 @@ def rows() -> Iterator[Case]:
     x, w, mask = (("n", "m"), "float32"), (("m",), "float32"), (("n", 1), "float32")
     yield "softmax_before", [x, w, mask], lambda a, b, c: R.nn.softmax(a * b + c)
     yield "layer_norm_before", [x, x, w], lambda a, b, c: R.nn.layer_norm(a + b, c, c)
+    yield "softmax_behind", [x, w, mask], lambda a, b, c: R.nn.softmax(a) * b + c
+    yield "layer_norm_around", [x, x, w], lambda a, b, c: R.nn.gelu(R.nn.layer_norm(a + b, c, c)) + a
 
 
 def channels() -> Iterator[Case]:

@@ -144,6 +144,25 @@ def test_prologues_of_row_kernels(turned: bool) -> None:
     np.testing.assert_array_equal(*results)
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_epilogues_of_row_kernels(again: bool) -> None:
+    """Work behind a kernel on each row: in place only where it does not read again what the kernel has overwritten."""
+    size = 40
+    bb = rx.BlockBuilder()
+    x, y = (rx.Var(name, rx.Tensor((size, size), "float32")) for name in "xy")
+    with bb.function("main", [x, y]):
+        first = bb.emit(op.matmul(x, y))
+        second = bb.emit(op.add(bb.emit(op.nn.softmax(first)), first if again else y))
+        bb.emit_func_output(bb.emit(op.matmul(second, y)))
+    mod = bb.get()
+    together, apart = rx.build(mod), without_reuse(mod)
+    _, fused = together.memory_plan("main").buffers
+    assert fused.op.startswith("softmax_add") and fused.in_place == (not again)
+    values = [np.random.default_rng(i).random((size, size), np.float32) for i in range(2)]
+    results = [np.from_dlpack(executable["main"](*values)).copy() for executable in (together, apart)]
+    np.testing.assert_array_equal(*results)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_random_functions(seed: int) -> None:
     """Values of which some are needed later, of equal and of other sizes: the same bits as without reuse."""

@@ -1,6 +1,7 @@
-"""Prologues of kernels over rows: elementwise work that fills each row of the output right before it is read.
+"""Elementwise work before and behind kernels over rows, on each row while it is in the first-level cache.
 
-The row is then in the first-level cache, and the kernel works on it in place.
+A prologue fills a row of the output, on which the kernel then works in place; an epilogue works in place on a row that
+the kernel has written.
 """
 
 from __future__ import annotations
@@ -12,18 +13,36 @@ from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Strided, Value
 from relax_mlir.mlir import ir, linalg
 
-Fill = Callable[[Value], None]
-"""Emits the filling of a row, given its number."""
+OnRow = Callable[[Value], None]
+"""Emits the work on a row, given its number."""
 
 
 @dataclass(frozen=True)
-class Prologue:
-    """A parallel `linalg.generic` or `linalg.copy` on memrefs, whose result a kernel reads; its last axes are a row."""
+class Around:
+    """What a kernel does with each row before its own work, and behind it."""
+
+    prologue: RowLoop | None = None
+    epilogue: RowLoop | None = None
+
+    def prepare(self, out: Value, inner: int) -> tuple[OnRow, OnRow]:
+        """Both for the rows of `out`, its last `inner` axes; emits what is the same for all rows."""
+        before, behind = (
+            loop.prepare(out, inner) if loop else lambda _: None for loop in (self.prologue, self.epilogue)
+        )
+        return before, behind
+
+
+NOTHING_AROUND = Around()
+
+
+@dataclass(frozen=True)
+class RowLoop:
+    """A parallel `linalg.generic` or `linalg.copy` on memrefs that writes the output of a kernel over rows."""
 
     operation: ir.Operation
 
-    def prepare(self, out: Value, inner: int) -> Fill:
-        """What fills a row of `out`, whose last `inner` axes are a row; emits what is the same for all rows."""
+    def prepare(self, out: Value, inner: int) -> OnRow:
+        """The work on a row of `out`, its last `inner` axes; emits what is the same for all rows."""
         rank = ir.MemRefType(out.type).rank
         maps = self._maps(rank)
         operands = [*list(self.operation.operands)[:-1], out]
@@ -31,7 +50,7 @@ class Prologue:
         sizes = [emit.dim(out, axis) for axis in range(rank)]
         outer = rank - inner
 
-        def fill(row: Value) -> None:
+        def on_row(row: Value) -> None:
             places = _places(row, sizes[:outer])
             views = [
                 operand if part is None else _row_of(part, operand, map_, places, sizes)
@@ -42,7 +61,7 @@ class Prologue:
             else:
                 _emit_on(self.operation, views, [_inner_map(map_, outer, rank) for map_ in maps], inner)
 
-        return fill
+        return on_row
 
     def _maps(self, rank: int) -> list[ir.AffineMap]:
         if self.operation.name == "linalg.copy":
