@@ -1,6 +1,6 @@
 """Functions as values: functions inside functions, closures of functions of the module, and their calls."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from relax_mlir import symbolic
@@ -119,16 +119,28 @@ def check_invocation(args: OpArgs) -> Callable:
     return info
 
 
-def bind_symbols(params: Sequence[StructInfo], args: Sequence[StructInfo], mapping: dict[str, Dim]) -> None:
-    """Note in `mapping` which dimensions of `args` the symbols of `params` stand for, at their first appearance."""
+def bind_symbols(params: Sequence[StructInfo], args: Sequence[StructInfo]) -> dict[str, Dim]:
+    """Which dimensions of `args` the symbols of `params` stand for, as far as that can be told."""
+    pairs = list(_pairs(params, args))
+    mapping: dict[str, Dim] = {}
+    for definition in symbolic.definitions([want for want, _ in pairs]):
+        want, have = pairs[definition.index]
+        if set(mapping).issuperset(set(symbolic.symbols(want)) - {definition.symbol}):
+            value = definition.solve(have, mapping)
+            if value is not None:
+                mapping[definition.symbol] = value
+    return mapping
+
+
+def _pairs(params: Sequence[StructInfo], args: Sequence[StructInfo]) -> Iterator[tuple[Dim, Dim]]:
+    """The dimensions of parameters, each with that of the argument given for it, where both are known."""
     for param, arg in zip(params, args, strict=False):
         if isinstance(param, Tuple) and isinstance(arg, Tuple):
-            bind_symbols(param.fields, arg.fields, mapping)
+            yield from _pairs(param.fields, arg.fields)
             continue
         for want, have in zip(_dims(param), _dims(arg), strict=False):
-            name = None if want is None else symbolic.linear_definition(want)
-            if name is not None and have is not None:
-                mapping.setdefault(name, have)
+            if want is not None and have is not None:
+                yield want, have
 
 
 def _dims(info: StructInfo) -> Sequence[Dim | None]:
@@ -141,8 +153,7 @@ def invocation_result(op: str, info: Callable, args: Sequence[StructInfo]) -> St
     """What a call of a function described by `info` gives; raises `ShapeError` where that is not known."""
     if info.params is None or info.result is None:
         raise ShapeError(f"{op}: the function is {info}: give 'out', the info of the result")
-    mapping: dict[str, Dim] = {}
-    bind_symbols(info.params, args, mapping)
+    mapping = bind_symbols(info.params, args)
     missing = sorted(info.own_symbols() - set(mapping))
     result = substitute(info.result, mapping)
     if any(name in missing for name in result.symbols()):
@@ -161,8 +172,7 @@ def closure_info(
         raise ArgumentError(
             f"make_closure: {len(captured)} values are captured, the function takes {len(params)}"
         )
-    mapping: dict[str, Any] = {}
-    bind_symbols(params[free:], captured, mapping)
+    mapping: dict[str, Any] = {**bind_symbols(params[free:], captured)}
     taken = {symbol for info in captured for symbol in info.symbols()}
     for symbol in {s for info in params[:free] for s in info.symbols()} - set(mapping):
         if symbol in taken:

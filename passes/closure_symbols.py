@@ -22,8 +22,7 @@ def in_terms_of(
     A size that the call gives to a symbol of `target` is that symbol, so that what is equal in the caller is known
     to be equal in the function; another size is a new symbol.
     """
-    mapping: dict[str, Dim] = {}
-    bind_symbols([struct_info(type_) for type_ in target.type.inputs], arguments.fields, mapping)
+    mapping = bind_symbols([struct_info(type_) for type_ in target.type.inputs], arguments.fields)
     names = {str(dim): name for name, dim in reversed(mapping.items())}
     taken = used_symbols(target.operation)
 

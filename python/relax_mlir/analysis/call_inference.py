@@ -11,7 +11,7 @@ from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import func
-from relax_mlir.symbolic import Definition, Dim
+from relax_mlir.symbolic import Dim
 
 
 def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> StructInfo:
@@ -130,7 +130,7 @@ def _solved(pairs: Sequence[_Pair], is_checked: bool) -> dict[str, Dim]:
         pair = pairs[definition.index]
         if not set(mapping).issuperset(set(symbolic.symbols(pair.want)) - {definition.symbol}):
             continue  # what it takes could not be told either
-        value = pair.have if definition.is_bare else _solve(pair, definition, mapping)
+        value = definition.solve(pair.have, mapping)
         if value is not None:
             mapping[definition.symbol] = value
         elif not is_checked:
@@ -139,16 +139,6 @@ def _solved(pairs: Sequence[_Pair], is_checked: bool) -> dict[str, Dim]:
                 f"{definition.symbol} that is zero or positive; match_shape it to such an expression first"
             )
     return mapping
-
-
-def _solve(pair: _Pair, definition: Definition, mapping: dict[str, Dim]) -> Dim | None:
-    scale = symbolic.substitute(definition.scale, mapping)
-    rest = pair.have - symbolic.substitute(definition.offset, mapping)
-    if scale == 0:
-        return None
-    value = symbolic.floordiv(rest, scale)
-    is_whole = symbolic.prove_equal(value * scale, rest)
-    return value if is_whole and symbolic.prove_less_equal(0, value) else None
 
 
 def _check(pairs: Sequence[_Pair], mapping: dict[str, Dim]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from relax_mlir.symbolic.division import floordiv
 from relax_mlir.symbolic.expr import Dim, Kind, Monomial, add, from_terms, multiply, symbol_atom, terms_of
-from relax_mlir.symbolic.visit import linear_definition, symbols
+from relax_mlir.symbolic.proofs import prove_equal, prove_less_equal
+from relax_mlir.symbolic.visit import linear_definition, substitute, symbols
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,21 @@ class Definition:
     def is_bare(self) -> bool:
         """Whether the dimension is the symbol alone."""
         return self.scale == 1 and self.offset == 0
+
+    def solve(self, value: Dim, known: Mapping[str, Dim]) -> Dim | None:
+        """The symbol, if the dimension is `value` and earlier symbols are what `known` says.
+
+        None unless it is provably a whole number that is zero or positive.
+        """
+        if self.is_bare:
+            return value
+        scale = substitute(self.scale, known)
+        rest = add(value, multiply(substitute(self.offset, known), -1))
+        if scale == 0:
+            return None
+        found = floordiv(rest, scale)
+        is_whole = prove_equal(multiply(found, scale), rest)
+        return found if is_whole and prove_less_equal(0, found) else None
 
     @property
     def dim(self) -> Dim:

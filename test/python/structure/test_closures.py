@@ -197,6 +197,27 @@ def test_native_code_has_no_closures() -> None:
         assert left not in str(work)
 
 
+def test_sizes_that_are_multiples_of_a_symbol() -> None:
+    """What a nested function takes and captures has sizes from which a division tells the symbol."""
+    module = parse(
+        """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("4*n",), "float32"):
+        flat: R.Tensor(("4*n",), "float32") = R.reshape(x, R.shape(["4*n"]))
+        def local(p: R.Tensor(("4*n",), "float32")) -> R.Tensor(("4*n",), "float32"):
+            return R.multiply(p, flat)
+        return R.invoke_pure_closure(local, (flat,), R.Tensor(("4*n",), "float32"))
+"""
+    )
+    work = module.clone()
+    create_pass("lambda-lift")(work.mlir)
+    work.verify()
+    x = np.arange(12, dtype="float32").reshape(3, 4)
+    np.testing.assert_array_equal(numpy(rx.build(module)["main"](x)), (x * x).ravel())
+
+
 def lowered(script: str) -> None:
     rx.build(parse("@I.ir_module\nclass Module:\n" + script))
 
