@@ -44,13 +44,23 @@ def group_norm(
     over = (channel + 1, *(axis + (axis > channel) for axis in axes))
     mean = np.mean(parts, axis=over, keepdims=True)
     deviation = np.sqrt(np.var(parts, axis=over, keepdims=True) + epsilon)
-    size = np.max(np.abs(parts), axis=over, keepdims=True) / deviation
+    size = _size(parts, over, deviation)
     normal = ((parts - mean) / deviation).reshape(x.shape)
     sizes = np.broadcast_to(size + size**3, parts.shape).reshape(x.shape)
     wide = [1] * x.ndim
     wide[channel] = -1
     weight, shift = gamma.reshape(wide), beta.reshape(wide)
     return Inexact(normal * weight + shift, sizes * np.abs(weight) + np.abs(shift))
+
+
+SQUARABLE = 1e17
+"""The sum of the squares of larger numbers may be no f32; what a norm gives then is unknown."""
+
+
+def _size(x: Array, axes: tuple[int, ...], deviation: Array) -> Array:
+    """The largest absolute value over axes, in deviations; very large where the deviation is no f32."""
+    largest = np.max(np.abs(x), axis=axes, keepdims=True)
+    return np.where(largest > SQUARABLE, 1e30, largest / deviation)
 
 
 def norm(x: Array, weights: tuple[Array, ...], count: int, epsilon: float) -> Inexact:
@@ -60,7 +70,7 @@ def norm(x: Array, weights: tuple[Array, ...], count: int, epsilon: float) -> In
         return Inexact(x, x)
     centred = x - np.mean(x, axis=axes, keepdims=True) if len(weights) == 2 else x
     deviation = np.sqrt(np.mean(centred * centred, axis=axes, keepdims=True) + epsilon)
-    size = np.max(np.abs(x), axis=axes, keepdims=True) / deviation
+    size = _size(x, axes, deviation)
     bias = weights[1] if len(weights) == 2 else np.zeros_like(weights[0])
     return Inexact(
         centred / deviation * weights[0] + bias, (size + size**3) * np.abs(weights[0]) + np.abs(bias)
