@@ -24,6 +24,9 @@ from relax_mlir.target import Target
 CYCLES = 4
 """About how many cycles a vector takes."""
 
+MOST_LANES = 32
+"""Lanes of a vector that is scanned: LLVM does not come to an end with shifted sums of 64."""
+
 L1_SHARE = 4
 """The totals of a block of columns take one part in so many of the first-level cache."""
 
@@ -50,7 +53,7 @@ class Scan:
         rows = Rows.of(self.target, x, inner)
         source, sink = rows.matrix(x), rows.matrix(out)
         in_turn = self.product and isinstance(cell.stored, ir.F64Type)
-        lanes = 1 if in_turn else self.target.lanes(cell.wide.width)
+        lanes = 1 if in_turn else min(self.target.lanes(cell.wide.width), MOST_LANES)
         whole = 0 if lanes == 1 else emit.round_down(rows.length, lanes)
         with parallel_loop(0, rows.count, 1, _cost(lanes, rows.count, rows.length)) as row:
             before = emit.constant(cell.wide, cell.neutral)

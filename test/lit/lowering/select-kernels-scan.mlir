@@ -1,5 +1,6 @@
 // scan.py: cumsum and cumprod.
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
+// RUN: relax-opt --select-kernels="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s --check-prefix=AVX512
 
 // Along the last axis: two shifted additions per vector of f64, then the carry; what is left goes one by one.
 // CHECK-LABEL: func.func private @last_axis
@@ -56,5 +57,18 @@ func.func private @doubles(%x: memref<?xf64>, %out: memref<?xf64>)
 func.func private @strided(%x: memref<?xf32, strided<[?], offset: ?>>, %out: memref<?xf32>)
     attributes {relax.prim_func, relax.kernel = "cumsum", relax.kernel_attrs = {axis = 0 : i64, exclusive = false}} {
   linalg.copy ins(%x : memref<?xf32, strided<[?], offset: ?>>) outs(%out : memref<?xf32>)
+  return
+}
+
+// -----
+
+// No more than 32 elements are scanned at a time.
+// CHECK-LABEL: func.func private @small
+// CHECK: scf.for {{.*}} -> (vector<32xi8>)
+// AVX512-LABEL: func.func private @small
+// AVX512: scf.for {{.*}} -> (vector<32xi8>)
+func.func private @small(%x: memref<?x128xi8>, %out: memref<?x128xi8>)
+    attributes {relax.prim_func, relax.kernel = "cumsum", relax.kernel_attrs = {axis = 1 : i64, exclusive = false}} {
+  linalg.copy ins(%x : memref<?x128xi8>) outs(%out : memref<?x128xi8>)
   return
 }
