@@ -111,5 +111,8 @@ def attention(
         broken = np.matmul(shares, np.where(np.isfinite(v), 0.0, 1.0)) > 0
         result = np.where(broken, np.nan, result)
     largest = 1 + np.max(np.where(np.isfinite(size), size, 0), axis=-1, keepdims=True)
-    magnitude = np.matmul(shares, np.abs(np.where(np.isfinite(v), v, 0))) * largest
+    sizes = np.abs(np.where(np.isfinite(v), v, 0))
+    # Weights are divided by some power of two above the number of keys: the smallest ones are no normal numbers.
+    subnormal = 2.0**-123 * keys * np.max(sizes, axis=-2, keepdims=True)
+    magnitude = np.matmul(shares, sizes) * largest + subnormal
     return Inexact(np.moveaxis(result, 1, 2), np.moveaxis(magnitude, 1, 2))
