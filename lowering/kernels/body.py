@@ -21,11 +21,15 @@ TRAPPING = frozenset(
 
 @dataclass(frozen=True)
 class Place:
-    """Where along the vector loop, with how many lanes (None: a scalar), under which mask."""
+    """Where along the vector loop, with how many lanes (None: a scalar), under which mask.
+
+    `streamed`: results are written past the caches, to addresses that are multiples of so many bytes.
+    """
 
     at: Index
     lanes: int | None
     mask: Value | None = None
+    streamed: int | None = None
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from relax_mlir.lowering.kernels.lanes import side_by_side
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.operands import Operands
 from relax_mlir.lowering.kernels.parallel import parallel_loop
-from relax_mlir.mlir import ir
+from relax_mlir.lowering.kernels.streaming import is_past_caches
+from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 
 MASKABLE = (32, 64)
@@ -235,13 +236,33 @@ class _Emitter:
         with self._loops(others):
             fixed = {} if self.reduction_loops else self._load_fixed(along)
             inner = emit.loop if others else partial(parallel_loop, cost=self._cost())
-            if wide_end != 0:
+
+            def whole_vectors(streamed: int | None = None) -> None:
                 with inner(0, wide_end, lanes) as start:
-                    self._point(Place(start, lanes), fixed)
+                    self._point(Place(start, lanes, streamed=streamed), fixed)
+
+            past_caches = self._is_past_caches(along)
+            if past_caches is not None:
+                emit.branch(past_caches, lambda: whole_vectors(self.target.vector_bytes), whole_vectors)
+            elif wide_end != 0:
+                whole_vectors()
             if lanes != self.lanes:
                 with emit.loop(wide_end, end, self.lanes) as start:
                     self._point(Place(start, self.lanes), fixed)
             self._rest(size, end, lambda place: self._point(place, fixed))
+
+    def _is_past_caches(self, along: int) -> Value | None:
+        """Whether to write the result past the caches; None: no need to ask.
+
+        Only where that is all that is done: what is done to rows or tiles of a kernel is read soon.
+        """
+        *inputs, output = self.accesses
+        alone = isinstance(ir.InsertionPoint.current.block.owner.opview, func.FuncOp) and not self.together
+        only = len(self.nest.outputs) == 1 and len(self.nest.sizes) == 1
+        if not alone or not only or output.bits < max(a.bits for a in inputs or [output]):
+            return None
+        buffers = [access.value for access in inputs if access.is_buffer]
+        return is_past_caches(self.target, output.value, buffers, self.nest.sizes[along])
 
     def _rest(self, size: Index, start: Index, point: Callable[[Place], None]) -> None:
         """What is left of the vector loop from `start`."""

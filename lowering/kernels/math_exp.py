@@ -18,6 +18,7 @@ from relax_mlir.lowering.kernels.exp_table import (
     exp2_by_table,
     exp_by_table_rough,
     exp_of_rest,
+    exp_of_rest_once_rounded,
     to_sixteenths,
 )
 from relax_mlir.lowering.kernels.lanes import Lanes
@@ -60,10 +61,10 @@ def _of_rest(lanes: Lanes, r: Value) -> Value:
     return lanes.horner(r, (*EXP_P, 1.0, 1.0))
 
 
-def _by_table(lanes: Lanes, x: Value, k: int = 0) -> Value:
-    """e^x·2^k for |x| ≤ -`VANISHES`, with AVX-512."""
+def _by_table(lanes: Lanes, x: Value) -> Value:
+    """e^x for |x| ≤ -`VANISHES`, with AVX-512."""
     y, place = to_sixteenths(lanes, x, LOG2_E)
-    return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place, k), y)
+    return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place), y)
 
 
 def _exp_minus_one(lanes: Lanes, r: Value) -> Value:
@@ -114,7 +115,8 @@ def exp_scaled(lanes: Lanes, x: Value) -> Value:
     """e^x·2^`SCALE_BITS` for x ≤ 0, at most 1.1 ulp off; less than 2^(`SCALE_BITS` - 150) for -inf, NaN for NaN."""
     x = lanes.at_least(x, VANISHES)
     if lanes.avx512:
-        return _by_table(lanes, x, SCALE_BITS)
+        y, place = to_sixteenths(lanes, x, LOG2_E)
+        return times_power(exp_of_rest_once_rounded(lanes, _rest(lanes, x, y), place, SCALE_BITS), y)
     r, power = _reduce(lanes, x, _magic(lanes, SCALE_BITS))
     return lanes.mul(_of_rest(lanes, r), power)
 

@@ -8,6 +8,7 @@ from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.body import Place
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.nest import Access, Nest
+from relax_mlir.lowering.kernels.streaming import stream
 from relax_mlir.mlir import arith, ir
 
 
@@ -70,6 +71,8 @@ class Operands:
         elif _is_boolean(view.access):
             type_ = emit.vector_type(place.lanes, ir.IntegerType.get_signless(8))
             emit.vector_store(arith.ExtUIOp(type_, value).result, self._bytes(view), *position)
+        elif place.streamed:
+            stream(value, view.buffer, position, place.streamed)
         else:
             emit.vector_store(value, view.buffer, *position, where=place.mask)
 

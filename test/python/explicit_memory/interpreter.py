@@ -290,13 +290,15 @@ class _Frame:
         info = struct_info(op.results[0].type)
         if isinstance(info, Tensor) and info.dtype is not None and value.dtype != info.dtype.numpy:
             raise ShapeError(f"{self.name}: dtype {value.dtype}")
-        sizes = (
-            value.shape if isinstance(value, np.ndarray) else (value,) if isinstance(value, int) else value
-        )
-        if len(sizes) != len(dims_from_attr(op.attributes["pattern"])):
+        given = (value,) if isinstance(value, int) else value
+        sizes = given.shape if isinstance(given, np.ndarray) else given
+        pattern = dims_from_attr(op.attributes["pattern"])
+        if len(sizes) != len(pattern):
             raise ShapeError(f"{self.name}: rank {len(sizes)}")
-        self.bind(info, value)
-        self.check(info, value)
+        if isinstance(value, int):  # its type has no symbols
+            info = Shape(pattern)
+        self.bind(info, given)
+        self.check(info, given)
         return value
 
     def on_builtin_unrealized_conversion_cast(self, op: ir.Operation, *fields: Any) -> tuple[Any, ...]:
