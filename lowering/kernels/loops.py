@@ -261,8 +261,7 @@ class _Emitter:
         only = len(self.nest.outputs) == 1 and len(self.nest.sizes) == 1
         if not alone or not only or output.bits < max(a.bits for a in inputs or [output]):
             return None
-        buffers = [access.value for access in inputs if access.is_buffer]
-        return is_past_caches(self.target, output.value, buffers, self.nest.sizes[along])
+        return is_past_caches(self.target, output, inputs, self.nest.sizes[along])
 
     def _rest(self, size: Index, start: Index, point: Callable[[Place], None]) -> None:
         """What is left of the vector loop from `start`."""

@@ -10,23 +10,24 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Value
+from relax_mlir.lowering.kernels.nest import Access
 from relax_mlir.mlir import arith, memref, vector
 from relax_mlir.target import Target
 
 
-def is_past_caches(target: Target, result: Value, inputs: Sequence[Value], size: Index) -> Value | None:
-    """Whether to write `size` consecutive elements of a buffer past the caches; None if they are too few.
+def is_past_caches(target: Target, output: Access, inputs: Sequence[Access], size: Index) -> Value | None:
+    """Whether to write `size` consecutive elements past the caches; None if they are too few.
 
     They must begin at a whole vector, and in other memory than the inputs do: that is in the caches, which would have
     to give it up.
     """
     most = target.l3_bytes or target.l2_bytes
-    bytes_ = emit.mul(size, emit.element_of(result.type).width // 8)
+    bytes_ = emit.mul(size, output.bits // 8)
     if isinstance(bytes_, int) and bytes_ <= most:
         return None
-    start = _address(result)
+    start = _address(output)
     aligned = emit.compare("eq", arith.andi(start, emit.index(target.vector_bytes - 1)), 0)
-    apart = [emit.compare("ne", start, _address(x)) for x in inputs]
+    apart = [emit.compare("ne", start, _address(x)) for x in inputs if x.is_buffer]
     return emit.all_of(aligned, emit.compare("gt", bytes_, most), *apart)
 
 
@@ -35,9 +36,8 @@ def stream(value: Value, buffer: Value, position: Sequence[Index], multiple: int
     vector.store(value, buffer, [emit.index(p) for p in position], nontemporal=True, alignment=multiple)
 
 
-def _address(buffer: Value) -> Value:
-    """The address of the first element of a memref."""
-    parts = emit.metadata(buffer)
+def _address(access: Access) -> Value:
+    """The address of the first element of an operand."""
+    parts = emit.metadata(access.value)
     start = memref.extract_aligned_pointer_as_index(parts.base)
-    bytes_ = emit.element_of(buffer.type).width // 8
-    return arith.addi(start, emit.index(emit.mul(parts.offset, bytes_)))
+    return arith.addi(start, emit.index(emit.mul(parts.offset, access.bits // 8)))

@@ -33,6 +33,24 @@ def test_results(dtype: str, threads: int) -> None:
         np.testing.assert_array_equal(to_numpy(main(x, y)), x + y)
 
 
+def test_elements_of_less_than_a_register() -> None:
+    """Booleans, and results of another width than an operand."""
+    bb = rx.BlockBuilder()
+    x, y = (rx.Var(name, rx.Tensor(("n",), dtype)) for name, dtype in (("x", "int8"), ("y", "bool")))
+    with bb.function("main", [x, y]):
+        less = bb.emit(R.less(x, R.const(np.int8(3))))
+        both = bb.emit(R.logical_and(less, y))
+        wide = bb.emit(R.astype(x, "float32"))
+        bb.emit_func_output((both, wide))
+    main = rx.build(bb.get(), SMALL_CACHE)["main"]
+    for size in SIZES:
+        numbers = np.random.default_rng(size)
+        a, b = numbers.integers(-9, 9, size).astype(np.int8), numbers.random(size) < 0.5
+        first, second = map(to_numpy, main(a, b))
+        np.testing.assert_array_equal(first, (a < 3) & b)
+        np.testing.assert_array_equal(second, a.astype(np.float32))
+
+
 def test_parts_of_several_threads() -> None:
     """So many elements that two threads share them."""
     main = add("float32", f"{SMALL_CACHE} -num-threads=2")["main"]
