@@ -121,15 +121,8 @@ def check_invocation(args: OpArgs) -> Callable:
 
 def bind_symbols(params: Sequence[StructInfo], args: Sequence[StructInfo]) -> dict[str, Dim]:
     """Which dimensions of `args` the symbols of `params` stand for, as far as that can be told."""
-    pairs = list(_pairs(params, args))
-    mapping: dict[str, Dim] = {}
-    for definition in symbolic.definitions([want for want, _ in pairs]):
-        want, have = pairs[definition.index]
-        if set(mapping).issuperset(set(symbolic.symbols(want)) - {definition.symbol}):
-            value = definition.solve(have, mapping)
-            if value is not None:
-                mapping[definition.symbol] = value
-    return mapping
+    found = symbolic.solutions(list(_pairs(params, args)))
+    return {definition.symbol: value for definition, value in found if value is not None}
 
 
 def _pairs(params: Sequence[StructInfo], args: Sequence[StructInfo]) -> Iterator[tuple[Dim, Dim]]:

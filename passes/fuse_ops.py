@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
@@ -12,13 +12,12 @@ from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import dims_attr
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.fusion_groups import Group, against_kinds
 from relax_mlir.passes.fusion_report import FusionDecision, current_report
 from relax_mlir.passes.prim_calls import CALL_TIR, PrimCall, is_float, saved_traffic, unpack_tuples, users_of
-from relax_mlir.passes.prim_costs import CHEAP, LoopTraits, traits_of
+from relax_mlir.passes.prim_costs import CHEAP
 from relax_mlir.passes.prim_loops import (
-    Kind,
     Read,
-    kind_of,
     looks_at_its_place,
     maker,
     over_rows,
@@ -100,22 +99,6 @@ def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
                 yield from _blocks(view.operation)
 
 
-@dataclass
-class _Group:
-    """A prim func that can be fused: how many prim funcs it was made of."""
-
-    function: func.FuncOp
-    kind: Kind
-    traits: LoopTraits
-    members: int = 1
-
-    @classmethod
-    def of(cls, function: func.FuncOp, members: int = 1) -> _Group | None:
-        """None if it cannot be fused."""
-        kind = kind_of(function)
-        return None if kind is None else cls(function, kind, traits_of(function), members)
-
-
 Fuse: TypeAlias = "Callable[[PrimCall, PrimCall], PrimCall | None]"
 """Makes one call of the call that makes an operand and the call that uses it; None if they do not fuse."""
 
@@ -124,7 +107,7 @@ Fuse: TypeAlias = "Callable[[PrimCall, PrimCall], PrimCall | None]"
 class _Fusion:
     module: ir.Module
     max_depth: int
-    groups: dict[str, _Group | None] = field(default_factory=dict)
+    groups: dict[str, Group | None] = field(default_factory=dict)
     merged: dict[Hashable, str | None] = field(default_factory=dict)
     name: str = ""
 
@@ -219,7 +202,7 @@ class _Fusion:
         first, second = self._group(producer.callee), self._group(consumer.callee)
         assert first is not None and second is not None
         members = first.members + second.members
-        return self._fuse(producer, consumer, merge, lambda f: _Group.of(f, members), reason)
+        return self._fuse(producer, consumer, merge, lambda f: Group.of(f, members), reason)
 
     def _against_one_loop(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Why two calls do not become one loop; "" if they may."""
@@ -230,7 +213,7 @@ class _Fusion:
             return self._no_loop(producer.callee if first is None else consumer.callee)
         if first.members + second.members > self.max_depth:
             return f"more than max-depth={self.max_depth} ops"
-        against = _against_kinds(first, second, self._reads(producer, consumer))
+        against = against_kinds(first, second, self._reads(producer, consumer))
         if against:
             return against
         if producer.info is None or producer.info.known_shape is None:
@@ -392,7 +375,7 @@ class _Fusion:
         producer: PrimCall,
         consumer: PrimCall,
         merge: Merge,
-        group: Callable[[func.FuncOp], _Group | None],
+        group: Callable[[func.FuncOp], Group | None],
         reason: str,
     ) -> PrimCall | None:
         wiring, operands, exprs = self._wire(producer, consumer)
@@ -445,10 +428,10 @@ class _Fusion:
         )
         return wiring, operands, exprs
 
-    def _group(self, symbol: str) -> _Group | None:
+    def _group(self, symbol: str) -> Group | None:
         if symbol not in self.groups:
             function = self.functions.get(symbol)
-            self.groups[symbol] = None if function is None else _Group.of(function)
+            self.groups[symbol] = None if function is None else Group.of(function)
         return self.groups[symbol]
 
     def _merged(
@@ -457,7 +440,7 @@ class _Fusion:
         consumer: str,
         wiring: Wiring,
         merge: Merge,
-        group: Callable[[func.FuncOp], _Group | None],
+        group: Callable[[func.FuncOp], Group | None],
     ) -> str | None:
         """Symbol of the prim func that does both, made when first asked for; None if they do not merge."""
         key = (producer, consumer, wiring)
@@ -490,20 +473,3 @@ class _Fusion:
         for symbol in self.merged.values():
             if symbol is not None and symbol not in used:
                 self.functions[symbol].operation.erase()
-
-
-def _against_kinds(first: _Group, second: _Group, reads: Sequence[Read]) -> str:
-    """Why loops of these kinds do not become one; "" if they may."""
-    if first.kind == "reduction":
-        return "a reduction is complete before its result is used"
-    if first.kind == "pieces" and second.kind != "loop":
-        return f"a concatenation before {'a reduction' if second.kind == 'reduction' else 'another one'}"
-    whole = [read for read in reads if read.part is None]
-    if not reads or len({(read.loop, str(read.map)) for read in whole}) > len({read.loop for read in whole}):
-        return "read in more than one order, or at computed places"
-    if first.kind == "pieces" and len(reads) > len(whole):
-        return "a slice of a concatenation"
-    plain = (ir.AffineDimExpr, ir.AffineConstantExpr)
-    if not all(isinstance(x, plain) for read in reads for x in read.map.results):
-        return "read in a computed order"
-    return ""

@@ -79,19 +79,12 @@ def merge_epilogue(
     reads = _reads_in_place(consumer, wiring)
     if not reads:
         return None
-    scratch = ir.Module.create(ir.Location.unknown())
-    with ir.InsertionPoint(scratch.body):
-        for function in (producer, consumer):
-            function.operation.clone()
-        same = producer.type.results[0] == consumer.type.results[0]
-        _caller(producer, consumer, wiring, symbol, None if same else reads)
-    run_native(_INLINE, scratch)
+    same = producer.type.results[0] == consumer.type.results[0]
+    scratch = _inlined(producer, consumer, wiring, symbol, None if same else reads)
     merged = _named(scratch, symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     merged.attributes[PATTERN] = producer.attributes[PATTERN]
-    merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
-    with ir.InsertionPoint(consumer):
-        return merged.operation.clone().opview
+    return _put_before(consumer, merged)
 
 
 def merge_row_epilogue(
@@ -103,16 +96,10 @@ def merge_row_epilogue(
     """
     if not _reads_in_place(consumer, wiring) or producer.type.results[0] != consumer.type.results[0]:
         return None
-    scratch = ir.Module.create(ir.Location.unknown())
-    with ir.InsertionPoint(scratch.body):
-        for function in (producer, consumer):
-            function.operation.clone()
-        loops_of(_named(scratch, consumer.name.value))[-1].attributes[EPILOGUE] = ir.UnitAttr.get()
-        _caller(producer, consumer, wiring, symbol)
-    run_native(_INLINE, scratch)
+    scratch = _inlined(producer, consumer, wiring, symbol, mark=EPILOGUE)
     merged = _named(scratch, symbol)
-    if not loops_of(merged) or EPILOGUE not in loops_of(merged)[-1].attributes:
-        return None
+    if not any(EPILOGUE in loop.attributes for loop in loops_of(merged)):
+        return None  # of no elements
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
         merged.attributes[name] = producer.attributes[name]
     given = range(len(wiring.producer))
@@ -120,9 +107,7 @@ def merge_row_epilogue(
         given = ir.DenseI64ArrayAttr(producer.attributes[KERNEL_INPUTS])
     numbers = [FROM_PROLOGUE if number == FROM_PROLOGUE else wiring.producer[number] for number in given]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)
-    merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
-    with ir.InsertionPoint(consumer):
-        return merged.operation.clone().opview
+    return _put_before(consumer, merged)
 
 
 def _reads_in_place(consumer: func.FuncOp, wiring: Wiring) -> list[Read]:
@@ -147,12 +132,7 @@ def merge_prologue(
     numbers = [number for number in others if number is not None]
     if first is not None or len(numbers) != len(others):
         return None
-    scratch = ir.Module.create(ir.Location.unknown())
-    with ir.InsertionPoint(scratch.body):
-        for function in (producer, consumer):
-            function.operation.clone()
-        _caller(producer, consumer, wiring, symbol)
-    run_native(_INLINE, scratch)
+    scratch = _inlined(producer, consumer, wiring, symbol)
     merged = _named(scratch, symbol)
     prologue = loops_of(merged)[0]
     if prologue.operands[len(prologue.operands) - 1] != merged.arguments[wiring.inputs]:
@@ -161,9 +141,7 @@ def merge_prologue(
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
         merged.attributes[name] = consumer.attributes[name]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get([FROM_PROLOGUE, *numbers])
-    merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
-    with ir.InsertionPoint(consumer):
-        return merged.operation.clone().opview
+    return _put_before(consumer, merged)
 
 
 def merge(
@@ -176,12 +154,7 @@ def merge(
     reads = reads_of(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
     if not reads:
         return None
-    scratch = ir.Module.create(ir.Location.unknown())
-    with ir.InsertionPoint(scratch.body):
-        for function in (producer, consumer):
-            function.operation.clone()
-        _caller(producer, consumer, wiring, symbol, reads)
-    run_native(_INLINE, scratch)
+    scratch = _inlined(producer, consumer, wiring, symbol, reads)
     merged = _named(scratch, symbol)
     separate_slices(merged)
     run_native(_FUSE, scratch)
@@ -195,6 +168,35 @@ def merge(
     merged.attributes[PATTERN] = ir.StringAttr.get(rank)
     if kind_of(merged) is None or len(loops_of(merged)) > max(map(len, map(loops_of, (producer, consumer)))):
         return None
+    return _put_before(consumer, merged)
+
+
+def _inlined(
+    producer: func.FuncOp,
+    consumer: func.FuncOp,
+    wiring: Wiring,
+    symbol: str,
+    reads: Sequence[Read] | None = None,
+    mark: str | None = None,
+) -> ir.Module:
+    """A module of its own, with a function `symbol` that does what both do.
+
+    `reads` is as for `_caller`; the loop of `consumer` gets the attribute `mark`.
+    """
+    scratch = ir.Module.create(ir.Location.unknown())
+    with ir.InsertionPoint(scratch.body):
+        for function in (producer, consumer):
+            function.operation.clone()
+        _caller(producer, consumer, wiring, symbol, reads)
+    if mark:
+        (loop,) = loops_of(_named(scratch, consumer.name.value))
+        loop.attributes[mark] = ir.UnitAttr.get()
+    run_native(_INLINE, scratch)
+    return scratch
+
+
+def _put_before(consumer: func.FuncOp, merged: func.FuncOp) -> func.FuncOp:
+    """A private copy of a function, in the module of `consumer`."""
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
         return merged.operation.clone().opview

@@ -126,14 +126,11 @@ def _solved(pairs: Sequence[_Pair], is_checked: bool) -> dict[str, Dim]:
     One that cannot be told is an error, unless the call checks its arguments when it runs.
     """
     mapping: dict[str, Dim] = {}
-    for definition in symbolic.definitions([pair.want for pair in pairs]):
-        pair = pairs[definition.index]
-        if not set(mapping).issuperset(set(symbolic.symbols(pair.want)) - {definition.symbol}):
-            continue  # what it takes could not be told either
-        value = definition.solve(pair.have, mapping)
+    for definition, value in symbolic.solutions([(pair.want, pair.have) for pair in pairs]):
         if value is not None:
             mapping[definition.symbol] = value
         elif not is_checked:
+            pair = pairs[definition.index]
             raise ShapeError(
                 f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {pair.want} for a "
                 f"{definition.symbol} that is zero or positive; match_shape it to such an expression first"

@@ -21,7 +21,7 @@ from relax_mlir.symbolic.expr import Dim, Expr, product
 from relax_mlir.symbolic.interval import Bounds, assume, assuming, bounds
 from relax_mlir.symbolic.parser import is_identifier, parse, symbol, to_dim
 from relax_mlir.symbolic.proofs import prove_divisible, prove_equal, prove_less_equal, prove_not_equal
-from relax_mlir.symbolic.solve import Definition, definitions
+from relax_mlir.symbolic.solve import Definition, definitions, solutions
 from relax_mlir.symbolic.visit import divisors, evaluate, linear_definition, lower, substitute, symbols
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "prove_equal",
     "prove_less_equal",
     "prove_not_equal",
+    "solutions",
     "substitute",
     "symbol",
     "symbols",

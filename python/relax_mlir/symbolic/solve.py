@@ -71,6 +71,21 @@ def definitions(dims: Sequence[Dim | None], known: Iterable[str] = ()) -> list[D
         found.append(best)
 
 
+def solutions(pairs: Sequence[tuple[Dim, Dim]]) -> Iterator[tuple[Definition, Dim | None]]:
+    """What symbols of the first dimensions stand for, if they are the second ones; None where that cannot be told.
+
+    Symbols whose definitions take one that could not be told are left out.
+    """
+    known: dict[str, Dim] = {}
+    for definition in definitions([dim for dim, _ in pairs]):
+        dim, value = pairs[definition.index]
+        if known.keys() >= set(symbols(dim)) - {definition.symbol}:
+            found = definition.solve(value, known)
+            if found is not None:
+                known[definition.symbol] = found
+            yield definition, found
+
+
 def _solvable(dims: Sequence[Dim | None], known: set[str]) -> Iterator[Definition]:
     for index, dim in enumerate(dims):
         unknown = [] if dim is None else [name for name in symbols(dim) if name not in known]

@@ -179,20 +179,30 @@ def epilogue(g: Generator) -> Node | None:
         [x, weights],
         "product",
     )
-    total = product and g.emit(
-        lambda: R.add(product.value, bias.value),
-        lambda _, a, b: references.NUMBER_BINARY["add"](a, b),
-        [product, bias],
-        "bias",
-    )
+    total = product and _sum(g, product, bias, "bias")
     return _finished(g, total)
+
+
+def _active(g: Generator, x: Node | None) -> Node | None:
+    """`x` with an activation behind it."""
+    name = g.random.choice(("nn.relu", "nn.gelu", "nn.silu", "tanh", "square"))
+    table = references.FLOAT_UNARY | references.NUMBER_UNARY
+    return x and g.emit(lambda: builder(name)(x.value), lambda _, a: table[name](a), [x], name)
+
+
+def _sum(g: Generator, x: Node, y: Node, text: str) -> Node | None:
+    """The sum of two values, called `text`."""
+    return g.emit(
+        lambda: R.add(x.value, y.value),
+        lambda _, a, b: references.NUMBER_BINARY["add"](a, b),
+        [x, y],
+        text,
+    )
 
 
 def _finished(g: Generator, x: Node | None) -> Node | None:
     """`x` with an activation and a conversion behind it."""
-    name = g.random.choice(("nn.relu", "nn.gelu", "nn.silu", "tanh", "square"))
-    table = references.FLOAT_UNARY | references.NUMBER_UNARY
-    active = x and g.emit(lambda: builder(name)(x.value), lambda _, a: table[name](a), [x], name)
+    active = _active(g, x)
     dtype = g.random.choice(("float32", "float16", "bfloat16", "float64", "int8"))
     if active is None or g.random.random() < 0.4:
         return active
@@ -213,12 +223,7 @@ def prologue(g: Generator) -> Node | None:
     if x is None or factor is None or shift is None:
         return None
     scaled = g.emit(lambda: R.multiply(x.value, factor.value), lambda _, a, b: a * b, [x, factor], "scale")
-    _ = scaled and g.emit(
-        lambda: R.add(scaled.value, shift.value),
-        lambda _, a, b: references.NUMBER_BINARY["add"](a, b),
-        [scaled, shift],
-        "shift",
-    )
+    _ = scaled and _sum(g, scaled, shift, "shift")
     return g.random.choice((reduction, rows, norm, scan))(g)
 
 
@@ -229,18 +234,11 @@ def behind_rows(g: Generator) -> Node | None:
     x = g.random.choice((rows, norm, norm_by_channels))(g)
     if x is None:
         return None
-    name = g.random.choice(("nn.relu", "nn.gelu", "nn.silu", "tanh", "square"))
-    table = references.FLOAT_UNARY | references.NUMBER_UNARY
-    active = g.emit(lambda: builder(name)(x.value), lambda _, a: table[name](a), [x], name)
+    active = _active(g, x)
     other = g.pick(lambda node: node.dtype == x.dtype and node.dims == x.dims)
     if active is None or other is None:
         return active
-    return g.emit(
-        lambda: R.add(active.value, other.value),
-        lambda _, a, b: references.NUMBER_BINARY["add"](a, b),
-        [active, other],
-        "residual",
-    )
+    return _sum(g, active, other, "residual")
 
 
 def rotation(g: Generator) -> Node | None:
@@ -280,12 +278,7 @@ def rotation(g: Generator) -> Node | None:
     )
     if plain is None or swapped is None:
         return None
-    return g.emit(
-        lambda: R.add(plain.value, swapped.value),
-        lambda _, a, b: references.NUMBER_BINARY["add"](a, b),
-        [plain, swapped],
-        "rotated",
-    )
+    return _sum(g, plain, swapped, "rotated")
 
 
 def pieces(g: Generator) -> Node | None:
