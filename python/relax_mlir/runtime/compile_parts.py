@@ -24,6 +24,10 @@ from relax_mlir.target import usable_cpus
 SHARED_ENTRY = "shared-"
 """How the names of the cache's entries for shared parts begin."""
 
+SHARED_OPT_LEVEL = 0
+"""LLVM's level for shared parts, at most: they are written as they are to run, and its optimisations, which take
+half of the time, make products and attention 1 % faster at best. (The code generator itself always optimises.)"""
+
 KEPT_PARTS = 256
 """Parts whose code a process keeps: some 10 kB each."""
 
@@ -38,7 +42,7 @@ def compile_objects(
 
     Args:
         libraries: paths of the shared libraries that define what the module calls.
-        opt_level: LLVM's, 0 to 3.
+        opt_level: LLVM's, 0 to 3, for parts that are not shared.
         persistent: whether shared parts are looked for in the persistent cache, and kept there.
         half_floats: whether f16 or bf16 may occur in a module of level F.
 
@@ -46,7 +50,8 @@ def compile_objects(
     """
     parts = split_module(module)
     objects: dict[int, bytes] = {}
-    keys = {number: _key(part, opt_level) for number, part in enumerate(parts) if part.shared}
+    shared_level = min(opt_level, SHARED_OPT_LEVEL)
+    keys = {number: _key(part, shared_level) for number, part in enumerate(parts) if part.shared}
     for number, key in keys.items():
         known = _known(key, persistent)
         if known is not None:
@@ -58,7 +63,8 @@ def compile_objects(
         part = parts[number]
         lowered = lowered_part(part.bytecode, part.exported, half_floats)
         require_symbols(lowered, libraries, part.external)
-        return object_code(lowered, part.exported[0], part.external, libraries, opt_level)
+        level = shared_level if part.shared else opt_level
+        return object_code(lowered, part.exported[0], part.external, libraries, level)
 
     workers = min(usable_cpus(), len(missing))
     if workers <= 1:

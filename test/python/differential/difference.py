@@ -74,6 +74,8 @@ class Program:
     results: Any = None
     symbols: dict[str, Callable[[Frame], int]] = field(default_factory=dict)
     constants: list[Array] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    """What its ops compute, used or not."""
 
 
 class _Symbols(dict[str, int]):
@@ -90,9 +92,15 @@ class Frame:
     """One evaluation of one call, or of one round of a body in it; values are computed when something needs them."""
 
     def __init__(
-        self, program: Program, arguments: Sequence[Array], noise: np.random.Generator | None
+        self,
+        program: Program,
+        arguments: Sequence[Array],
+        noise: np.random.Generator | None,
+        complete: bool = False,
     ) -> None:
         self.program, self.arguments, self.noise = program, arguments, noise
+        self.complete = complete
+        """Whether rounds of bodies compute what nothing uses, too."""
         self.scope: object = None
         self.parent: Frame | None = None
         self.counter = 0
@@ -102,9 +110,11 @@ class Frame:
 
     def inner(self, scope: object, nodes: Sequence[Node], values: Sequence[Any]) -> Frame:
         """One round of the body `scope`, whose parameters `nodes` are `values`."""
-        frame = Frame(self.program, self.arguments, self.noise)
+        frame = Frame(self.program, self.arguments, self.noise, self.complete)
         frame.scope, frame.parent = scope, self
         frame._memo = dict(zip(map(id, nodes), values, strict=True))
+        if self.complete:
+            frame.compute_all()
         return frame
 
     def at(self, scope: object) -> Frame:
@@ -126,6 +136,12 @@ class Frame:
             found = node.compute(frame, *map(frame.value, node.arguments))
             frame._memo[id(node)] = found if node.dtype is None else frame.settle(found, node.dtype)
         return frame._memo[id(node)]
+
+    def compute_all(self) -> None:
+        """Compute what nothing uses, too."""
+        for node in self.program.nodes:
+            if node.scope is self.scope:
+                self.value(node)
 
     def results(self) -> list[Array]:
         """The flattened results."""
@@ -179,14 +195,30 @@ def evaluate(program: Program, inputs: Sequence[Array]) -> list[Expected]:
     """The expected results on `inputs` (arrays of the parameters' dtypes); raises what NumPy raises."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        arguments = [
-            array.astype(np.float64) if is_float(p.dtype or "") else array
-            for array, p in zip(inputs, program.params, strict=True)
-        ]
+        arguments = _precise(program, inputs)
         sources = [None, *(np.random.default_rng(seed) for seed in range(NOISY_RUNS))]
         runs = [Frame(program, arguments, noise).results() for noise in sources]
         leaves = flatten(program.results)
         return [_expected([run[i] for run in runs], leaf.dtype or "") for i, leaf in enumerate(leaves)]
+
+
+def fails_unused(program: Program, inputs: Sequence[Array]) -> bool:
+    """Whether NumPy raises for a value that no result needs, or that is computed in another branch."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            Frame(program, _precise(program, inputs), None, complete=True).compute_all()
+        except ValueError:
+            return True
+    return False
+
+
+def _precise(program: Program, inputs: Sequence[Array]) -> list[Array]:
+    """Floats as float64."""
+    return [
+        array.astype(np.float64) if is_float(param.dtype or "") else array
+        for array, param in zip(inputs, program.params, strict=True)
+    ]
 
 
 def _expected(runs: Sequence[Array], dtype: str) -> Expected:

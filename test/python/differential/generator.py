@@ -188,6 +188,7 @@ class Generator:
         info = value.struct_info
         if isinstance(info, Tuple):
             whole = Node(value, None, (), compute, arguments, text, self.scope)
+            self.program.nodes.append(whole)
             fields = [
                 self.keep(R.tuple_get_item(value, i), lambda _, t, i=i: t[i], (whole,), f"{text}[{i}]")
                 for i in range(len(info.fields))
@@ -196,6 +197,7 @@ class Generator:
         if isinstance(info, Shape) or info.shape is None:
             return None
         node = Node(value, info.dtype.name, tuple(info.shape), compute, arguments, text, self.scope)
+        self.program.nodes.append(node)
         if None in node.dims:
             return self.match(node)
         if self.elements(node.dims) > MAX_ELEMENTS:
