@@ -5,6 +5,7 @@ from __future__ import annotations
 from relax_mlir.lowering.destinations import DropDestinationResults
 from relax_mlir.lowering.memory_plan import PlanMemory
 from relax_mlir.lowering.place_results import PlaceResults
+from relax_mlir.lowering.protect_carried import ProtectCarried
 from relax_mlir.lowering.protect_inputs import ProtectInputs
 from relax_mlir.lowering.separate_empties import SeparateEmpties
 from relax_mlir.transform import Pass
@@ -17,6 +18,7 @@ def bufferize() -> list[Pass]:
     """
     return [
         ProtectInputs(),
+        ProtectCarried(),
         PlaceResults(),
         SeparateEmpties(),
         known_passes(

@@ -9,6 +9,7 @@ from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
 from relax_mlir.lowering.kernels.epilogue_match import PURE
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm, emit_gemm_row, tiling_of
+from relax_mlir.lowering.kernels.shared_code import own_ops
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -29,14 +30,7 @@ class LowerContractions(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Transform the module in place."""
-        found: list[ir.Operation] = []
-
-        def visit(operation: ir.Operation) -> ir.WalkResult:
-            if operation.name.startswith("linalg."):
-                found.append(operation)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
+        found = [operation for operation in own_ops(module) if operation.name.startswith("linalg.")]
         target = Target.parse(self.target)
         kernels: dict[tuple[GemmKernel, bool], ir.Location] = {}
         taken: set[ir.Operation] = set()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.kernels.arg_reduce import emit_arg_reduce
 from relax_mlir.lowering.kernels.epilogue import TOGETHER
 from relax_mlir.lowering.kernels.loops import emit_nest
 from relax_mlir.lowering.kernels.nest import nest_of
-from relax_mlir.lowering.kernels.shared_code import shared_group
+from relax_mlir.lowering.kernels.shared_code import own_ops
 from relax_mlir.mlir import ir, linalg
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -57,22 +56,9 @@ class LinalgToLoops(ModulePass):
 
 def _found(module: ir.Module) -> tuple[list[Operation], list[Operation]]:
     """The copies, and the linalg ops; in kernels that depend on the target alone there are none."""
-    copies: list[Operation] = []
-    found: list[Operation] = []
-
-    def visit(operation: Operation) -> Operation:
-        name = operation.name
-        if name == "memref.copy":
-            copies.append(operation)
-        elif name.startswith("linalg."):
-            found.append(operation)
-            return ir.WalkResult.SKIP
-        return ir.WalkResult.ADVANCE
-
-    for top in module.body.operations:
-        if shared_group(symbol_name(top)) is None:
-            top.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return copies, found
+    ops = own_ops(module)
+    found = [op for op in ops if op.name.startswith("linalg.") and not op.parent.name.startswith("linalg.")]
+    return [op for op in ops if op.name == "memref.copy"], found
 
 
 def _emit_loops(operation: Operation, target: Target) -> bool:

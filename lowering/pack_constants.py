@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CONSTANT, CONSTANT_PANELS, CONSTANT_VALUE, PRIM_FUNC
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.lowering.constant_table import Layout
 from relax_mlir.lowering.contractions import emit_contraction, zero_fill_before
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
 from relax_mlir.lowering.kernels.gemm import tiling_of
 from relax_mlir.lowering.kernels.gemm_panels import emit_gemm_panels, has_panels, panels_name
+from relax_mlir.lowering.kernels.shared_code import own_ops
 from relax_mlir.mlir import func, ir, memref
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -75,7 +76,7 @@ class PackConstants(ModulePass):
 
 def _calls(module: ir.Module) -> dict[str, list[ir.Operation]]:
     found: dict[str, list[ir.Operation]] = {}
-    for op in ops_of(module.operation, "func.call"):
+    for op in own_ops(module, "func.call"):
         found.setdefault(callee_of(op), []).append(op)
     return found
 

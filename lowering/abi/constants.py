@@ -6,8 +6,9 @@ from collections.abc import Container, Sequence
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CONSTANT
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of
 from relax_mlir.lowering.abi.text import Fragment, descriptor, functions, is_declaration
+from relax_mlir.lowering.kernels.shared_code import own_ops
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -43,7 +44,7 @@ class LowerConstants(ModulePass):
 
 
 def _calls(module: ir.Module, hooks: Container[str]) -> list[func.CallOp]:
-    return [op.opview for op in ops_of(module.operation, "func.call") if callee_of(op) in hooks]
+    return [op.opview for op in own_ops(module, "func.call") if callee_of(op) in hooks]
 
 
 def _replace(call: func.CallOp, position: int) -> None:

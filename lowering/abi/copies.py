@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from relax_mlir.lowering.abi.text import functions, is_declaration
 from relax_mlir.lowering.entry_sizes import constant, static_bytes
+from relax_mlir.lowering.kernels.shared_code import own_ops
 from relax_mlir.mlir import arith, ir, llvm, memref
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -16,18 +16,9 @@ class LowerCopies(ModulePass):
     name: ClassVar[str] = "lower-copies"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        copies: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "memref.copy" and all(_row_major(v.type) for v in op.operands):
-                copies.append(op)
-            return ir.WalkResult.ADVANCE
-
-        for function in functions(module).values():
-            if not is_declaration(function):
-                function.operation.walk(visit)
-        for op in copies:
-            _lower(op)
+        for op in own_ops(module, "memref.copy"):
+            if all(_row_major(v.type) for v in op.operands):
+                _lower(op)
 
 
 def _row_major(type: ir.Type) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.ir_queries import callee_of
+from relax_mlir.lowering.kernels.shared_code import own_ops
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -28,12 +29,7 @@ class MangleNames(ModulePass):
                 if not old.startswith(OWN_PREFIX):
                     op.attributes["sym_name"] = ir.StringAttr.get(FUNCTION_PREFIX + old)
                     renamed[old] = ir.FlatSymbolRefAttr.get(FUNCTION_PREFIX + old)
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "func.call":
-                callee = callee_of(op)
-                if callee in renamed:
-                    op.attributes["callee"] = renamed[callee]
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
+        for call in own_ops(module, "func.call"):
+            callee = callee_of(call)
+            if callee in renamed:
+                call.attributes["callee"] = renamed[callee]

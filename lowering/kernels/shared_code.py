@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import re
 
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.abi.text import symbol_name
+from relax_mlir.mlir import ir
+
 MODULE_SPECIFIC = ".epilogue_"
 """In the name of a function that begins like a kernel's, but belongs to a module."""
 
@@ -37,3 +41,12 @@ def shared_group(name: str) -> str | None:
     rest = name[kernel.end() :]
     group = next(group for group, pattern in _GROUPS[kernel[1]] if pattern.match(rest))
     return f"{kernel[0]} {group}".rstrip()
+
+
+def own_ops(module: ir.Module, *names: str) -> list[ir.Operation]:
+    """The ops called so, in order, but for those in functions that are the same in every module.
+
+    For passes that have nothing to do in those: they hold most ops of a small module.
+    """
+    tops = [top.operation for top in module.body.operations if shared_group(symbol_name(top)) is None]
+    return [op for top in tops for op in ops_of(top, *names)]

@@ -61,6 +61,7 @@ PASSES: dict[str, str] = {
     "place-results": "relax_mlir.lowering.place_results:PlaceResults",
     "plan-memory": "relax_mlir.lowering.memory_plan:PlanMemory",
     "pool-buffers": "relax_mlir.lowering.pool_buffers:PoolBuffers",
+    "protect-carried": "relax_mlir.lowering.protect_carried:ProtectCarried",
     "protect-inputs": "relax_mlir.lowering.protect_inputs:ProtectInputs",
     "refine-shapes": "relax_mlir.passes.refine_shapes:RefineShapes",
     "relax-optimize": "relax_mlir.lowering.named_pipelines:RelaxOptimize",

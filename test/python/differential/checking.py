@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import relax_mlir as rx
 import tvm_ffi
-from difference import Array, Expected, Node, Program, TooLargeError, difference, evaluate, fails_unused, numpy_dtype
+from difference import (
+    Array,
+    Expected,
+    Node,
+    Program,
+    TooLargeError,
+    difference,
+    evaluate,
+    fails_unused,
+    numpy_dtype,
+)
 from generator import BIG_SIZES, SIZES, Generator, draw
 from relax_mlir.error import RelaxError
 from relax_mlir.runtime import to_numpy

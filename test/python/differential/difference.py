@@ -44,6 +44,22 @@ class Inexact:
     magnitude: Any
 
 
+@dataclass(frozen=True)
+class Noise:
+    """The rounding errors of one noisy evaluation: random ones, and of which sign all zeros are (None: either)."""
+
+    random: np.random.Generator
+    zero: float | None
+
+    def errors(self, shape: tuple[int, ...]) -> Array:
+        """Of either sign, from half of the largest one to that."""
+        return self.random.choice([-1.0, 1.0], shape) * self.random.uniform(0.5, 1, shape)
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        """Zeros with signs."""
+        return self.random.choice([-0.0, 0.0] if self.zero is None else [self.zero], shape)
+
+
 @dataclass(eq=False)
 class Node:
     """A value of a program: what the builder knows of it, and how the reference computes it.
@@ -95,7 +111,7 @@ class Frame:
         self,
         program: Program,
         arguments: Sequence[Array],
-        noise: np.random.Generator | None,
+        noise: Noise | None,
         complete: bool = False,
     ) -> None:
         self.program, self.arguments, self.noise = program, arguments, noise
@@ -161,12 +177,13 @@ class Frame:
         if self.noise is None:
             return rounded(exact, dtype)
         size = np.abs(exact) if magnitude is None else np.asarray(magnitude, np.float64)
-        shift = self.noise.uniform(-1, 1, exact.shape) * ULPS * (EPSILON[dtype] * size + TINY[dtype])
+        shift = self.noise.errors(exact.shape) * ULPS * (EPSILON[dtype] * size + TINY[dtype])
         # A sum rounds on the way even where its total is representable.
         rounds = (rounded(exact, coarse) != exact) | (magnitude is not None)
         noisy = np.where(np.isfinite(shift) & rounds, exact + shift, exact)
-        signs = self.noise.choice([-0.0, 0.0], exact.shape)
-        return rounded(np.where(exact == 0, signs, noisy), dtype)
+        if magnitude is not None:  # what is added up may overflow on the way, where the total does not
+            noisy = np.where(np.isinf(rounded(size, dtype)) & np.isfinite(size), np.nan, noisy)
+        return rounded(np.where(exact == 0, self.noise.zeros(exact.shape), noisy), dtype)
 
 
 def rounded(values: Array, dtype: str) -> Array:
@@ -196,7 +213,8 @@ def evaluate(program: Program, inputs: Sequence[Array]) -> list[Expected]:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         arguments = _precise(program, inputs)
-        sources = [None, *(np.random.default_rng(seed) for seed in range(NOISY_RUNS))]
+        zeros = (0.0, -0.0, *[None] * (NOISY_RUNS - 2))
+        sources = [None, *(Noise(np.random.default_rng(seed), zero) for seed, zero in enumerate(zeros))]
         runs = [Frame(program, arguments, noise).results() for noise in sources]
         leaves = flatten(program.results)
         return [_expected([run[i] for run in runs], leaf.dtype or "") for i, leaf in enumerate(leaves)]

@@ -52,6 +52,21 @@ class Module:
             k = k + R.const(1)
             acc, other = y + 1.0, y
         return acc, other
+
+    @R.function
+    def exchanged(x: R.Tensor(("n",), "float32"), count: R.Tensor((), "int64")) -> R.Tuple(R.Tensor(("n",), "float32"),
+                  R.Tensor(("n",), "float32")):
+        k = count
+        a = R.negative(x)
+        b = a
+        while R.less(k, R.const(3)):
+            k = k + R.const(1)
+            first, second = R.maximum(a, a), R.permute_dims(b, axes=[0])
+            a, b = second + 1.0, first
+        c = a * 2.0
+        for i in R.range(3):
+            a, c = R.maximum(c, c), R.minimum(a, a)
+        return a, c
 """
 
 
@@ -84,6 +99,17 @@ def test_a_branch_goes_on_with_a_value_of_before(compiled: Any, count: int) -> N
         other = x if k == 1 else acc
         acc = other + 1
     for have, want in zip(compiled["chosen"](x, np.array(count)), (acc, other), strict=True):
+        np.testing.assert_array_equal(to_numpy(have), want)
+
+
+@pytest.mark.parametrize("count", range(4))
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_values_that_take_each_others_place_unchanged(compiled: Any, count: int, size: int) -> None:
+    x = np.linspace(-1, 1, size, dtype="float32")
+    a = b = -x
+    for _ in range(count, 3):
+        a, b = b + np.float32(1), a
+    for have, want in zip(compiled["exchanged"](x, np.array(count)), (a * 2, a), strict=True):
         np.testing.assert_array_equal(to_numpy(have), want)
 
 
