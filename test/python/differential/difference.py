@@ -9,7 +9,7 @@ a comparison of almost equal numbers, say) are left out.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,6 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Dims = tuple[Any, ...]
-NOISY_RUNS = 4
 ULPS = 6
 LARGEST_VALUE = 200_000
 BFLOAT = np.dtype(ml_dtypes.bfloat16)
@@ -46,14 +45,18 @@ class Inexact:
 
 @dataclass(frozen=True)
 class Noise:
-    """The rounding errors of one noisy evaluation: random ones, and of which sign all zeros are (None: either)."""
+    """The rounding errors of one noisy evaluation: random ones, and of which sign all zeros are (None: either).
+
+    Of two evaluations with equal generators one has `sign` -1, so that each error is made in both directions.
+    """
 
     random: np.random.Generator
+    sign: int
     zero: float | None
 
     def errors(self, shape: tuple[int, ...]) -> Array:
         """Of either sign, from half of the largest one to that."""
-        return self.random.choice([-1.0, 1.0], shape) * self.random.uniform(0.5, 1, shape)
+        return self.sign * self.random.choice([-1.0, 1.0], shape) * self.random.uniform(0.5, 1, shape)
 
     def zeros(self, shape: tuple[int, ...]) -> Array:
         """Zeros with signs."""
@@ -75,6 +78,8 @@ class Node:
     text: str = ""
     scope: object = None
     """The body of a loop or function in a function that it belongs to; None: that of the program."""
+    same_as: Node | None = None
+    """The value that this is another name of."""
 
 
 class TooLargeError(Exception):
@@ -89,6 +94,8 @@ class Program:
     params: list[Node] = field(default_factory=list)
     results: Any = None
     symbols: dict[str, Callable[[Frame], int]] = field(default_factory=dict)
+    loops: dict[str, set[object]] = field(default_factory=dict)
+    """The bodies of loops, by the name of the variable."""
     constants: list[Array] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     """What its ops compute, used or not."""
@@ -135,8 +142,12 @@ class Frame:
 
     def at(self, scope: object) -> Frame:
         """This frame, or the one around it that belongs to `scope`."""
+        return self.round_of({scope})
+
+    def round_of(self, scopes: Collection[object]) -> Frame:
+        """This frame, or the next one around it that belongs to one of `scopes`."""
         frame: Frame | None = self
-        while frame is not None and frame.scope is not scope:
+        while frame is not None and frame.scope not in scopes:
             frame = frame.parent
         assert frame is not None, "a value is used outside of its body"
         return frame
@@ -177,13 +188,16 @@ class Frame:
         if self.noise is None:
             return rounded(exact, dtype)
         size = np.abs(exact) if magnitude is None else np.asarray(magnitude, np.float64)
-        shift = self.noise.errors(exact.shape) * ULPS * (EPSILON[dtype] * size + TINY[dtype])
+        most = ULPS * (EPSILON[dtype] * size + TINY[dtype])
+        shift = self.noise.errors(exact.shape) * most
         # A sum rounds on the way even where its total is representable.
         rounds = (rounded(exact, coarse) != exact) | (magnitude is not None)
         noisy = np.where(np.isfinite(shift) & rounds, exact + shift, exact)
+        if self.noise.zero is not None:
+            noisy = np.where((np.abs(exact) <= most) & rounds, 0, noisy)
         if magnitude is not None:  # what is added up may overflow on the way, where the total does not
             noisy = np.where(np.isinf(rounded(size, dtype)) & np.isfinite(size), np.nan, noisy)
-        return rounded(np.where(exact == 0, self.noise.zeros(exact.shape), noisy), dtype)
+        return rounded(np.where(noisy == 0, self.noise.zeros(exact.shape), noisy), dtype)
 
 
 def rounded(values: Array, dtype: str) -> Array:
@@ -213,8 +227,8 @@ def evaluate(program: Program, inputs: Sequence[Array]) -> list[Expected]:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         arguments = _precise(program, inputs)
-        zeros = (0.0, -0.0, *[None] * (NOISY_RUNS - 2))
-        sources = [None, *(Noise(np.random.default_rng(seed), zero) for seed, zero in enumerate(zeros))]
+        kinds = ((0, 1, 0.0), (0, -1, -0.0), (1, 1, None), (1, -1, None))
+        sources = [None, *(Noise(np.random.default_rng(seed), sign, zero) for seed, sign, zero in kinds)]
         runs = [Frame(program, arguments, noise).results() for noise in sources]
         leaves = flatten(program.results)
         return [_expected([run[i] for run in runs], leaf.dtype or "") for i, leaf in enumerate(leaves)]

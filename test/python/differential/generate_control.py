@@ -74,7 +74,9 @@ def for_loop(g: Generator) -> Node | None:
         name = str(i)
         counter.append(name)
         g.largest[name] = 4
-        g.program.symbols[name] = lambda f: f.at(scope).counter
+        scopes = g.program.loops.setdefault(name, set())
+        scopes.add(scope)
+        g.program.symbols[name] = lambda f: f.round_of(scopes).counter
         with g.body(scope):
             params.extend(placeholder(g, v, n, scope, "carried") for v, n in zip(values, init, strict=True))
             g.pool += params
@@ -252,7 +254,7 @@ def write(g: Generator) -> Node | None:
     x = g.pick(lambda node: node.dtype in MANAGED and node.scope is g.scope)
     if x is None:
         return None
-    if not g.outside_branches or g.random.random() < 0.5:
+    if not g.outside_branches or g.random.random() < 0.5 or _has_other_names(g, x):
         x = g.emit(
             lambda: R.add(x.value, x.value), lambda _, a: references.NUMBER_BINARY["add"](a, a), [x], "own"
         )
@@ -264,6 +266,17 @@ def write(g: Generator) -> Node | None:
     return g.keep(
         x.value, lambda _, a: references.NUMBER_BINARY["add"](a, np.ones((), a.dtype)), (x,), "written"
     )
+
+
+def _has_other_names(g: Generator, x: Node) -> bool:
+    """Whether `x` is a field of a tuple too, or only that: who writes to one writes to all."""
+    return x.same_as is not None or any(
+        n.value.ssa != x.value.ssa and _first_name(n).value.ssa == x.value.ssa for n in g.pool
+    )
+
+
+def _first_name(node: Node) -> Node:
+    return node if node.same_as is None else _first_name(node.same_as)
 
 
 def known_at_run_time(g: Generator) -> Node | None:
@@ -325,6 +338,9 @@ def _taken_apart(g: Generator, a: Node, b: Node, c: Node) -> Node | None:
     inner = R.tuple_get_item(outer, 1)
     places = ((outer, 0, a), (inner, 0, b), (inner, 1, c))
     fields = [g.keep(R.tuple_get_item(x, i), lambda _, v: v, (node,), f"tuple[{i}]") for x, i, node in places]
+    for field, (_, _, node) in zip(fields, places, strict=True):
+        if field is not None:
+            field.same_as = node
     return fields[0]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import references
 from difference import Array, Frame, Node, flatten, is_float, sizes_of
 from relax_mlir import op as R
+from relax_mlir.analysis import is_pure
 
 if TYPE_CHECKING:
     from generator import Generator
@@ -201,6 +202,8 @@ def call(g: Generator) -> Node | None:
     if not g.programs:
         return None
     callee = g.random.choice(g.programs)
+    if g.pure and not is_pure(g.bb.lookup(callee.name)):
+        return None
     picked = [
         g.pick(lambda node, p=p: node.dtype == p.dtype and len(node.dims) == len(p.dims))
         for p in callee.params

@@ -21,7 +21,8 @@ def _round_trip(function: Reference) -> Reference:
 
 def _silu(x: Array) -> Inexact:
     """Its second factor is rounded as subnormals are where it is one."""
-    value = x / (1 + np.exp(-x))
+    power = np.exp(-np.abs(x))
+    value = x * np.where(x < 0, power, 1) / (1 + power)
     return Inexact(value, np.abs(value) + np.abs(x) * SMALLEST_NORMAL)
 
 
@@ -158,7 +159,9 @@ def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
     value = np.var(x, axis=axes, keepdims=keepdims)
     if name == "variance":
         return Inexact(value, squares)
-    return Inexact(np.sqrt(value), squares / np.maximum(np.sqrt(value), 1e-300))
+    # What is below the root has an error of some ulp of `squares`, and the root one of the root of that at most.
+    most = np.sqrt(squares) * 2**12
+    return Inexact(np.sqrt(value), np.minimum(squares / np.maximum(np.sqrt(value), 1e-300), most))
 
 
 def _floats(x: Array) -> bool:
