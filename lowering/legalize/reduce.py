@@ -218,7 +218,7 @@ class Emptiness:
         return cls(reduced, tuple(axis for axis in unsure if axis not in reduction.axes))
 
     def check(self, prim: PrimBody, op: str) -> None:
-        """Assert at run time that there are elements to reduce, unless the result is empty too, as in NumPy."""
+        """Assert at run time that there are elements to reduce, unless the result is empty too, as NumPy's argmax."""
         if not self.reduced:
             return
         zero = arith.constant(ir.IndexType.get(), 0)

@@ -145,6 +145,9 @@ def convert(x: Array, dtype: str) -> Array:
 def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
     """A reduction over `axes`."""
     if name in ("max", "min"):
+        nothing = np.sum(x, axis=axes, keepdims=keepdims)
+        if nothing.size == 0:  # NumPy raises for an empty result, too, but its argmax does not
+            return nothing.astype(x.dtype)
         return getattr(np, name)(x, axis=axes, keepdims=keepdims)
     if name == "sum":
         value = np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype)

@@ -140,7 +140,7 @@ def test_positions_in_long_rows(dtype: str) -> None:
 
 @pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
 def test_no_elements(name: str) -> None:
-    """Like NumPy: an error, unless the result has no elements either."""
+    """Like NumPy's argmax: an error, unless the result has no elements either."""
     build, _ = {**REDUCTIONS, **POSITIONS}[name]
     suite = Suite()
     suite.add(name, lambda x: build(x, axis=1), np.copy, [Tensor(("n", "m"), "float32")])

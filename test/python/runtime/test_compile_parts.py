@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from relax_mlir.lowering.split_module import split_module
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store, compile_parts, elf_object
 from relax_mlir.runtime.compile_parts import SHARED_ENTRY, compile_objects
+from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL
 from relax_mlir.runtime.llvm_codegen import object_code
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.machine_code import ObjectCode, shared_libraries
@@ -77,6 +78,23 @@ def test_shared_parts_are_compiled_once_per_process(compiled: list[str]) -> None
     check(rx.build(product(3.0), cache=False), 3.0)
     assert compiled
     assert not shared(compiled)
+
+
+def test_llvm_optimises_what_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: dict[str, int] = {}
+
+    def noted(
+        module: ir.Module, symbol: str, external: Sequence[str], libraries: Sequence[str], level: int
+    ) -> bytes:
+        levels[symbol] = level
+        return object_code(module, symbol, external, libraries, level)
+
+    monkeypatch.setattr(compile_parts, "object_code", noted)
+    check(rx.build(product(2.0), cache=False), 2.0)
+    kernels = shared(list(levels))
+    assert kernels
+    assert {levels.pop(name) for name in kernels} == {compile_parts.SHARED_OPT_LEVEL}
+    assert set(levels.values()) == {DEFAULT_OPT_LEVEL}
 
 
 def test_shared_parts_are_compiled_once_per_cache(
