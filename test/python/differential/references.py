@@ -149,16 +149,20 @@ def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
         if nothing.size == 0:  # NumPy raises for an empty result, too, but its argmax does not
             return nothing.astype(x.dtype)
         return getattr(np, name)(x, axis=axes, keepdims=keepdims)
+    count = int(np.prod([x.shape[a] for a in axes]))
+    growth = 1 + count / 64  # few different values make a sum, one by one, err in one direction
     if name == "sum":
         value = np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
-        return Inexact(value, np.sum(np.abs(x), axis=axes, keepdims=keepdims)) if _floats(x) else value
+        return (
+            Inexact(value, growth * np.sum(np.abs(x), axis=axes, keepdims=keepdims)) if _floats(x) else value
+        )
     if name == "prod":
         return np.prod(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
-    count = int(np.prod([x.shape[a] for a in axes])) or np.nan
+    share = 1 / (count or np.nan)
     if name == "mean":
-        total = np.sum(np.abs(x), axis=axes, keepdims=keepdims) / count
-        return Inexact(np.sum(x, axis=axes, keepdims=keepdims) / count, total)
-    squares = np.sum(np.square(x), axis=axes, keepdims=keepdims) / count
+        total = np.sum(np.abs(x), axis=axes, keepdims=keepdims) * share
+        return Inexact(np.sum(x, axis=axes, keepdims=keepdims) * share, growth * total)
+    squares = growth * np.sum(np.square(x), axis=axes, keepdims=keepdims) * share
     value = np.var(x, axis=axes, keepdims=keepdims)
     if name == "variance":
         return Inexact(value, squares)
