@@ -42,14 +42,14 @@ _EXTERNAL = "#llvm.linkage<external>"
 class Part:
     """A part of a module: MLIR bytecode without locations, which needs no context.
 
-    `exported`: the functions that it defines for others; `external`: what other parts define for it; `shared`: whether
-    other modules have it, too; `ops`: how large it is.
+    `exported`: the functions that it defines for others; `external`: what other parts define for it; `group`: that of
+    its functions, if other modules have it, too (`shared_group`); `ops`: how large it is.
     """
 
     bytecode: bytes
     exported: tuple[str, ...]
     external: tuple[str, ...]
-    shared: bool
+    group: str | None
     ops: int
 
 
@@ -228,9 +228,9 @@ def _part(graph: _Graph, number: int, owners: Mapping[str, int], crossing: set[s
     part.operation.write_bytecode(bytecode)
     functions = [name for name in own if name in graph.weights]
     exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
-    shared = shared_group(functions[0]) is not None
+    group = shared_group(functions[0])
     return Part(
-        bytecode.getvalue(), exported, tuple(external), shared, sum(graph.weights[name] for name in functions)
+        bytecode.getvalue(), exported, tuple(external), group, sum(graph.weights[name] for name in functions)
     )
 
 

@@ -15,10 +15,11 @@ MODULE_SPECIFIC = ".epilogue_"
 _SUPPORT = re.compile(r"relax\.rt\.(?!raise\.)")
 """Support functions, but for those that raise the errors of a module."""
 
+_TILES = "tile"
 _KERNEL = re.compile(r"relax\.(gemm|attention)\.(bf16|f16|f32|f64)(\.f32)?")
 _GROUPS = {
     "gemm": (
-        ("tile", re.compile(r"\.(tile_|block\b)")),
+        (_TILES, re.compile(r"\.(tile_|block\b)")),
         ("pack", re.compile(r"\.pack_(?!b\b)")),
         ("panels", re.compile(r"\.panels\b")),
         ("product", re.compile("")),
@@ -26,6 +27,15 @@ _GROUPS = {
     "attention": (("", re.compile("")),),
 }
 """For each kernel the groups of its functions, each with what follows the kernel's name in theirs; the first counts."""
+
+
+def llvm_level(group: str) -> int:
+    """The level of LLVM's optimisations for the functions of a group; its code generator optimises always.
+
+    They are written as they are to run, and these optimisations, which take half of LLVM's time, gain nothing; but
+    tiles of products are called so often that arguments which they do not use would cost 2 % of a model's time.
+    """
+    return int(group.endswith(f" {_TILES}"))
 
 
 def shared_group(name: str) -> str | None:

@@ -11,6 +11,7 @@ from threading import Lock
 
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
+from relax_mlir.lowering.kernels.shared_code import llvm_level
 from relax_mlir.lowering.split_module import Part, split_module
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.runtime import cache_store
@@ -23,10 +24,6 @@ from relax_mlir.target import usable_cpus
 
 SHARED_ENTRY = "shared-"
 """How the names of the cache's entries for shared parts begin."""
-
-SHARED_OPT_LEVEL = 0
-"""LLVM's level for shared parts, at most: they are written as they are to run, and its optimisations, which take
-half of the time, make products and attention 1 % faster at best. (The code generator itself always optimises.)"""
 
 KEPT_PARTS = 256
 """Parts whose code a process keeps: some 10 kB each."""
@@ -50,8 +47,8 @@ def compile_objects(
     """
     parts = split_module(module)
     objects: dict[int, bytes] = {}
-    shared_level = min(opt_level, SHARED_OPT_LEVEL)
-    keys = {number: _key(part, shared_level) for number, part in enumerate(parts) if part.shared}
+    levels = [opt_level if part.group is None else min(opt_level, llvm_level(part.group)) for part in parts]
+    keys = {n: _key(part, levels[n]) for n, part in enumerate(parts) if part.group is not None}
     for number, key in keys.items():
         known = _known(key, persistent)
         if known is not None:
@@ -63,8 +60,7 @@ def compile_objects(
         part = parts[number]
         lowered = lowered_part(part.bytecode, part.exported, half_floats)
         require_symbols(lowered, libraries, part.external)
-        level = shared_level if part.shared else opt_level
-        return object_code(lowered, part.exported[0], part.external, libraries, level)
+        return object_code(lowered, part.exported[0], part.external, libraries, levels[number])
 
     workers = min(usable_cpus(), len(missing))
     if workers <= 1:

@@ -76,7 +76,7 @@ def test_one_part_is_the_module(context: ir.Context) -> None:
     (part,) = split_module(module)
     assert symbols(*parsed([part])) == symbols(module)
     assert part.external == ()
-    assert not part.shared
+    assert part.group is None
 
 
 def test_who_defines_and_who_declares(context: ir.Context) -> None:
@@ -227,9 +227,9 @@ def test_kernels_are_the_same_in_all_modules(threads: int) -> None:
     target = Target("cpu", num_threads=threads)
     first = split_module(lowered(product(2.0, False), target))
     second = split_module(lowered(product(3.0, True), target))
-    kernels = [{part.bytecode for part in parts if part.shared} for parts in (first, second)]
+    kernels = [{part.bytecode for part in parts if part.group} for parts in (first, second)]
     assert kernels[0] == kernels[1]
-    assert len(kernels[0]) == sum(part.shared for part in first) >= 4
+    assert len(kernels[0]) == sum(part.group is not None for part in first) >= 4
     defined = Counter(
         name
         for module in parsed(first)
