@@ -9,7 +9,7 @@ from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
 from relax_mlir.lowering.kernels.epilogue_match import PURE
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm, emit_gemm_row, tiling_of
-from relax_mlir.lowering.kernels.shared_code import own_ops
+from relax_mlir.lowering.shared_code import own_ops
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext

@@ -9,7 +9,7 @@ from relax_mlir.lowering.kernels.arg_reduce import emit_arg_reduce
 from relax_mlir.lowering.kernels.epilogue import TOGETHER
 from relax_mlir.lowering.kernels.loops import emit_nest
 from relax_mlir.lowering.kernels.nest import nest_of
-from relax_mlir.lowering.kernels.shared_code import own_ops
+from relax_mlir.lowering.shared_code import own_ops
 from relax_mlir.mlir import ir, linalg
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext

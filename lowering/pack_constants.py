@@ -13,7 +13,7 @@ from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
 from relax_mlir.lowering.kernels.gemm import tiling_of
 from relax_mlir.lowering.kernels.gemm_panels import emit_gemm_panels, has_panels, panels_name
-from relax_mlir.lowering.kernels.shared_code import own_ops
+from relax_mlir.lowering.shared_code import own_ops
 from relax_mlir.mlir import func, ir, memref
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext

@@ -27,7 +27,7 @@ class PlaceResults(ModulePass):
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == MATERIALIZE and _is_parameter(op.operands[1]):
+            if op.name == MATERIALIZE and is_parameter(op.operands[1]):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
@@ -55,7 +55,7 @@ def _drop_stray(module: ir.Module) -> None:
             op.erase()
 
 
-def _is_parameter(value: ir.Value) -> bool:
+def is_parameter(value: ir.Value) -> bool:
     """Whether `value` is an argument of a function; what a loop carries is read where it is written."""
     return isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == "func.func"
 

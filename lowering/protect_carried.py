@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.text import functions, is_declaration
-from relax_mlir.lowering.place_results import MATERIALIZE
+from relax_mlir.lowering.place_results import MATERIALIZE, is_parameter
 from relax_mlir.lowering.shapes.body import memory_of
 from relax_mlir.mlir import bufferization, ir
 from relax_mlir.transform import ModulePass, PassContext
@@ -28,17 +28,13 @@ class ProtectCarried(ModulePass):
         table = functions(module)
         first: dict[ir.Block, ir.Operation] = {}
         for op in ops_of(module.operation, MATERIALIZE):
-            if not op.results or not _is_carried(op.operands[1]):
+            if not op.results or is_parameter(op.operands[1]):
                 continue
             source = op.operands[0]
             write = first.setdefault(op.block, op)
             if _is_handed_on(source, table):
                 with ir.InsertionPoint(write), op.location:
                     op.operands[0] = bufferization.alloc_tensor(source.type, [], copy=source)
-
-
-def _is_carried(value: ir.Value) -> bool:
-    return isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name != "func.func"
 
 
 def _is_handed_on(value: ir.Value, table: Mapping[str, ir.OpView]) -> bool:

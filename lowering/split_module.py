@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES, attribute_name
 from relax_mlir.lowering.abi.text import is_declaration, symbol_name
-from relax_mlir.lowering.kernels.shared_code import shared_group
+from relax_mlir.lowering.shared_code import shared_group
 from relax_mlir.mlir import func, ir, llvm, memref
 from relax_mlir.transform.native_pipeline import run_native
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from relax_mlir.dialects.attributes import CONSTANT
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.lowering.abi.text import Fragment, descriptor, functions, is_declaration
-from relax_mlir.lowering.kernels.shared_code import own_ops
+from relax_mlir.lowering.shared_code import own_ops
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.transform import ModulePass, PassContext
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.lowering.entry_sizes import constant, static_bytes
-from relax_mlir.lowering.kernels.shared_code import own_ops
+from relax_mlir.lowering.shared_code import own_ops
 from relax_mlir.mlir import arith, ir, llvm, memref
 from relax_mlir.transform import ModulePass, PassContext
 

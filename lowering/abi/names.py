@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.ir_queries import callee_of
-from relax_mlir.lowering.kernels.shared_code import own_ops
+from relax_mlir.lowering.shared_code import own_ops
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 

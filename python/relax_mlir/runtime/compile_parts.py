@@ -11,7 +11,7 @@ from threading import Lock
 
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
-from relax_mlir.lowering.kernels.shared_code import llvm_level
+from relax_mlir.lowering.shared_code import llvm_level
 from relax_mlir.lowering.split_module import Part, split_module
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.runtime import cache_store

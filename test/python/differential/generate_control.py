@@ -68,11 +68,10 @@ def for_loop(g: Generator) -> Node | None:
     upper: Any = g.random.choice((0, 1, 3, *(name for name in ("n", "m") if name in g.program.symbols)))
     bound = upper if isinstance(upper, int) else f"min({upper}, 4)"
     lower, step = g.random.choice(((0, 1), (0, 1), (1, 2)))
-    scope, params, results, counter = object(), [], [], []
+    scope, params, results = object(), [], []
 
     def body(i: Any, *values: Any) -> Any:
         name = str(i)
-        counter.append(name)
         g.largest[name] = 4
         scopes = g.program.loops.setdefault(name, set())
         scopes.add(scope)

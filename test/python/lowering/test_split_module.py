@@ -11,8 +11,8 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.linkage import attribute_name
-from relax_mlir.lowering.kernels.shared_code import shared_group
 from relax_mlir.lowering.pipeline import phases
+from relax_mlir.lowering.shared_code import shared_group
 from relax_mlir.lowering.split_module import Part, split_module
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target

@@ -138,6 +138,16 @@ def data_dependent(bb: Any, x: Any) -> Any:
 
 
 @program.function(N)
+def field_of_nested_tuple(bb: Any, x: Any) -> Any:
+    """A field is the value itself, under another name."""
+    inner = R.tuple_get_item(R.make_tuple(R.negative(x), R.make_tuple(x, x)), 1)
+    negative = R.negative(x)
+    field = R.tuple_get_item(inner, 1)
+    R.call_packed("effects.increment", field)
+    return x, field, negative
+
+
+@program.function(N)
 def unexpected_size(bb: Any, x: Any) -> Any:
     return R.call_packed("effects.positive", x, out=rx.Tensor(("n",), "float32"))
 
@@ -159,6 +169,7 @@ E = np.exp
         ("equal_ops_in_dataflow", [X], (X * X, (X + 1) * (X + 1))),
         ("fused_around", [X], E(X) + X + 1),
         ("through_tuple", [X], (X, 2 * X)),
+        ("field_of_nested_tuple", [X], (X + 1, X + 1, -X)),
         ("view", [X.reshape(2, 2)], (X, X.reshape(2, 2) + 1)),
         ("in_branch", [np.array(True), X], (2 * X + 1, 2 * X + 1)),
         ("in_branch", [np.array(False), X], (X, 2 * X)),

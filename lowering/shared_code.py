@@ -35,7 +35,7 @@ def llvm_level(group: str) -> int:
     They are written as they are to run, and these optimisations, which take half of LLVM's time, gain nothing; but
     tiles of products are called so often that arguments which they do not use would cost 2 % of a model's time.
     """
-    return int(group.endswith(f" {_TILES}"))
+    return 1 if group.endswith(f" {_TILES}") else 0
 
 
 def shared_group(name: str) -> str | None:
