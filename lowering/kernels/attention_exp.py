@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.avx512 import times_power
-from relax_mlir.lowering.kernels.exp_table import exp_of_rest_once_rounded, to_sixteenths
+from relax_mlir.lowering.kernels.exp_table import exp_of_rest, to_sixteenths
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.lowering.kernels.math_exp import LOG2_E, ROUND_TO_INT, VANISHES
 from relax_mlir.mlir import arith, ir, math
@@ -55,7 +55,7 @@ class Exponential:
         if lanes.avx512:
             x = lanes.at_least(x, VANISHES)
             y, place = to_sixteenths(lanes, x, LOG2_E)
-            return times_power(exp_of_rest_once_rounded(lanes, _rest(lanes, x, y), place), lanes.sub(y, down))
+            return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place), lanes.sub(y, down))
         shift = lanes.sub(lanes.const(ROUND_TO_INT + EXPONENT_BIAS), down)
         smallest = lanes.fma(down, lanes.const(pymath.log(2.0)), lanes.const(SMALLEST))
         return _exp(lanes, x, shift, smallest)

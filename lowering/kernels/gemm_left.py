@@ -23,9 +23,9 @@ def rows_type(element: e.Type) -> e.Type:
 class LeftOperand:
     """A, of which blocks of rows and of `depth` are used.
 
-    Rows are read where they lie if their elements are next to each other and need not be widened, tiles can do it
-    (`Tiling.in_place`), and the rows of a tile do not share the same few sets of the first-level cache. Then there is
-    nothing to copy, and small products are up to 4 % faster.
+    Rows are read where they lie if their elements are next to each other, need not be widened, and fill whole steps of
+    the depth (`Tiling.together`), and if the rows of a tile do not share the same few sets of the first-level cache.
+    Then there is nothing to copy, which is 2 to 4 % of the time.
     """
 
     def __init__(self, packing: Packing, a: e.Value, depth: e.Index) -> None:
@@ -34,14 +34,18 @@ class LeftOperand:
         """Elements from a packed row to the next."""
         self.lies: e.Value | None = None
         """Whether rows are read where they lie; None: never."""
-        if packing.tiling.in_place and packing.source == packing.element:
+        if packing.source == packing.element:
             apart, step = self.parts.strides
             sets = _SETS * 8 // packing.source.width
-            self.lies = e.all_of(e.compare("eq", step, 1), e.compare("ne", apart, e.round_down(apart, sets)))
+            conditions = [e.compare("eq", step, 1), e.compare("ne", apart, e.round_down(apart, sets))]
+            if packing.tiling.together > 1:
+                deep = self.parts.sizes[1]
+                conditions.append(e.compare("eq", deep, e.round_down(deep, packing.tiling.together)))
+            self.lies = e.all_of(*conditions)
 
     def packed_elements(self, rows: e.Index) -> e.Index:
         """How much memory packed blocks of so many rows take."""
-        elements = e.mul(e.round_up(rows, self.packing.tiling.row_step), self.apart)
+        elements = e.mul(rows, self.apart)
         return elements if self.lies is None else e.select(self.lies, 0, elements)
 
     def use(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_pairs import PAIR, dot, splat_pair
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
@@ -29,7 +31,8 @@ def emit_tile(
 
     Arguments: the memory of A, the place of its first row and how far rows are apart, packed B, the place of its panel,
     the depth of the block, C, the tile's first row and column in C, the number of columns left from there, whether
-    to add to C, and, where tiles may lack their last row (`Tiling.row_step`), the number of rows. The function `finish`
+    to add to C, and, where tiles may lack their last row (`Tiling.row_step`), the number of rows: the row before is
+    read in its place. The function `finish`
     (`emit_finish`) does what is not simply to write a full tile.
     """
     matrix, size, flag = (
@@ -42,11 +45,12 @@ def emit_tile(
     may_lack = tiling.row_step > 1
     with e.function(block, name, [*arguments, *[size] * may_lack]) as values:
         a, a_at, a_apart, b, b_at, depth, c, row, column, left, accumulate, *counts = values
-        apart = a_apart if tiling.in_place else tiling.row_stride
         for r in range(rows):  # C comes from afar while the sums are computed
             e.prefetch(c, e.add(row, r), column, write=True)
         buffer = e.stack(element, rows * tiling.columns)
-        sums = _multiply(tiling, element, rows, a, a_at, apart, b, b_at, depth)
+        starts = [e.add(a_at, e.mul(r, a_apart)) for r in range(rows - len(counts))]
+        starts += [e.add(a_at, e.mul(e.sub(count, 1), a_apart)) for count in counts]
+        sums = _multiply(tiling, element, a, starts, b, b_at, depth)
 
         def write(r: int) -> None:
             for v, x in enumerate(sums[r]):
@@ -74,15 +78,14 @@ def emit_tile(
 def _multiply(
     tiling: Tiling,
     element: e.Type,
-    rows: int,
     a: e.Value,
-    a_at: e.Value,
-    apart: e.Index,
+    starts: Sequence[e.Index],
     b: e.Value,
     b_at: e.Value,
     depth: e.Value,
 ) -> list[list[e.Value]]:
-    """The products' sums over the depth of the block: the vectors of each row."""
+    """The products' sums over the depth of the block: the vectors of each row, which have `starts` in A."""
+    rows = len(starts)
     zero = e.constant(e.vector_type(tiling.lanes, element), 0)
     high = rows == tiling.rows  # lower tiles are for the edges
     wide = tiling.lanes * tiling.together
@@ -99,10 +102,9 @@ def _multiply(
                 e.prefetch(b, e.add(place, _AHEAD * tiling.columns * tiling.together))
         line = [e.vector_load(wide, b, place) for place in places]
         line = line if pairs else [e.widen(right, element) for right in line]
-        start = e.add(a_at, k.index)
         sums = []
-        for row in range(rows):
-            place = e.add(start, e.mul(row, apart))
+        for row, start in enumerate(starts):
+            place = e.add(start, k.index)
             left = splat_pair(a, place, tiling.lanes) if pairs else e.splat(e.load(a, place), tiling.lanes)
             old = k.values[row * tiling.vectors : (row + 1) * tiling.vectors]
             sums += [added(left, x, y) for x, y in zip(line, old, strict=True)]

@@ -49,26 +49,12 @@ class Tiling:
         """Columns of the register tile."""
         return self.lanes * self.vectors
 
-    @property
-    def in_place(self) -> bool:
-        """Whether register tiles read A with any distance of rows, so that it need not be packed.
-
-        With many rows that takes more addresses than there are registers, and rows whose distance is a large power of
-        two share few sets of the first-level cache.
-        """
-        return self.rows <= 8 and self.together == 1
-
-    @property
-    def row_stride(self) -> int:
-        """Elements from a row of packed A to the next, where tiles know no other (`in_place`).
-
-        `depth` is often a power of two: rows as far apart would share few sets of the first-level cache.
-        """
-        return self.depth + self.columns
-
     def apart(self, depth: e.Index) -> e.Index:
-        """Elements from a row of a packed block of A, of so much depth, to the next."""
-        return e.add(e.round_up(depth, self.columns), self.columns) if self.in_place else self.row_stride
+        """Elements from a row of a packed block of A, of so much depth, to the next.
+
+        The depth is often a power of two: rows as far apart would share few sets of the first-level cache.
+        """
+        return e.add(e.round_up(depth, self.columns), self.columns)
 
     def depth_to_pack(self, rows: e.Index) -> e.Index:
         """The most depth of a block of B that is packed when it is needed, for a product with so many rows in all.
@@ -97,9 +83,9 @@ class Tiling:
     def row_step(self) -> int:
         """Tiles have a multiple of so many rows, or all; those of several can do without their last one.
 
-        That is for tiles that read packed A, where there is memory behind the last row.
+        So there are not too many of them.
         """
-        return 1 if self.in_place else 2
+        return 1 if self.rows <= 8 else 2
 
     @property
     def row_counts(self) -> tuple[int, ...]:

@@ -4,11 +4,13 @@ One loop of a nest is taken to be the vector loop:
 
 - a parallel one, if all outputs and all inputs that it moves are consecutive along it (elementwise work,
   column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers,
-  or, for sums of long rows, add some rows at a time to the results in memory;
+  fresh ones for each block of `BLOCK_STEPS` steps, or, for sums of long rows, add some rows at a time to the
+  results in memory;
 - else a reduction loop along which all inputs are consecutive and which moves no output (row sums): several
-  vector accumulators side by side, fresh ones for each block of `BLOCK_STEPS` steps, merged at the end. **This adds
-  floats in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate as
-  in the scalar operation.
+  vector accumulators side by side, fresh ones for each block, merged at the end.
+
+**Both add floats in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate
+as in the scalar operation.
 
 Otherwise the loops stay scalar. What remains after the last whole vector is done with a mask where memory of
 the element types can be masked cheaply (32 and 64 bits), else element by element.
@@ -35,7 +37,7 @@ from relax_mlir.target import Target
 MASKABLE = (32, 64)
 
 BLOCK_STEPS = 128
-"""Steps of a row sum between which accumulators stay apart, so that long rows lose no digits."""
+"""Steps of a sum between which accumulators stay apart, so that long ones lose no digits."""
 
 LIGHT_TOGETHER = 4
 """Vectors of a body of few operations that go side by side: enough to hide the latency of a sum."""
@@ -44,8 +46,8 @@ HEAVY_CYCLES = 8
 """About how many cycles a vector takes in a body with mathematical functions; in others it is one."""
 
 
-TURN_ROWS = 4
-"""Rows that are added at a time to the results in memory, which are read and written once for all of them."""
+TURN_ROWS = 8
+"""Rows that are added up before they are added to the results in memory, which are read and written once for all."""
 
 TURN_BYTES = 2048
 """Rows at least that long are added in turn; the columns of shorter ones are summed in registers."""
@@ -122,6 +124,12 @@ class _Emitter:
     def combiners(self) -> list[Combiner | None]:
         first = len(self.nest.inputs)
         return [self.body.combiner(i, first + i) for i in range(len(self.nest.outputs))]
+
+    @cached_property
+    def reassociated(self) -> list[Combiner] | None:
+        """How the outputs are reduced, if it is by sums or products of floats: these are formed in blocks."""
+        combiners = [combiner for combiner in self.combiners if combiner and _reassociate(combiner)]
+        return combiners if len(combiners) == len(self.combiners) else None
 
     @cached_property
     def lanes(self) -> int:
@@ -216,10 +224,14 @@ class _Emitter:
         first, count = len(self.nest.inputs), len(self.nest.outputs)
 
         def point(place: Place) -> None:
-            carried: Sequence[Value] = [self.operands.load(first + i, place) for i in range(count)]
+            sums: Sequence[Value] = [self.operands.load(first + i, place) for i in range(count)]
+            combiners = self.reassociated
+            carried = self._neutral(combiners, place.lanes) if combiners else sums
             for row in rows:
                 self.operands.places[loop] = row
                 carried = self._evaluate(place, carried, {})
+            if combiners:
+                carried = _merge(combiners, sums, carried)
             for i, value in enumerate(carried):
                 self.operands.store(first + i, place, value)
 
@@ -287,8 +299,31 @@ class _Emitter:
                 outputs[i] = value
             return self._evaluate(place, outputs, fixed)
 
-        for i, value in enumerate(self._carry(self.reduction_loops, initial, step)):
+        for i, value in enumerate(self._reduce(place, initial, step)):
             self.operands.store(first + i, place, value)
+
+    def _reduce(
+        self, place: Place, initial: Sequence[Value], step: Callable[[Sequence[Value]], Sequence[Value]]
+    ) -> Sequence[Value]:
+        """All reduction loops for a place of the vector loop, the innermost one in blocks if that saves digits."""
+        combiners = self.reassociated
+        if not self.reduction_loops or not combiners:
+            return self._carry(self.reduction_loops, initial, step)
+        *outer, last = self.reduction_loops
+        size = self.nest.sizes[last]
+        if isinstance(size, int) and size <= BLOCK_STEPS:
+            return self._carry(self.reduction_loops, initial, step)
+
+        def blocks(carried: Sequence[Value]) -> Sequence[Value]:
+            with emit.carrying_loop(0, size, BLOCK_STEPS, carried) as loop:
+                stop = emit.minimum(emit.add(loop.index, BLOCK_STEPS), size)
+                with emit.carrying_loop(loop.index, stop, 1, self._neutral(combiners, place.lanes)) as block:
+                    self.operands.places[last] = block.index
+                    block.give(step(block.values))
+                loop.give(_merge(combiners, loop.values, block.results))
+            return loop.results
+
+        return self._carry(outer, initial, blocks)
 
     def _along_reduction(self, along: int) -> None:
         size, lanes = self.nest.sizes[along], self.lanes * self.side_by_side
@@ -304,8 +339,7 @@ class _Emitter:
                     stop = emit.minimum(emit.add(blocks.index, lanes * BLOCK_STEPS), wide_end)
                     with emit.carrying_loop(blocks.index, stop, lanes, several) as block:
                         block.give(self._evaluate(Place(block.index, lanes), block.values, fixed))
-                    pairs = zip(combiners, blocks.values, block.results, strict=True)
-                    blocks.give([_combine(*pair) for pair in pairs])
+                    blocks.give(_merge(combiners, blocks.values, block.results))
                 sums = carried[:count]
                 if lanes != self.lanes:
                     with emit.carrying_loop(wide_end, end, self.lanes, sums, unroll=False) as rest:
@@ -348,11 +382,11 @@ class _Emitter:
 
         return emit.choose(emit.compare("ne", left, 0), [x.type for x in sums], step, lambda: list(sums))
 
-    def _neutral(self, combiners: Sequence[Combiner], lanes: int) -> list[Value]:
-        """What accumulators start from: per output a vector."""
+    def _neutral(self, combiners: Sequence[Combiner], lanes: int | None) -> list[Value]:
+        """What accumulators start from: per output a vector, or a scalar."""
         types = [access.element for access in self.nest.outputs]
         return [
-            emit.constant(emit.vector_type(lanes, type_), combiner.neutral(type_))
+            emit.constant(emit.vector_type(lanes, type_) if lanes else type_, combiner.neutral(type_))
             for combiner, type_ in zip(combiners, types, strict=True)
         ]
 
@@ -385,6 +419,10 @@ class _Emitter:
 
 def _combine(combiner: Combiner, a: Value, b: Value) -> Value:
     return ir.Operation.create(combiner.operation, results=[a.type], operands=[a, b]).result
+
+
+def _merge(combiners: Sequence[Combiner], some: Sequence[Value], more: Sequence[Value]) -> list[Value]:
+    return [_combine(*triple) for triple in zip(combiners, some, more, strict=True)]
 
 
 def _reassociate(combiner: Combiner) -> str | None:

@@ -18,7 +18,6 @@ from relax_mlir.lowering.kernels.exp_table import (
     exp2_by_table,
     exp_by_table_rough,
     exp_of_rest,
-    exp_of_rest_once_rounded,
     to_sixteenths,
 )
 from relax_mlir.lowering.kernels.lanes import Lanes
@@ -116,7 +115,7 @@ def exp_scaled(lanes: Lanes, x: Value) -> Value:
     x = lanes.at_least(x, VANISHES)
     if lanes.avx512:
         y, place = to_sixteenths(lanes, x, LOG2_E)
-        return times_power(exp_of_rest_once_rounded(lanes, _rest(lanes, x, y), place, SCALE_BITS), y)
+        return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place, SCALE_BITS), y)
     r, power = _reduce(lanes, x, _magic(lanes, SCALE_BITS))
     return lanes.mul(_of_rest(lanes, r), power)
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from jit import Compiled, lower
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import gemm_left
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm, emit_gemm_row
-from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
+from relax_mlir.lowering.kernels.gemm_tiling import tiling
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 
@@ -209,9 +210,9 @@ def test_rows_that_share_sets_of_the_cache(compiled: dict[GemmKernel, Compiled],
 
 
 @pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
-def test_tiles_that_know_one_distance_of_rows(kernel: GemmKernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for CPUs with many registers: A is always packed, with rows a fixed distance apart."""
-    monkeypatch.setattr(Tiling, "in_place", False)
+def test_rows_that_are_always_packed(kernel: GemmKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those that share sets of the cache, but with all sizes and layouts."""
+    monkeypatch.setattr(gemm_left, "_SETS", DTYPES[kernel.operand].itemsize)
     rng = np.random.default_rng(9)
     with ir.Context(), ir.Location.unknown():
         compiled = Compiled(module_of(kernel, Target.host()), opt_level=1)

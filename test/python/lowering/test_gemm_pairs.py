@@ -112,11 +112,14 @@ def test_packed_beforehand(packed: Compiled, layout: str) -> None:
             np.testing.assert_allclose(c, expected, rtol=1e-6, atol=1e-6 * (depth + 3))
 
 
+@pytest.mark.parametrize("depth", [33, 34])
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 0.0, -0.0])
-def test_special_values(compiled: dict[GemmKernel, Compiled], special: float) -> None:
+def test_special_values(compiled: dict[GemmKernel, Compiled], special: float, depth: int) -> None:
     """What stands beside the depth, the rows and the columns of a square has no part in a sum."""
-    m, n, depth = 17, 35, 33
-    a, b = np.ones((m, depth), ml_dtypes.bfloat16), np.ones((depth, n), ml_dtypes.bfloat16)
+    m, n = 17, 35
+    whole = np.full((m + 1, depth + 1), special, ml_dtypes.bfloat16)
+    a, b = whole[:m, :depth], np.ones((depth, n), ml_dtypes.bfloat16)
+    a[...] = 1
     a[3, 32], b[32, 34], b[1, 0] = special, special, special
     c = np.empty((m, n), np.float32)
     compiled[KERNELS[0]]("gemm", a, b, c, False)

@@ -62,21 +62,32 @@
 // AVX2: func.func private @relax.gemm.f32.tile_6(
 // AVX2-NOT: func.func private @relax.gemm.f32.tile_8(
 
-// With many rows to a tile A is always packed, and its rows are as far apart in all blocks.
+// It is the same with many rows to a tile.
 // AVX512-NOT: vector<{{4|8}}xf32>
 // AVX512: func.func private @relax.gemm.f32.packed.part(
-// AVX512: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:c1056[_0-9]*]]) :
+// AVX512: %[[UNIT:[0-9]+]] = arith.cmpi eq, %strides#1, %c1
+// AVX512: %[[FAR:[0-9]+]] = arith.cmpi ne, %strides#0,
+// AVX512-NEXT: %[[LIES:[0-9]+]] = arith.andi %[[UNIT]], %[[FAR]]
+// AVX512: scf.if %[[LIES]]
+// AVX512: func.call @relax.gemm.f32.block(%{{.*}}, %{{[0-9]+}}, %strides#0,
+// AVX512: } else {
+// AVX512: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:[0-9]+]]) :
 // AVX512: func.call @relax.gemm.f32.block(%{{.*}}, %c0{{[_0-9]*}}, %[[APART]],
-// AVX512-NOT: func.call @relax.gemm.f32.block(
 // One function for all tiles adds to C, and goes as far as C does, by masks.
 // AVX512: func.func private @relax.gemm.f32.tile_finish(
 // AVX512: scf.for
 // AVX512-COUNT-2: vector.maskedstore
-// Such tiles have an even number of rows, the last of which may be missing. They ask for the lines of B ahead.
+// Such tiles have an even number of rows, the last of which may be missing: the one before it is read in its place.
+// They ask for the lines of B ahead.
 // AVX512-NOT: func.func private @relax.gemm.f32.tile_1(
 // AVX512: func.func private @relax.gemm.f32.tile_2({{.*}}, %[[ACCUMULATE:[a-z0-9]+]]: i1, %[[ROWS:[a-z0-9]+]]: index)
 // AVX512-COUNT-2: memref.prefetch {{.*}}, write
+// AVX512: %[[THERE:[0-9]+]] = arith.subi %[[ROWS]], %c1
+// AVX512: %[[FROM:[0-9]+]] = arith.muli %[[THERE]], %{{[a-z0-9]+}}
+// AVX512: %[[SECOND:[0-9]+]] = arith.addi %{{[a-z0-9]+}}, %[[FROM]]
 // AVX512-COUNT-2: memref.prefetch {{.*}}, read
+// AVX512: %[[PLACE:[0-9]+]] = arith.addi %[[SECOND]],
+// AVX512-NEXT: memref.load %{{[a-z0-9]+}}[%[[PLACE]]]
 // AVX512: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
 // AVX512: %[[OVERWRITE:[0-9]+]] = arith.xori %[[ACCUMULATE]]
 // AVX512-NEXT: %[[SIMPLE:[0-9]+]] = arith.andi %{{[0-9]+}}, %[[OVERWRITE]]
