@@ -8,7 +8,7 @@ matrix unpacked (`gemm_thin`), all others go the way of Goto and van de Geijn: b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
@@ -23,12 +23,14 @@ from relax_mlir.lowering.kernels.gemm_blocks import (
     signature,
 )
 from relax_mlir.lowering.kernels.gemm_pack import Packing
-from relax_mlir.lowering.kernels.gemm_pairs import PAIR, PairPacking, has_dots
+from relax_mlir.lowering.kernels.gemm_pairs import PAIR, PairPacking, can_round, has_dots, rounded
 from relax_mlir.lowering.kernels.gemm_thin import emit_thin, emit_thin_row
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
+
+_Change = Callable[[e.Value, e.Type], e.Value]
 
 FLOATS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
 """Element types that matrix products are generated for, and their bits."""
@@ -225,7 +227,11 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         return kernel.name
     source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
     sizes = tiling_of(kernel, target)
-    rounding = _emit_round(block, f"{kernel.name}.round", sizes.lanes, element, narrow)
+    exact = _emit_round(block, f"{kernel.name}.round", sizes.lanes, element, narrow, e.narrow)
+    quick = exact
+    if uses_dots(kernel, target) and can_round(sizes.lanes):
+        name = f"{kernel.name}.round_dots"
+        quick = _emit_round(block, name, sizes.lanes, element, narrow, lambda sums, _: rounded(sums))
     with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
         a_parts, c_parts = e.metadata(a), e.metadata(c)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
@@ -239,33 +245,53 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             high = e.minimum(e.sub(rows, i), step)
             sums = e.view(e.metadata(memory), (high, columns), (apart, 1), unit_inner=True)
             with e.when(accumulate):
-                _convert(sizes.lanes, c, i, sums, 0, (high, columns))
+                _convert(sizes.lanes, c, i, sums, 0, (high, columns), e.widen)
             left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
             places = [(ep.address(e.metadata(sums), 0), apart, 1)]
             places.append((ep.address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
-            finish = [ep.reference(rounding), ep.write_words(words, places, [])]
-            e.call(finished(inner), [left, b, sums, accumulate, *finish])
+            finish = ep.write_words(words, places, [])
+            arguments = [left, b, sums, accumulate]
+
+            def product(rounding: str) -> None:
+                e.call(finished(inner), [*arguments, ep.reference(rounding), finish])
+
+            if quick == exact:
+                product(exact)
+            else:  # sums of few rows are not those of `dot`
+                few = e.compare("le", high, MAX_ROWS)
+                e.branch(few, lambda: product(exact), lambda: product(quick))
     return kernel.name
 
 
-def _emit_round(block: e.Block, name: str, lanes: int, element: e.Type, narrow: e.Type) -> str:
-    """Emit the epilogue that rounds sums to the matrix that is its second one, and give its name."""
+def _emit_round(
+    block: e.Block, name: str, lanes: int, element: e.Type, narrow: e.Type, change: _Change
+) -> str:
+    """Emit the epilogue that rounds sums to the matrix that is its second one, vectors by `change`; gives its name."""
     with ep.function(block, name) as (words, *place):
         sums, result = (
             ep.part(ep.Matrix(type_, by_row=True, by_column=True, unit_inner=True), words, number, *place)
             for number, type_ in enumerate((element, narrow))
         )
         _, rows, _, columns = place
-        _convert(lanes, sums, 0, result, 0, (rows, columns))
+        _convert(lanes, sums, 0, result, 0, (rows, columns), change)
     return name
 
 
 def _convert(
-    lanes: int, source: e.Value, at: e.Index, result: e.Value, to: e.Index, shape: tuple[e.Index, e.Index]
+    lanes: int,
+    source: e.Value,
+    at: e.Index,
+    result: e.Value,
+    to: e.Index,
+    shape: tuple[e.Index, e.Index],
+    change: _Change,
 ) -> None:
-    """Copy rows, from the rows `at` and `to` on, into a matrix of another float type; both with unit inner stride."""
+    """Copy rows, from the rows `at` and `to` on, into a matrix of another float type; both with unit inner stride.
+
+    `change` is for vectors.
+    """
     element = e.element_of(result.type)
-    change = e.widen if element.width > e.element_of(source.type).width else e.narrow
+    change_one = e.widen if element.width > e.element_of(source.type).width else e.narrow
     rows, columns = shape
     full = e.round_down(columns, lanes)
     with e.loop(0, rows) as i:
@@ -273,4 +299,4 @@ def _convert(
         with e.loop(0, full, lanes) as j:
             e.vector_store(change(e.vector_load(lanes, source, read, j), element), result, write, j)
         with e.loop(full, columns) as j:
-            e.store(change(e.load(source, read, j), element), result, write, j)
+            e.store(change_one(e.load(source, read, j), element), result, write, j)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_pack import Packing
-from relax_mlir.mlir import arith, ir, vector
+from relax_mlir.mlir import arith, ir, llvm, vector
 from relax_mlir.target import Target
 
 PAIR = 2
@@ -32,6 +32,21 @@ def dot(left: e.Value, right: e.Value, total: e.Value) -> e.Value:
     return ir.Operation.create("x86.avx512.dot", results=[total.type], operands=[total, left, right]).results[
         0
     ]
+
+
+def can_round(lanes: int) -> bool:
+    """Whether there is an instruction that rounds so many f32 to bf16, where there is one for `dot`."""
+    return lanes in (8, 16)
+
+
+def rounded(sums: e.Value) -> e.Value:
+    """A vector of f32 rounded to bf16 in one instruction, to which subnormal numbers are zeros, as they are to `dot`.
+
+    (LLVM's own rounding, for which it takes the same instruction, says nothing of that.)
+    """
+    lanes = sums.type.shape[0]
+    name = f"llvm.x86.avx512bf16.cvtneps2bf16.{lanes * sums.type.element_type.width}"
+    return llvm.CallIntrinsicOp(e.vector_type(lanes, ir.BF16Type.get()), name, [sums], [], []).result
 
 
 def splat_pair(memory: e.Value, at: e.Index, lanes: int) -> e.Value:
