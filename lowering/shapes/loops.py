@@ -12,7 +12,6 @@ from relax_mlir.lowering.shapes.body import (
     flatten,
     handles,
     is_handle,
-    memory_of,
     unflatten,
 )
 from relax_mlir.lowering.shapes.control import leaf_types
@@ -37,7 +36,7 @@ def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         inner = _inner(body, old, [variable, *carried])
         yielded = [leaf for item in inner.lower_block(old) for leaf in flatten(item)]
         targets = [a if k else None for a, k in zip(carried, known, strict=True)]
-        _end(inner, "scf.yield", [], yielded, types, targets)
+        _end("scf.yield", [], yielded, types, targets)
     return _results(body, new, infos)
 
 
@@ -57,7 +56,7 @@ def _while(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         flag, *passed = inner.lower_block(old_before)
         assert isinstance(flag, ir.Value)
         forwarded = [leaf for item in passed for leaf in flatten(item)]
-        _end(inner, "scf.condition", [flag], forwarded, types, [None] * len(types))
+        _end("scf.condition", [flag], forwarded, types, [None] * len(types))
     with ir.InsertionPoint(after):
         inner = _inner(body, old_after, list(after.arguments))
         yielded = [leaf for item in inner.lower_block(old_after) for leaf in flatten(item)]
@@ -66,7 +65,7 @@ def _while(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         targets = [
             after.arguments[p] if k and p is not None else None for p, k in zip(places, known, strict=True)
         ]
-        _end(inner, "scf.yield", [], yielded, first_types, targets)
+        _end("scf.yield", [], yielded, first_types, targets)
     return _results(body, new, infos)
 
 
@@ -115,26 +114,14 @@ def _sizes_stay(info: StructInfo) -> list[bool]:
 
 
 def _end(
-    body: BodyLowering,
     name: str,
     leading: Sequence[ir.Value],
     values: Sequence[ir.Value],
     types: Sequence[ir.Type],
     targets: Sequence[ir.Value | None],
 ) -> None:
-    """End a region. A value with a target is written into the buffer of the target, which it follows.
-
-    All copies are made before the first buffer is written, which may hold what they read.
-    """
+    """End a region. A value with a target is written into the buffer of the target (see `protect-carried`)."""
     given = [_fitted(value, type_) for value, type_ in zip(values, types, strict=True)]
-    taken: set[ir.Value] = set()
-    for index, (value, target) in enumerate(zip(given, targets, strict=True)):
-        if target is None or value == target:
-            continue
-        base = memory_of(value)
-        if value in body.checked or base in taken or isinstance(base, ir.BlockArgument):
-            given[index] = bufferization.alloc_tensor(value.type, [], copy=value)
-        taken.add(base)
     ended = [
         value
         if target is None or value == target

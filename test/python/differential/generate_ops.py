@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import references
+import references_nn
 from difference import Node, is_float
 from relax_mlir import op as R
 
@@ -180,13 +181,13 @@ def rows(g: Generator) -> Node | None:
     if name == "rms_norm":
         return g.emit(
             lambda: R.nn.rms_norm(x.value, gamma.value, -1, 1e-3),
-            lambda _, a, w: references.rms_norm(a, w, 1e-3),
+            lambda _, a, w: references_nn.norm(a, (w,), 1, 1e-3),
             [x, gamma],
             name,
         )
     return g.emit(
         lambda: R.nn.layer_norm(x.value, gamma.value, beta.value, -1, 1e-3),
-        lambda _, a, w, b: references.layer_norm(a, w, b, 1e-3),
+        lambda _, a, w, b: references_nn.norm(a, (w, b), 1, 1e-3),
         [x, gamma, beta],
         name,
     )

@@ -193,23 +193,6 @@ def log_softmax(x: Array, axis: int) -> Any:
     return Inexact(shifted - total, np.abs(x) + np.abs(shifted) + total + 1)
 
 
-def layer_norm(x: Array, gamma: Array, beta: Array, epsilon: float) -> Inexact:
-    """Layer norm over the last dimension."""
-    if x.shape[-1] == 0:
-        return Inexact(x, x)
-    mean = np.mean(x, axis=-1, keepdims=True)
-    deviation = np.sqrt(np.var(x, axis=-1, keepdims=True) + epsilon)
-    size = np.max(np.abs(x), axis=-1, keepdims=True) / deviation
-    return Inexact((x - mean) / deviation * gamma + beta, (size + size**3) * np.abs(gamma) + np.abs(beta))
-
-
-def rms_norm(x: Array, weight: Array, epsilon: float) -> Array:
-    """Division by the root mean square of the last dimension."""
-    if x.shape[-1] == 0:
-        return x
-    return np.asarray(x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + epsilon) * weight)
-
-
 def matmul(x: Array, y: Array) -> Any:
     """Matrix product."""
     if not _floats(x):
