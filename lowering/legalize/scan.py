@@ -68,8 +68,8 @@ def _scan(prim: PrimBody, name: str, axis: int, exclusive: bool) -> Sequence[ir.
     wide = scan_dtype(dtype)
     combine, initial = COMBINE[name]
     window = Window(sizes_of(prim, data))
-    sizes = [size for place, size in enumerate(window.sizes) if place != axis]
-    window.sizes[axis] = 1
+    window.sizes[axis] = 1  # which slices keep: upstream mistakes another axis of size 1 for one that they dropped
+    sizes = list(window.sizes)
     part = ir.RankedTensorType.get(
         [size if isinstance(size, int) else ir.ShapedType.get_dynamic_size() for size in sizes],
         dtype.storage_type(),

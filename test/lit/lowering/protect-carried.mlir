@@ -89,8 +89,8 @@ func.func @fresh(%x: tensor<?xf32>, %n: index, %out: tensor<?xf32>) -> tensor<?x
 func.func @as_it_is(%x: tensor<?xf32>, %n: index, %f: i1) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %e = tensor.empty(%n) : tensor<?xf32>
   %0:3 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %x, %c = %x) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
+    %e = tensor.empty(%n) : tensor<?xf32>
     %new = func.call @computed(%a, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
     %either = scf.if %f -> tensor<?xf32> {
       scf.yield %a : tensor<?xf32>
@@ -113,8 +113,8 @@ func.func @as_it_is(%x: tensor<?xf32>, %n: index, %f: i1) -> (tensor<?xf32>, ten
 func.func @twice(%x: tensor<?xf32>, %n: index) -> (tensor<?xf32>, tensor<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %e = tensor.empty(%n) : tensor<?xf32>
   %0:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %x) -> (tensor<?xf32>, tensor<?xf32>) {
+    %e = tensor.empty(%n) : tensor<?xf32>
     %new = func.call @computed(%a, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
     %1 = bufferization.materialize_in_destination %new in %a : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
     %2 = bufferization.materialize_in_destination %new in %b : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>

@@ -54,6 +54,17 @@ def add(
 
 
 @pytest.mark.parametrize("name", OPS)
+def test_axes_of_size_one(name: str) -> None:
+    """Along one of several of them, and beside others: what is left of the loop is a slice that is all there is."""
+    suite = Suite()
+    for shape in ((1, "n", 4, 1), ("n", 1), (1, "n"), (1, 1, "n", 1), (1,), (1, 1)):
+        for axis in range(len(shape)):
+            for exclusive in (False, True):
+                add(suite, name, "float32", shape, axis, exclusive)
+    suite.run()
+
+
+@pytest.mark.parametrize("name", OPS)
 def test_axes(name: str) -> None:
     suite = Suite()
     for axis in (0, 1, -1, None):

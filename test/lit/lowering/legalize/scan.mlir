@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func private @cumsum
 // CHECK-SAME: (%[[X:.*]]: tensor<?x4x5xf32>, %[[OUT:.*]]: tensor<?x4x5xf32>)
 // CHECK-SAME: relax.kernel = "cumsum", relax.kernel_attrs = {axis = 1 : i64, exclusive = false}
-// CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} outs(%{{.*}} : tensor<?x5xf64>)
+// CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} outs(%{{.*}} : tensor<?x1x5xf64>)
 // CHECK: %[[LOOP:.*]]:2 = scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[TOTAL:.*]] = %[[ZERO]], %[[DONE:.*]] = %[[OUT]])
 // CHECK: tensor.extract_slice %[[X]][0, %[[I]], 0]
 // CHECK: %[[AFTER:.*]] = linalg.generic
