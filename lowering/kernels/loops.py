@@ -26,7 +26,7 @@ from functools import cached_property, partial
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.body import Body, Combiner, Place, iota
 from relax_mlir.lowering.kernels.emit import Index, Value
-from relax_mlir.lowering.kernels.lanes import side_by_side
+from relax_mlir.lowering.kernels.lanes import BLOCK_STEPS, side_by_side
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.operands import Operands
 from relax_mlir.lowering.kernels.parallel import parallel_loop
@@ -35,9 +35,6 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 
 MASKABLE = (32, 64)
-
-BLOCK_STEPS = 128
-"""Steps of a sum between which accumulators stay apart, so that long ones lose no digits."""
 
 LIGHT_TOGETHER = 4
 """Vectors of a body of few operations that go side by side: enough to hide the latency of a sum."""

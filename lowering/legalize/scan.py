@@ -67,19 +67,26 @@ def _scan(prim: PrimBody, name: str, axis: int, exclusive: bool) -> Sequence[ir.
         return [out]  # upstream refuses a slice that begins at the end
     wide = scan_dtype(dtype)
     combine, initial = COMBINE[name]
+
+    def add(x: Scalar, total: Scalar) -> Scalar:
+        return combine(wide, convert(dtype, wide, x), total)
+
+    shape = ir.RankedTensorType(data.type).shape
+    if shape[axis] == 1:
+        # Of a loop of one round upstream leaves slices that it mistakes where there is another axis of size 1.
+        if exclusive:
+            return [linalg.fill(const(dtype, initial), outs=[out])]
+        maps, parallel, first = [identity(len(shape))], ["parallel"] * len(shape), const(wide, initial)
+        return generic([data], maps, [out], maps, parallel, lambda x, _: convert(wide, dtype, add(x, first)))
     window = Window(sizes_of(prim, data))
-    window.sizes[axis] = 1  # which slices keep: upstream mistakes another axis of size 1 for one that they dropped
-    sizes = list(window.sizes)
+    sizes = [size for place, size in enumerate(window.sizes) if place != axis]
+    window.sizes[axis] = 1
     part = ir.RankedTensorType.get(
         [size if isinstance(size, int) else ir.ShapedType.get_dynamic_size() for size in sizes],
         dtype.storage_type(),
     )
     totals = linalg.fill(const(wide, initial), outs=[tensor.empty(sizes, wide.storage_type())])
     maps, parallel = [identity(part.rank)], ["parallel"] * part.rank
-
-    def add(x: Scalar, total: Scalar) -> Scalar:
-        return combine(wide, convert(dtype, wide, x), total)
-
     bounds = (prim.index(0), prim.dim(data, axis), prim.index(1))
     loop = scf.ForOp(*bounds, [totals, out])
     with ir.InsertionPoint(loop.body):

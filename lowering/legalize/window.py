@@ -29,7 +29,7 @@ class Window:
         return window
 
     def extract(self, source: ir.Value, type_: ir.Type) -> ir.Value:
-        """The slice, of a type of the same rank."""
+        """The slice, of a type that may leave out dimensions of size 1."""
         dynamic_offsets, offsets = _mixed(self.offsets)
         dynamic_sizes, sizes = _mixed(self.sizes)
         return tensor.extract_slice(

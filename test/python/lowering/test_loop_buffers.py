@@ -54,6 +54,21 @@ class Module:
         return acc, other
 
     @R.function
+    def rotated(x: R.Tensor(("n",), "float32"), count: R.Tensor((), "int64")) -> R.Tuple(R.Tensor(("n",), "float32"),
+                R.Tensor(("n",), "float32"), R.Tensor(("n",), "float32")):
+        a = R.negative(x)
+        b = x * 2.0
+        c = x
+        for i in R.range(5):
+            new = R.exp(a * 0.01)
+            if R.less(count, R.const(3)):
+                either = a
+            else:
+                either = new
+            a, b, c = b, either, new
+        return a, b, c
+
+    @R.function
     def exchanged(x: R.Tensor(("n",), "float32"), count: R.Tensor((), "int64")) -> R.Tuple(R.Tensor(("n",), "float32"),
                   R.Tensor(("n",), "float32")):
         k = count
@@ -111,6 +126,19 @@ def test_values_that_take_each_others_place_unchanged(compiled: Any, count: int,
         a, b = b + np.float32(1), a
     for have, want in zip(compiled["exchanged"](x, np.array(count)), (a * 2, a), strict=True):
         np.testing.assert_array_equal(to_numpy(have), want)
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_values_that_move_on_as_they_are(compiled: Any, count: int) -> None:
+    """What was there before, what a branch hands on, and a new value that is handed on twice."""
+    x = np.arange(5, dtype=np.float32)
+    a, b, c = -x, x * 2, x
+    for _ in range(5):
+        new = np.exp(a * np.float32(0.01))
+        a, b, c = b, a if count < 3 else new, new
+    results = [to_numpy(value) for value in compiled["rotated"](x, np.array(count, np.int64))]
+    for result, expected in zip(results, (a, b, c), strict=True):
+        np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
 def test_functions_in_functions_may_be_legalised_first() -> None:

@@ -11,6 +11,7 @@ from harness import FLOATS, INTEGERS, Array, Suite, numbers, special_values
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.runtime import to_numpy
 from scipy import special
 
 SIZES = (
@@ -178,6 +179,30 @@ def test_norms() -> None:
     add_norms(suite, "float32", ("n", "m", 6), [1, 2])
     add_norms(suite, "float32", ("n", "m", 6), [2, 0])
     suite.run()
+
+
+def test_long_rows_lose_few_digits() -> None:
+    """Sums of softmax and norms are formed in blocks: the plain order of vectors is some 30 ulp off."""
+    length = 160_001
+    x = np.random.default_rng(14).integers(-3, 4, (3, length)).astype("float32")
+    bb, value = rx.BlockBuilder(), rx.Var("x", Tensor(("n", "m"), "float32"))
+    weight = rx.Var("w", Tensor(("m",), "float32"))
+    with bb.function("main", [value, weight]):
+        norms = [R.nn.layer_norm(value, weight, weight, axes=[-1]), R.nn.rms_norm(value, weight)]
+        softmaxes = [R.nn.softmax(value, axis=-1), R.nn.log_softmax(value, axis=-1)]
+        bb.emit_func_output(tuple(bb.emit(call) for call in (*norms, *softmaxes)))
+    results = [to_numpy(r) for r in rx.build(bb.get())["main"](x, np.ones(length, "float32"))]
+    precise = x.astype(np.float64)
+    centred = precise - precise.mean(axis=1, keepdims=True)
+    expected = [
+        centred / np.sqrt(precise.var(axis=1, keepdims=True) + 1e-5) + 1,
+        precise / np.sqrt(np.mean(precise**2, axis=1, keepdims=True) + 1e-5),
+        special.softmax(precise, axis=1),
+        special.log_softmax(precise, axis=1),
+    ]
+    tolerances = [(3e-7, 1e-6), (3e-7, 1e-6), (2e-6, 0), (3e-7, 1e-6)]
+    for result, exact, (rtol, atol) in zip(results, expected, tolerances, strict=True):
+        np.testing.assert_allclose(result, exact, rtol=rtol, atol=atol)
 
 
 def test_norms_without_rows() -> None:

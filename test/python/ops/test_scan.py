@@ -60,7 +60,8 @@ def test_axes_of_size_one(name: str) -> None:
     for shape in ((1, "n", 4, 1), ("n", 1), (1, "n"), (1, 1, "n", 1), (1,), (1, 1)):
         for axis in range(len(shape)):
             for exclusive in (False, True):
-                add(suite, name, "float32", shape, axis, exclusive)
+                for dtype in ("float32", "bfloat16", "uint8", "int64"):
+                    add(suite, name, dtype, shape, axis, exclusive)
     suite.run()
 
 

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func private @cumsum
 // CHECK-SAME: (%[[X:.*]]: tensor<?x4x5xf32>, %[[OUT:.*]]: tensor<?x4x5xf32>)
 // CHECK-SAME: relax.kernel = "cumsum", relax.kernel_attrs = {axis = 1 : i64, exclusive = false}
-// CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} outs(%{{.*}} : tensor<?x1x5xf64>)
+// CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} outs(%{{.*}} : tensor<?x5xf64>)
 // CHECK: %[[LOOP:.*]]:2 = scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[TOTAL:.*]] = %[[ZERO]], %[[DONE:.*]] = %[[OUT]])
 // CHECK: tensor.extract_slice %[[X]][0, %[[I]], 0]
 // CHECK: %[[AFTER:.*]] = linalg.generic
@@ -33,5 +33,18 @@ func.func @cumsum(%x: tensor<?x4x5xf32, #relax.shape<["n", 4, 5]>>) {
 // CHECK: linalg.generic {{.*}} ins(%[[TOTAL]]
 func.func @exclusive(%x: tensor<3x4xi8>) {
   %0 = "relax.cumprod"(%x) {axis, dtype = i64, exclusive = true} : (tensor<3x4xi8>) -> tensor<12xi64>
+  return
+}
+
+// -----
+
+// Along an axis of size 1 there is no loop.
+// CHECK-LABEL: func.func private @cumsum
+// CHECK-SAME: (%[[X:.*]]: tensor<1x?x1xf32>, %[[OUT:.*]]: tensor<1x?x1xf32>)
+// CHECK-NOT: scf.for
+// CHECK: linalg.generic {{.*}} ins(%[[X]] : {{.*}}) outs(%[[OUT]] :
+// CHECK: arith.addf
+func.func @one(%x: tensor<1x?x1xf32, #relax.shape<[1, "n", 1]>>) {
+  %0 = "relax.cumsum"(%x) {axis = 2 : i64, dtype, exclusive = false} : (tensor<1x?x1xf32, #relax.shape<[1, "n", 1]>>) -> tensor<1x?x1xf32, #relax.shape<[1, "n", 1]>>
   return
 }
