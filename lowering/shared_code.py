@@ -33,7 +33,7 @@ def llvm_level(group: str) -> int:
     """The level of LLVM's optimisations for the functions of a group; its code generator optimises always.
 
     They are written as they are to run, and these optimisations, which take half of LLVM's time, gain nothing; but
-    tiles of products are called so often that arguments which they do not use would cost 2 % of a model's time.
+    tiles of products are called so often that arguments which they do not use would cost half a percent of their time.
     """
     return 1 if group.endswith(f" {_TILES}") else 0
 

@@ -31,6 +31,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
 _Change = Callable[[e.Value, e.Type], e.Value]
+"""Converts floats to an element type."""
 
 FLOATS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
 """Element types that matrix products are generated for, and their bits."""
@@ -227,11 +228,11 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         return kernel.name
     source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
     sizes = tiling_of(kernel, target)
-    exact = _emit_round(block, f"{kernel.name}.round", sizes.lanes, element, narrow, e.narrow)
+    exact = _emit_round(block, f"{kernel.name}.round", sizes.lanes, element, narrow)
     quick = exact
     if uses_dots(kernel, target) and can_round(sizes.lanes):
         name = f"{kernel.name}.round_dots"
-        quick = _emit_round(block, name, sizes.lanes, element, narrow, lambda sums, _: rounded(sums))
+        quick = _emit_round(block, name, sizes.lanes, element, narrow, rounded)
     with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
         a_parts, c_parts = e.metadata(a), e.metadata(c)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
@@ -245,7 +246,7 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             high = e.minimum(e.sub(rows, i), step)
             sums = e.view(e.metadata(memory), (high, columns), (apart, 1), unit_inner=True)
             with e.when(accumulate):
-                _convert(sizes.lanes, c, i, sums, 0, (high, columns), e.widen)
+                _convert(sizes.lanes, c, i, sums, 0, (high, columns))
             left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
             places = [(ep.address(e.metadata(sums), 0), apart, 1)]
             places.append((ep.address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
@@ -264,9 +265,9 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
 
 
 def _emit_round(
-    block: e.Block, name: str, lanes: int, element: e.Type, narrow: e.Type, change: _Change
+    block: e.Block, name: str, lanes: int, element: e.Type, narrow: e.Type, change: _Change | None = None
 ) -> str:
-    """Emit the epilogue that rounds sums to the matrix that is its second one, vectors by `change`; gives its name."""
+    """Emit the epilogue that rounds sums to the matrix that is its second one, and give its name."""
     with ep.function(block, name) as (words, *place):
         sums, result = (
             ep.part(ep.Matrix(type_, by_row=True, by_column=True, unit_inner=True), words, number, *place)
@@ -284,19 +285,20 @@ def _convert(
     result: e.Value,
     to: e.Index,
     shape: tuple[e.Index, e.Index],
-    change: _Change,
+    change_vector: _Change | None = None,
 ) -> None:
     """Copy rows, from the rows `at` and `to` on, into a matrix of another float type; both with unit inner stride.
 
-    `change` is for vectors.
+    `change_vector`: how to convert a vector, if not as everything else.
     """
     element = e.element_of(result.type)
-    change_one = e.widen if element.width > e.element_of(source.type).width else e.narrow
+    change = e.widen if element.width > e.element_of(source.type).width else e.narrow
     rows, columns = shape
     full = e.round_down(columns, lanes)
     with e.loop(0, rows) as i:
         read, write = e.add(at, i), e.add(to, i)
         with e.loop(0, full, lanes) as j:
-            e.vector_store(change(e.vector_load(lanes, source, read, j), element), result, write, j)
+            vector = e.vector_load(lanes, source, read, j)
+            e.vector_store((change_vector or change)(vector, element), result, write, j)
         with e.loop(full, columns) as j:
-            e.store(change_one(e.load(source, read, j), element), result, write, j)
+            e.store(change(e.load(source, read, j), element), result, write, j)

@@ -39,14 +39,15 @@ def can_round(lanes: int) -> bool:
     return lanes in (8, 16)
 
 
-def rounded(sums: e.Value) -> e.Value:
-    """A vector of f32 rounded to bf16 in one instruction, to which subnormal numbers are zeros, as they are to `dot`.
+def rounded(sums: e.Value, element: e.Type) -> e.Value:
+    """A vector of f32 rounded to the `element` bf16 in one instruction.
 
-    (LLVM's own rounding, for which it takes the same instruction, says nothing of that.)
+    Subnormal numbers are zeros to it, as they are to `dot`. (LLVM's own rounding, for which it takes the same
+    instruction, says nothing of that.)
     """
     lanes = sums.type.shape[0]
     name = f"llvm.x86.avx512bf16.cvtneps2bf16.{lanes * sums.type.element_type.width}"
-    return llvm.CallIntrinsicOp(e.vector_type(lanes, ir.BF16Type.get()), name, [sums], [], []).result
+    return llvm.CallIntrinsicOp(e.vector_type(lanes, element), name, [sums], [], []).result
 
 
 def splat_pair(memory: e.Value, at: e.Index, lanes: int) -> e.Value:

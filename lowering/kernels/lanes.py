@@ -14,9 +14,6 @@ from relax_mlir.lowering.kernels.emit import Type, Value, constant, element_of
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import Target
 
-BLOCK_STEPS = 128
-"""Steps of a sum between which accumulators stay apart, so that long ones lose no digits."""
-
 
 def same_shape(like: Type, element: Type) -> Type:
     """`element` itself if `like` is a scalar type, else the vector type of the shape of `like`."""

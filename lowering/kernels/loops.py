@@ -4,7 +4,7 @@ One loop of a nest is taken to be the vector loop:
 
 - a parallel one, if all outputs and all inputs that it moves are consecutive along it (elementwise work,
   column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers,
-  fresh ones for each block of `BLOCK_STEPS` steps, or, for sums of long rows, add some rows at a time to the
+  fresh ones for each block of steps (`in_blocks`), or, for sums of long rows, add some rows at a time to the
   results in memory;
 - else a reduction loop along which all inputs are consecutive and which moves no output (row sums): several
   vector accumulators side by side, fresh ones for each block, merged at the end.
@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels.blocks import in_blocks, is_one_block
 from relax_mlir.lowering.kernels.body import Body, Combiner, Place, iota
 from relax_mlir.lowering.kernels.emit import Index, Value
-from relax_mlir.lowering.kernels.lanes import BLOCK_STEPS, side_by_side
+from relax_mlir.lowering.kernels.lanes import side_by_side
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.operands import Operands
 from relax_mlir.lowering.kernels.parallel import parallel_loop
@@ -308,17 +309,17 @@ class _Emitter:
             return self._carry(self.reduction_loops, initial, step)
         *outer, last = self.reduction_loops
         size = self.nest.sizes[last]
-        if isinstance(size, int) and size <= BLOCK_STEPS:
+        if is_one_block(size, 1):
             return self._carry(self.reduction_loops, initial, step)
 
-        def blocks(carried: Sequence[Value]) -> Sequence[Value]:
-            with emit.carrying_loop(0, size, BLOCK_STEPS, carried) as loop:
-                stop = emit.minimum(emit.add(loop.index, BLOCK_STEPS), size)
-                with emit.carrying_loop(loop.index, stop, 1, self._neutral(combiners, place.lanes)) as block:
-                    self.operands.places[last] = block.index
-                    block.give(step(block.values))
-                loop.give(_merge(combiners, loop.values, block.results))
+        def block(begin: Index, end: Index) -> Sequence[Value]:
+            with emit.carrying_loop(begin, end, 1, self._neutral(combiners, place.lanes)) as loop:
+                self.operands.places[last] = loop.index
+                loop.give(step(loop.values))
             return loop.results
+
+        def blocks(carried: Sequence[Value]) -> Sequence[Value]:
+            return in_blocks(0, size, 1, carried, block, partial(_merge, combiners))
 
         return self._carry(outer, initial, blocks)
 
@@ -332,17 +333,20 @@ class _Emitter:
 
             def rows(carried: Sequence[Value]) -> list[Value]:
                 fixed = self._load_fixed(along)
-                with emit.carrying_loop(0, wide_end, lanes * BLOCK_STEPS, carried[count:]) as blocks:
-                    stop = emit.minimum(emit.add(blocks.index, lanes * BLOCK_STEPS), wide_end)
-                    with emit.carrying_loop(blocks.index, stop, lanes, several) as block:
-                        block.give(self._evaluate(Place(block.index, lanes), block.values, fixed))
-                    blocks.give(_merge(combiners, blocks.values, block.results))
+
+                def block(begin: Index, end: Index) -> Sequence[Value]:
+                    with emit.carrying_loop(begin, end, lanes, several) as loop:
+                        loop.give(self._evaluate(Place(loop.index, lanes), loop.values, fixed))
+                    return loop.results
+
+                merge = partial(_merge, combiners)
+                totals = in_blocks(0, wide_end, lanes, carried[count:], block, merge)
                 sums = carried[:count]
                 if lanes != self.lanes:
                     with emit.carrying_loop(wide_end, end, self.lanes, sums, unroll=False) as rest:
                         rest.give(self._evaluate(Place(rest.index, self.lanes), rest.values, fixed))
                     sums = rest.results
-                return [*self._masked_rest(size, end, sums, fixed), *blocks.results]
+                return [*self._masked_rest(size, end, sums, fixed), *totals]
 
             def remainder(carried: Sequence[Value]) -> list[Value]:
                 fixed = self._load_fixed(along)

@@ -18,8 +18,9 @@ from functools import reduce
 from typing import TypeAlias
 
 from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels.blocks import in_blocks, is_one_block
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
-from relax_mlir.lowering.kernels.lanes import BLOCK_STEPS, Lanes, side_by_side
+from relax_mlir.lowering.kernels.lanes import Lanes, side_by_side
 from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around
@@ -141,18 +142,17 @@ class Rows:
         step: Step,
         start: float = 0.0,
         merge: Callable[[Value, Value], Value] | None = None,
-        in_blocks: bool = False,
+        by_block: bool = False,
     ) -> Value:
         """Walk one row; gives the accumulators merged into one vector, `start` being neutral for `merge`.
 
-        Without `merge` nothing is accumulated, and the result means nothing. `in_blocks`: there are fresh accumulators
-        for each block of `BLOCK_STEPS` steps, so that sums of long rows lose no digits.
+        Without `merge` nothing is accumulated, and the result means nothing. `by_block`: see `in_blocks`.
         """
         initial = [self.vector.const(start)] if merge else []
         wide = self.lanes * self.unroll
         wide_end, vector_end = emit.round_down(self.length, wide), emit.round_down(self.length, self.lanes)
         merged = self._loop(
-            step, 0, wide_end, self.unroll, initial * self.unroll, merge if in_blocks else None
+            step, 0, wide_end, self.unroll, initial * self.unroll, merge if by_block else None
         )
         while len(merged) > 1 and merge:
             merged = [merge(*pair) for pair in zip(merged[::2], merged[1::2], strict=True)]
@@ -160,18 +160,18 @@ class Rows:
         return self._rest(step, vector_end, merged)
 
     def heavy_sweep(
-        self, step_of: Callable[[Rows], Step], start: float | None = None, in_blocks: bool = False
+        self, step_of: Callable[[Rows], Step], start: float | None = None, by_block: bool = False
     ) -> Value:
         """Walk one row with a step of many operations, for several vectors side by side.
 
         `step_of` makes the step for vectors of the length of some `Rows`. Gives the sum of the accumulators as one
-        vector; without `start` nothing is accumulated, and the result means nothing. `in_blocks`: as in `sweep`.
+        vector; without `start` nothing is accumulated, and the result means nothing. `by_block`: see `in_blocks`.
         """
         several = replace(self, lanes=self.lanes * self.together)
         several_end = emit.round_down(self.length, several.lanes)
         vector_end = emit.round_down(self.length, self.lanes)
         initial = [] if start is None else [several.vector.const(start)]
-        merge = several.vector.add if in_blocks else None
+        merge = several.vector.add if by_block else None
         totals = several._loop(step_of(several), 0, several_end, 1, initial, merge)
         parts = [
             emit.lanes_of(x, at, self.lanes) for x in totals for at in range(0, several.lanes, self.lanes)
@@ -181,9 +181,9 @@ class Rows:
             total = self._loop(step, several_end, vector_end, 1, total)
         return self._rest(step, vector_end, total)
 
-    def heavy_sum(self, step_of: Callable[[Rows], Step], in_blocks: bool = False) -> Value:
-        """The sum (a scalar) of what a step of many operations accumulates; `in_blocks`: as in `sweep`."""
-        return emit.reduce("add", self.heavy_sweep(step_of, 0.0, in_blocks), fastmath="reassoc")
+    def heavy_sum(self, step_of: Callable[[Rows], Step], by_block: bool = False) -> Value:
+        """The sum (a scalar) of what a step of many operations accumulates; `by_block`: see `in_blocks`."""
+        return emit.reduce("add", self.heavy_sweep(step_of, 0.0, by_block), fastmath="reassoc")
 
     def _loop(
         self,
@@ -198,13 +198,15 @@ class Rows:
         if isinstance(begin, int) and begin == end:
             return list(initial)
         size = self.lanes * unroll
-        block_size = size * BLOCK_STEPS
-        if merge and not (isinstance(end, int) and end <= block_size):
-            with emit.carrying_loop(begin, end, block_size, initial) as blocks:
-                stop = emit.minimum(emit.add(blocks.index, block_size), end)
-                sums = self._loop(step, blocks.index, stop, unroll, initial)
-                blocks.give([merge(*pair) for pair in zip(blocks.values, sums, strict=True)])
-            return list(blocks.results)
+        if merge and not is_one_block(end, size):
+
+            def block(start: Index, stop: Index) -> Sequence[Value]:
+                return self._loop(step, start, stop, unroll, initial)
+
+            def pairwise(some: Sequence[Value], more: Sequence[Value]) -> list[Value]:
+                return list(map(merge, some, more))
+
+            return in_blocks(begin, end, size, initial, block, pairwise)
         with emit.carrying_loop(begin, end, size, initial) as loop:
             carried: Sequence[Value | None] = loop.values or [None] * unroll
             places = [emit.add(loop.index, vector * self.lanes) for vector in range(unroll)]
@@ -271,7 +273,7 @@ def _row_maximum(rows: Rows, load: Callable[[Index, Value | None], Value]) -> Va
 
 def row_sum(rows: Rows, step: Step) -> Value:
     """The sum (a scalar) of what `step` accumulates."""
-    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add, in_blocks=True), fastmath="reassoc")
+    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add, by_block=True), fastmath="reassoc")
 
 
 def _exponential(rows: Rows, x: Value) -> Value:
@@ -314,7 +316,7 @@ def softmax(
 
             return step
 
-        factor = rows.scalar.div(rows.scalar.const(1.0), rows.heavy_sum(accumulating, in_blocks=True))
+        factor = rows.scalar.div(rows.scalar.const(1.0), rows.heavy_sum(accumulating, by_block=True))
 
         def scaling(part: Rows) -> Step:
             def step(at: Index, mask: Value | None, _: Value) -> None:
@@ -357,7 +359,7 @@ def log_softmax(
 
         # The logarithm of a vector: on scalars, its choices become branches.
         scale = 2.0**-SCALE_BITS if rows.element.width == 32 else 1.0
-        total = rows.scalar.scale(rows.heavy_sum(accumulating, in_blocks=True), scale)
+        total = rows.scalar.scale(rows.heavy_sum(accumulating, by_block=True), scale)
         log_total = math.LogOp(rows.splat(total)).result
 
         def subtract(at: Index, mask: Value | None, _: Value) -> None:

@@ -266,7 +266,7 @@ def _expected(runs: Sequence[Array], dtype: str) -> Expected:
         ]
     )
     spread = np.maximum.reduce([np.abs(run - precise) for run in same_shape])
-    tolerance = 6 * spread + ULPS * (EPSILON[dtype] * np.abs(precise) + TINY[dtype])
+    tolerance = 4 * spread + ULPS * (EPSILON[dtype] * np.abs(precise) + TINY[dtype])
     return Expected(precise, np.where(np.isfinite(tolerance), tolerance, 0), certain, dtype)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+from relax_mlir.error import ShapeError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 from relax_mlir.transform import create_pass
@@ -52,6 +53,15 @@ class Module:
             k = k + R.const(1)
             acc, other = y + 1.0, y
         return acc, other
+
+    @R.function
+    def matched(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("n",), "float32"):
+        a = x
+        b = x
+        for i in R.range(2):
+            new = R.concat((y, y), axis=0)
+            a, b = R.match_shape(new, ("n",)), a
+        return R.add(a, b)
 
     @R.function
     def rotated(x: R.Tensor(("n",), "float32"), count: R.Tensor((), "int64")) -> R.Tuple(R.Tensor(("n",), "float32"),
@@ -126,6 +136,17 @@ def test_values_that_take_each_others_place_unchanged(compiled: Any, count: int,
         a, b = b + np.float32(1), a
     for have, want in zip(compiled["exchanged"](x, np.array(count)), (a * 2, a), strict=True):
         np.testing.assert_array_equal(to_numpy(have), want)
+
+
+def test_sizes_are_checked_before_a_carried_tensor_is_written(compiled: Any) -> None:
+    """What is carried on may turn out to be larger or smaller than the tensor that it is written into."""
+    x, y = np.ones(8, np.float32), np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(to_numpy(compiled["matched"](x, y)), np.tile(y, 2) * 2)
+    for size in (0, 3, 5, 1_000_000):
+        with pytest.raises(
+            ShapeError, match=rf"dimension 0 is {2 * size}, but n = 8, taken from parameter 'x'"
+        ):
+            compiled["matched"](x, np.ones(size, np.float32))
 
 
 @pytest.mark.parametrize("count", [1, 7])
