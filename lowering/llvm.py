@@ -15,7 +15,7 @@ from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.outline_parallel import OutlineParallelLoops
 from relax_mlir.lowering.pool_buffers import PoolBuffers
 from relax_mlir.transform.pass_base import Pass
-from relax_mlir.transform.upstream import known_passes
+from relax_mlir.transform.upstream import MLIRPass, known_passes
 
 
 def boundary() -> list[Pass]:
@@ -32,8 +32,8 @@ def boundary() -> list[Pass]:
     ]
 
 
-def flat_control_flow() -> list[Pass]:
-    """Vectors of rank 1 or less, loops and branches as blocks, errors as statuses."""
+def flat_control_flow() -> list[MLIRPass]:
+    """Vectors of rank 1 or less, loops and branches as blocks, function by function."""
     return [
         known_passes("fold-memref-alias-ops"),
         known_passes("expand-strided-metadata"),
@@ -41,8 +41,6 @@ def flat_control_flow() -> list[Pass]:
         known_passes("lower-affine"),
         known_passes("cse"),
         known_passes("convert-scf-to-cf"),
-        LowerChecks(),
-        known_passes("symbol-dce"),
     ]
 
 
@@ -66,7 +64,14 @@ def to_llvm_dialect(half_floats: bool = True) -> list[Pass]:
 
 def flatten(target: str = "cpu") -> list[Pass]:
     """All of V → F, where the functions of a module no longer depend on each other's bodies."""
-    return [OutlineParallelLoops(target), *boundary(), *flat_control_flow(), Internalize()]
+    return [
+        OutlineParallelLoops(target),
+        *boundary(),
+        *flat_control_flow(),
+        LowerChecks(),
+        known_passes("symbol-dce"),
+        Internalize(),
+    ]
 
 
 def lower_to_llvm(target: str = "cpu") -> list[Pass]:

@@ -14,6 +14,7 @@ from relax_mlir.lowering.abi.text import Fragment, descriptor, functions, symbol
 from relax_mlir.lowering.abi.thread_pool import THREADS_TABLE
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.parallel import MARK, PARALLEL, THRESHOLD
+from relax_mlir.lowering.module_parts import APART
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -97,6 +98,8 @@ def _may_fail(loop: ir.Operation, table: dict[str, ir.OpView]) -> bool:
             if called is None or CHECK in called.attributes:
                 return True
             if called.is_external:
+                if APART in called.attributes:
+                    continue
                 return True
             left.append(called.operation)
     return False

@@ -24,17 +24,20 @@ class Internalize(ModulePass):
     name: ClassVar[str] = "internalize"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        internal = ir.Attribute.parse("#llvm.linkage<internal>")
         for op in module.body.operations:
-            if not isinstance(op, llvm.LLVMFuncOp | func.FuncOp) or is_declaration(op):
-                continue
-            private = "sym_visibility" in op.attributes
-            if private:
-                op.attributes[attribute_name(op, "linkage")] = internal
-            if symbol_name(op).startswith(SUPPORT_PREFIXES):
-                op.attributes[attribute_name(op, "passthrough")] = _names(_FOR_SIZE)
-            elif private and _takes_buffers(op):
-                _add_passthrough(op, "noinline")
+            if isinstance(op, llvm.LLVMFuncOp | func.FuncOp) and not is_declaration(op):
+                internalize(op)
+
+
+def internalize(op: ir.OpView) -> None:
+    """Give a function internal linkage, if it is private, and say whether it may be inlined."""
+    private = "sym_visibility" in op.attributes
+    if private:
+        op.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse("#llvm.linkage<internal>")
+    if symbol_name(op).startswith(SUPPORT_PREFIXES):
+        op.attributes[attribute_name(op, "passthrough")] = _names(_FOR_SIZE)
+    elif private and _takes_buffers(op):
+        _add_passthrough(op, "noinline")
 
 
 def attribute_name(op: ir.OpView, attribute: str) -> str:

@@ -14,13 +14,17 @@ from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constant_table import TableEntry, constant_table, table_entries
+from relax_mlir.lowering.cut_kernels import cut_kernels
 from relax_mlir.lowering.float_expansion import mentions_half_floats
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
 from relax_mlir.runtime.compile_cache import CacheSlot
-from relax_mlir.runtime.compile_module import compile_module
+from relax_mlir.runtime.compile_module import compile_rest
+from relax_mlir.runtime.compile_parts import PartCompiler
+from relax_mlir.runtime.elf_object import SUPPORTED
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
+from relax_mlir.runtime.machine_code import shared_libraries
 from relax_mlir.runtime.profile_sites import Site, profiled_sites
 from relax_mlir.runtime.run_phase import is_watched, run_phase, without_care
 from relax_mlir.runtime.threads import require_threads
@@ -159,24 +163,27 @@ def _compile_with(
     sites: tuple[Site, ...] = ()
     half_floats = mentions_half_floats(work.mlir)
     *to_flat, to_llvm = phases(str(target), half_floats)
-    for phase in to_flat:
+    with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, half_floats) as compiler:
+        for phase in to_flat:
+            started = perf_counter()
+            written_by_users = phase.level == "relax"  # prim funcs among it
+            run_phase(phase, work, careful or written_by_users)
+            if profile and phase.name == "bufferize":
+                create_pass("instrument-calls")(work.mlir)
+                sites = profiled_sites(work.mlir)
+            if phase.name == "kernels":
+                table = table_entries(work.mlir)
+                if SUPPORTED and not careful:
+                    compiler.add(cut_kernels(work.mlir))
+            seconds[phase.name] = perf_counter() - started
+        flat = work
+        if careful:  # parts of the module are lowered to the LLVM dialect on their own, where nobody sees it
+            started = perf_counter()
+            flat = work.clone()
+            run_phase(to_llvm, work)
+            seconds[to_llvm.name] = perf_counter() - started
         started = perf_counter()
-        written_by_users = phase.level == "relax"  # prim funcs among it
-        run_phase(phase, work, careful or written_by_users)
-        if profile and phase.name == "bufferize":
-            create_pass("instrument-calls")(work.mlir)
-            sites = profiled_sites(work.mlir)
-        if phase.name == "kernels":
-            table = table_entries(work.mlir)
-        seconds[phase.name] = perf_counter() - started
-    flat = work
-    if careful:  # parts of the module are lowered to the LLVM dialect on their own, where nobody sees it
-        started = perf_counter()
-        flat = work.clone()
-        run_phase(to_llvm, work)
-        seconds[to_llvm.name] = perf_counter() - started
-    started = perf_counter()
-    code, objects = compile_module(flat.mlir, DEFAULT_OPT_LEVEL, slot is not None, half_floats)
+        code, objects = compile_rest(flat.mlir, compiler)
     interface = Interface.of(flat.mlir)
     executable = Executable(Engine(code, interface, constant_table(table)))
     seconds["machine code"] = perf_counter() - started

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.llvm import to_llvm_dialect
+from relax_mlir.lowering.split_module import split_module
 from relax_mlir.mlir import ir
-from relax_mlir.runtime.compile_parts import compile_objects, require_symbols
+from relax_mlir.runtime.compile_parts import PartCompiler, require_symbols
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.machine_code import JitCode, MachineCode, ObjectCode, shared_libraries
 
 
 def compile_module(
-    module: ir.Module, opt_level: int, persistent: bool = False, half_floats: bool = True
+    module: ir.Module, opt_level: int, half_floats: bool = True
 ) -> tuple[MachineCode, list[bytes]]:
     """Compile a module of level F or L; gives its code and the object files of it.
 
     Args:
         module: is left as it is, or at level L.
         opt_level: LLVM's, 0 to 3.
-        persistent: whether shared parts come from the persistent cache, and are kept there.
         half_floats: whether f16 or bf16 may occur in a module of level F.
+
+    Raises CompileError if the module calls functions that nothing here defines.
+    """
+    with PartCompiler(shared_libraries(), opt_level, False, half_floats) as compiler:
+        return compile_rest(module, compiler)
+
+
+def compile_rest(module: ir.Module, compiler: PartCompiler) -> tuple[MachineCode, list[bytes]]:
+    """Like `compile_module`, for a module that has given some parts to the compiler already.
 
     Where objects cannot be loaded (on other machines than x86-64 with Linux, or objects that the loader does not
     understand), LLVM links the code, and there are no object files.
@@ -26,7 +35,8 @@ def compile_module(
     Raises CompileError if the module calls functions that nothing here defines.
     """
     if SUPPORTED:
-        objects = compile_objects(module, shared_libraries(), opt_level, persistent, half_floats)
+        compiler.add(split_module(module))
+        objects = compiler.objects()
         try:
             return ObjectCode(objects), objects
         except ObjectFileError:
@@ -34,4 +44,4 @@ def compile_module(
     for step in to_llvm_dialect():
         step(module)
     require_symbols(module, shared_libraries())
-    return JitCode(module, opt_level), []
+    return JitCode(module, compiler.opt_level), []

@@ -1,18 +1,19 @@
-"""A module of level F as object files: its parts are compiled on several threads, shared ones once per process."""
+"""Parts of a module as object files: they are compiled on several threads, shared ones once per process."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
 import hashlib
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import Lock
 
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
+from relax_mlir.lowering.module_parts import Part
 from relax_mlir.lowering.shared_code import llvm_level
-from relax_mlir.lowering.split_module import Part, split_module
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
@@ -32,46 +33,90 @@ _kept: LRU[str, bytes] = LRU(KEPT_PARTS)
 _lock = Lock()
 
 
-def compile_objects(
-    module: ir.Module, libraries: Sequence[str], opt_level: int, persistent: bool, half_floats: bool
-) -> list[bytes]:
-    """The object files that together are a module of level F or L, which is left as it is.
+class PartCompiler:
+    """Compiles parts, the largest first, on all CPUs: on other threads from `add` on, on this one in `objects`.
 
     Args:
-        libraries: paths of the shared libraries that define what the module calls.
+        libraries: paths of the shared libraries that define what the parts call.
         opt_level: LLVM's, 0 to 3, for parts that are not shared.
         persistent: whether shared parts are looked for in the persistent cache, and kept there.
-        half_floats: whether f16 or bf16 may occur in a module of level F.
+        half_floats: whether f16 or bf16 may occur in parts that are not of level L.
 
-    Raises CompileError if a part cannot be lowered or compiled, or calls what nothing here defines.
+    It is used as a context manager: where an error leaves it, the threads end.
     """
-    parts = split_module(module)
-    objects: dict[int, bytes] = {}
-    levels = [opt_level if part.group is None else min(opt_level, llvm_level(part.group)) for part in parts]
-    keys = {n: _key(part, levels[n]) for n, part in enumerate(parts) if part.group is not None}
-    for number, key in keys.items():
-        known = _known(key, persistent)
-        if known is not None:
-            objects[number] = known
-    missing = [number for number in range(len(parts)) if number not in objects]
-    missing.sort(key=lambda number: -parts[number].ops)
 
-    def compiled(number: int) -> bytes:
-        part = parts[number]
-        lowered = lowered_part(part.bytecode, part.exported, half_floats)
-        require_symbols(lowered, libraries, part.external)
-        return object_code(lowered, part.exported[0], part.external, libraries, levels[number])
+    def __init__(self, libraries: Sequence[str], opt_level: int, persistent: bool, half_floats: bool) -> None:
+        self.libraries, self.opt_level = libraries, opt_level
+        self.persistent, self.half_floats = persistent, half_floats
+        self._tasks: list[_Task] = []
+        self._left: list[_Task] = []
+        """Those that nobody has begun with."""
+        self._lock = Lock()
+        others = usable_cpus() - 1
+        self._pool = ThreadPoolExecutor(others, "relax-mlir-compile") if others else None
+        self._others: list[Future[bool]] = []
 
-    workers = min(usable_cpus(), len(missing))
-    if workers <= 1:
-        objects.update({number: compiled(number) for number in missing})
-    else:
-        with ThreadPoolExecutor(workers, "relax-mlir-compile") as pool:
-            objects.update(zip(missing, pool.map(compiled, missing), strict=True))
-    for number in missing:
-        if number in keys:
-            _keep(keys[number], objects[number], persistent)
-    return [objects[number] for number in range(len(parts))]
+    def __enter__(self) -> PartCompiler:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._left.clear()
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def add(self, parts: Iterable[Part]) -> None:
+        """Begin to compile parts."""
+        tasks = [_Task(part, self._level(part)) for part in parts]
+        missing = [task for task in tasks if not self._find(task)]
+        self._tasks += tasks
+        with self._lock:
+            self._left = sorted([*self._left, *missing], key=lambda task: task.part.ops)
+        if self._pool is not None:
+            self._others += [self._pool.submit(self._compile_next) for _ in missing]
+
+    def objects(self) -> list[bytes]:
+        """The object files of all parts that were added, in this order.
+
+        Raises CompileError if a part cannot be lowered or compiled, or calls what nothing here defines.
+        """
+        while self._compile_next():
+            pass
+        for other in self._others:
+            other.result()
+        return [task.code for task in self._tasks]
+
+    def _level(self, part: Part) -> int:
+        return self.opt_level if part.group is None else min(self.opt_level, llvm_level(part.group))
+
+    def _find(self, task: _Task) -> bool:
+        """Look for code that is kept."""
+        if task.part.group is not None:
+            task.code = _known(_key(task.part, task.level), self.persistent) or b""
+        return bool(task.code)
+
+    def _compile_next(self) -> bool:
+        """Compile the largest part that is left; false: there is none."""
+        with self._lock:
+            if not self._left:
+                return False
+            task = self._left.pop()
+        part = task.part
+        lowered = lowered_part(part, self.half_floats)
+        require_symbols(lowered, self.libraries, part.external)
+        task.code = object_code(lowered, part.exported[0], part.external, self.libraries, task.level)
+        if part.group is not None:
+            _keep(_key(part, task.level), task.code, self.persistent)
+        return True
+
+
+@dataclass
+class _Task:
+    """A part, LLVM's level for it, and its object file once it is there."""
+
+    part: Part
+    level: int
+    code: bytes = b""
 
 
 def require_symbols(module: ir.Module, libraries: Sequence[str], external: Sequence[str] = ()) -> None:

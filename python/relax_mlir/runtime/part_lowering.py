@@ -1,4 +1,4 @@
-"""Parts of a module go from level F to level L without the GIL, so that several threads lower at once.
+"""Parts of a module go from level V or F to level L without the GIL, so that several threads lower at once.
 
 `PassManager.run` of the bindings holds the GIL; the C API under it does not need it.
 """
@@ -15,7 +15,8 @@ from typing import TypeAlias
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
-from relax_mlir.lowering.llvm import to_llvm_dialect
+from relax_mlir.lowering.llvm import flat_control_flow, to_llvm_dialect
+from relax_mlir.lowering.module_parts import Part
 from relax_mlir.mlir import PassManager, capi_library, capi_pointer, ir, llvm, spare_context
 from relax_mlir.transform import MLIRPass, Pass, PassContext
 
@@ -25,37 +26,38 @@ BODY = "__body."
 _Managers: TypeAlias = tuple[PassManager, PassManager]
 """For the passes before and after `BFloat16Bits`."""
 
-_free: list[_Managers] = []
+_free: dict[bool, list[_Managers]] = {False: [], True: []}
+"""Pass managers that nobody uses, for parts of level V, and for flat ones."""
 _lock = Lock()
 
 
-def lowered_part(bytecode: bytes, exported: Sequence[str], half_floats: bool) -> ir.Module:
-    """A part of level F, or L, as a module of level L in the spare context.
+def lowered_part(part: Part, half_floats: bool) -> ir.Module:
+    """A part as a module of level L in the spare context.
 
     Args:
-        bytecode: the part.
-        exported: the functions that it defines for other parts and for the runtime.
+        part: of level V, F or L.
         half_floats: whether f16 or bf16 may occur in it.
 
     Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
-    module = ir.Module.parse(bytecode, spare_context())
-    with _managers() as (before, after):
+    module = ir.Module.parse(part.bytecode, spare_context())
+    with _managers(part.is_flat) as (before, after):
         _run(before, module)
         if half_floats:
             with module.context, ir.Location.unknown():
                 BFloat16Bits().run(module, PassContext())
         _run(after, module)
     _require_llvm(module)
-    _hide_behind_aliases(module, exported)
+    _hide_behind_aliases(module, part.exported)
     return module
 
 
-def _new_managers() -> _Managers:
+def _new_managers(is_flat: bool) -> _Managers:
     """Pass managers that have run: they load the dialects that they need, which threads must not do at a time."""
     steps = to_llvm_dialect()
     bits = next(number for number, step in enumerate(steps) if isinstance(step, BFloat16Bits))
-    return _new_manager(steps[:bits]), _new_manager(steps[bits + 1 :])
+    first = [] if is_flat else flat_control_flow()
+    return _new_manager([*first, *steps[:bits]]), _new_manager(steps[bits + 1 :])
 
 
 def _new_manager(steps: Sequence[Pass]) -> PassManager:
@@ -68,13 +70,14 @@ def _new_manager(steps: Sequence[Pass]) -> PassManager:
 
 
 @contextmanager
-def _managers() -> Iterator[_Managers]:
+def _managers(is_flat: bool) -> Iterator[_Managers]:
     """Pass managers for one thread: to make them takes as long as to run them on a small part."""
+    free = _free[is_flat]
     with _lock:
-        managers = _free.pop() if _free else _new_managers()
+        managers = free.pop() if free else _new_managers(is_flat)
     yield managers
     with _lock:
-        _free.append(managers)
+        free.append(managers)
 
 
 def _run(manager: PassManager, module: ir.Module) -> None:

@@ -11,9 +11,10 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.linkage import attribute_name
+from relax_mlir.lowering.module_parts import Part
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.lowering.shared_code import shared_group
-from relax_mlir.lowering.split_module import Part, split_module
+from relax_mlir.lowering.split_module import split_module
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -172,7 +173,7 @@ def test_other_ops_are_refused(context: ir.Context) -> None:
     module = ir.Module.parse(
         "llvm.func @f() { llvm.return }\nmemref.global @state : memref<2xf32> = uninitialized"
     )
-    with pytest.raises(CompileError, match=r"split_module: no part can hold the op memref\.global"):
+    with pytest.raises(CompileError, match=r"no part of a module can hold the op memref\.global"):
         split_module(module)
 
 

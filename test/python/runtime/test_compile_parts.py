@@ -16,12 +16,12 @@ from relax_mlir import op as R
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.split_module import split_module
 from relax_mlir.mlir import ir
-from relax_mlir.runtime import cache_store, compile_parts, elf_object
-from relax_mlir.runtime.compile_parts import SHARED_ENTRY, compile_objects
+from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_object
+from relax_mlir.runtime.compile_parts import SHARED_ENTRY
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL
 from relax_mlir.runtime.llvm_codegen import object_code
 from relax_mlir.runtime.lru import LRU
-from relax_mlir.runtime.machine_code import ObjectCode, shared_libraries
+from relax_mlir.runtime.machine_code import ObjectCode
 from relax_mlir.runtime.part_lowering import lowered_part
 from relax_mlir.target import Target
 
@@ -154,7 +154,7 @@ def test_many_parts_are_one_module(
     part_ops: int, compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors, constants, tables of the runtime and calls go from part to part."""
-    monkeypatch.setattr(compile_parts, "split_module", functools.partial(split_module, part_ops=part_ops))
+    monkeypatch.setattr(compile_module, "split_module", functools.partial(split_module, part_ops=part_ops))
     weight = np.random.default_rng(1).normal(size=(8, 8)).astype("float32")
     builder = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 8), "float32"))
@@ -195,8 +195,7 @@ func.func @main(%a: f32) -> f32 {
         parts = split_module(module, part_ops=1)
     assert [part.exported for part in parts] == [("leaf",), ("leaf.body",), ("main",)]
     objects = [
-        object_code(lowered_part(part.bytecode, part.exported, False), part.exported[0], part.external, (), 2)
-        for part in parts
+        object_code(lowered_part(part, False), part.exported[0], part.external, (), 2) for part in parts
     ]
     assert b"_mlir_leaf" not in objects[0]
     assert b"_mlir_main" in objects[2]
@@ -217,7 +216,7 @@ func.func @f(%m: memref<?xf32>, %x: f32) {
     with ir.Context(), ir.Location.unknown():
         (part,) = split_module(ir.Module.parse(text))
     with pytest.raises(CompileError, match=r"linalg\.fill, .* is left over"):
-        lowered_part(part.bytecode, part.exported, False)
+        lowered_part(part, False)
 
 
 def test_several_threads_compile_at_once() -> None:
@@ -248,7 +247,7 @@ llvm.func @sum(%p: !llvm.ptr, %n: i64) -> f32 {
 }"""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        (data,) = compile_objects(module, shared_libraries(), 2, persistent=False, half_floats=False)
+        (data,) = compile_module.compile_module(module, 2, half_floats=False)[1]
     sections = elf_object._parse(data).sections
     assert max(sections["align"][(sections["flags"] & 4) != 0]) == 64
     assert ObjectCode([data]).address("sum")
@@ -260,4 +259,4 @@ def test_what_llvm_cannot_translate_is_an_error(capfd: pytest.CaptureFixture[str
             'llvm.func @f() { llvm.call_intrinsic "llvm.no.such"() : () -> ()\n llvm.return }'
         )
         with pytest.raises(CompileError, match="LLVM cannot compile the module"):
-            compile_objects(module, shared_libraries(), 2, persistent=False, half_floats=False)
+            compile_module.compile_module(module, 2, half_floats=False)
