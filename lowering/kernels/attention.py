@@ -3,7 +3,8 @@
 For each batch and head, and each block of queries: the keys go by in blocks, which are packed (transposed into
 panels) together with their values; for each tile of queries the scores are formed, made weights (the softmax
 of what was seen so far, see `attention_softmax`), and multiplied by the values into sums, which are divided by
-the weights' total at the end. One query alone reads keys and values where they lie.
+the weights' total at the end. Both products are those of `gemm_blocks`. One query alone reads keys and values where
+they lie.
 
 After T. Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness",
 arXiv:2205.14135, 2022.
@@ -16,21 +17,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels.attention_exp import Exponential
-from relax_mlir.lowering.kernels.attention_pack import emit_pack_keys, emit_pack_rows, emit_write_rows
+from relax_mlir.lowering.kernels.attention_pack import (
+    emit_pack_keys,
+    emit_pack_rows,
+    emit_pack_values,
+    emit_write_rows,
+)
+from relax_mlir.lowering.kernels.attention_single import emit_dots, emit_weighted_sum
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.attention_softmax import Bias, Running, weigh_row
-from relax_mlir.lowering.kernels.attention_tile import emit_choice, emit_dots, emit_product
+from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_tiles
+from relax_mlir.lowering.kernels.gemm_left import rows_type
 from relax_mlir.lowering.kernels.gemm_tiling import even_step
 from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
 
-THIN, FEW = 1, 256
-"""Up to so many queries it does not pay to pack the keys; for fewer than so many, the values."""
-
-PRODUCT_IN_PLACE = "product_in_place"
-"""The product of one row of weights with values that are to be widened."""
+THIN = 1
+"""Up to so many queries it does not pay to pack keys and values."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,9 @@ def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], m
     """
     sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
     _emit_parts(block, sizes)
-    _Attention(sizes, *_operands(buffers), meaning, target.num_threads).emit()
+    product = emit_tiles(block, GemmKernel(str(sizes.element), str(sizes.element)), target)
+    nothing = ep.nothing(block)
+    _Attention(sizes, *_operands(buffers), meaning, target.num_threads, product, nothing).emit()
 
 
 def _emit_parts(block: e.Block, sizes: Sizes) -> None:
@@ -59,14 +67,12 @@ def _emit_parts(block: e.Block, sizes: Sizes) -> None:
     if e.is_defined(block, name):
         return
     emit_pack_keys(block, name, sizes)
-    emit_pack_rows(block, f"{sizes.name}.pack_rows", sizes)
+    emit_pack_values(block, f"{sizes.name}.pack_values", sizes)
+    if sizes.half:
+        emit_pack_rows(block, f"{sizes.name}.pack_rows", sizes)
     emit_write_rows(block, f"{sizes.name}.write_rows", sizes)
     emit_dots(block, f"{sizes.name}.dots", sizes)
-    for rows in sizes.row_counts:
-        emit_product(block, f"{sizes.name}.product_{rows}", sizes, rows, sizes.element)
-    emit_choice(block, f"{sizes.name}.product", sizes)
-    if sizes.half:
-        emit_product(block, f"{sizes.name}.{PRODUCT_IN_PLACE}", sizes, 1, sizes.source)
+    emit_weighted_sum(block, f"{sizes.name}.weighted_sum", sizes)
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,10 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Attention:
-    """The loops of one attention."""
+    """The loops of one attention.
+
+    `product`: the function that multiplies rows by packed panels; it gets the epilogue that does `nothing`.
+    """
 
     sizes: Sizes
     query: _Operand
@@ -132,6 +141,8 @@ class _Attention:
     out: _Operand
     meaning: Meaning
     threads: int
+    product: str
+    nothing: ep.Epilogue
 
     def emit(self) -> None:
         """Emit all of it."""
@@ -185,7 +196,7 @@ class _Attention:
             first = e.mul(block, query_step)
             high = e.minimum(e.sub(queries, first), query_step)
             place = _Place(batch, head, e.div(head, group), first, high)
-            packed = _Packed(packed_keys, key_depth, packed_values, packed_queries)
+            packed = _Packed(packed_keys, key_depth, packed_values, key_step, packed_queries)
             self._emit_block(at, place, packed, key_step, factor)
 
     def _factor(self) -> e.Value:
@@ -245,21 +256,20 @@ class _Attention:
         with e.when(e.negate(thin)):
             pack_keys()
         sums = self._sums(at, place, packed, thin)
+        memory = memref.cast(rows_type(ir.MemRefType(queries[0].type).element_type), queries[0])
+        matrix = e.view(e.metadata(buffer), (sizes.rows, at.width), (at.width, 1), at.scores, unit_inner=True)
 
         def scores(tile: _Tile) -> None:
-            left = [queries[0], e.add(queries[1], e.mul(tile.row, queries[2])), queries[2]]
-            panels = e.ceildiv(tile.keys, sizes.panel)
-            right = [buffer, packed.keys, sizes.panel, e.mul(packed.key_depth, sizes.panel), depth, panels]
+            query_at = e.add(queries[1], e.mul(tile.row, queries[2]))
 
             def by_panels() -> None:
-                self._product(tile.rows, [*left, *right, buffer, at.scores, at.width, e.flag(False)])
+                left, right = [memory, query_at, queries[2]], [buffer, packed.keys, packed.key_depth]
+                columns = e.round_up(tile.keys, sizes.panel)
+                self._multiply(left, right, (depth, tile.rows, columns), matrix, 0, e.flag(False))
 
             def by_dots() -> None:
-                with e.loop(0, tile.rows) as r:
-                    q_at = e.add(left[1], e.mul(r, left[2]))
-                    source = [left[0], q_at, key.flat, key_at, key.stride, tile.keys, depth]
-                    to = e.add(at.scores, e.mul(r, at.width))
-                    self._call("dots", [*source, buffer, to, factor])
+                source = [queries[0], query_at, key.flat, key_at, key.stride, tile.keys, depth]
+                self._call("dots", [*source, buffer, at.scores, factor])
 
             e.branch(thin, by_dots, by_panels)
 
@@ -270,42 +280,36 @@ class _Attention:
     ) -> Callable[[_Tile, e.Value], None]:
         """What adds weights times values to the sums of a tile; packs the values of the block, if it must.
 
-        Few queries read them where they lie, if nothing behind the last panel of a row is outside of the buffer;
-        values that are to be widened only one query alone.
+        One query alone reads them where they lie, if nothing behind the last panel of a row is outside of the buffer.
         """
         sizes, value = self.sizes, self.value
         start = value.place(place.batch, place.first_key, place.key_head)
         ahead = e.add(e.mul(e.sub(place.keys, 1), value.stride), at.sum_width)
         inside = e.compare("le", e.add(start, ahead), e.dim(value.flat, 0))
-        few = thin if sizes.half else e.compare("lt", self.query.shape[1], FEW)
-        in_place = e.all_of(few, inside)
-        in_rows = [value.flat, _value(start), _value(value.stride)]
-        in_panels = [at.buffer, _value(packed.values), _value(at.sum_width)]
-
-        def pack() -> list[e.Value]:
-            source = [value.flat, start, value.stride, place.keys, value.shape[3]]
-            self._call("pack_rows", [*source, at.buffer, packed.values, at.sum_width])
-            return in_panels
-
-        def arguments(right: Sequence[e.Value], tile: _Tile, first: e.Value) -> list[e.Value]:
-            size = [sizes.panel, tile.keys, e.div(at.sum_width, sizes.panel)]
-            to = [at.buffer, e.add(at.sums, e.mul(tile.row, at.sum_width)), at.sum_width]
-            return [at.buffer, at.scores, at.width, *right, *size, *to, e.negate(first)]
-
-        if not sizes.half:
-            right = e.choose(in_place, [x.type for x in in_panels], lambda: in_rows, pack)
-            return lambda tile, first: self._product(tile.rows, arguments(right, tile, first))
+        in_place = e.all_of(thin, inside)
         with e.when(e.negate(in_place)):
-            pack()
+            source = [value.flat, start, value.stride, place.keys, value.shape[3]]
+            self._call("pack_values", [*source, at.buffer, packed.values, packed.value_depth])
+        weights = memref.cast(rows_type(sizes.element), at.buffer)
+        shape, strides = (place.queries, at.sum_width), (at.sum_width, 1)
+        matrix = e.view(e.metadata(at.buffer), shape, strides, at.sums, unit_inner=True)
 
-        def widened(tile: _Tile, first: e.Value) -> None:
-            e.branch(
-                in_place,
-                lambda: self._call(PRODUCT_IN_PLACE, [tile.rows, *arguments(in_rows, tile, first)]),
-                lambda: self._product(tile.rows, arguments(in_panels, tile, first)),
-            )
+        def added(tile: _Tile, first: e.Value) -> None:
+            def by_rows() -> None:
+                source = [at.buffer, at.scores, value.flat, start, value.stride, tile.keys]
+                to = e.add(at.sums, e.mul(tile.row, at.sum_width))
+                panels = e.div(at.sum_width, sizes.panel)
+                self._call("weighted_sum", [*source, panels, at.buffer, to, e.negate(first)])
 
-        return widened
+            def by_panels() -> None:
+                left = [weights, at.scores, at.width]
+                right = [at.buffer, packed.values, packed.value_depth]
+                size = (tile.keys, tile.rows, at.sum_width)
+                self._multiply(left, right, size, matrix, tile.row, e.negate(first))
+
+            e.branch(in_place, by_rows, by_panels)
+
+        return added
 
     def _emit_tiles(
         self,
@@ -367,17 +371,28 @@ class _Attention:
     def _call(self, part: str, arguments: Sequence[e.Value]) -> None:
         e.call(f"{self.sizes.name}.{part}", [_value(a) for a in arguments])
 
-    def _product(self, rows: e.Index, arguments: Sequence[e.Value]) -> None:
-        self._call("product", [rows, *arguments])
+    def _multiply(
+        self,
+        left: Sequence[e.Index],
+        right: Sequence[e.Index],
+        size: Sequence[e.Index],
+        matrix: e.Value,
+        row: e.Index,
+        accumulate: e.Value,
+    ) -> None:
+        """Multiply rows by packed panels (see `emit_block`): their depth, number and columns are the `size`."""
+        place = [matrix, row, 0, accumulate, e.flag(False)]
+        e.call(self.product, [*left, *right, *size, *place, *self.nothing.arguments])
 
 
 @dataclass(frozen=True)
 class _Packed:
-    """Places of what is packed, and the size of a packed key."""
+    """Places of what is packed, and the depth of the panels of keys and of values."""
 
     keys: e.Index
     key_depth: e.Index
     values: e.Index
+    value_depth: e.Index
     queries: e.Index
 
 

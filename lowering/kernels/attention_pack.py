@@ -1,4 +1,4 @@
-"""Copies for attention: keys transposed into panels, rows of queries and values, and rows of results."""
+"""Copies for attention: keys and values into panels, rows of queries, and rows of results."""
 
 from __future__ import annotations
 
@@ -44,6 +44,30 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
             else:
                 with e.when(e.compare("ne", full, size)):
                     square(full, e.mask(e.sub(size, full), lanes))
+
+
+def emit_pack_values(block: e.Block, name: str, sizes: Sizes) -> None:
+    """Emit the copy of values into panels: column c of row k goes to ``k * panel + c``, widened.
+
+    Arguments: values, place of the first row, distance of two, their number, their size; the destination, its
+    place, the depth of its panels (not less than the number of rows). What is behind the last column is left as it is.
+    """
+    index, panel = ir.IndexType.get(), sizes.panel
+    source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
+    types = [source_type, index, index, index, index, packed_type, index, index]
+    with e.function(block, name, types) as (source, at, stride, count, size, packed, start, depth):
+        full = e.round_down(size, panel)
+
+        def copy(column: e.Index, width: e.Index) -> None:
+            panel_at = e.add(start, e.mul(column, depth))
+            with e.loop(0, count) as row:
+                place, to = e.add(e.add(at, column), e.mul(row, stride)), e.add(panel_at, e.mul(row, panel))
+                copy_row(sizes, source, place, width, packed, to)
+
+        with e.loop(0, full, panel) as column:
+            copy(column, panel)
+        with e.when(e.compare("ne", full, size)):
+            copy(full, e.sub(size, full))
 
 
 def emit_pack_rows(block: e.Block, name: str, sizes: Sizes) -> None:

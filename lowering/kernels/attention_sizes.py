@@ -17,7 +17,7 @@ class Sizes:
 
     A tile is up to `rows` queries by a block of keys. Its scores take half of the first-level cache, and the
     packed keys and values of the block half of the second-level cache; a panel of keys, or of columns of the
-    values, is `panel` elements wide, the register tile that of a matrix product, with as many `registers` to plan with.
+    values, is `panel` elements wide, and the register tile is that of a matrix product (see `Tiling`).
     Sums are f64 for f64, else f32. Weights are made of `together` vectors of scores at a time.
     """
 
@@ -26,7 +26,7 @@ class Sizes:
     lanes: int
     vectors: int
     rows: int
-    registers: int
+    row_step: int
     fused: bool
     l1_bytes: int
     l2_bytes: int
@@ -38,22 +38,12 @@ class Sizes:
         """The sizes for operands of a float type."""
         element = source if isinstance(source, ir.F64Type) else ir.F32Type.get()
         product = tiling(target, element.width)
-        tile = (product.lanes, product.vectors, product.rows, product.registers)
+        tile = (product.lanes, product.vectors, product.rows, product.row_step)
         avx512 = Lanes.of(e.vector_type(product.lanes, element), target).avx512
         together = side_by_side(target, element.width)
         return Sizes(
             source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes, avx512, together
         )
-
-    @property
-    def row_step(self) -> int:
-        """Products have one row, a multiple of so many, or all; those of several may compute their last row twice."""
-        return min(2, self.rows)
-
-    @property
-    def row_counts(self) -> tuple[int, ...]:
-        """Numbers of rows for which there is a product."""
-        return tuple(sorted({1, *range(self.row_step, self.rows, self.row_step), self.rows}))
 
     @property
     def panel(self) -> int:

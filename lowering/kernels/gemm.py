@@ -89,7 +89,7 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if sizes.threads > 1:
         emit_shared(block, parts, packing, element)
     packing.emit_b()
-    emit_tiles(block, kernel, target)
+    emit_left_and_tiles(block, kernel, target)
     return kernel.name
 
 
@@ -140,14 +140,21 @@ def _emit_streams(
             emit_by_rows(block, parts.rows(count), sizes, source, element, count)
 
 
-def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> None:
+def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """Emit the product of a block by register tiles, unless it is there; gives its name (see `emit_block`)."""
+    parts, packing = Parts(kernel.name), packing_of(block, kernel, target)
+    if not e.is_defined(block, parts.block):
+        packed = (packing.element, packing.element)
+        emit_block(block, parts, packing.tiling, _type(kernel.accumulator), packed)
+    return parts.block
+
+
+def emit_left_and_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> None:
     """Emit what a product shares with that of a packed B, unless it is there: packing of A, its blocks, their tiles."""
     packing = packing_of(block, kernel, target)
-    if e.is_defined(block, packing.a):
-        return
-    packing.emit_a()
-    packed = (packing.element, packing.element)
-    emit_block(block, Parts(kernel.name), packing.tiling, _type(kernel.accumulator), packed)
+    if not e.is_defined(block, packing.a):
+        packing.emit_a()
+    emit_tiles(block, kernel, target)
 
 
 def packing_of(block: e.Block, kernel: GemmKernel, target: Target) -> Packing:

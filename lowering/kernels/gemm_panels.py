@@ -13,7 +13,7 @@ from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels.gemm import (
     GemmKernel,
-    emit_tiles,
+    emit_left_and_tiles,
     finished,
     packing_of,
     uses_amx,
@@ -44,7 +44,7 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     name = panels_name(kernel)
     if e.is_defined(block, name):
         return name
-    emit_tiles(block, kernel, target)
+    emit_left_and_tiles(block, kernel, target)
     source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
     packing = packing_of(block, kernel, target)
     sizes = packing.tiling

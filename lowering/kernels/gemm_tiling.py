@@ -64,8 +64,8 @@ class Tiling:
         return e.select(e.compare("gt", rows, _FEW_ROWS), self.depth, self.packed_depth)
 
     def streamed_columns(self, depth: e.Index) -> e.Index:
-        """Columns of packed B, of a depth not 0, that the second-level cache holds; at least `block_columns`."""
-        return e.round_down(e.div(self.depth * self.block_columns, depth), self.columns)
+        """Columns of packed B, of such a depth, that the second-level cache holds; at least `block_columns`."""
+        return e.round_down(e.div(self.depth * self.block_columns, e.maximum(depth, 1)), self.columns)
 
     def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
         """About how long a product takes, at two vectors of multiplications per cycle."""
