@@ -9,17 +9,21 @@ from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.mlir import ir
 
+SHARED_LEVEL = 0
+"""The level of LLVM's optimisations for these functions; its code generator optimises always.
+
+They are written as they are to run, and the optimisations, which take half of LLVM's time, gain nothing."""
+
 MODULE_SPECIFIC = ".epilogue_"
 """In the name of a function that begins like a kernel's, but belongs to a module."""
 
 _SUPPORT = re.compile(r"relax\.rt\.(?!raise\.)")
 """Support functions, but for those that raise the errors of a module."""
 
-_TILES = "tile"
 _KERNEL = re.compile(r"relax\.(gemm|attention)\.(bf16|f16|f32|f64)(\.f32)?")
 _GROUPS = {
     "gemm": (
-        (_TILES, re.compile(r"\.(tile_|block\b)")),
+        ("tile", re.compile(r"\.(tile_|block\b)")),
         ("pack", re.compile(r"\.pack_(?!b\b)")),
         ("panels", re.compile(r"\.panels\b")),
         ("product", re.compile("")),
@@ -27,15 +31,6 @@ _GROUPS = {
     "attention": (("", re.compile("")),),
 }
 """For each kernel the groups of its functions, each with what follows the kernel's name in theirs; the first counts."""
-
-
-def llvm_level(group: str) -> int:
-    """The level of LLVM's optimisations for the functions of a group; its code generator optimises always.
-
-    They are written as they are to run, and these optimisations, which take half of LLVM's time, gain nothing; but
-    tiles of products are called so often that arguments which they do not use would cost half a percent of their time.
-    """
-    return 1 if group.endswith(f" {_TILES}") else 0
 
 
 def shared_group(name: str) -> str | None:

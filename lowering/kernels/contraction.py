@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels.addresses import address
 from relax_mlir.lowering.kernels.epilogue_match import match_epilogue, root, scalars_of
 from relax_mlir.lowering.kernels.gemm import GemmKernel, finished, row_entry
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
@@ -246,13 +247,13 @@ class _FinishCall:
         for operand in self.finish.operands:
             if sums is not None and operand.buffer == self.contraction.c.buffer:
                 parts = e.metadata(sums)
-                matrices.append([ep.address(parts, 0), *parts.strides])
+                matrices.append([address(parts, 0), *parts.strides])
                 continue
             parts = self.parts[operand]
             stride = dict(zip(operand.axes, parts.strides, strict=True))
             strides = [stride.get(group[-1], 0) if group else 0 for group in groups]
             offset = e.add(_offset(stride, at), e.mul(first, strides[0]))
-            matrices.append([ep.address(parts, offset), *strides])
+            matrices.append([address(parts, offset), *strides])
         words = ep.write_words(self.words, matrices, scalars_of(self.finish.operation))
         return [self.function, words]
 

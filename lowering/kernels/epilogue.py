@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.addresses import item_bytes, memref_at
 from relax_mlir.lowering.kernels.epilogue_match import constants_of, scalars_of
-from relax_mlir.mlir import arith, func, ir, llvm, memref
+from relax_mlir.mlir import arith, func, ir, memref
 
 NOTHING = "relax.gemm.nothing"
 """The epilogue that does nothing."""
@@ -96,18 +97,6 @@ def write_words(words: e.Value, matrices: Sequence[Sequence[e.Index]], scalars: 
     return memref.cast(_words_type(), words)
 
 
-def address(parts: e.Strided, offset: e.Index) -> e.Value:
-    """The address of the element `offset` elements behind the first one of a memref."""
-    start = memref.extract_aligned_pointer_as_index(parts.base)
-    return arith.addi(start, e.index(e.mul(e.add(parts.offset, offset), item_bytes(parts.base.type))))
-
-
-def item_bytes(type_: e.Type) -> int:
-    """Bytes of an element in memory."""
-    element = e.element_of(type_)
-    return 8 if isinstance(element, ir.IndexType) else max(1, element.width // 8)
-
-
 def function(block: e.Block, name: str) -> AbstractContextManager[list[e.Value]]:
     """An epilogue's function at the end of a module's body: gives its words, and row, rows, column and columns."""
     return e.function(block, name, _function_type().inputs)
@@ -180,33 +169,8 @@ def part(
             offset = e.add(offset, e.mul(first, stride))
             sizes.append(count)
             strides.append(stride)
-    type_ = e.strided_memref(matrix.element, len(sizes), matrix.unit_inner)
     at = arith.addi(start, e.index(e.mul(offset, item_bytes(matrix.element))))
-    return _memref_at(at, type_, sizes, strides)
-
-
-def _memref_at(at: e.Value, type_: e.Type, sizes: Sequence[e.Index], strides: Sequence[e.Index]) -> e.Value:
-    """A memref of the given strides whose first element is at an address."""
-    word = ir.IntegerType.get_signless(64)
-    rank = len(sizes)
-    shape = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
-    struct = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{shape})>")
-    pointer = llvm.IntToPtrOp(ir.Type.parse("!llvm.ptr"), arith.index_cast(word, at)).result
-    value = llvm.PoisonOp(struct).result
-
-    def put(item: e.Value, *position: int) -> None:
-        nonlocal value
-        place = ir.DenseI64ArrayAttr.get(position)
-        value = llvm.InsertValueOp(value, item, place).result
-
-    put(pointer, 0)
-    put(pointer, 1)
-    put(arith.constant(word, 0), 2)
-    for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
-        put(arith.index_cast(word, e.index(size)), 3, axis)
-        put(arith.index_cast(word, e.index(stride)), 4, axis)
-    cast = "builtin.unrealized_conversion_cast"
-    return ir.Operation.create(cast, results=[type_], operands=[value]).result
+    return memref_at(at, matrix.element, strides, matrix.unit_inner, sizes)
 
 
 def _as_word(value: e.Value) -> e.Value:

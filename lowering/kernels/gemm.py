@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels import gemm_amx
+from relax_mlir.lowering.kernels.addresses import address
 from relax_mlir.lowering.kernels.gemm_amx import emit_amx
 from relax_mlir.lowering.kernels.gemm_blocks import (
     Parts,
@@ -255,8 +256,8 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             with e.when(accumulate):
                 _convert(sizes.lanes, c, i, sums, 0, (high, columns))
             left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
-            places = [(ep.address(e.metadata(sums), 0), apart, 1)]
-            places.append((ep.address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
+            places = [(address(e.metadata(sums), 0), apart, 1)]
+            places.append((address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
             finish = ep.write_words(words, places, [])
             arguments = [left, b, sums, accumulate]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels.addresses import address, item_bytes
 from relax_mlir.lowering.kernels.gemm_left import LeftOperand, rows_type
 from relax_mlir.lowering.kernels.gemm_micro import emit_finish, emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
@@ -246,14 +247,20 @@ def emit_block(
         )
         epilogue = ep.Epilogue(*rest)
         full, first, second = _cut_rows(rows, sizes)
+        a_parts, c_parts = e.metadata(a), e.metadata(c)
+        c_apart = c_parts.strides[0]
+        starts = [address(a_parts, a_at), address(e.metadata(b), b_at)]
+        starts.append(address(c_parts, e.add(e.mul(row, c_apart), column)))
+        item, panel_item, result_item = map(item_bytes, (*operands, element))
 
         def tiles(i: e.Index, count: e.Index, first: e.Value, last: e.Value, heights: Sequence[int]) -> None:
-            left = [a, e.add(a_at, e.mul(i, a_apart)), a_apart]
+            a_line = e.add(starts[0], e.mul(e.mul(i, a_apart), item))
+            c_line = e.add(starts[2], e.mul(e.mul(i, c_apart), result_item))
             with e.loop(first, last, sizes.columns) as j:
-                place = [e.add(row, i), e.add(column, j), e.sub(columns, j), add]
-                panel_at = e.add(b_at, e.mul(j, panel_depth))
+                panel_at = e.add(starts[1], e.mul(e.mul(j, panel_depth), panel_item))
+                c_at, left = e.add(c_line, e.mul(j, result_item)), e.sub(columns, j)
                 counts = [count] if sizes.row_step > 1 else []
-                arguments = [*left, b, panel_at, depth, c, *place, *counts]
+                arguments = [a_line, a_apart, panel_at, depth, c_at, c_apart, left, add, *counts]
 
                 def tile(high: int) -> None:
                     e.call(parts.tile(high), arguments)
@@ -263,7 +270,7 @@ def emit_block(
                 else:
                     e.switch(sizes.tile_rows(count), heights, tile)
                 with e.when(done):
-                    epilogue.run(place[0], count, place[1], e.minimum(place[2], sizes.columns))
+                    epilogue.run(e.add(row, i), count, e.add(column, j), e.minimum(left, sizes.columns))
 
         streamed = sizes.streamed_columns(depth)
         with e.loop(0, columns, streamed) as j:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels.addresses import address, memref_at
 from relax_mlir.lowering.kernels.gemm_pairs import PAIR, dot, splat_pair
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
-from relax_mlir.mlir import arith, ir, memref
+from relax_mlir.mlir import arith, ir
 from relax_mlir.target import CACHE_LINE
 
 _AHEAD = 32
@@ -29,32 +30,31 @@ def emit_tile(
     C has the type `element`, and so has packed A, whereas packed B (`operands`) may be narrower and is widened; or both
     hold pairs to be multiplied together.
 
-    Arguments: the memory of A, the place of its first row and how far rows are apart, packed B, the place of its panel,
-    the depth of the block, C, the tile's first row and column in C, the number of columns left from there, whether
-    to add to C, and, where tiles may lack their last row (`Tiling.row_step`), the number of rows: the row before is
-    read in its place. The function `finish`
+    Arguments: the address of its first row of A and how far rows are apart, the address of the panel of packed B,
+    the depth of the block, the address of the tile in C and how far rows are apart there, the number of columns left
+    from there, whether to add to C, and, where tiles may lack their last row (`Tiling.row_step`), the number of rows:
+    the row before is read in its place. The function `finish`
     (`emit_finish`) does what is not simply to write a full tile.
     """
-    matrix, size, flag = (
-        e.strided_memref(element, 2, unit_inner=True),
-        ir.IndexType.get(),
-        ir.IntegerType.get_signless(1),
-    )
-    rows_of_a, panels_of_b = e.strided_memref(operands[0], 1, unit_inner=True), e.flat_memref(operands[1])
-    arguments = [rows_of_a, size, size, panels_of_b, size, size, matrix, size, size, size, flag]
+    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     may_lack = tiling.row_step > 1
-    with e.function(block, name, [*arguments, *[size] * may_lack]) as values:
-        a, a_at, a_apart, b, b_at, depth, c, row, column, left, accumulate, *counts = values
+    with e.function(block, name, [*[size] * 7, flag, *[size] * may_lack]) as values:
+        a_at, a_apart, b_at, depth, c_at, c_apart, left, accumulate, *counts = values
+        a, b = (
+            memref_at(at, type_, [1], unit_inner=True)
+            for at, type_ in zip((a_at, b_at), operands, strict=True)
+        )
+        c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
         for r in range(rows):  # C comes from afar while the sums are computed
-            e.prefetch(c, e.add(row, r), column, write=True)
+            e.prefetch(c, r, 0, write=True)
         buffer = e.stack(element, rows * tiling.columns)
-        starts = [e.add(a_at, e.mul(r, a_apart)) for r in range(rows - len(counts))]
-        starts += [e.add(a_at, e.mul(e.sub(count, 1), a_apart)) for count in counts]
-        sums = _multiply(tiling, element, a, starts, b, b_at, depth)
+        starts = [e.mul(r, a_apart) for r in range(rows - len(counts))]
+        starts += [e.mul(e.sub(count, 1), a_apart) for count in counts]
+        sums = _multiply(tiling, element, a, starts, b, depth)
 
         def write(r: int) -> None:
             for v, x in enumerate(sums[r]):
-                e.vector_store(x, c, e.add(row, r), e.add(column, v * tiling.lanes))
+                e.vector_store(x, c, r, v * tiling.lanes)
 
         def overwrite() -> None:
             for r in range(rows - len(counts)):
@@ -67,9 +67,8 @@ def emit_tile(
             for r, line in enumerate(sums):
                 for v, x in enumerate(line):
                     e.vector_store(x, buffer, r * tiling.columns + v * tiling.lanes)
-            memory = memref.cast(e.flat_memref(element), buffer)
             count = counts[0] if counts else rows
-            e.call(finish, [memory, count, c, row, column, left, accumulate])
+            e.call(finish, [address(e.metadata(buffer), 0), count, c_at, c_apart, left, accumulate])
 
         simple = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
         e.branch(simple, overwrite, by_way_of_memory)
@@ -81,7 +80,6 @@ def _multiply(
     a: e.Value,
     starts: Sequence[e.Index],
     b: e.Value,
-    b_at: e.Value,
     depth: e.Value,
 ) -> list[list[e.Value]]:
     """The products' sums over the depth of the block: the vectors of each row, which have `starts` in A."""
@@ -95,7 +93,7 @@ def _multiply(
         return dot(left, right, total) if pairs else e.fma(left, right, total, tiling.fused)
 
     with e.carrying_loop(0, depth, tiling.together, [zero] * (rows * tiling.vectors), unroll=high) as k:
-        at = e.add(b_at, e.mul(k.index, tiling.columns))
+        at = e.mul(k.index, tiling.columns)
         places = [e.add(at, v * wide) for v in range(tiling.vectors)]
         if wide * e.element_of(b.type).width == 8 * CACHE_LINE:
             for place in places:
@@ -115,14 +113,15 @@ def _multiply(
 def emit_finish(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> None:
     """Emit the function that writes a tile's sums to C, or adds them, as far as C goes.
 
-    Arguments: the sums, row by row, and the number of rows; C, the first row and column, the number of columns from
-    there, and whether to add to C.
+    Arguments: the address of the sums, row by row, and the number of rows; the address of the tile in C and how far
+    rows are apart there, the number of columns from there, and whether to add to C.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
-    matrix = e.strided_memref(element, 2, unit_inner=True)
     lanes = tiling.lanes
-    with e.function(block, name, [e.flat_memref(element), size, matrix, size, size, size, flag]) as values:
-        sums, rows, c, row, column, left, accumulate = values
+    with e.function(block, name, [*[size] * 5, flag]) as values:
+        sums_at, rows, c_at, c_apart, left, accumulate = values
+        sums = memref_at(sums_at, element, [1], unit_inner=True)
+        c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
         zero = e.constant(e.vector_type(lanes, element), 0)
 
         def by_masks(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
@@ -150,5 +149,5 @@ def emit_finish(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> N
             for start in range(0, tiling.columns, lanes):
                 at = e.add(e.mul(r, tiling.columns), start)
                 count = e.minimum(e.sub(e.maximum(left, start), start), lanes)
-                place = (e.add(row, r), e.add(column, start))
+                place = (r, e.index(start))
                 (by_masks if tiling.masked else by_elements)(at, place, count)

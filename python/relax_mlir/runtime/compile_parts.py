@@ -13,7 +13,7 @@ from threading import Lock
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.module_parts import Part
-from relax_mlir.lowering.shared_code import llvm_level
+from relax_mlir.lowering.shared_code import SHARED_LEVEL
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
@@ -87,7 +87,7 @@ class PartCompiler:
         return [task.code for task in self._tasks]
 
     def _level(self, part: Part) -> int:
-        return self.opt_level if part.group is None else min(self.opt_level, llvm_level(part.group))
+        return self.opt_level if part.group is None else min(self.opt_level, SHARED_LEVEL)
 
     def _find(self, task: _Task) -> bool:
         """Look for code that is kept."""

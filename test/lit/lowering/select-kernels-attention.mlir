@@ -1,4 +1,4 @@
-// attention.py, attention_exp.py, attention_pack.py, attention_sizes.py, attention_softmax.py, attention_tile.py.
+// attention.py, attention_exp.py, attention_pack.py, attention_sizes.py, attention_single.py, attention_softmax.py.
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 
 // Scores of a tile only: 6 rows of the register tile by a block of keys, in scratch memory.
@@ -10,28 +10,29 @@
 // CHECK: arith.divui %[[TASK]]
 // CHECK: scf.for %[[FIRST_KEY:[a-z0-9]+]]
 // CHECK: func.call @relax.attention.f32.pack_keys
-// Few queries read the values where they lie.
-// CHECK: scf.if %{{[0-9]+}} -> (memref<?xf32>, index, index)
-// CHECK: func.call @relax.attention.f32.pack_rows
+// CHECK: func.call @relax.attention.f32.pack_values
+// Scores: dot products for one query alone, else the blocks of matrix products, which the weights meet again.
 // CHECK: func.call @relax.attention.f32.dots
-// CHECK: func.call @relax.attention.f32.product(
+// CHECK: func.call @relax.gemm.f32.block({{.*}}, %{{[a-z0-9_]+}}, %c0{{[_0-9]*}}, %c0{{[_0-9]*}}, %false
 // The exponential: 2 to the power that the bits of a sum give.
 // CHECK: arith.shli %{{[0-9]+}}, %{{.*}} : vector<8xi32>
+// CHECK: scf.if
+// CHECK: func.call @relax.attention.f32.weighted_sum
+// CHECK: } else {
+// CHECK: func.call @relax.gemm.f32.block(
 // CHECK: func.call @relax.attention.f32.write_rows
 // CHECK: memref.dealloc %[[SCRATCH]]
 // CHECK: func.func private @relax.attention.f32.pack_keys
-// Products of one row and of even numbers of rows; an odd number computes the last row twice, from its own place.
-// CHECK: func.func private @relax.attention.f32.product_1(
-// CHECK: func.func private @relax.attention.f32.product_2(%[[ROWS:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: memref<?xf32>, %[[PLACE:[a-z0-9]+]]: index, %[[APART:[a-z0-9]+]]: index,
-// CHECK: %[[LAST:[0-9]+]] = arith.subi %[[ROWS]], %c1
-// CHECK: %[[FAR:[0-9]+]] = arith.muli %[[LAST]], %[[APART]]
-// CHECK-NEXT: arith.addi %[[PLACE]], %[[FAR]]
-// CHECK-NOT: @relax.attention.f32.product_3
-// CHECK: func.func private @relax.attention.f32.product_4(
-// CHECK: func.func private @relax.attention.f32.product_6(
-// CHECK: func.func private @relax.attention.f32.product(%[[COUNT:[a-z0-9]+]]: index,
-// CHECK: scf.index_switch
-// CHECK-NOT: @relax.attention.f32.product_7
+// CHECK-NOT: @relax.attention.f32.pack_rows
+// Four panels of columns have sums of their own, or four rows of values.
+// CHECK: func.func private @relax.attention.f32.weighted_sum(
+// CHECK-COUNT-8: vector.fma
+// CHECK: scf.for {{.*}} step %c4
+// CHECK-COUNT-8: vector.fma
+// CHECK: scf.for {{.*}} step %c1
+// CHECK-COUNT-2: vector.fma
+// CHECK: func.func private @relax.gemm.f32.tile_6(
+// CHECK-NOT: func.func private @relax.gemm.f32.pack
 func.func private @attention(%q: memref<?x?x4x64xf32>, %k: memref<?x?x2x64xf32>, %v: memref<?x?x2x64xf32>,
                              %out: memref<?x?x4x64xf32>)
     attributes {relax.prim_func, relax.kernel = "attention", relax.kernel_attrs = {}} {
@@ -46,7 +47,9 @@ func.func private @attention(%q: memref<?x?x4x64xf32>, %k: memref<?x?x2x64xf32>,
 // CHECK-NOT: linalg
 // CHECK: func.call @relax.attention.f16.pack_rows
 // CHECK: func.call @relax.attention.f16.pack_keys
-// CHECK: func.call @relax.attention.f16.product_in_place
+// CHECK: func.call @relax.attention.f16.pack_values
+// CHECK: func.call @relax.gemm.f32.block(
+// CHECK: func.call @relax.attention.f16.weighted_sum
 // CHECK: func.func private @relax.attention.f16.pack_keys
 // CHECK: arith.extf %{{[0-9]+}} : vector<8xf16> to vector<8xf32>
 // CHECK: func.func private @relax.attention.f16.write_rows

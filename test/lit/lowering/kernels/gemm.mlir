@@ -38,7 +38,8 @@
 // AVX2: func.func private @relax.gemm.f32.pack_a(
 // For the columns of B that the second-level cache holds, one tile of rows after the other.
 // AVX2: func.func private @relax.gemm.f32.block(
-// AVX2: %[[HELD:[0-9]+]] = arith.divui %c32768{{[_0-9]*}}, %arg6
+// AVX2: %[[DEEP:[0-9]+]] = arith.maxui %arg6, %c1
+// AVX2: %[[HELD:[0-9]+]] = arith.divui %c32768{{[_0-9]*}}, %[[DEEP]]
 // AVX2: %[[PANELS:[0-9]+]] = arith.divui %[[HELD]], %c16
 // AVX2: %[[WIDE:[0-9]+]] = arith.muli %[[PANELS]], %c16
 // AVX2: scf.for %[[J:[a-z0-9]+]] = %c0{{[_0-9]*}} to %[[N:[a-z0-9]+]] step %[[WIDE]]
@@ -47,7 +48,12 @@
 // AVX2: scf.for %{{[a-z0-9]+}} = %c0{{[_0-9]*}} to %{{[0-9]+}} step %c6
 // AVX2: scf.for %{{[a-z0-9]+}} = %[[J]] to %[[END]] step %c16
 // AVX2: func.call @relax.gemm.f32.tile_6(
-// AVX2: func.func private @relax.gemm.f32.tile_2(%[[A:[a-z0-9]+]]: memref<?xf32, strided<[1], offset: ?>>, %{{[a-z0-9]+}}: index, %[[APART:[a-z0-9]+]]: index, %[[B:[a-z0-9]+]]: memref<?xf32>
+// Tiles get addresses, and how far rows are apart, which takes few arguments.
+// AVX2: func.func private @relax.gemm.f32.tile_2(%[[A_AT:[a-z0-9]+]]: index, %[[APART:[a-z0-9]+]]: index, %[[B_AT:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: i1)
+// AVX2: arith.index_cast %[[A_AT]] : index to i64
+// AVX2: %[[A:[0-9]+]] = builtin.unrealized_conversion_cast
+// AVX2: arith.index_cast %[[B_AT]] : index to i64
+// AVX2: %[[B:[0-9]+]] = builtin.unrealized_conversion_cast
 // AVX2: scf.for {{.*}} iter_args(%[[C0:[a-z0-9]+]] = %[[ZERO:[a-z0-9_]+]], %[[C1:[a-z0-9]+]] = %[[ZERO]], %[[C2:[a-z0-9]+]] = %[[ZERO]], %[[C3:[a-z0-9]+]] = %[[ZERO]])
 // AVX2: %[[B0:[0-9]+]] = vector.load %[[B]]
 // AVX2: %[[B1:[0-9]+]] = vector.load %[[B]]
@@ -84,9 +90,8 @@
 // AVX512-COUNT-2: memref.prefetch {{.*}}, write
 // AVX512: %[[THERE:[0-9]+]] = arith.subi %[[ROWS]], %c1
 // AVX512: %[[FROM:[0-9]+]] = arith.muli %[[THERE]], %{{[a-z0-9]+}}
-// AVX512: %[[SECOND:[0-9]+]] = arith.addi %{{[a-z0-9]+}}, %[[FROM]]
 // AVX512-COUNT-2: memref.prefetch {{.*}}, read
-// AVX512: %[[PLACE:[0-9]+]] = arith.addi %[[SECOND]],
+// AVX512: %[[PLACE:[0-9]+]] = arith.addi %[[FROM]],
 // AVX512-NEXT: memref.load %{{[a-z0-9]+}}[%[[PLACE]]]
 // AVX512: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
 // AVX512: %[[OVERWRITE:[0-9]+]] = arith.xori %[[ACCUMULATE]]
