@@ -39,7 +39,7 @@ class Part:
 
     `exported`: the functions that it defines for others; `external`: what other parts define for it; `group`: that of
     its functions, if other modules have it, too (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of
-    level F or L, else it is of level V.
+    level F or L, else it is of level V; `optimised`: whether LLVM's own optimisations gain anything for it.
     """
 
     bytecode: bytes
@@ -48,6 +48,7 @@ class Part:
     group: str | None
     ops: int
     is_flat: bool
+    optimised: bool
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,13 @@ class ModuleGraph:
 
 
 def make_part(
-    graph: ModuleGraph, number: int, owners: Mapping[str, int], crossing: set[str], is_flat: bool
+    graph: ModuleGraph,
+    number: int,
+    owners: Mapping[str, int],
+    crossing: set[str],
+    *,
+    is_flat: bool,
+    optimised: bool = False,
 ) -> Part:
     """The part that owns what `owners` say; of that, it exports what is `crossing`, or public."""
     own = [name for name in graph.ops if owners.get(name) == number]
@@ -138,7 +145,7 @@ def make_part(
     exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
     group = shared_group(functions[0])
     ops = sum(graph.weights[name] for name in functions)
-    return Part(bytecode.getvalue(), exported, tuple(external), group, ops, is_flat)
+    return Part(bytecode.getvalue(), exported, tuple(external), group, ops, is_flat, optimised)
 
 
 def is_table(op: ir.OpView) -> bool:

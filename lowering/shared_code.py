@@ -9,11 +9,6 @@ from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.mlir import ir
 
-SHARED_LEVEL = 0
-"""The level of LLVM's optimisations for these functions; its code generator optimises always.
-
-They are written as they are to run, and the optimisations, which take half of LLVM's time, gain nothing."""
-
 MODULE_SPECIFIC = ".epilogue_"
 """In the name of a function that begins like a kernel's, but belongs to a module."""
 

@@ -2,17 +2,25 @@
 
 Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
 all modules that use them, so that their machine code can be kept. Everything else is cut into parts of similar
-size, callees near their callers.
+size, callees near their callers: what LLVM optimises, and what runs once per call of some length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.dialects.attributes import PRIM_FUNC, SHORT
 from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES
+from relax_mlir.lowering.abi.names import OWN_PREFIX
 from relax_mlir.lowering.module_parts import ModuleGraph, Part, make_part
 from relax_mlir.lowering.shared_code import shared_group
-from relax_mlir.mlir import ir, llvm
+from relax_mlir.mlir import func, ir, llvm
+
+_FEW_OPS = 200
+"""Fewer than so many are no part of their own."""
+
+_LOOPS = (f"{OWN_PREFIX}gemm.", f"{OWN_PREFIX}parallel.")
+"""How the names of functions begin that kernels call: epilogues, and parts of loops for threads."""
 
 PART_OPS = 2000
 """Ops of a part that is not shared, about. To start LLVM takes as long as to compile some 50 ops."""
@@ -29,20 +37,31 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
     Raises CompileError for other ops at the top.
     """
     graph = ModuleGraph.of(module)
-    chunks = _chunks(graph, part_ops)
-    owners = _owners(graph, chunks)
-    crossing = graph.crossing(owners)
-    return [make_part(graph, number, owners, crossing, is_flat=True) for number in range(len(chunks))]
-
-
-def _chunks(graph: ModuleGraph, part_ops: int) -> list[list[str]]:
-    """The functions of each part."""
     groups: dict[str, list[str]] = {}
-    rest: list[str] = []
+    once: list[str] = []
+    hot: list[str] = []
     for name in graph.weights:
-        group = shared_group(name)
-        (rest if group is None else groups.setdefault(group, [])).append(name)
-    return [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
+        if (group := shared_group(name)) is not None:
+            groups.setdefault(group, []).append(name)
+        else:
+            (hot if _is_hot(graph, name) else once).append(name)
+    if sum(graph.weights[name] for name in once) < _FEW_OPS:
+        hot, once = [*hot, *once], []
+    optimised = _cut(graph, _callees_near(graph, hot), part_ops)
+    chunks = [*_cut(graph, _callees_near(graph, once), part_ops), *groups.values()]
+    owners = _owners(graph, [*optimised, *chunks])
+    crossing = graph.crossing(owners)
+    return [
+        make_part(graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised))
+        for number in range(len(optimised) + len(chunks))
+    ]
+
+
+def _is_hot(graph: ModuleGraph, name: str) -> bool:
+    """Whether time is spent in a function that is not shared: in its loops, or in a call that takes microseconds."""
+    op = graph.ops[name]
+    marked = PRIM_FUNC in op.attributes or SHORT in op.attributes
+    return marked or not isinstance(op, func.FuncOp) or name.startswith(_LOOPS)
 
 
 def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:
@@ -62,6 +81,8 @@ def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:
 
 def _cut(graph: ModuleGraph, names: Sequence[str], part_ops: int) -> list[list[str]]:
     """Names in order as parts of about the same weight."""
+    if not names:
+        return []
     total = sum(graph.weights[name] for name in names)
     limit = total / max(1, round(total / part_ops))
     chunks: list[list[str]] = []

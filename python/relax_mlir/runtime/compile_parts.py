@@ -13,7 +13,6 @@ from threading import Lock
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.module_parts import Part
-from relax_mlir.lowering.shared_code import SHARED_LEVEL
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
@@ -38,7 +37,8 @@ class PartCompiler:
 
     Args:
         libraries: paths of the shared libraries that define what the parts call.
-        opt_level: LLVM's, 0 to 3, for parts that are not shared.
+        opt_level: LLVM's, 0 to 3, for parts that it can make faster; its code generator optimises always. Kernels that
+            are written as they are to run, and what runs once per call, take half of the time without.
         persistent: whether shared parts are looked for in the persistent cache, and kept there.
         half_floats: whether f16 or bf16 may occur in parts that are not of level L.
 
@@ -67,7 +67,7 @@ class PartCompiler:
 
     def add(self, parts: Iterable[Part]) -> None:
         """Begin to compile parts."""
-        tasks = [_Task(part, self._level(part)) for part in parts]
+        tasks = [_Task(part, self.opt_level if part.optimised else 0) for part in parts]
         missing = [task for task in tasks if not self._find(task)]
         self._tasks += tasks
         with self._lock:
@@ -85,9 +85,6 @@ class PartCompiler:
         for other in self._others:
             other.result()
         return [task.code for task in self._tasks]
-
-    def _level(self, part: Part) -> int:
-        return self.opt_level if part.group is None else min(self.opt_level, SHARED_LEVEL)
 
     def _find(self, task: _Task) -> bool:
         """Look for code that is kept."""

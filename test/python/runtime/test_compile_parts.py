@@ -80,7 +80,7 @@ def test_shared_parts_are_compiled_once_per_process(compiled: list[str]) -> None
     assert not shared(compiled)
 
 
-def test_llvm_optimises_what_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_llvm_optimises_loops_that_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     levels: dict[str, int] = {}
 
     def noted(
@@ -94,7 +94,26 @@ def test_llvm_optimises_what_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> N
     kernels = shared(list(levels))
     assert len(kernels) >= 4
     assert {levels.pop(name) for name in kernels} == {0}
-    assert set(levels.values()) == {DEFAULT_OPT_LEVEL}
+    (loops,) = (name for name in levels if "multiply" in name)
+    assert levels.pop(loops) == DEFAULT_OPT_LEVEL
+    assert levels == {"relax.fn.main": 0}
+
+
+def test_llvm_optimises_calls_that_take_microseconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: dict[str, int] = {}
+
+    def noted(module: ir.Module, symbol: str, *rest: Any) -> bytes:
+        levels[symbol] = rest[-1]
+        return object_code(module, symbol, *rest)
+
+    monkeypatch.setattr(compile_parts, "object_code", noted)
+    builder = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n",), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(R.exp(x))
+    rx.build(builder.get(), cache=False)
+    assert levels.pop("relax.fn.main") == DEFAULT_OPT_LEVEL
+    assert set(levels) <= set(shared(list(levels)))
 
 
 def test_shared_parts_are_compiled_once_per_cache(
