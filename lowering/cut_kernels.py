@@ -1,21 +1,43 @@
-"""Kernels leave a module of level V: they are compiled while the rest is lowered further."""
+"""Kernels leave a module as soon as they are there: they are compiled while the rest is lowered further."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
 from relax_mlir.lowering.abi.linkage import internalize
 from relax_mlir.lowering.module_parts import APART, ModuleGraph, Part, make_part
 from relax_mlir.lowering.shared_code import shared_group
 from relax_mlir.mlir import func, ir
+from relax_mlir.transform import ModulePass, PassContext
 
-_NEEDING = frozenset(("memref.alloc", "cf.assert"))
-"""Ops on whose account a function can fail."""
+_DIALECTS = frozenset(("arith", "builtin", "func", "llvm", "memref", "scf", "vector"))
+"""What later passes of level V leave as it is, but for `canonicalize` and `cse`."""
+
+_FAILING = "memref.alloc"
+
+
+@dataclass(frozen=True)
+class CutKernels(ModulePass):
+    """Take the kernels out of a module that are the same in all modules and cannot fail, and hand them on as parts.
+
+    Functions that take memory of the pool, call others than such kernels, or have ops that the rest of level V would
+    rewrite stay.
+    """
+
+    name: ClassVar[str] = "cut-kernels"
+    hand_on: Callable[[list[Part]], None]
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        self.hand_on(cut_kernels(module))
 
 
 def cut_kernels(module: ir.Module) -> list[Part]:
-    """Take the groups of functions out of a module that are the same in all modules (`shared_group`) and cannot fail.
+    """Take groups of functions out of a module (see `CutKernels`, `shared_group`), and give them as parts.
 
-    That is, they take no memory of the pool, and call only each other. What the module uses of them it declares, with
-    the attribute `APART`.
+    What the module uses of them it declares, with the attribute `APART`.
     """
     graph = ModuleGraph.of(module)
     groups = _independent_groups(graph)
@@ -42,7 +64,8 @@ def _independent_groups(graph: ModuleGraph) -> list[list[str]]:
         if (group := shared_group(name)) is not None:
             groups.setdefault(group, []).append(name)
     for group, names in list(groups.items()):
-        if any(graph.contents[name] & _NEEDING for name in names):
+        ops = {op for name in names for op in graph.contents[name]}
+        if _FAILING in ops or not {op.partition(".")[0] for op in ops} <= _DIALECTS:
             del groups[group]
     while True:
         there = {name for names in groups.values() for name in names}

@@ -44,6 +44,11 @@ def flat_control_flow() -> list[MLIRPass]:
     ]
 
 
+def kernels_to_flat() -> list[MLIRPass]:
+    """What is left to do until level F for kernels that leave a module within level V (`CutKernels`)."""
+    return [known_passes("canonicalize,cse"), *flat_control_flow()]
+
+
 def to_llvm_dialect(half_floats: bool = True) -> list[Pass]:
     """All of F → L, function by function; without `half_floats` there is no bf16."""
     return [

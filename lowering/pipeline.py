@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.bufferize import bufferize
 from relax_mlir.lowering.check_bounds import CheckBounds
 from relax_mlir.lowering.contractions import LowerContractions
+from relax_mlir.lowering.cut_kernels import CutKernels
 from relax_mlir.lowering.elementwise import LinalgToLoops
 from relax_mlir.lowering.float_expansion import ExpandFloats
 from relax_mlir.lowering.fma_expansion import ExpandFma
@@ -17,6 +18,7 @@ from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.llvm import flatten, to_llvm_dialect
 from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.module_parts import Part
 from relax_mlir.lowering.pack_constants import PackConstants
 from relax_mlir.lowering.rounding_expansion import ExpandRounding
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
@@ -48,14 +50,20 @@ class Phase:
         return Sequential((*self.passes, CheckLegality(self.level)), name=self.name)
 
 
-def phases(target: str = "cpu", half_floats: bool = True) -> tuple[Phase, ...]:
+def phases(
+    target: str = "cpu",
+    half_floats: bool = True,
+    take_kernels: Callable[[list[Part]], None] | None = None,
+) -> tuple[Phase, ...]:
     """All phases, in order.
 
     Args:
         target: describes the machine (see `relax_mlir.target.Target`).
         half_floats: false: the module has neither f16 nor bf16 (see `mentions_half_floats`), and nobody needs to look
             for them at each level.
+        take_kernels: gets the kernels that can be compiled apart (see `CutKernels`), which are in no later phase then.
     """
+    cut = (CutKernels(take_kernels),) if take_kernels else ()
     halves = (ExpandFloats(target),) if half_floats else ()
     cleanup = known_passes("canonicalize,cse")
     return (
@@ -99,8 +107,10 @@ def phases(target: str = "cpu", half_floats: bool = True) -> tuple[Phase, ...]:
                 PackConstants(target),
                 LowerContractions(target),
                 LinalgToLoops(target),
+                *(() if halves else cut),
                 ExpandMath(target),
                 *halves,
+                *(cut if halves else ()),
                 ExpandFma(target),
                 ExpandRounding(target),
                 cleanup,

@@ -14,7 +14,6 @@ from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constant_table import TableEntry, constant_table, table_entries
-from relax_mlir.lowering.cut_kernels import cut_kernels
 from relax_mlir.lowering.float_expansion import mentions_half_floats
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
@@ -162,8 +161,9 @@ def _compile_with(
     table: list[TableEntry] = []
     sites: tuple[Site, ...] = ()
     half_floats = mentions_half_floats(work.mlir)
-    *to_flat, to_llvm = phases(str(target), half_floats)
     with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, half_floats) as compiler:
+        apart = compiler.add if SUPPORTED and not careful else None
+        *to_flat, to_llvm = phases(str(target), half_floats, apart)
         for phase in to_flat:
             started = perf_counter()
             written_by_users = phase.level == "relax"  # prim funcs among it
@@ -173,8 +173,6 @@ def _compile_with(
                 sites = profiled_sites(work.mlir)
             if phase.name == "kernels":
                 table = table_entries(work.mlir)
-                if SUPPORTED and not careful:
-                    compiler.add(cut_kernels(work.mlir))
             seconds[phase.name] = perf_counter() - started
         flat = work
         if careful:  # parts of the module are lowered to the LLVM dialect on their own, where nobody sees it

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
-from relax_mlir.lowering.llvm import flat_control_flow, to_llvm_dialect
+from relax_mlir.lowering.llvm import kernels_to_flat, to_llvm_dialect
 from relax_mlir.lowering.module_parts import Part
 from relax_mlir.mlir import PassManager, capi_library, capi_pointer, ir, llvm, spare_context
 from relax_mlir.transform import MLIRPass, Pass, PassContext
@@ -56,7 +56,7 @@ def _new_managers(is_flat: bool) -> _Managers:
     """Pass managers that have run: they load the dialects that they need, which threads must not do at a time."""
     steps = to_llvm_dialect()
     bits = next(number for number, step in enumerate(steps) if isinstance(step, BFloat16Bits))
-    first = [] if is_flat else flat_control_flow()
+    first = [] if is_flat else kernels_to_flat()
     return _new_manager([*first, *steps[:bits]]), _new_manager(steps[bits + 1 :])
 
 
