@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.attributes import PRIM_FUNC, SHORT
+from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC, SHORT
 from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES
 from relax_mlir.lowering.abi.names import OWN_PREFIX
 from relax_mlir.lowering.module_parts import ModuleGraph, Part, make_part
@@ -18,6 +18,9 @@ from relax_mlir.mlir import func, ir, llvm
 
 _FEW_OPS = 200
 """Fewer than so many are no part of their own."""
+
+_AS_WRITTEN = ("attention",)
+"""Kernels with loops of their own that LLVM does not make faster."""
 
 _LOOPS = (f"{OWN_PREFIX}gemm.", f"{OWN_PREFIX}parallel.")
 """How the names of functions begin that kernels call: epilogues, and parts of loops for threads."""
@@ -58,8 +61,10 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
 
 
 def _is_hot(graph: ModuleGraph, name: str) -> bool:
-    """Whether time is spent in a function that is not shared: in its loops, or in a call that takes microseconds."""
+    """Whether LLVM saves time in a function that is not shared: in its loops, or in a call that takes microseconds."""
     op = graph.ops[name]
+    if KERNEL in op.attributes and ir.StringAttr(op.attributes[KERNEL]).value in _AS_WRITTEN:
+        return False
     marked = PRIM_FUNC in op.attributes or SHORT in op.attributes
     return marked or not isinstance(op, func.FuncOp) or name.startswith(_LOOPS)
 
