@@ -35,7 +35,7 @@ _EXTERNAL = "#llvm.linkage<external>"
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a module: MLIR bytecode without locations, which needs no context.
+    """A part of a module: MLIR bytecode (or text) without locations, which needs no context.
 
     `exported`: the functions that it defines for others; `external`: what other parts define for it; `group`: that of
     its functions, if other modules have it, too (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of
@@ -138,7 +138,7 @@ def make_part(
                     _declare(op)
                 elif name in needed:  # a constant, or what no part defines
                     op.operation.clone()
-        run_native("builtin.module(strip-debuginfo)", part)
+        run_native("builtin.module(strip-debuginfo)", part, verify=False)
     bytecode = io.BytesIO()
     part.operation.write_bytecode(bytecode)
     functions = [name for name in own if name in graph.weights]

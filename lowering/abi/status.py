@@ -154,7 +154,7 @@ class _Exits:
         for block in self.function.body:
             entries = []
             for op in block.operations:
-                if DEFER in op.attributes:
+                if isinstance(op, func.CallOp) and DEFER in op.attributes:
                     deferred.append(op)
                 entries.append((op, tuple(deferred)))
             blocks.append((block, entries))

@@ -33,15 +33,20 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
                 for q, line in enumerate(e.transpose(scaled)):
                     e.vector_store(line, packed, e.add(to, e.mul(e.add(i, q), panel)))
 
-            with e.loop(0, full, lanes) as i:
-                square(i, None)
             if sizes.half:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
+                with e.loop(0, full, lanes) as i:
+                    square(i, None)
                 with e.loop(full, size) as i:
                     for q, place in enumerate(places):
                         value = e.widen(e.load(keys, e.add(place, i)), sizes.element)
                         beside = e.add(e.add(to, e.mul(i, panel)), q)
                         e.store(arith.mulf(value, factor), packed, beside)
+            elif sizes.avx512:  # masks cost nothing
+                with e.loop(0, size, lanes) as i:
+                    square(i, e.mask(e.sub(size, i), lanes))
             else:
+                with e.loop(0, full, lanes) as i:
+                    square(i, None)
                 with e.when(e.compare("ne", full, size)):
                     square(full, e.mask(e.sub(size, full), lanes))
 

@@ -58,12 +58,25 @@ def element_of(type_: Type) -> Type:
     return type_.element_type if isinstance(type_, ir.ShapedType) else type_
 
 
+def _result(name: str, type_: Type, operands: Sequence[Value]) -> Value:
+    """The result of an op without attributes. (The bindings' own builders take twice as long, and ops are many.)"""
+    return ir.Operation.create(name, results=[type_], operands=operands).result
+
+
 # Constants
 
 
 def index(value: Index) -> Value:
     """An ``index`` value: a constant for an ``int``, a value as it is."""
-    return arith.constant(ir.IndexType.get(), value) if isinstance(value, int) else value
+    if not isinstance(value, int):
+        return value
+    type_ = ir.IndexType.get()
+    attributes = {"value": ir.IntegerAttr.get(type_, value)}
+    return ir.Operation.create("arith.constant", results=[type_], attributes=attributes).result
+
+
+def _index_op(name: str, a: Index, b: Index) -> Value:
+    return _result(name, ir.IndexType.get(), [index(a), index(b)])
 
 
 def constant(type_: Type, value: float) -> Value:
@@ -94,7 +107,7 @@ def add(a: Index, b: Index) -> Index:
         return b
     if isinstance(b, int) and b == 0:
         return a
-    return arith.addi(index(a), index(b))
+    return _index_op("arith.addi", a, b)
 
 
 def sub(a: Index, b: Index) -> Index:
@@ -103,7 +116,7 @@ def sub(a: Index, b: Index) -> Index:
         return a - b
     if isinstance(b, int) and b == 0:
         return a
-    return arith.subi(index(a), index(b))
+    return _index_op("arith.subi", a, b)
 
 
 def mul(a: Index, b: Index) -> Index:
@@ -114,14 +127,14 @@ def mul(a: Index, b: Index) -> Index:
         return b
     if isinstance(b, int) and b == 1:
         return a
-    return arith.muli(index(a), index(b))
+    return _index_op("arith.muli", a, b)
 
 
 def div(a: Index, b: Index) -> Index:
     """a // b."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
-    return a if isinstance(b, int) and b == 1 else arith.divui(index(a), index(b))
+    return a if isinstance(b, int) and b == 1 else _index_op("arith.divui", a, b)
 
 
 def ceildiv(a: Index, b: Index) -> Index:
@@ -420,12 +433,12 @@ def splat(value: Value, lanes: int) -> Value:
     if isinstance(value.type, ir.BF16Type):
         bits = arith.bitcast(ir.IntegerType.get_signless(16), value)
         return arith.bitcast(vector_type(lanes, value.type), splat(bits, lanes))
-    return vector.broadcast(vector_type(lanes, value.type), value)
+    return _result("vector.broadcast", vector_type(lanes, value.type), [value])
 
 
 def fma(a: Value, b: Value, c: Value, fused: bool = True) -> Value:
     """a * b + c on float vectors; rounded once if `fused` (which calls a library on CPUs that cannot do it)."""
-    return vector.fma(a, b, c) if fused else arith.addf(arith.mulf(a, b), c)
+    return _result("vector.fma", a.type, [a, b, c]) if fused else arith.addf(arith.mulf(a, b), c)
 
 
 def reduce(kind: str, value: Value, initial: Value | None = None, fastmath: str | None = None) -> Value:

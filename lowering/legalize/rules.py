@@ -24,6 +24,8 @@ Pattern = Literal["elementwise", "broadcast", "injective", "reduction", "out_fus
 """How a prim func may be fused, from freely to not at all (TVM's OpPatternKind)."""
 
 FAMILIES: tuple[str, ...] = (
+    "attention",
+    "group_norm",
     "binary",
     "bitwise",
     "cast",
@@ -34,13 +36,11 @@ FAMILIES: tuple[str, ...] = (
     "select",
     "triangle",
     "unary",
-    "attention",
     "linear_algebra",
     "manipulate",
     "nn",
-    "group_norm",
 )
-"""Modules of `relax_mlir.lowering.legalize` that register rules."""
+"""Modules of `relax_mlir.lowering.legalize` that register rules; first those that are no families of the dialect."""
 
 
 @dataclass(frozen=True)

@@ -98,12 +98,9 @@ class PartCompiler:
             if not self._left:
                 return False
             task = self._left.pop()
-        part = task.part
-        lowered = lowered_part(part, self.half_floats)
-        require_symbols(lowered, self.libraries, part.external)
-        task.code = object_code(lowered, part.exported[0], part.external, self.libraries, task.level)
-        if part.group is not None:
-            _keep(_key(part, task.level), task.code, self.persistent)
+        task.code = compile_part(task.part, self.libraries, task.level, self.half_floats)
+        if task.part.group is not None:
+            _keep(_key(task.part, task.level), task.code, self.persistent)
         return True
 
 
@@ -114,6 +111,13 @@ class _Task:
     part: Part
     level: int
     code: bytes = b""
+
+
+def compile_part(part: Part, libraries: Sequence[str], opt_level: int, half_floats: bool) -> bytes:
+    """The object file of a part; the arguments are those of `PartCompiler`, which says what it raises."""
+    lowered = lowered_part(part, half_floats)
+    require_symbols(lowered, libraries, part.external)
+    return object_code(lowered, part.exported[0], part.external, libraries, opt_level)
 
 
 def require_symbols(module: ir.Module, libraries: Sequence[str], external: Sequence[str] = ()) -> None:

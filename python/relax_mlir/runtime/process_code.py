@@ -5,15 +5,16 @@ from __future__ import annotations
 import ctypes
 import hashlib
 
+from relax_mlir.lowering.module_parts import Part
 from relax_mlir.mlir import ir, spare_context
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
 from relax_mlir.runtime.compile_module import compile_module
+from relax_mlir.runtime.compile_parts import compile_part
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
-from relax_mlir.runtime.machine_code import MachineCode, ObjectCode
+from relax_mlir.runtime.machine_code import MachineCode, ObjectCode, shared_libraries
 from relax_mlir.transform.native_pipeline import run_native
 
-_LOWERING = "builtin.module(convert-scf-to-cf)"
 _OPT_LEVEL = 2
 
 
@@ -22,9 +23,9 @@ def state_address(text: str, function: str) -> int:
 
     Args:
         text: a module of scf, arith and LLVM ops. It comes from the persistent cache if that has it.
-        function: the name of the function.
+        function: the name of the function, the only public one.
     """
-    code = _load(text)
+    code = _load(text, function)
     # Other threads, and results that outlive the interpreter, may be in this code at any time.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     address = ctypes.c_void_p()
@@ -34,24 +35,32 @@ def state_address(text: str, function: str) -> int:
     return address.value
 
 
-def _load(text: str) -> MachineCode:
+def _load(text: str, function: str) -> MachineCode:
     if not SUPPORTED or not cache_store.enabled():
-        return _compile(text)[0]
-    key = hashlib.sha256("\0".join((*environment(), _LOWERING, str(_OPT_LEVEL), text)).encode()).hexdigest()
+        return _compile(text, function)[0]
+    key = hashlib.sha256("\0".join((*environment(), str(_OPT_LEVEL), text)).encode()).hexdigest()
     data = cache_store.load(key)
     if data is not None:
         try:
             return ObjectCode([data])
         except ObjectFileError as error:
             cache_store.drop(key, f"it cannot be loaded ({error})")
-    code, objects = _compile(text)
-    if len(objects) == 1:
-        cache_store.store(key, objects[0])
+    code, data = _compile(text, function)
+    if data is not None:
+        cache_store.store(key, data)
     return code
 
 
-def _compile(text: str) -> tuple[MachineCode, list[bytes]]:
+def _compile(text: str, function: str) -> tuple[MachineCode, bytes | None]:
+    """The code, and the object file if there is one."""
+    if SUPPORTED:
+        part = Part(text.encode(), (function,), (), None, 0, is_flat=False, optimised=True)
+        data = compile_part(part, shared_libraries(), _OPT_LEVEL, half_floats=False)
+        try:
+            return ObjectCode([data]), data
+        except ObjectFileError:
+            pass  # LLVM's linker knows more kinds of objects
     with spare_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        run_native(_LOWERING, module)
-        return compile_module(module, _OPT_LEVEL, half_floats=False)
+        run_native("builtin.module(convert-scf-to-cf)", module)
+        return compile_module(module, _OPT_LEVEL, half_floats=False)[0], None
