@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -38,19 +37,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A function of each part that LLVM compiles."""
-    names: list[str] = []
+def compiled(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """A function of each part that LLVM compiles, and the level of its optimisations."""
+    levels: dict[str, int] = {}
 
-    def noted(module: ir.Module, symbol: str, *rest: Any) -> bytes:
-        names.append(symbol)
-        return object_code(module, symbol, *rest)
+    def noted(
+        module: ir.Module, symbol: str, external: Sequence[str], libraries: Sequence[str], level: int
+    ) -> bytes:
+        levels[symbol] = level
+        return object_code(module, symbol, external, libraries, level)
 
     monkeypatch.setattr(compile_parts, "object_code", noted)
-    return names
+    return levels
 
 
-def shared(names: list[str]) -> list[str]:
+def shared(names: Iterable[str]) -> list[str]:
     return sorted(name for name in names if name.startswith(("relax.gemm.", "relax.rt.")))
 
 
@@ -71,7 +72,7 @@ def check(executable: rx.Executable, scale: float) -> None:
         )
 
 
-def test_shared_parts_are_compiled_once_per_process(compiled: list[str]) -> None:
+def test_shared_parts_are_compiled_once_per_process(compiled: dict[str, int]) -> None:
     check(rx.build(product(2.0), cache=False), 2.0)
     assert len(shared(compiled)) >= 4
     compiled.clear()
@@ -80,44 +81,28 @@ def test_shared_parts_are_compiled_once_per_process(compiled: list[str]) -> None
     assert not shared(compiled)
 
 
-def test_llvm_optimises_loops_that_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    levels: dict[str, int] = {}
-
-    def noted(
-        module: ir.Module, symbol: str, external: Sequence[str], libraries: Sequence[str], level: int
-    ) -> bytes:
-        levels[symbol] = level
-        return object_code(module, symbol, external, libraries, level)
-
-    monkeypatch.setattr(compile_parts, "object_code", noted)
+def test_llvm_optimises_loops_that_are_not_shared(compiled: dict[str, int]) -> None:
     check(rx.build(product(2.0), cache=False), 2.0)
-    kernels = shared(list(levels))
+    kernels = shared(compiled)
     assert len(kernels) >= 4
-    assert {levels.pop(name) for name in kernels} == {0}
-    (loops,) = (name for name in levels if "multiply" in name)
-    assert levels.pop(loops) == DEFAULT_OPT_LEVEL
-    assert levels == {"relax.fn.main": 0}
+    assert {compiled.pop(name) for name in kernels} == {0}
+    (loops,) = (name for name in compiled if "multiply" in name)
+    assert compiled.pop(loops) == DEFAULT_OPT_LEVEL
+    assert compiled == {"relax.fn.main": 0}
 
 
-def test_llvm_optimises_calls_that_take_microseconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    levels: dict[str, int] = {}
-
-    def noted(module: ir.Module, symbol: str, *rest: Any) -> bytes:
-        levels[symbol] = rest[-1]
-        return object_code(module, symbol, *rest)
-
-    monkeypatch.setattr(compile_parts, "object_code", noted)
+def test_llvm_optimises_calls_that_take_microseconds(compiled: dict[str, int]) -> None:
     builder = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n",), "float32"))
     with builder.function("main", [x]):
         builder.emit_func_output(R.exp(x))
     rx.build(builder.get(), cache=False)
-    assert levels.pop("relax.fn.main") == DEFAULT_OPT_LEVEL
-    assert set(levels) <= set(shared(list(levels)))
+    assert compiled.pop("relax.fn.main") == DEFAULT_OPT_LEVEL
+    assert set(compiled) == set(shared(compiled))
 
 
 def test_shared_parts_are_compiled_once_per_cache(
-    folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, compiled: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rx.build(product(2.0))
     assert len(list(folder.glob(f"{SHARED_ENTRY}*"))) == len(shared(compiled)) >= 4
@@ -131,7 +116,7 @@ def test_shared_parts_are_compiled_once_per_cache(
 
 
 def test_what_a_build_without_the_cache_has_made_is_kept_by_the_next(
-    folder: Path, compiled: list[str]
+    folder: Path, compiled: dict[str, int]
 ) -> None:
     rx.build(product(2.0), cache=False)
     made = len(shared(compiled))
@@ -147,7 +132,7 @@ def test_without_the_cache_nothing_is_kept_on_disk(folder: Path) -> None:
 
 
 def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
-    folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, compiled: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rx.build(product(2.0))
     wanted = shared(compiled)
@@ -160,7 +145,7 @@ def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
     assert shared(compiled) == wanted
 
 
-def test_another_target_has_other_kernels(compiled: list[str]) -> None:
+def test_another_target_has_other_kernels(compiled: dict[str, int]) -> None:
     rx.build(product(2.0), Target("cpu", num_threads=1))
     compiled.clear()
     check(rx.build(product(2.0), Target("cpu", num_threads=1, l2_bytes=64 << 10)), 2.0)
@@ -169,7 +154,7 @@ def test_another_target_has_other_kernels(compiled: list[str]) -> None:
 
 @pytest.mark.parametrize("part_ops", [1, 60, 400])
 def test_many_parts_are_one_module(
-    part_ops: int, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+    part_ops: int, compiled: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors, constants, tables of the runtime and calls go from part to part."""
     monkeypatch.setattr(compile_module, "split_module", functools.partial(split_module, part_ops=part_ops))
