@@ -19,9 +19,9 @@ from relax_mlir.target import Target
 
 compile_, names = process_code._compile, []
 
-def noted(text):
+def noted(*code):
     names.append(threading.current_thread().name)
-    return compile_(text)
+    return compile_(*code)
 
 process_code._compile = noted
 builder = rx.BlockBuilder()
