@@ -35,14 +35,15 @@ _EXTERNAL = "#llvm.linkage<external>"
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a module: MLIR bytecode (or text) without locations, which needs no context.
+    """A part of a module, which needs no context.
 
-    `exported`: the functions that it defines for others; `external`: what other parts define for it; `group`: that of
-    its functions, if other modules have it, too (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of
-    level F or L, else it is of level V; `optimised`: whether LLVM's own optimisations gain anything for it.
+    `source`: MLIR bytecode or text, without locations; `exported`: the functions that it defines for others;
+    `external`: what other parts define for it; `group`: that of its functions, if other modules have it, too
+    (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of level F or L, else it is of level V;
+    `optimised`: whether LLVM's own optimisations gain anything for it.
     """
 
-    bytecode: bytes
+    source: bytes
     exported: tuple[str, ...]
     external: tuple[str, ...]
     group: str | None

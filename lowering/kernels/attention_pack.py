@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.shuffles import transpose
 from relax_mlir.mlir import arith, ir
 
 
@@ -30,7 +31,7 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
             def square(i: e.Index, where: e.Value | None) -> None:
                 lines = [e.vector_load(lanes, keys, e.add(place, i), where=where) for place in places]
                 scaled = [arith.mulf(e.widen(line, sizes.element), scale) for line in lines]
-                for q, line in enumerate(e.transpose(scaled)):
+                for q, line in enumerate(transpose(scaled)):
                     e.vector_store(line, packed, e.add(to, e.mul(e.add(i, q), panel)))
 
             if sizes.half:  # x86 has masked loads of 32 and 64 bits only, before AVX-512

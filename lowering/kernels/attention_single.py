@@ -7,7 +7,8 @@ from functools import reduce
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
-from relax_mlir.mlir import arith, ir, vector
+from relax_mlir.lowering.kernels.shuffles import sum_each
+from relax_mlir.mlir import arith, ir
 
 _TOGETHER = 4
 """Panels of columns, or rows of values, with sums of their own: one row of few has few sums to go on with while one
@@ -106,25 +107,9 @@ def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
 
         with e.loop(0, groups, lanes) as j:
             places = [e.add(k_at, e.mul(e.minimum(e.add(j, q), last), stride)) for q in range(lanes)]
-            result = arith.mulf(_sum_each(products(places)), e.splat(factor, lanes))
+            result = arith.mulf(sum_each(products(places)), e.splat(factor, lanes))
             e.vector_store(result, scores, e.add(to, j))
         with e.loop(groups, count) as j:
             (total,) = products([e.add(k_at, e.mul(j, stride))])
             value = arith.mulf(e.reduce("add", total, fastmath="reassoc"), factor)
             e.store(value, scores, e.add(to, j))
-
-
-def _sum_each(vectors: Sequence[e.Value]) -> e.Value:
-    """The sum of each of as many vectors as there are lanes: that of vector i in lane i."""
-    lanes = len(vectors)
-    current = list(vectors)
-    half = lanes // 2
-    while half:
-        low = [i if i & half == 0 else lanes + i - half for i in range(lanes)]
-        high = [i + half if i & half == 0 else lanes + i for i in range(lanes)]
-        current = [
-            arith.addf(vector.shuffle(a, b, low), vector.shuffle(a, b, high))
-            for a, b in zip(current[:half], current[half:], strict=True)
-        ]
-        half //= 2
-    return current[0]

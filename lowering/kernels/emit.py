@@ -464,23 +464,6 @@ def lanes_of(value: Value, start: int, count: int) -> Value:
     return vector.extract_strided_slice(type_, value, [start], [count], [1])
 
 
-def transpose(rows: Sequence[Value]) -> list[Value]:
-    """Transpose a square of vectors (as many as lanes, a power of two) by log2(lanes) rounds of shuffles."""
-    lanes = len(rows)
-    current = list(rows)
-    half = lanes // 2
-    while half:
-        # Swap the off-diagonal blocks of size `half` inside each square block of size 2 * half.
-        low = [i if i & half == 0 else lanes + i - half for i in range(lanes)]
-        high = [i + half if i & half == 0 else lanes + i for i in range(lanes)]
-        for i in range(lanes):
-            if i & half == 0:
-                a, b = current[i], current[i + half]
-                current[i], current[i + half] = vector.shuffle(a, b, low), vector.shuffle(a, b, high)
-        half //= 2
-    return current
-
-
 def widen(value: Value, element: Type) -> Value:
     """A float scalar or vector in a float type that is as wide or wider."""
     return (

@@ -33,8 +33,8 @@ def emit_tile(
     Arguments: the address of its first row of A and how far rows are apart, the address of the panel of packed B,
     the depth of the block, the address of the tile in C and how far rows are apart there, the number of columns left
     from there, whether to add to C, and, where tiles may lack their last row (`Tiling.row_step`), the number of rows:
-    the row before is read in its place. The function `finish`
-    (`emit_finish`) does what is not simply to write a full tile.
+    the row before is read in its place. The function `finish` (`emit_finish`) does what is not simply to write a full
+    tile.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     may_lack = tiling.row_step > 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
+from relax_mlir.lowering.kernels.shuffles import transpose
 from relax_mlir.mlir import ir, memref
 
 _LINES = 4
@@ -201,7 +202,7 @@ class Packing:
                     e.vector_load(lanes, lines, e.add(e.add(line, o), q), e.add(start, i))
                     for q in range(lanes)
                 ]
-                turned = e.transpose([e.widen(row, self.element) for row in square])
+                turned = transpose([e.widen(row, self.element) for row in square])
                 for q, row in enumerate(turned):
                     e.vector_store(row, packed, e.add(e.add(at, e.mul(e.add(i, q), stride)), o))
             matrix = memref.cast(e.strided_memref(self.source, 2), lines)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.gemm_pack import Packing
+from relax_mlir.lowering.kernels.shuffles import transpose
 from relax_mlir.mlir import arith, ir, llvm, vector
 from relax_mlir.target import Target
 
@@ -219,7 +220,7 @@ def _words(count: int) -> e.Type:
 
 def turned(rows: Sequence[e.Value]) -> list[e.Value]:
     """A square of pairs, transposed."""
-    words = e.transpose([vector.BitCastOp(_words(len(rows)), row).result for row in rows])
+    words = transpose([vector.BitCastOp(_words(len(rows)), row).result for row in rows])
     return [vector.BitCastOp(rows[0].type, row).result for row in words]
 
 

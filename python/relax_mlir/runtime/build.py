@@ -20,7 +20,7 @@ from relax_mlir.runtime import prepare
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.compile_module import compile_rest
 from relax_mlir.runtime.compile_parts import PartCompiler
-from relax_mlir.runtime.elf_object import SUPPORTED
+from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
 from relax_mlir.runtime.machine_code import shared_libraries
@@ -145,6 +145,8 @@ def _compile(
         try:
             with without_care(work):
                 return _compile_with(work, False, target, stages, slot, profile)
+        except ObjectFileError:
+            pass  # with care, the module keeps all of its kernels, and LLVM links it
         # Whatever it is, the second attempt raises it with the pass to blame, or this is told.
         except Exception as error:
             failure = str(error) or type(error).__name__

@@ -32,15 +32,19 @@ def compile_rest(module: ir.Module, compiler: PartCompiler) -> tuple[MachineCode
     Where objects cannot be loaded (on other machines than x86-64 with Linux, or objects that the loader does not
     understand), LLVM links the code, and there are no object files.
 
-    Raises CompileError if the module calls functions that nothing here defines.
+    Raises CompileError if the module calls functions that nothing here defines, ObjectFileError if objects cannot be
+    loaded and LLVM cannot link the code either, because the module lacks the parts that the compiler has.
     """
+    is_whole = not compiler.has_parts
     if SUPPORTED:
         compiler.add(split_module(module))
         objects = compiler.objects()
         try:
             return ObjectCode(objects), objects
         except ObjectFileError:
-            pass  # LLVM's linker knows more kinds of objects
+            if not is_whole:
+                raise
+            # LLVM's linker knows more kinds of objects
     for step in to_llvm_dialect():
         step(module)
     require_symbols(module, shared_libraries())

@@ -65,6 +65,11 @@ class PartCompiler:
         if self._pool is not None:
             self._pool.shutdown()
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether any part was added."""
+        return bool(self._tasks)
+
     def add(self, parts: Iterable[Part]) -> None:
         """Begin to compile parts."""
         tasks = [_Task(part, self.opt_level if part.optimised else 0) for part in parts]
@@ -148,7 +153,7 @@ def _loaded(libraries: tuple[str, ...]) -> tuple[ctypes.CDLL, ...]:
 
 
 def _key(part: Part, opt_level: int) -> str:
-    return hashlib.sha256(b"%d:%s" % (opt_level, part.bytecode)).hexdigest()
+    return hashlib.sha256(b"%d:%s" % (opt_level, part.source)).hexdigest()
 
 
 def _entry(key: str) -> str:

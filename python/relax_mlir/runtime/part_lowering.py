@@ -40,7 +40,7 @@ def lowered_part(part: Part, half_floats: bool) -> ir.Module:
 
     Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
-    module = ir.Module.parse(part.bytecode, spare_context())
+    module = ir.Module.parse(part.source, spare_context())
     with _managers(part.is_flat) as (before, after):
         _run(before, module)
         if half_floats:

@@ -86,7 +86,7 @@ def test_a_part_declares_what_another_one_defines(context: ir.Context) -> None:
     product = parts["relax.gemm.f32 product"]
     assert product.exported == ("relax.gemm.f32",)
     assert set(product.external) == {"relax.gemm.f32.pack_a", "relax.gemm.f32.block"}
-    tiles = str(ir.Module.parse(parts["relax.gemm.f32 tile"].bytecode))
+    tiles = str(ir.Module.parse(parts["relax.gemm.f32 tile"].source))
     assert "tile_2" in tiles
     assert "tile_4" not in tiles  # nobody uses it
     assert tiles.count("noinline") == 2

@@ -57,7 +57,7 @@ def context() -> Iterator[ir.Context]:
 
 
 def parsed(parts: list[Part]) -> list[ir.Module]:
-    return [ir.Module.parse(part.bytecode, ir.Context()) for part in parts]
+    return [ir.Module.parse(part.source, ir.Context()) for part in parts]
 
 
 def symbols(module: ir.Module) -> dict[str, tuple[bool, str]]:
@@ -118,8 +118,8 @@ llvm.func internal @alone() {
 }
 """
     parts = split_module(ir.Module.parse(TEXT + dead), part_ops)
-    assert [part.bytecode for part in parts] == [
-        part.bytecode for part in split_module(ir.Module.parse(TEXT), part_ops)
+    assert [part.source for part in parts] == [
+        part.source for part in split_module(ir.Module.parse(TEXT), part_ops)
     ]
 
 
@@ -164,8 +164,8 @@ def test_functions_and_tables_of_level_f(context: ir.Context) -> None:
 def test_locations_and_names_of_the_module_do_not_count(context: ir.Context) -> None:
     first = ir.Module.parse(TEXT)
     second = ir.Module.parse("\n\n" + TEXT.replace("%r", "%result"))
-    assert [part.bytecode for part in split_module(first, 1)] == [
-        part.bytecode for part in split_module(second, 1)
+    assert [part.source for part in split_module(first, 1)] == [
+        part.source for part in split_module(second, 1)
     ]
 
 
@@ -228,7 +228,7 @@ def test_kernels_are_the_same_in_all_modules(threads: int) -> None:
     target = Target("cpu", num_threads=threads)
     first = split_module(lowered(product(2.0, False), target))
     second = split_module(lowered(product(3.0, True), target))
-    kernels = [{part.bytecode for part in parts if part.group} for parts in (first, second)]
+    kernels = [{part.source for part in parts if part.group} for parts in (first, second)]
     assert kernels[0] == kernels[1]
     assert len(kernels[0]) == sum(part.group is not None for part in first) >= 4
     defined = Counter(

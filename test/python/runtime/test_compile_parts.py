@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -143,6 +144,18 @@ def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
     with pytest.warns(cache_store.CacheWarning, match="cannot be loaded"):
         check(rx.build(product(3.0)), 3.0)
     assert shared(compiled) == wanted
+
+
+def test_llvm_links_what_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where kernels have left the module before; nobody is warned of what makes no difference."""
+
+    def refused(objects: Sequence[bytes]) -> ObjectCode:
+        raise elf_object.ObjectFileError("relocation type 99 is not supported")
+
+    monkeypatch.setattr(compile_module, "ObjectCode", refused)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(rx.build(product(2.0)), 2.0)
 
 
 def test_another_target_has_other_kernels(compiled: dict[str, int]) -> None:
