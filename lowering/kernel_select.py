@@ -19,7 +19,7 @@ from relax_mlir.dialects.attributes import (
     KERNEL_INPUTS,
     PROLOGUE,
 )
-from relax_mlir.lowering.kernels import rows
+from relax_mlir.lowering.kernels import row_norms, softmax
 from relax_mlir.lowering.kernels.attention import Meaning, emit_attention
 from relax_mlir.lowering.kernels.emit import Block, Value
 from relax_mlir.lowering.kernels.gemm import FLOATS
@@ -93,13 +93,15 @@ def _inner_axes(request: Request, inputs: int) -> int:
 def _softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    return lambda: rows.softmax(request.target, *request.arguments, fast=request.fast, around=request.around)
+    return lambda: softmax.softmax(
+        request.target, *request.arguments, fast=request.fast, around=request.around
+    )
 
 
 def _log_softmax(request: Request) -> Emitter | None:
     if _inner_axes(request, 1) != 1:
         return None
-    return lambda: rows.log_softmax(
+    return lambda: softmax.log_softmax(
         request.target, *request.arguments, fast=request.fast, around=request.around
     )
 
@@ -108,7 +110,7 @@ def _layer_norm(request: Request) -> Emitter | None:
     inner = _inner_axes(request, 3)
     if inner == 0:
         return None
-    return lambda: rows.layer_norm(
+    return lambda: row_norms.layer_norm(
         request.target,
         *request.arguments,
         epsilon=request.epsilon(),
@@ -121,7 +123,7 @@ def _rms_norm(request: Request) -> Emitter | None:
     inner = _inner_axes(request, 2)
     if inner == 0:
         return None
-    return lambda: rows.rms_norm(
+    return lambda: row_norms.rms_norm(
         request.target,
         *request.arguments,
         epsilon=request.epsilon(),

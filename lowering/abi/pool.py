@@ -6,8 +6,8 @@ the code that made it is gone. `runtime/memory.py` compiles it and tells modules
 
 A block begins with a head of 16 bytes: a word that belongs to the owner (the link of the list while the block is
 free), and the number of its size class. There are `PER_DOUBLING` classes between powers of two, so that a block is
-less than 25 % larger than what was asked for. Blocks of `HUGE_BYTES` and more are aligned to that, with the advice to
-the kernel to use huge pages.
+less than 25 % larger than what was asked for. Blocks of `PAGED_BYTES` and more begin with a page, those of `HUGE_BYTES`
+and more with a huge one, with the advice to the kernel to use such.
 
 One lock guards lists and counters; it is held for some ten instructions and never while the system is asked for memory.
 Whoever cannot get it (after a fork, its owner may be gone) goes to the system.
@@ -20,6 +20,8 @@ SMALLEST_LOG = 6
 CLASSES = PER_DOUBLING * (48 - SMALLEST_LOG)
 HUGE_BYTES = 2 << 20
 ALIGNMENT = 64
+PAGE_BYTES = 4096
+PAGED_BYTES = 256 << 10
 ATTEMPTS = 20_000
 
 HEAD_BYTES = 16
@@ -190,13 +192,17 @@ llvm.func internal @bytes_of(%class: i64) -> i64 {{
 // A block of the system, or null.
 llvm.func internal @system(%size: i64) -> !llvm.ptr {{{_CONSTANTS}
   %huge = arith.constant {HUGE_BYTES} : i64
+  %paged = arith.constant {PAGED_BYTES} : i64
   %small = arith.constant {ALIGNMENT} : i64
+  %page = arith.constant {PAGE_BYTES} : i64
   %pages = arith.constant -{HUGE_BYTES} : i64
   %none = arith.constant 0 : i32
   %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
   llvm.store %null, %out : !llvm.ptr, !llvm.ptr
   %large = arith.cmpi uge, %size, %huge : i64
-  %alignment = arith.select %large, %huge, %small : i64
+  %some_pages = arith.cmpi uge, %size, %paged : i64
+  %moderate = arith.select %some_pages, %page, %small : i64
+  %alignment = arith.select %large, %huge, %moderate : i64
   %rc = llvm.call @posix_memalign(%out, %alignment, %size) : (!llvm.ptr, i64, i64) -> i32
   %fine = arith.cmpi eq, %rc, %none : i32
   %block = llvm.load %out : !llvm.ptr -> !llvm.ptr

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from relax_mlir.lowering.abi.pool import PAGE_BYTES, PAGED_BYTES
+
 TENSORS = """
 // An owned FFI tensor. Its memory is one block: DLManagedTensorVersioned (80 bytes), shape, strides, padding, data.
+// Large data begins with a page: a CPU takes loads for dependent on stores before if they overlap but for the page, and
+// operands of others begin some bytes behind the beginning of one, so that loads go ahead of the stores there.
 // The deleter is the pool's own, so that a tensor outlives the code that made it.
 func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %bytes: i64) -> !llvm.ptr {
   %zero = arith.constant 0 : i64
@@ -34,7 +38,11 @@ func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %
   %rank64 = arith.extsi %rank : i32 to i64
   %tables = arith.muli %rank64, %c16 : i64
   %plain = arith.addi %tables, %c143 : i64
-  %head = arith.andi %plain, %mask : i64
+  %small = arith.andi %plain, %mask : i64
+  %paged = arith.constant PAGED_BYTES : i64
+  %page = arith.constant PAGE_BYTES : i64
+  %some_pages = arith.cmpi uge, %size, %paged : i64
+  %head = arith.select %some_pages, %page, %small : i64
   %sum = arith.addi %head, %size : i64
   %total = arith.select %fine, %sum, %minus : i64
   %block = func.call @relax.rt.allocate(%total) : (i64) -> !llvm.ptr
@@ -309,4 +317,4 @@ func.func private @relax.rt.dense(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes:
   }
   return %result : !llvm.ptr
 }
-"""
+""".replace("PAGED_BYTES", str(PAGED_BYTES)).replace("PAGE_BYTES", str(PAGE_BYTES))

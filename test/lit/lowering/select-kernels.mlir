@@ -1,12 +1,18 @@
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s --check-prefix=AVX512
 
-// Exponentials of two vectors go side by side, then those of one, then what is left, under a mask.
+// softmax.py, row_turns.py: exponentials of two vectors go side by side, then those of one, then what is left, under a mask. While a
+// row is scaled, the maximum of the next one is found, unless there is none, or rows are too many for the caches.
 // CHECK-LABEL: func.func private @softmax
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x?xf32>, %[[OUT:[a-z0-9]+]]: memref<?x?xf32>)
 // CHECK-NOT: linalg
-// CHECK: scf.for %[[ROW:[a-z0-9]+]]
+// CHECK: scf.for %[[ROW:[a-z0-9]+]] = %[[FIRST_ROW:[a-z0-9]+]] to %[[STOP:[0-9]+]] {{.*}} iter_args(%[[FOUND:[a-z0-9]+]] =
+// CHECK: %[[IS_FIRST:[0-9]+]] = arith.cmpi eq, %[[ROW]], %[[FIRST_ROW]]
+// CHECK: %[[IS_NEW:[0-9]+]] = arith.ori %{{[0-9]+}}, %[[IS_FIRST]]
+// CHECK: %[[BEST:[0-9]+]] = scf.if %[[IS_NEW]]
 // CHECK: vector.reduction <maxnumf>, %{{[0-9]+}} fastmath<nnan> : vector<8xf32> into f32
+// CHECK: else
+// CHECK-NEXT: scf.yield %[[FOUND]]
 // CHECK: memref.prefetch {{.*}} read
 // CHECK: memref.prefetch {{.*}} write
 // CHECK: arith.shli %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<16xi32>
@@ -14,6 +20,15 @@
 // CHECK: arith.shli %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<8xi32>
 // CHECK: vector.maskedstore
 // CHECK: vector.reduction <add>, %{{[0-9]+}} fastmath<reassoc> : vector<8xf32> into f32
+// CHECK: %[[NEXT:[0-9]+]] = arith.addi %[[ROW]], %c1
+// CHECK: arith.cmpi ult, %[[NEXT]], %[[STOP]]
+// CHECK: %[[BEST_OF_NEXT:[0-9]+]] = scf.if
+// CHECK: vector.load {{.*}}[%[[NEXT]], {{.*}} vector<16xf32>
+// CHECK: vector.store {{.*}}[%[[ROW]], {{.*}} vector<16xf32>
+// CHECK: vector.reduction <maxnumf>, %{{[0-9]+}} fastmath<nnan> : vector<8xf32> into f32
+// CHECK: else
+// CHECK-NOT: vector.load {{.*}}[%[[NEXT]],
+// CHECK: scf.yield %[[BEST_OF_NEXT]]
 // CHECK: return
 // AVX512-LABEL: func.func private @softmax
 // AVX512-COUNT-4: memref.prefetch {{.*}} write
@@ -54,7 +69,7 @@ func.func private @other_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 
 // -----
 
-// kernel_select.py, rows.py: RMS norm scales by a reciprocal root, with no mean to subtract.
+// kernel_select.py, row_norms.py, rows.py: RMS norm scales by a reciprocal root, with no mean to subtract.
 // CHECK-LABEL: func.func private @rms_norm
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x8xf32>, %[[W:[a-z0-9]+]]: memref<8xf32>, %[[OUT:[a-z0-9]+]]: memref<?x8xf32>)
 // CHECK-NOT: linalg

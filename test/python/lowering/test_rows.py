@@ -168,6 +168,19 @@ def test_special_values(kernel: str, length: int, dynamic: Compiled) -> None:
     check(dynamic, kernel, x)
 
 
+@pytest.mark.parametrize("kernel", REFERENCES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_have_nothing_to_do_with_each_other(kernel: str, threads: int) -> None:
+    """What was found in another row would overflow, or vanish; with threads there are several first rows."""
+    rng = np.random.default_rng(12)
+    for target in TARGETS:
+        functions = compiled(prim_func(kernel, ["?", "?"]), f"{target} -num-threads={threads}")
+        for count, length in ((2, 5), (9, 33), (40, 64), (350, 1030)):
+            scale = 10.0 ** rng.integers(-3, 4, (count, 1))
+            rows = rng.normal(size=(count, length)) + rng.choice([-1, 1], (count, 1))
+            check(functions, kernel, (rows * scale).astype(np.float32), tolerance=1e-5)
+
+
 def test_layer_norm_far_from_zero(dynamic: Compiled) -> None:
     """A mean that dwarfs the spread: one-pass variances fail here."""
     x = (1000 + np.random.default_rng(7).normal(size=(3, 768))).astype(np.float32)

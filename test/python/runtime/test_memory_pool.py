@@ -17,7 +17,15 @@ import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import op
 from relax_mlir.error import ArgumentError, ShapeError
-from relax_mlir.lowering.abi.pool import ALIGNMENT, CLASSES, HUGE_BYTES, class_bytes, size_class
+from relax_mlir.lowering.abi.pool import (
+    ALIGNMENT,
+    CLASSES,
+    HUGE_BYTES,
+    PAGE_BYTES,
+    PAGED_BYTES,
+    class_bytes,
+    size_class,
+)
 from relax_mlir.runtime import Executable, memory
 from relax_mlir.runtime.memory import memory_stats, poison_memory, release_memory, set_memory_limit
 
@@ -51,6 +59,13 @@ def square() -> Executable:
     return rx.build(bb.get())
 
 
+@pytest.mark.parametrize("rows", [1, PAGED_BYTES // 16 - 1, PAGED_BYTES // 16, HUGE_BYTES // 4])
+def test_large_results_begin_with_a_page(square: Executable, rows: int) -> None:
+    result = np.from_dlpack(square["main"](np.ones((rows, 4), np.float32)))
+    np.testing.assert_array_equal(result, np.full((rows, 4), 0.5, np.float32))
+    assert result.ctypes.data % (PAGE_BYTES if result.nbytes >= PAGED_BYTES else ALIGNMENT) == 0
+
+
 def test_size_classes() -> None:
     for number in range(CLASSES):
         size = class_bytes(number)
@@ -60,12 +75,15 @@ def test_size_classes() -> None:
     assert class_bytes(size_class(1 << 47)) == 1 << 47
 
 
-@pytest.mark.parametrize("size", [1, 128, 129, 5000, HUGE_BYTES, 3 * HUGE_BYTES + 1])
+@pytest.mark.parametrize(
+    "size", [1, 128, 129, 5000, PAGED_BYTES, PAGED_BYTES + 1, HUGE_BYTES, 3 * HUGE_BYTES + 1]
+)
 def test_blocks(size: int) -> None:
     take, give = functions()
     before = memory_stats()
     block = take(size)
-    assert block % (HUGE_BYTES if size >= HUGE_BYTES else ALIGNMENT) == 0
+    alignment = HUGE_BYTES if size >= HUGE_BYTES else PAGE_BYTES if size >= PAGED_BYTES else ALIGNMENT
+    assert block % alignment == 0
     assert ctypes.c_int64.from_address(block + 8).value == size_class(size)
     expected = class_bytes(size_class(size))
     assert memory_stats().used_bytes - before.used_bytes == expected
