@@ -44,6 +44,9 @@ HEAVY_CYCLES = 8
 """About how many cycles a vector takes in a body with mathematical functions; in others it is one."""
 
 
+AHEAD_BYTES = 4096
+"""How far ahead to ask for inputs where a vector takes many operations, beyond which a CPU does not look far."""
+
 TURN_ROWS = 8
 """Rows that are added up before they are added to the results in memory, which are read and written once for all."""
 
@@ -246,10 +249,14 @@ class _Emitter:
         with self._loops(others):
             fixed = {} if self.reduction_loops else self._load_fixed(along)
             inner = emit.loop if others else partial(parallel_loop, cost=self._cost())
+            asks_ahead = self._is_alone and len(self.nest.sizes) == 1 and not self.body.is_light
 
             def whole_vectors(streamed: int | None = None) -> None:
                 with inner(0, wide_end, lanes) as start:
-                    self._point(Place(start, lanes, streamed=streamed), fixed)
+                    place = Place(start, lanes, streamed=streamed)
+                    if asks_ahead:
+                        self.operands.prefetch(place, AHEAD_BYTES)
+                    self._point(place, fixed)
 
             past_caches = self._is_past_caches(along)
             if past_caches is not None:
@@ -261,15 +268,16 @@ class _Emitter:
                     self._point(Place(start, self.lanes), fixed)
             self._rest(size, end, lambda place: self._point(place, fixed))
 
-    def _is_past_caches(self, along: int) -> Value | None:
-        """Whether to write the result past the caches; None: no need to ask.
+    @property
+    def _is_alone(self) -> bool:
+        """Whether this is all that is done: rows or tiles of a kernel are in the caches, and are read again soon."""
+        return isinstance(ir.InsertionPoint.current.block.owner.opview, func.FuncOp) and not self.together
 
-        Only where that is all that is done: what is done to rows or tiles of a kernel is read soon.
-        """
+    def _is_past_caches(self, along: int) -> Value | None:
+        """Whether to write the result past the caches; None: no need to ask."""
         *inputs, output = self.accesses
-        alone = isinstance(ir.InsertionPoint.current.block.owner.opview, func.FuncOp) and not self.together
         only = len(self.nest.outputs) == 1 and len(self.nest.sizes) == 1
-        if not alone or not only or output.bits < max(a.bits for a in inputs or [output]):
+        if not self._is_alone or not only or output.bits < max(a.bits for a in inputs or [output]):
             return None
         return is_past_caches(self.target, output, inputs, self.nest.sizes[along])
 

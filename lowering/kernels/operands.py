@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.body import Place
@@ -10,6 +10,7 @@ from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.streaming import stream
 from relax_mlir.mlir import arith, ir
+from relax_mlir.target import CACHE_LINE
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,18 @@ class Operands:
             loaded = emit.vector_load(place.lanes, self._bytes(view), *position)
             return arith.CmpIOp(arith.CmpIPredicate.ne, loaded, emit.constant(loaded.type, 0)).result
         return emit.vector_load(place.lanes, view.buffer, *position, where=place.mask)
+
+    def prefetch(self, place: Place, ahead: int) -> None:
+        """Ask for what inputs have so many bytes behind a place; narrower ones than 32 bits come fast enough."""
+        for view in self.views[: len(self.nest.inputs)]:
+            access = view.access
+            if self.along is None or not (
+                access.is_buffer and access.moves(self.along) and access.bits >= 32
+            ):
+                continue
+            for line in range(ahead, ahead + (place.lanes or 1) * access.bits // 8, CACHE_LINE):
+                later = replace(place, at=emit.add(place.at, line * 8 // access.bits))
+                emit.prefetch(view.buffer, *self._position(view, later))
 
     def store(self, number: int, place: Place, value: Value) -> None:
         """Write operand `number` at a place."""
