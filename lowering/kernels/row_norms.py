@@ -39,10 +39,11 @@ def layer_norm(
         total = row_sum(rows, lambda at, mask, total: lanes.add(total, load(at, mask)))
         mean = rows.splat(rows.scalar.mul(total, share))
 
-        prefetch = rows.prefetch(row, source, sink)
+        ask, ask_to_write = rows.prefetch(row, source), rows.prefetch(row, sink, write=True)
 
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
-            prefetch(at, mask, total)
+            ask(at, mask, total)
+            ask_to_write(at, mask, total)
             centred = only(lanes, mask, lanes.sub(load(at, mask), mean), 0.0)
             return lanes.fma(centred, centred, total)
 
@@ -81,10 +82,10 @@ def rms_norm(
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
 
-        prefetch = rows.prefetch(row, source, sink)
+        ask, ask_to_write = rows.prefetch(row, source), rows.prefetch(row, sink, write=True)
 
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
-            prefetch(at, mask, total)
+            ask(at, mask, total)
             value = load(at, mask)
             return lanes.fma(value, value, total)
 
@@ -92,6 +93,7 @@ def rms_norm(
         factor = rows.splat(inverse_root(rows.scalar, mean, epsilon))
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
+            ask_to_write(at, mask, _)  # here, since the other sweep is short
             scale = rows.load(factors, at, mask=mask)
             rows.store(lanes.mul(lanes.mul(load(at, mask), factor), scale), sink, row, at, mask=mask)
 

@@ -132,14 +132,13 @@ class Rows:
         integer = arith.IndexCastUIOp(ir.IntegerType.get_signless(64), self.length).result
         return arith.UIToFPOp(self.element, integer).result
 
-    def prefetch(self, row: Value, source: Value, sink: Value) -> Step:
-        """A step that asks for a later row of both while this one is computed: rows wait for memory otherwise."""
+    def prefetch(self, row: Value, buffer: Value, write: bool = False) -> Step:
+        """A step that asks for a later row of a buffer while this one is computed: rows wait for memory otherwise."""
         following = emit.minimum(emit.add(row, self.ahead), emit.sub(self.count, 1))
 
         def step(at: Index, mask: Value | None, carried: Value) -> Value:
             for line in range(0, self.lanes, CACHE_LINE * 8 // (self.stored or self.element).width):
-                emit.prefetch(source, following, emit.add(at, line))
-                emit.prefetch(sink, following, emit.add(at, line), write=True)
+                emit.prefetch(buffer, following, emit.add(at, line), write=write)
             return carried
 
         return step

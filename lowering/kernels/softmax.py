@@ -38,10 +38,11 @@ def softmax(
             return _exponential(part, part.vector.sub(x, part.splat(turn.found)))
 
         def accumulating(part: Rows) -> Step:
-            prefetch = part.prefetch(row, source, sink)
+            ask, ask_to_write = part.prefetch(row, source), part.prefetch(row, sink, write=True)
 
             def step(at: Index, mask: Value | None, total: Value) -> Value:
-                prefetch(at, mask, total)
+                ask(at, mask, total)
+                ask_to_write(at, mask, total)
                 value = exponential(part, at, mask)
                 if not part.is_half:
                     part.store(value, sink, row, at, mask=mask)
@@ -73,10 +74,11 @@ def log_softmax(
         row = turn.row
 
         def accumulating(part: Rows) -> Step:
-            prefetch = part.prefetch(row, source, sink)
+            ask, ask_to_write = part.prefetch(row, source), part.prefetch(row, sink, write=True)
 
             def step(at: Index, mask: Value | None, total: Value) -> Value:
-                prefetch(at, mask, total)
+                ask(at, mask, total)
+                ask_to_write(at, mask, total)
                 scores = part.load(source, row, at, mask=mask)
                 value = _exponential(part, part.vector.sub(scores, part.splat(turn.found)))
                 return part.vector.add(total, only(part.vector, mask, value, 0.0))

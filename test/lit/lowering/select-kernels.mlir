@@ -80,11 +80,13 @@ func.func private @other_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 // CHECK: %[[WB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[W]]
 // CHECK: %[[WV:[a-z0-9_]+]] = memref.reinterpret_cast %[[WB]]
 // CHECK-NOT: arith.subf
-// CHECK: %[[LINE:[0-9]+]] = vector.load %[[XV]]
+// CHECK: memref.prefetch %[[XV]]{{.*}} read
+// CHECK-NEXT: %[[LINE:[0-9]+]] = vector.load %[[XV]]
 // CHECK-NEXT: math.fma %[[LINE]], %[[LINE]],
 // CHECK: vector.reduction <add>
 // CHECK: math.sqrt
-// CHECK: vector.load %[[WV]]
+// CHECK: memref.prefetch %[[OV]]{{.*}} write
+// CHECK-NEXT: vector.load %[[WV]]
 // CHECK-NEXT: vector.load %[[XV]]
 // CHECK: vector.store %{{[0-9]+}}, %[[OV]]
 // CHECK-NOT: arith.subf
