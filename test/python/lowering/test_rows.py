@@ -169,12 +169,15 @@ def test_special_values(kernel: str, length: int, dynamic: Compiled) -> None:
 
 
 @pytest.mark.parametrize("kernel", REFERENCES)
-@pytest.mark.parametrize("threads", [1, 2])
-def test_rows_have_nothing_to_do_with_each_other(kernel: str, threads: int) -> None:
-    """What was found in another row would overflow, or vanish; with threads there are several first rows."""
+@pytest.mark.parametrize("options", ["-num-threads=1", "-num-threads=2", "-num-threads=1 -l2=4096 -l3=0"])
+def test_rows_have_nothing_to_do_with_each_other(kernel: str, options: str) -> None:
+    """What was found in another row would overflow, or vanish.
+
+    With threads there are several first rows; where the caches are small, each row is looked at on its own.
+    """
     rng = np.random.default_rng(12)
     for target in TARGETS:
-        functions = compiled(prim_func(kernel, ["?", "?"]), f"{target} -num-threads={threads}")
+        functions = compiled(prim_func(kernel, ["?", "?"]), f"{target} {options}")
         for count, length in ((2, 5), (9, 33), (40, 64), (350, 1030)):
             scale = 10.0 ** rng.integers(-3, 4, (count, 1))
             rows = rng.normal(size=(count, length)) + rng.choice([-1, 1], (count, 1))
