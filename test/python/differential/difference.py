@@ -67,7 +67,8 @@ class Noise:
 class Node:
     """A value of a program: what the builder knows of it, and how the reference computes it.
 
-    ``compute(frame, *arguments)`` gets float64 for floats, other dtypes as they are; `dtype` is None for tuples.
+    ``compute(frame, *arguments)`` gets float64 for floats, other dtypes as they are, and may give longdouble; `dtype`
+    is None for tuples.
     """
 
     value: Any
@@ -190,8 +191,8 @@ class Frame:
         size = np.abs(exact) if magnitude is None else np.asarray(magnitude, np.float64)
         most = ULPS * (EPSILON[dtype] * size + TINY[dtype])
         shift = self.noise.errors(exact.shape) * most
-        # A sum rounds on the way even where its total is representable.
-        rounds = (rounded(exact, coarse) != exact) | (magnitude is not None)
+        # A sum rounds on the way even where its total is representable; what is given as longdouble may just have.
+        rounds = (rounded(exact, coarse) != exact) | (np.asarray(found) != exact) | (magnitude is not None)
         noisy = np.where(np.isfinite(shift) & rounds, exact + shift, exact)
         if self.noise.zero is not None:
             noisy = np.where((np.abs(exact) <= most) & rounds, 0, noisy)

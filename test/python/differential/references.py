@@ -34,6 +34,12 @@ def _gelu_inexact(x: Array) -> Inexact:
     return Inexact(_gelu(x), np.abs(x))
 
 
+def _erf(x: Array) -> Array:
+    """Which large results are not quite 1 only longdouble says."""
+    large = np.copysign(np.longdouble(1) - special.erfc(np.abs(x)), x)
+    return np.asarray(np.where(np.abs(x) < 1, special.erf(x), large))
+
+
 def _gelu_tanh(x: Array) -> Inexact:
     return Inexact(x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))), np.abs(x))
 
@@ -43,9 +49,9 @@ FLOAT_UNARY: dict[str, Reference] = {
     "log": np.log,
     "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": lambda x: special.expit(x),
-    "tanh": np.tanh,
-    "erf": special.erf,
+    "sigmoid": lambda x: special.expit(x.astype(np.longdouble)),
+    "tanh": lambda x: np.tanh(x.astype(np.longdouble)),
+    "erf": _erf,
     "sin": np.sin,
     "cos": np.cos,
     "atan": np.arctan,
