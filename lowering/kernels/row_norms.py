@@ -42,8 +42,8 @@ def layer_norm(
         ask, ask_to_write = rows.prefetch(row, source), rows.prefetch(row, sink, write=True)
 
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
-            ask(at, mask, total)
-            ask_to_write(at, mask, total)
+            ask(at)
+            ask_to_write(at)
             centred = only(lanes, mask, lanes.sub(load(at, mask), mean), 0.0)
             return lanes.fma(centred, centred, total)
 
@@ -85,7 +85,7 @@ def rms_norm(
         ask, ask_to_write = rows.prefetch(row, source), rows.prefetch(row, sink, write=True)
 
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
-            ask(at, mask, total)
+            ask(at)
             value = load(at, mask)
             return lanes.fma(value, value, total)
 
@@ -93,7 +93,7 @@ def rms_norm(
         factor = rows.splat(inverse_root(rows.scalar, mean, epsilon))
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
-            ask_to_write(at, mask, _)  # here, since the other sweep is short
+            ask_to_write(at)  # here, since the other sweep is short
             scale = rows.load(factors, at, mask=mask)
             rows.store(lanes.mul(lanes.mul(load(at, mask), factor), scale), sink, row, at, mask=mask)
 

@@ -8,7 +8,6 @@ row. Sums are therefore not in the order of the row (their error is smaller than
 f32 and f64, and f16 and bf16, which are computed in f32 and rounded once, when they are written. Everything is
 written in place if input and output are the same buffer. What goes `around` a kernel is done for each row, before it is
 read (input and output are the same buffer then) and when it has been written.
-
 """
 
 from __future__ import annotations
@@ -132,16 +131,15 @@ class Rows:
         integer = arith.IndexCastUIOp(ir.IntegerType.get_signless(64), self.length).result
         return arith.UIToFPOp(self.element, integer).result
 
-    def prefetch(self, row: Value, buffer: Value, write: bool = False) -> Step:
-        """A step that asks for a later row of a buffer while this one is computed: rows wait for memory otherwise."""
+    def prefetch(self, row: Value, buffer: Value, write: bool = False) -> Callable[[Index], None]:
+        """What asks for a vector of a later row of a buffer, given its place: rows wait for memory otherwise."""
         following = emit.minimum(emit.add(row, self.ahead), emit.sub(self.count, 1))
 
-        def step(at: Index, mask: Value | None, carried: Value) -> Value:
+        def ask(at: Index) -> None:
             for line in range(0, self.lanes, CACHE_LINE * 8 // (self.stored or self.element).width):
                 emit.prefetch(buffer, following, emit.add(at, line), write=write)
-            return carried
 
-        return step
+        return ask
 
     def sweep(
         self,

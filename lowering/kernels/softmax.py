@@ -18,6 +18,8 @@ from relax_mlir.lowering.kernels.rows import Merge, Rows, Step, only
 from relax_mlir.mlir import math
 from relax_mlir.target import Target
 
+_LEAST = -float("inf")
+
 
 def softmax(
     target: Target, x: Value, out: Value, *, fast: bool = False, around: Around = NOTHING_AROUND
@@ -41,8 +43,8 @@ def softmax(
             ask, ask_to_write = part.prefetch(row, source), part.prefetch(row, sink, write=True)
 
             def step(at: Index, mask: Value | None, total: Value) -> Value:
-                ask(at, mask, total)
-                ask_to_write(at, mask, total)
+                ask(at)
+                ask_to_write(at)
                 value = exponential(part, at, mask)
                 if not part.is_half:
                     part.store(value, sink, row, at, mask=mask)
@@ -77,8 +79,8 @@ def log_softmax(
             ask, ask_to_write = part.prefetch(row, source), part.prefetch(row, sink, write=True)
 
             def step(at: Index, mask: Value | None, total: Value) -> Value:
-                ask(at, mask, total)
-                ask_to_write(at, mask, total)
+                ask(at)
+                ask_to_write(at)
                 scores = part.load(source, row, at, mask=mask)
                 value = _exponential(part, part.vector.sub(scores, part.splat(turn.found)))
                 return part.vector.add(total, only(part.vector, mask, value, 0.0))
@@ -99,9 +101,6 @@ def log_softmax(
 
         _finish(rows, turn, source, subtracting)
         behind(row)
-
-
-_LEAST = -float("inf")
 
 
 def _larger(lanes: Lanes) -> Merge:

@@ -41,10 +41,9 @@ def compile_rest(module: ir.Module, compiler: PartCompiler) -> tuple[MachineCode
         objects = compiler.objects()
         try:
             return ObjectCode(objects), objects
-        except ObjectFileError:
+        except ObjectFileError:  # LLVM's linker knows more kinds of objects
             if not is_whole:
                 raise
-            # LLVM's linker knows more kinds of objects
     for step in to_llvm_dialect():
         step(module)
     require_symbols(module, shared_libraries())
