@@ -25,7 +25,8 @@ from benchmarks.workloads import Workload
 class Cell:
     """One workload at one size: timings by peer, and what went wrong with the others.
 
-    `elements`: of the result; `moved`: bytes of inputs and result together, which must be read or written.
+    `elements`: of the result; `moved`: bytes of inputs and result together, which must be read or written; `copy`: the
+    copy of as many bytes, for work on large arrays (see `copying`).
     """
 
     workload: Workload
@@ -33,14 +34,24 @@ class Cell:
     elements: int = 0
     moved: int = 0
     timings: dict[str, Timing] = field(default_factory=dict)
+    copy: Timing | None = None
     failures: dict[str, str] = field(default_factory=dict)
 
     def ratio(self, peer: str, ours: str) -> float | None:
         """How many times as long as ours the peer takes (median over the rounds), or None if either is missing."""
         if peer not in self.timings or ours not in self.timings:
             return None
-        pairs = zip(self.timings[peer].samples, self.timings[ours].samples, strict=True)
-        return statistics.median(other / own for other, own in pairs)
+        return _median_ratio(self.timings[peer], self.timings[ours])
+
+    def share_of_copy(self, ours: str) -> float | None:
+        """The time of the copy over ours (median over the rounds), or None if either is missing."""
+        if self.copy is None or ours not in self.timings:
+            return None
+        return _median_ratio(self.copy, self.timings[ours])
+
+
+def _median_ratio(some: Timing, others: Timing) -> float:
+    return statistics.median(a / b for a, b in zip(some.samples, others.samples, strict=True))
 
 
 def duration(seconds: float) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.profiler import limits
 from rich import box
 from rich.table import Table
 
+from benchmarks.copying import has_copy
 from benchmarks.report import Cell
-from benchmarks.workloads import Add, Elementwise, MatMul, MiniLm, NormGelu, Softmax
+from benchmarks.workloads import Add, MatMul, MiniLm
 
 MODEL_PEERS = ("onnxruntime", "torch", "openvino")
-RATIO, MEAN_RATIO, PEAK_SHARE, BANDWIDTH_SHARE = 1.0, 1.25, 0.80, 0.85
-LARGE_MATRIX, MANY_ELEMENTS = 512, 1_000_000
+RATIO, MEAN_RATIO, PEAK_SHARE, COPY_SHARE = 1.0, 1.25, 0.80, 0.85
+LARGE_MATRIX = 512
 
 
 @dataclass(frozen=True)
@@ -71,18 +72,21 @@ def _of_the_machine(cell: Cell, subject: str, ours: str) -> Iterator[Row]:
         flops = cell.workload.flops(cell.size)
         share = None if timing is None else flops / timing.median / limits.fma_peak()
         yield Row(
-            subject, "share of the peak of one core", share, PEAK_SHARE, _giga(limits.fma_peak, "FLOP/s")
+            subject, "share of the peak of one core", share, PEAK_SHARE, _giga(limits.fma_peak(), "FLOP/s")
         )
-    if isinstance(cell.workload, Softmax | NormGelu | Elementwise) and cell.elements >= MANY_ELEMENTS:
-        bandwidth = limits.copy_bandwidth(cell.moved)
-        share = None if timing is None else cell.moved / timing.median / bandwidth
+    if has_copy(cell.workload, cell.elements):
+        speed = None if cell.copy is None else cell.moved / cell.copy.median
+        note = "" if speed is None else _giga(speed, "B/s")
         yield Row(
-            subject, "share of the copy bandwidth", share, BANDWIDTH_SHARE, _giga(lambda: bandwidth, "B/s")
+            subject, "share of the bandwidth of a copy as large", cell.share_of_copy(ours), COPY_SHARE, note
         )
+        memory = limits.copy_bandwidth(limits.LARGE)
+        share = None if timing is None else cell.moved / timing.median / memory
+        yield Row(subject, "share of the copy bandwidth of memory", share, COPY_SHARE, _giga(memory, "B/s"))
 
 
-def _giga(value: Callable[[], float], unit: str) -> str:
-    return f"{value() * 1e-9:.0f} G{unit}"
+def _giga(value: float, unit: str) -> str:
+    return f"{value * 1e-9:.0f} G{unit}"
 
 
 def table(rows: Sequence[Row]) -> Table:

@@ -29,6 +29,9 @@ HEAD_BYTES = 16
 
 STATE = "__relax_pool_state"
 
+OPT_LEVEL = 0
+"""LLVM's for this code: what runs often is written such that it gains nothing, and every first build waits for it."""
+
 FIELDS = (
     "take",
     "give",
@@ -91,6 +94,9 @@ _USE = f"""
     %new_peak = arith.maxui %old_peak, %new_used_bytes : i64
     llvm.store %new_peak, %p_peak : i64, !llvm.ptr"""
 
+_IN_LINE = ' attributes {passthrough = ["alwaysinline"]}'
+_OUT_OF_LINE = ' attributes {passthrough = ["noinline"]}'
+
 _CONSTANTS = """
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -125,40 +131,47 @@ llvm.func @{STATE}() -> !llvm.ptr {{
 }}
 
 // Whether the lock is held now; it is not where its owner keeps it for ever.
-llvm.func internal @lock() -> i1 {{{_CONSTANTS}
-  %attempts = arith.constant {ATTEMPTS} : i64
+llvm.func internal @lock() -> i1{_IN_LINE} {{{_CONSTANTS}
   {_field("word", "lock")}
   %first = llvm.atomicrmw xchg %word, %one acquire : !llvm.ptr, i64
   %free = arith.cmpi eq, %first, %zero : i64
   %held = scf.if %free -> i1 {{
     scf.yield %true : i1
   }} else {{
-    %last, %left = scf.while (%old = %first, %n = %attempts) : (i64, i64) -> (i64, i64) {{
-      %taken = arith.cmpi ne, %old, %zero : i64
-      %some = arith.cmpi ne, %n, %zero : i64
-      %again = arith.andi %taken, %some : i1
-      scf.condition(%again) %old, %n : i64, i64
-    }} do {{
-    ^bb0(%old: i64, %n: i64):
-      %rc = llvm.call @sched_yield() : () -> i32
-      %next = llvm.atomicrmw xchg %word, %one acquire : !llvm.ptr, i64
-      %rest = arith.subi %n, %one : i64
-      scf.yield %next, %rest : i64, i64
-    }}
-    %mine = arith.cmpi eq, %last, %zero : i64
+    %mine = llvm.call @wait() : () -> i1
     scf.yield %mine : i1
   }}
   llvm.return %held : i1
 }}
 
-llvm.func internal @unlock() {{{_CONSTANTS}
+// The lock is somebody else's: try again, but not for ever.
+llvm.func internal @wait() -> i1{_OUT_OF_LINE} {{{_CONSTANTS}
+  %attempts = arith.constant {ATTEMPTS} : i64
+  {_field("word", "lock")}
+  %last, %left = scf.while (%old = %one, %n = %attempts) : (i64, i64) -> (i64, i64) {{
+    %taken = arith.cmpi ne, %old, %zero : i64
+    %some = arith.cmpi ne, %n, %zero : i64
+    %again = arith.andi %taken, %some : i1
+    scf.condition(%again) %old, %n : i64, i64
+  }} do {{
+  ^bb0(%old: i64, %n: i64):
+    %rc = llvm.call @sched_yield() : () -> i32
+    %next = llvm.atomicrmw xchg %word, %one acquire : !llvm.ptr, i64
+    %rest = arith.subi %n, %one : i64
+    scf.yield %next, %rest : i64, i64
+  }}
+  %mine = arith.cmpi eq, %last, %zero : i64
+  llvm.return %mine : i1
+}}
+
+llvm.func internal @unlock(){_IN_LINE} {{{_CONSTANTS}
   {_field("word", "lock")}
   llvm.store %zero, %word atomic release {{alignment = 8 : i64}} : i64, !llvm.ptr
   llvm.return
 }}
 
 // The class of {PER_DOUBLING} per doubling that holds `bytes`, and the size of its blocks.
-llvm.func internal @class_of(%bytes: i64) -> i64 {{
+llvm.func internal @class_of(%bytes: i64) -> i64{_IN_LINE} {{
   %one = arith.constant 1 : i64
   %two = arith.constant 2 : i64
   %least = arith.constant 128 : i64
@@ -177,7 +190,7 @@ llvm.func internal @class_of(%bytes: i64) -> i64 {{
   llvm.return %class : i64
 }}
 
-llvm.func internal @bytes_of(%class: i64) -> i64 {{
+llvm.func internal @bytes_of(%class: i64) -> i64{_IN_LINE} {{
   %per = arith.constant {PER_DOUBLING} : i64
   %more = arith.constant {PER_DOUBLING + 1} : i64
   %least = arith.constant {SMALLEST_LOG - 2} : i64
@@ -221,7 +234,7 @@ llvm.func internal @system(%size: i64) -> !llvm.ptr {{{_CONSTANTS}
 }}
 
 // With `poison`, everything behind the head becomes NaN (and -1).
-llvm.func internal @spoil(%block: !llvm.ptr, %size: i64) {{{_CONSTANTS}
+llvm.func internal @spoil(%block: !llvm.ptr, %size: i64){_IN_LINE} {{{_CONSTANTS}
   {_field("p_poison", "poison")}
   %poison = llvm.load %p_poison : !llvm.ptr -> i64
   %on = arith.cmpi ne, %poison, %zero : i64
@@ -272,7 +285,7 @@ llvm.func internal @take(%bytes: i64) -> !llvm.ptr {{{_CONSTANTS}
 }}
 
 // A new block; where the system has none left, what is kept goes first.
-llvm.func internal @fresh(%class: i64, %size: i64) -> !llvm.ptr attributes {{passthrough = ["noinline"]}} {{{_CONSTANTS}
+llvm.func internal @fresh(%class: i64, %size: i64) -> !llvm.ptr{_OUT_OF_LINE} {{{_CONSTANTS}
   %first = llvm.call @system(%size) : (i64) -> !llvm.ptr
   %got = llvm.icmp "ne" %first, %null : !llvm.ptr
   %block = scf.if %got -> !llvm.ptr {{
@@ -311,7 +324,7 @@ llvm.func internal @give(%block: !llvm.ptr) {{{_CONSTANTS}
 }}
 
 // Put a block on its list, if it fits into the limit; `used` is 1 if it counts as used so far.
-llvm.func internal @keep(%block: !llvm.ptr, %class: i64, %size: i64, %used: i64) -> i1 {{{_CONSTANTS}
+llvm.func internal @keep(%block: !llvm.ptr, %class: i64, %size: i64, %used: i64) -> i1{_IN_LINE} {{{_CONSTANTS}
   %heads = llvm.getelementptr %state[{_HEADS}] : (!llvm.ptr) -> !llvm.ptr, i8
   %list = llvm.getelementptr %heads[%class] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %locked = llvm.call @lock() : () -> i1
@@ -341,7 +354,7 @@ llvm.func internal @keep(%block: !llvm.ptr, %class: i64, %size: i64, %used: i64)
 }}
 
 // A block for which there is no room: keep it instead of all others, or free it if it is larger than the limit.
-llvm.func internal @surplus(%block: !llvm.ptr, %class: i64, %size: i64) attributes {{passthrough = ["noinline"]}} {{
+llvm.func internal @surplus(%block: !llvm.ptr, %class: i64, %size: i64){_OUT_OF_LINE} {{
   {_CONSTANTS}
   {_field("p_limit", "limit")}
   %limit = llvm.load %p_limit : !llvm.ptr -> i64
@@ -366,7 +379,7 @@ llvm.func internal @surplus(%block: !llvm.ptr, %class: i64, %size: i64) attribut
 }}
 
 // Free all that is kept; the bytes of it.
-llvm.func internal @release() -> i64 attributes {{passthrough = ["noinline"]}} {{{_CONSTANTS}
+llvm.func internal @release() -> i64{_OUT_OF_LINE} {{{_CONSTANTS}
   %classes = arith.constant {CLASSES} : i64
   %heads = llvm.getelementptr %state[{_HEADS}] : (!llvm.ptr) -> !llvm.ptr, i8
   %total = scf.for %class = %zero to %classes step %one iter_args(%sum = %zero) -> (i64) : i64 {{

@@ -19,28 +19,31 @@ ERF_LARGE_HIGH = (-1.72853470e-5, 3.83197126e-4)
 ERF_LARGE_LOW = (-3.88396438e-3, 2.42546219e-2)
 ERF_LARGE_P = (-1.06777877e-1, -6.34846687e-1, -1.28717512e-1)
 
-PIECES_PER_UNIT = 4
+PIECES_PER_UNIT = 3.875
+PIECE_WIDTH = 0.2580853
+"""One over it, about: a number for which erf of its first multiples, and the slope there, are nearly numbers of f32."""
+
 PIECES = (
-    (1.0346384e-4, 7.907749e-6, -5.880192e-3, 4.3735088e-7, 0.032094784, 0.0),
-    (4.6151625e-5, 5.306433e-4, -4.847146e-3, -0.016559502, 0.26500335, 0.2763264),
-    (-2.8336692e-5, 7.5611594e-4, -2.3107256e-3, -0.027456451, 0.21969515, 0.5204999),
-    (-7.5775664e-5, 6.2717573e-4, 3.9027826e-4, -0.030128276, 0.16073172, 0.71115565),
-    (-5.2609663e-5, 2.4249296e-4, 2.1826404e-3, -0.025950778, 0.10377762, 0.8427008),
-    (-3.5903275e-5, -2.707287e-5, 2.613537e-3, -0.01847537, 0.059129804, 0.92290014),
-    (-1.0674911e-5, -1.6600876e-4, 2.1557356e-3, -0.011144384, 0.029731823, 0.96610516),
-    (3.4681495e-6, -1.7331012e-4, 1.394104e-3, -5.766728e-3, 0.01319303, 0.9866717),
-    (9.711508e-7, -1.05566854e-4, 7.2841515e-4, -2.5744855e-3, 5.1656407e-3, 0.9953223),
-    (-1.2492308e-6, -4.8492464e-5, 3.1758822e-4, -9.967594e-4, 1.7846406e-3, 0.9985373),
-    (1.8555167e-5, -6.778644e-5, 1.6109261e-4, -3.51447e-4, 5.459724e-4, 0.999593),
-    (-3.0077358e-6, 5.4266287e-8, 3.23529e-5, -9.698909e-5, 1.4610268e-4, 0.9998994),
-    (1.2118544e-5, -3.253063e-5, 3.740757e-5, -3.510469e-5, 3.5942274e-5, 0.9999779),
-    (-5.5262744e-6, 1.325122e-5, -9.463511e-6, -1.4628872e-6, 6.7388073e-6, 0.9999957),
-    (-1.4046282e-5, 3.499958e-5, -3.0192292e-5, 9.843481e-6, -3.0428502e-8, 0.9999993),
-    (2.7816318e-6, -6.980087e-6, 6.191229e-6, -2.3755913e-6, 4.92019e-7, 0.9999999),
+    (0.110822156, 0.00032142515, -0.37614417, 3.2928125e-7, 0.12837917, 0.0),
+    (0.07899585, 0.12921587, -0.30503625, -0.2724475, 1.0556686, 0.28487945),
+    (0.003439824, 0.18232189, -0.13462332, -0.44620287, 0.8644604, 0.53459483),
+    (-0.05680916, 0.14328799, 0.041090913, -0.4797193, 0.6195945, 0.72646725),
+    (-0.06781996, 0.05789866, 0.14660068, -0.4012661, 0.3887005, 0.85569644),
+    (-0.041856207, -0.0145966755, 0.16579665, -0.27542728, 0.21343596, 0.9319897),
+    (-0.009696942, -0.04744592, 0.1297929, -0.1588437, 0.10258057, 0.9714704),
+    (0.009191108, -0.045003824, 0.07950991, -0.07797189, 0.043152668, 0.98937863),
+    (0.012945146, -0.030236656, 0.03985934, -0.03280547, 0.015888948, 0.9964986),
+    (0.009289915, -0.016376691, 0.016711712, -0.011879459, 0.0051206807, 0.99897975),
+    (0.004837297, -0.0068830377, 0.005932744, -0.003720788, 0.0014444591, 0.9997376),
+    (0.001980565, -0.0024085036, 0.001797337, -0.0010095857, 0.00035663816, 0.9999405),
+    (0.0006903683, -0.00023572732, 0.0004669123, -0.00024563007, 7.707127e-5, 0.99998814),
+    (0.00018610065, -0.00014754996, 0.00010451786, -4.9148723e-5, 1.4578324e-5, 0.9999979),
+    (9.254976e-5, 0.0006685916, 1.9855159e-5, -2.0430933e-5, 2.4127487e-6, 0.9999997),
+    (-2.5472807e-5, -0.00046141262, 3.6135025e-6, 6.229261e-6, 3.5034853e-7, 0.99999994),
 )
-"""erf (i + t)/4 for 0 ≤ t < 1 and each i < 16, 3.3e-8 off (relatively), coefficients from the highest power down; for
-i = 0 what is to be added to the argument. Fits like that of `attention_exp`, where each coefficient in turn was rounded
-and the others fitted anew."""
+"""erf (i·`PIECE_WIDTH` + t) for |t| ≤ 0.13 and each i < 16, 2.8e-8 off (relatively); coefficients from the highest
+power down, for i = 0 what is to be added to the argument. Fits like that of `attention_exp`, where each coefficient in
+turn was rounded and the others fitted anew."""
 
 
 def erf(lanes: Lanes, x: Value) -> Value:
@@ -66,12 +69,12 @@ def _by_exponential(lanes: Lanes, x: Value) -> Value:
 
 
 def _by_pieces(lanes: Lanes, x: Value) -> Value:
-    """A polynomial for each quarter of a unit, whose coefficients are looked up."""
+    """A polynomial round the nearest multiple of `PIECE_WIDTH`, whose coefficients are looked up."""
     magnitude = lanes.at_most(lanes.abs(x), BELOW_ERF_IS_ONE)
-    scaled = lanes.scale(magnitude, PIECES_PER_UNIT)
-    piece = lanes.floor(scaled)
-    t = lanes.sub(scaled, piece)
-    index = lanes.bits(lanes.add(piece, lanes.const(INTEGER_IN_BITS)))
+    magic = lanes.const(INTEGER_IN_BITS)
+    shifted = lanes.fma(magnitude, lanes.const(PIECES_PER_UNIT), magic)
+    index, piece = lanes.bits(shifted), lanes.sub(shifted, magic)
+    t = lanes.fma(piece, lanes.const(-PIECE_WIDTH), magnitude)
     *tables, starts = zip(*PIECES, strict=True)
     value = look_up(tables[0], index)
     for table in tables[1:]:

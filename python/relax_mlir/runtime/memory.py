@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass
 
 from relax_mlir.error import ArgumentError
-from relax_mlir.lowering.abi.pool import FIELDS, STATE, pool_text
+from relax_mlir.lowering.abi.pool import FIELDS, OPT_LEVEL, STATE, pool_text
 from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_LIMIT = 1 << 30
@@ -111,7 +111,7 @@ def _state() -> _State:
 
 def _compile() -> _State:
     limit = _initial_limit()
-    state = _State.from_address(state_address(pool_text(), STATE))
+    state = _State.from_address(state_address(pool_text(), STATE, OPT_LEVEL))
     state.limit = limit
     state.advice = getattr(mmap, "MADV_HUGEPAGE", 0)
     return state

@@ -15,17 +15,16 @@ from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.machine_code import MachineCode, ObjectCode, shared_libraries
 from relax_mlir.transform.native_pipeline import run_native
 
-_OPT_LEVEL = 2
 
-
-def state_address(text: str, function: str) -> int:
+def state_address(text: str, function: str, opt_level: int = 2) -> int:
     """Load the code of a module for good; gives what its `function`, ``() -> !llvm.ptr``, returns.
 
     Args:
         text: a module of scf, arith and LLVM ops. It comes from the persistent cache if that has it.
         function: the name of the function, the only public one.
+        opt_level: LLVM's; at 0, in half of the time, it inlines only what is to be inlined always.
     """
-    code = _load(text, function)
+    code = _load(text, function, opt_level)
     # Other threads, and results that outlive the interpreter, may be in this code at any time.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     address = ctypes.c_void_p()
@@ -35,27 +34,27 @@ def state_address(text: str, function: str) -> int:
     return address.value
 
 
-def _load(text: str, function: str) -> MachineCode:
+def _load(text: str, function: str, opt_level: int) -> MachineCode:
     if not SUPPORTED or not cache_store.enabled():
-        return _compile(text, function)[0]
-    key = hashlib.sha256("\0".join((*environment(), str(_OPT_LEVEL), text)).encode()).hexdigest()
+        return _compile(text, function, opt_level)[0]
+    key = hashlib.sha256("\0".join((*environment(), str(opt_level), text)).encode()).hexdigest()
     data = cache_store.load(key)
     if data is not None:
         try:
             return ObjectCode([data])
         except ObjectFileError as error:
             cache_store.drop(key, f"it cannot be loaded ({error})")
-    code, data = _compile(text, function)
+    code, data = _compile(text, function, opt_level)
     if data is not None:
         cache_store.store(key, data)
     return code
 
 
-def _compile(text: str, function: str) -> tuple[MachineCode, bytes | None]:
+def _compile(text: str, function: str, opt_level: int) -> tuple[MachineCode, bytes | None]:
     """The code, and the object file if there is one."""
     if SUPPORTED:
         part = Part(text.encode(), (function,), (), None, 0, is_flat=False, optimised=True)
-        data = compile_part(part, shared_libraries(), _OPT_LEVEL, half_floats=False)
+        data = compile_part(part, shared_libraries(), opt_level, half_floats=False)
         try:
             return ObjectCode([data]), data
         except ObjectFileError:
@@ -63,4 +62,4 @@ def _compile(text: str, function: str) -> tuple[MachineCode, bytes | None]:
     with spare_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         run_native("builtin.module(convert-scf-to-cf)", module)
-        return compile_module(module, _OPT_LEVEL, half_floats=False)[0], None
+        return compile_module(module, opt_level, half_floats=False)[0], None
