@@ -31,24 +31,29 @@ def times_power(x: Value, n: Value) -> Value:
     mask, rounding = constant(i16, _ALL_LANES), constant(i32, _CURRENT_ROUNDING)
 
     def scaled(x: Value, n: Value) -> Value:
-        # The op calls its operands (src, a, b), but hands them on to LLVM, where they are (a, b, what is masked).
-        operands = [x, n, x, mask, rounding]
-        return ir.Operation.create("x86.avx512.mask.scalef", results=[x.type], operands=operands).results[0]
+        return _intrinsic("mask.scalef.ps.512", [x, n, x, mask, rounding])
 
     return _by_registers(scaled, x, n)
 
 
 def look_up(table: Sequence[float], index: Value) -> Value:
     """The elements of a table of 16 at the places that the lowest four bits of each integer say."""
-    type_ = ir.VectorType.get([SIZE], ir.F32Type.get())
-    elements = ir.DenseElementsAttr.get(np.array(table, np.float32), type=type_)
-    numbers = arith.ConstantOp(type_, elements).result
+    elements = ir.DenseElementsAttr.get(np.array(table, np.float32), type=_register())
+    numbers = arith.ConstantOp(_register(), elements).result
 
     def found(index: Value) -> Value:
-        name = "llvm.x86.avx512.permvar.sf.512"
-        return llvm.CallIntrinsicOp(type_, name, [numbers, index], [], []).result
+        return _intrinsic("permvar.sf.512", [numbers, index])
 
     return _by_registers(found, index)
+
+
+def _register() -> Type:
+    return ir.VectorType.get([SIZE], ir.F32Type.get())
+
+
+def _intrinsic(name: str, operands: list[Value]) -> Value:
+    """An intrinsic of LLVM: the same op for all, of a dialect that is there anyway."""
+    return llvm.CallIntrinsicOp(_register(), f"llvm.x86.avx512.{name}", operands, [], []).result
 
 
 def _by_registers(function: Callable[..., Value], *values: Value) -> Value:

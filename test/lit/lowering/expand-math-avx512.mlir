@@ -12,7 +12,7 @@
 // CHECK-NOT: arith.shli
 // CHECK: %[[T:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %[[PLACE]])
 // CHECK: %[[P:[0-9]+]] = math.fma %[[T]], %{{[0-9]+}}, %[[T]]
-// CHECK: %[[Y:[0-9]+]] = x86.avx512.mask.scalef %[[P]], %[[N]], %[[P]], %c-1_i16, %c4_i32 : vector<16xf32>
+// CHECK: %[[Y:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]], %[[N]], %[[P]], %c-1_i16, %c4_i32)
 // CHECK-NEXT: return %[[Y]]
 // AVX2-LABEL: func.func @exp
 // AVX2-NOT: x86.
@@ -30,10 +30,10 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
 // CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]} : vector<32xi32> to vector<16xi32>
 // CHECK: llvm.call_intrinsic
 // CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]} : vector<32xf32> to vector<16xf32>
-// CHECK: x86.avx512.mask.scalef
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // CHECK: vector.insert_strided_slice
 // CHECK: vector.extract_strided_slice %{{.*}} {offsets = [16], sizes = [16], strides = [1]}
-// CHECK: x86.avx512.mask.scalef
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // CHECK: %[[Y:[0-9]+]] = vector.insert_strided_slice
 // CHECK-NOT: x86.
 // CHECK: return %[[Y]]
@@ -44,9 +44,13 @@ func.func @exp2_of_two(%x: vector<32xf32>) -> vector<32xf32> {
 
 // -----
 
-// The coefficients for each lane are looked up; there is no exponential, and no choice between two results.
+// The coefficients for each lane are looked up by the nearest node, from which the polynomial counts; there is no exponential, and no choice between two
+// results.
 // CHECK-LABEL: func.func @erf
-// CHECK: math.floor
+// CHECK: %[[SUM:[0-9]+]] = math.fma %[[X:[0-9]+]], %{{.*}}, %[[MAGIC:.*]] :
+// CHECK: arith.bitcast %[[SUM]] : vector<16xf32> to vector<16xi32>
+// CHECK: %[[NODE:[0-9]+]] = arith.subf %[[SUM]], %[[MAGIC]]
+// CHECK: math.fma %[[NODE]], %{{.*}}, %[[X]]
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %{{.*}}) : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
 // CHECK-NOT: call_intrinsic
 // CHECK: math.copysign
@@ -64,7 +68,7 @@ func.func @erf(%x: vector<16xf32>) -> vector<16xf32> {
 // f16 is computed in f32, of as many lanes.
 // CHECK-LABEL: func.func @half
 // CHECK: arith.extf %{{.*}} : vector<16xf16> to vector<16xf32>
-// CHECK: x86.avx512.mask.scalef
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // CHECK: arith.truncf
 func.func @half(%x: vector<16xf16>) -> vector<16xf16> {
   %0 = math.exp %x : vector<16xf16>

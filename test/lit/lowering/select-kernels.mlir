@@ -34,7 +34,7 @@
 // AVX512-COUNT-4: memref.prefetch {{.*}} write
 // AVX512: math.fma {{.*}} : vector<64xf32>
 // AVX512-COUNT-4: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
-// AVX512-COUNT-6: x86.avx512.mask.scalef
+// AVX512-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // AVX512-NOT: x86.
 // AVX512: return
 func.func private @softmax(%x: memref<?x?xf32>, %out: memref<?x?xf32>)

@@ -53,7 +53,7 @@ def emulated(source: str) -> Compiled:
         ExpandMath("cpu -mcpu=skylake-avx512")(module)
         vector = "vector<16xf32>"
         text, scaled = re.subn(
-            r"x86\.avx512\.mask\.scalef (%\w+), (%\w+), .* : .*",
+            r'llvm\.call_intrinsic "llvm\.x86\.avx512\.mask\.scalef\.ps\.512"\((%\w+), (%\w+), .*\) : .*',
             rf"func.call @emulated_scale(\1, \2) : ({vector}, {vector}) -> {vector}",
             str(module),
         )
