@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.linkage import attribute_name
+from relax_mlir.lowering.abi.linkage import attribute_name, leave_plain
 from relax_mlir.lowering.abi.text import is_declaration, symbol_name
 from relax_mlir.lowering.shared_code import shared_group
 from relax_mlir.mlir import func, ir, llvm, memref
@@ -119,8 +119,12 @@ def make_part(
     *,
     is_flat: bool,
     optimised: bool = False,
+    plain: Container[str] = (),
 ) -> Part:
-    """The part that owns what `owners` say; of that, it exports what is `crossing`, or public."""
+    """The part that owns what `owners` say; of that, it exports what is `crossing`, or public.
+
+    `plain`: functions that LLVM had better not optimise at all (see `leave_plain`).
+    """
     own = [name for name in graph.ops if owners.get(name) == number]
     needed = {used for name in own for used in graph.references[name]}
     external = []
@@ -134,6 +138,8 @@ def make_part(
                     copy = op.operation.clone()
                     if name in crossing:
                         copy.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse(_EXTERNAL)
+                    if name in plain:
+                        leave_plain(copy.opview)
                 elif name in needed and (name in owners or APART in op.attributes):
                     external.append(name)
                     _declare(op)

@@ -54,8 +54,11 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
     chunks = [*_cut(graph, _callees_near(graph, once), part_ops), *groups.values()]
     owners = _owners(graph, [*optimised, *chunks])
     crossing = graph.crossing(owners)
+    plain = {name for name in once if KERNEL not in graph.ops[name].attributes}
     return [
-        make_part(graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised))
+        make_part(
+            graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised), plain=plain
+        )
         for number in range(len(optimised) + len(chunks))
     ]
 

@@ -95,7 +95,7 @@ _USE = f"""
     llvm.store %new_peak, %p_peak : i64, !llvm.ptr"""
 
 _IN_LINE = ' attributes {passthrough = ["alwaysinline"]}'
-_OUT_OF_LINE = ' attributes {passthrough = ["noinline"]}'
+_OUT_OF_LINE = ' attributes {passthrough = ["optnone", "noinline"]}'
 
 _CONSTANTS = """
   %state = llvm.mlir.addressof @state : !llvm.ptr
@@ -203,7 +203,7 @@ llvm.func internal @bytes_of(%class: i64) -> i64{_IN_LINE} {{
 }}
 
 // A block of the system, or null.
-llvm.func internal @system(%size: i64) -> !llvm.ptr {{{_CONSTANTS}
+llvm.func internal @system(%size: i64) -> !llvm.ptr{_OUT_OF_LINE} {{{_CONSTANTS}
   %huge = arith.constant {HUGE_BYTES} : i64
   %paged = arith.constant {PAGED_BYTES} : i64
   %small = arith.constant {ALIGNMENT} : i64

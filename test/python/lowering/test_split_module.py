@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
+from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.linkage import attribute_name
 from relax_mlir.lowering.module_parts import Part
@@ -141,6 +142,29 @@ func.func @main(%a: memref<2xf32>) {
 }
 func.func private @outside()
 """
+
+
+def test_what_runs_once_per_call_is_left_plain(context: ir.Context) -> None:
+    """But for kernels, and for functions so small that they share a part with what is optimised."""
+    work = "\n".join(f"  %{number} = arith.addi %a, %a : index" for number in range(200))
+    text = f"""
+func.func @main(%a: index) attributes {{llvm.passthrough = ["nounwind"]}} {{
+{work}
+  func.call @kernel(%a) : (index) -> ()
+  func.call @loops(%a) : (index) -> ()
+  return
+}}
+func.func private @kernel(%a: index) attributes {{{KERNEL} = "attention"}} {{ return }}
+func.func private @loops(%a: index) attributes {{{PRIM_FUNC}}} {{ return }}
+"""
+    for source, plain in ((text, True), (text.replace(work, ""), False)):
+        found = {}
+        for module in parsed(split_module(ir.Module.parse(source))):
+            for op in module.body.operations:
+                if op.regions[0].blocks:
+                    found[op.name.value] = str(op.attributes.get("llvm.passthrough"))
+        wanted = '["nounwind", "optnone", "noinline"]' if plain else '["nounwind"]'
+        assert found == {"main": wanted, "kernel": "None", "loops": "None"}
 
 
 def test_functions_and_tables_of_level_f(context: ir.Context) -> None:

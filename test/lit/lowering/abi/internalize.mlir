@@ -1,5 +1,5 @@
 // RUN: relax-opt --internalize %s | filecheck %s
-// linkage.py: private functions with a body become internal; those on buffers are not inlined, support is for size.
+// linkage.py: private functions with a body become internal; those on buffers are not inlined, support is left plain.
 
 // CHECK: llvm.func @printf(!llvm.ptr, ...) -> i32
 llvm.func @printf(!llvm.ptr, ...) -> i32
@@ -14,7 +14,7 @@ llvm.func @scalar(%a: i32) attributes {sym_visibility = "private"} { llvm.return
 // CHECK: llvm.func internal @kernel({{.*}}) attributes {passthrough = ["nounwind", "noinline"], sym_visibility = "private"}
 llvm.func @kernel(%a: !llvm.ptr) attributes {sym_visibility = "private", passthrough = ["nounwind"]} { llvm.return }
 
-// CHECK: llvm.func internal @relax.rt.drop({{.*}}) attributes {passthrough = ["minsize", "optsize", "noinline"],
+// CHECK: llvm.func internal @relax.rt.drop({{.*}}) attributes {passthrough = ["optnone", "noinline"],
 llvm.func @relax.rt.drop(%a: !llvm.ptr) attributes {sym_visibility = "private"} { llvm.return }
 
 // What has no body is somebody else's.
