@@ -2,7 +2,8 @@
 
 Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
 all modules that use them, so that their machine code can be kept. Everything else is cut into parts of similar
-size, callees near their callers: what LLVM optimises, and what runs once per call of some length.
+size, callees near their callers: loops and short calls, which LLVM optimises, and the rest: what is written as it is to
+run, and what runs once per call of some length, whose code need not be good.
 """
 
 from __future__ import annotations
@@ -22,8 +23,13 @@ _FEW_OPS = 200
 _AS_WRITTEN = ("attention",)
 """Kernels with loops of their own that LLVM does not make faster."""
 
-_LOOPS = (f"{OWN_PREFIX}gemm.", f"{OWN_PREFIX}parallel.")
-"""How the names of functions begin that kernels call: epilogues, and parts of loops for threads."""
+_EPILOGUES = f"{OWN_PREFIX}gemm."
+"""How the names of the epilogues of products begin: straight loops over vectors, which LLVM does not make faster."""
+
+_PARALLEL = f"{OWN_PREFIX}parallel."
+"""How the names of parts of loops for threads begin."""
+
+_BRANCHES = frozenset(("cf.cond_br", "llvm.cond_br"))
 
 PART_OPS = 2000
 """Ops of a part that is not shared, about. To start LLVM takes as long as to compile some 50 ops."""
@@ -54,7 +60,7 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
     chunks = [*_cut(graph, _callees_near(graph, once), part_ops), *groups.values()]
     owners = _owners(graph, [*optimised, *chunks])
     crossing = graph.crossing(owners)
-    plain = {name for name in once if KERNEL not in graph.ops[name].attributes}
+    plain = {name for name in once if not _is_as_written(graph, name)}
     return [
         make_part(
             graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised), plain=plain
@@ -66,10 +72,18 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
 def _is_hot(graph: ModuleGraph, name: str) -> bool:
     """Whether LLVM saves time in a function that is not shared: in its loops, or in a call that takes microseconds."""
     op = graph.ops[name]
-    if KERNEL in op.attributes and ir.StringAttr(op.attributes[KERNEL]).value in _AS_WRITTEN:
+    if _is_as_written(graph, name):
         return False
-    marked = PRIM_FUNC in op.attributes or SHORT in op.attributes
-    return marked or not isinstance(op, func.FuncOp) or name.startswith(_LOOPS)
+    if SHORT in op.attributes or not isinstance(op, func.FuncOp) or name.startswith(_PARALLEL):
+        return True
+    return PRIM_FUNC in op.attributes and not _BRANCHES.isdisjoint(graph.contents[name])
+
+
+def _is_as_written(graph: ModuleGraph, name: str) -> bool:
+    """Whether a function that is not shared is generated as it is to run."""
+    op = graph.ops[name]
+    kernel = ir.StringAttr(op.attributes[KERNEL]).value if KERNEL in op.attributes else ""
+    return kernel in _AS_WRITTEN or name.startswith(_EPILOGUES)
 
 
 def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:

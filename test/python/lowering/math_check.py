@@ -4,7 +4,8 @@
     .venv/bin/python test/python/lowering/math_check.py sin cos --stride 97
 
 The reference is NumPy's (SciPy's for erf) in f64, whose own error, 2⁻²⁹ ulp of an f32 or so, does not count. An
-infinity, a NaN or the sign of a zero that differs counts as infinitely wrong.
+infinity, a NaN or the sign of a zero that differs counts as infinitely wrong, as does the limit of a function, if it is
+an integer.
 """
 
 from __future__ import annotations
@@ -124,7 +125,8 @@ def compiled(source: str) -> Compiled:
 def worst_error(got: np.ndarray, exact: np.ndarray, x: np.ndarray) -> tuple[float, float]:
     """The largest error in units of the last place of the right result, and the argument that has it.
 
-    `exact` is the result in f64; infinities, NaN and signed zeros must agree exactly.
+    `exact` is the result in f64; infinities, NaN and signed zeros must agree exactly, and integers as results of
+    infinite arguments: others compute with them.
     """
     rounded = exact.astype(got.dtype)
     finite = np.isfinite(rounded)
@@ -134,6 +136,8 @@ def worst_error(got: np.ndarray, exact: np.ndarray, x: np.ndarray) -> tuple[floa
     same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
     error[~finite] = np.where(same[~finite], 0.0, np.inf)
     error[finite & ~np.isfinite(got)] = np.inf
+    limit = np.isinf(x) & (exact == np.rint(exact))
+    error[limit & ~same] = np.inf
     zero = (exact == 0) & (got == 0) & (np.signbit(got) != np.signbit(exact))
     error[zero] = np.inf
     worst = int(np.argmax(error))

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from math_check import MAX_ULP_AVX512, REFERENCES, loop, worst_error
+from relax_mlir.lowering.kernels.math_erf import PIECES_PER_UNIT
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
@@ -79,7 +80,7 @@ def test_single_precision(op: str, functions: Compiled) -> None:
     parts = [np.arange(0, 2**32, 32749, dtype=np.uint64).astype(np.uint32).view(np.float32)]
     parts += [rng.uniform(-limit, limit, 50_000).astype(np.float32) for limit in (1, 4.5, 160)]
     # Where pieces of erf meet, from both sides.
-    meeting = np.arange(-16, 17, dtype=np.float32) / 4
+    meeting = (np.arange(-16, 16, dtype=np.float32) + np.float32(0.5)) / np.float32(PIECES_PER_UNIT)
     parts += [np.nextafter(meeting, np.float32(way)) for way in (-9, 9)] + [meeting]
     parts.append(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3.4e38, -3.4e38], np.float32))
     x = np.concatenate(parts)

@@ -145,26 +145,39 @@ func.func private @outside()
 
 
 def test_what_runs_once_per_call_is_left_plain(context: ir.Context) -> None:
-    """But for kernels, and for functions so small that they share a part with what is optimised."""
+    """But for kernels, epilogues and loops, and for functions so few that they share a part with loops."""
+    names = ("kernel", "straight", "relax.gemm.f32.epilogue_0", "loops")
+    calls = "\n".join(f"  func.call @{name}(%a) : (index) -> ()" for name in names)
     work = "\n".join(f"  %{number} = arith.addi %a, %a : index" for number in range(200))
     text = f"""
 func.func @main(%a: index) attributes {{llvm.passthrough = ["nounwind"]}} {{
 {work}
-  func.call @kernel(%a) : (index) -> ()
-  func.call @loops(%a) : (index) -> ()
+{calls}
   return
 }}
 func.func private @kernel(%a: index) attributes {{{KERNEL} = "attention"}} {{ return }}
-func.func private @loops(%a: index) attributes {{{PRIM_FUNC}}} {{ return }}
+func.func private @straight(%a: index) attributes {{{PRIM_FUNC}}} {{ return }}
+func.func private @relax.gemm.f32.epilogue_0(%a: index) {{ return }}
+func.func private @loops(%a: index) attributes {{{PRIM_FUNC}}} {{
+  %c = arith.cmpi eq, %a, %a : index
+  cf.cond_br %c, ^bb1, ^bb1
+^bb1:
+  return
+}}
 """
-    for source, plain in ((text, True), (text.replace(work, ""), False)):
-        found = {}
-        for module in parsed(split_module(ir.Module.parse(source))):
-            for op in module.body.operations:
-                if op.regions[0].blocks:
-                    found[op.name.value] = str(op.attributes.get("llvm.passthrough"))
-        wanted = '["nounwind", "optnone", "noinline"]' if plain else '["nounwind"]'
-        assert found == {"main": wanted, "kernel": "None", "loops": "None"}
+    for source, is_plain in ((text, True), (text.replace(work, ""), False)):
+        parts = split_module(ir.Module.parse(source))
+        found, optimised = {}, set()
+        for part, module in zip(parts, parsed(parts), strict=True):
+            defined = [op for op in module.body.operations if op.regions[0].blocks]
+            found |= {op.name.value: str(op.attributes.get("llvm.passthrough")) for op in defined}
+            optimised |= {op.name.value for op in defined if part.optimised}
+        plain = {
+            "main": '["nounwind", "optnone", "noinline"]',
+            "straight": '["optnone", "noinline"]',
+        }
+        assert found == dict.fromkeys(names, "None") | (plain if is_plain else {"main": '["nounwind"]'})
+        assert optimised == ({"loops"} if is_plain else {"main", *names})
 
 
 def test_functions_and_tables_of_level_f(context: ir.Context) -> None:
