@@ -29,8 +29,6 @@ _EPILOGUES = f"{OWN_PREFIX}gemm."
 _PARALLEL = f"{OWN_PREFIX}parallel."
 """How the names of parts of loops for threads begin."""
 
-_BRANCHES = frozenset(("cf.cond_br", "llvm.cond_br"))
-
 PART_OPS = 2000
 """Ops of a part that is not shared, about. To start LLVM takes as long as to compile some 50 ops."""
 
@@ -47,20 +45,20 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
     """
     graph = ModuleGraph.of(module)
     groups: dict[str, list[str]] = {}
-    once: list[str] = []
+    rest: list[str] = []
     hot: list[str] = []
     for name in graph.weights:
         if (group := shared_group(name)) is not None:
             groups.setdefault(group, []).append(name)
         else:
-            (hot if _is_hot(graph, name) else once).append(name)
-    if sum(graph.weights[name] for name in once) < _FEW_OPS:
-        hot, once = [*hot, *once], []
+            (hot if _is_hot(graph, name) else rest).append(name)
+    if sum(graph.weights[name] for name in rest) < _FEW_OPS:
+        hot, rest = [*hot, *rest], []
     optimised = _cut(graph, _callees_near(graph, hot), part_ops)
-    chunks = [*_cut(graph, _callees_near(graph, once), part_ops), *groups.values()]
+    chunks = [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
     owners = _owners(graph, [*optimised, *chunks])
     crossing = graph.crossing(owners)
-    plain = {name for name in once if not _is_as_written(graph, name)}
+    plain = {name for name in rest if not _is_as_written(graph, name)}
     return [
         make_part(
             graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised), plain=plain
@@ -76,7 +74,7 @@ def _is_hot(graph: ModuleGraph, name: str) -> bool:
         return False
     if SHORT in op.attributes or not isinstance(op, func.FuncOp) or name.startswith(_PARALLEL):
         return True
-    return PRIM_FUNC in op.attributes and not _BRANCHES.isdisjoint(graph.contents[name])
+    return PRIM_FUNC in op.attributes and "cf.cond_br" in graph.contents[name]
 
 
 def _is_as_written(graph: ModuleGraph, name: str) -> bool:

@@ -94,6 +94,7 @@ _USE = f"""
     %new_peak = arith.maxui %old_peak, %new_used_bytes : i64
     llvm.store %new_peak, %p_peak : i64, !llvm.ptr"""
 
+# LLVM's attributes of what runs often, and of what runs when the pool has no block, or no room.
 _IN_LINE = ' attributes {passthrough = ["alwaysinline"]}'
 _OUT_OF_LINE = ' attributes {passthrough = ["optnone", "noinline"]}'
 
