@@ -15,6 +15,8 @@ from relax_mlir.lowering.kernels.math import (
     FAST_EXPANSIONS,
     PREDICATES,
 )
+from relax_mlir.lowering.kernels.math_erf import erf
+from relax_mlir.lowering.kernels.math_gelu import gelu, written_with
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -37,7 +39,8 @@ class ExpandMath(ModulePass):
     out as in libm. With `fast`, or the context's option ``math.fast``, exp, exp2, tanh and erf have shorter
     polynomials, which are right to 1e-5. (In f64, expm1 and log1p are formed from libm's exp and log.)
 
-    Where `target` has AVX-512, vectors of 16 have exp, exp2, erf and tanh in fewer instructions.
+    Where `target` has AVX-512, vectors of 16 have exp, exp2, erf and tanh in fewer instructions, and an erf that is
+    part of a gelu becomes that gelu.
     """
 
     name: ClassVar[str] = "expand-math"
@@ -58,7 +61,24 @@ class ExpandMath(ModulePass):
 
         module.operation.walk(visit)
         for operation in found:
-            _replace(operation, single, target)
+            if not (single["math.erf"] is erf and _replace_gelu(operation, target)):
+                _replace(operation, single, target)
+
+
+def _replace_gelu(operation: Operation, target: Target) -> bool:
+    """Replace a gelu as a whole, of which the operation is the erf, if the target has one; gives whether it did."""
+    if operation.name != "math.erf":
+        return False
+    lanes = Lanes.of(operation.operands[0].type, target)
+    written = written_with(operation) if lanes.avx512 and target.has("avx512dq") else None
+    if written is None:
+        return False
+    last = written.operations[-1]
+    with ir.InsertionPoint(last), last.location:
+        last.results[0].replace_all_uses_with(gelu(lanes, written.argument))
+    for part in reversed(written.operations):
+        part.erase()
+    return True
 
 
 def _replace(operation: Operation, single: Mapping[str, Callable[..., Value]], target: Target) -> None:

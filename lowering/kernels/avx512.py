@@ -1,6 +1,7 @@
-"""What AVX-512 has for math functions on 16 numbers: scaling by powers of two, and tables in a register.
+"""What AVX-512 has for math functions on 16 numbers: scaling by powers of two, tables in a register, bounds.
 
-Intel, "Intel 64 and IA-32 Architectures Software Developer's Manual", volume 2, VSCALEFPS and VPERMPS.
+Intel, "Intel 64 and IA-32 Architectures Software Developer's Manual", volume 2, VSCALEFPS, VPERMPS,
+VRANGEPS and VFIXUPIMMPS.
 """
 
 from __future__ import annotations
@@ -17,6 +18,17 @@ SIZE = 16
 
 _ALL_LANES, _CURRENT_ROUNDING = -1, 4
 
+_ITSELF, _AS_QUIET_NAN, _NAN, _NEGATIVE_ZERO = 1, 2, 3, 7
+"""What VFIXUPIMMPS puts in place of numbers of a class."""
+
+_POSITIVE_PART = sum(
+    response << 4 * number
+    for number, response in enumerate(
+        # quiet NaN, signalling NaN, zero, 1, -∞, ∞, below zero, above zero
+        (_AS_QUIET_NAN, _AS_QUIET_NAN, _ITSELF, _ITSELF, _NAN, _ITSELF, _NEGATIVE_ZERO, _ITSELF)
+    )
+)
+
 
 def fits(type_: Type, target: Target) -> bool:
     """Whether values of this type are some vectors of 16 f32 side by side, and the target has AVX-512."""
@@ -27,13 +39,34 @@ def fits(type_: Type, target: Target) -> bool:
 
 def times_power(x: Value, n: Value) -> Value:
     """x·2^⌊n⌋, rounded once, for any n in f32; NaN for NaN."""
-    i16, i32 = (ir.IntegerType.get_signless(bits) for bits in (16, 32))
-    mask, rounding = constant(i16, _ALL_LANES), constant(i32, _CURRENT_ROUNDING)
+    mask, rounding = _every_lane(), _i32(_CURRENT_ROUNDING)
 
     def scaled(x: Value, n: Value) -> Value:
         return _intrinsic("mask.scalef.ps.512", [x, n, x, mask, rounding])
 
     return _by_registers(scaled, x, n)
+
+
+def size_up_to(x: Value, high: float) -> Value:
+    """|x|, but no more than `high`, which it also is for NaN; needs AVX512-DQ."""
+    mask, rounding, smaller_without_sign = _every_lane(), _i32(_CURRENT_ROUNDING), _i32(0b10_10)
+
+    def bounded(x: Value) -> Value:
+        top = constant(_register(), high)
+        return _intrinsic("mask.range.ps.512", [x, top, smaller_without_sign, top, mask, rounding])
+
+    return _by_registers(bounded, x)
+
+
+def positive_part(x: Value) -> Value:
+    """x, but -0.0 where it is below 0; NaN for NaN and -∞."""
+    table = constant(ir.VectorType.get([SIZE], ir.IntegerType.get_signless(32)), _POSITIVE_PART)
+    mask, rounding, no_flags = _every_lane(), _i32(_CURRENT_ROUNDING), _i32(0)
+
+    def part(x: Value) -> Value:
+        return _intrinsic("mask.fixupimm.ps.512", [x, x, table, no_flags, mask, rounding])
+
+    return _by_registers(part, x)
 
 
 def look_up(table: Sequence[float], index: Value) -> Value:
@@ -45,6 +78,14 @@ def look_up(table: Sequence[float], index: Value) -> Value:
         return _intrinsic("permvar.sf.512", [numbers, index])
 
     return _by_registers(found, index)
+
+
+def _every_lane() -> Value:
+    return constant(ir.IntegerType.get_signless(16), _ALL_LANES)
+
+
+def _i32(value: int) -> Value:
+    return constant(ir.IntegerType.get_signless(32), value)
 
 
 def _register() -> Type:

@@ -44,29 +44,59 @@ class RowLoop:
     def prepare(self, out: Value, inner: int) -> OnRow:
         """The work on a row of `out`, its last `inner` axes; emits what is the same for all rows."""
         rank = ir.MemRefType(out.type).rank
+        maps, views_of = self._maps(rank), self.prepare_views(out, inner)
+
+        def on_row(row: Value) -> None:
+            views = views_of(row)
+            if self.operation.name == "linalg.copy":
+                linalg.copy(views[0], outs=views[1:])
+            else:
+                inner_maps = [_inner_map(map_, rank - inner, rank) for map_ in maps]
+                _emit_on(self.operation, views, inner_maps, inner)
+
+        return on_row
+
+    def prepare_views(self, out: Value, inner: int) -> Callable[[Value], list[Value]]:
+        """What of each operand belongs to a row of `out`, given its number; emits what is the same for all rows."""
+        rank = ir.MemRefType(out.type).rank
         maps = self._maps(rank)
         operands = [*list(self.operation.operands)[:-1], out]
         parts = [emit.metadata(x) if isinstance(x.type, ir.MemRefType) else None for x in operands]
         sizes = [emit.dim(out, axis) for axis in range(rank)]
         outer = rank - inner
 
-        def on_row(row: Value) -> None:
+        def views_of(row: Value) -> list[Value]:
             places = _places(row, sizes[:outer])
-            views = [
+            return [
                 operand if part is None else _row_of(part, operand, map_, places, sizes)
                 for operand, part, map_ in zip(operands, parts, maps, strict=True)
             ]
-            if self.operation.name == "linalg.copy":
-                linalg.copy(views[0], outs=views[1:])
-            else:
-                _emit_on(self.operation, views, [_inner_map(map_, outer, rank) for map_ in maps], inner)
 
-        return on_row
+        return views_of
+
+    def kind_of(self, number: int, inner: int) -> str:
+        """What a row has of an operand: a ``number``, a consecutive ``row``, or else it is ``strided``."""
+        operand = self.operation.operands[number]
+        if not isinstance(operand.type, ir.MemRefType):
+            return "number"
+        type_ = ir.MemRefType(operand.type)
+        rank = len(self.operation.attributes["iterator_types"])
+        map_ = self._maps(rank)[number]
+        moved = [axis for axis, x in enumerate(map_.results) if _dim(x) >= rank - inner]
+        strides, _ = type_.get_strides_and_offset()
+        if not moved:
+            return "number"
+        return "row" if moved == [type_.rank - 1] and strides[-1] == 1 else "strided"
 
     def _maps(self, rank: int) -> list[ir.AffineMap]:
         if self.operation.name == "linalg.copy":
             return [ir.AffineMap.get_identity(rank)] * 2
         return [attribute.value for attribute in self.operation.attributes["indexing_maps"]]
+
+
+def _dim(expr: ir.AffineExpr) -> int:
+    """The loop that an expression is; -1 for others."""
+    return expr.position if isinstance(expr, ir.AffineDimExpr) else -1
 
 
 def _places(row: Value, sizes: Sequence[Index]) -> dict[int, Index]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.parallel import parallel_loop
+from relax_mlir.lowering.kernels.row_epilogues import prepare
 from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around
 from relax_mlir.lowering.kernels.rows import Rows, inverse_root, only, row_sum
 from relax_mlir.target import Target
@@ -29,9 +30,9 @@ def layer_norm(
     source, sink = rows.matrix(x), rows.matrix(out)
     weight, bias = rows.line(gamma), rows.line(beta)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    before, behind = around.prepare(out, inner)
+    stages = prepare(around, out, inner)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
-        before(row)
+        stages.before(row)
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
@@ -48,16 +49,18 @@ def layer_norm(
             return lanes.fma(centred, centred, total)
 
         variance = rows.scalar.mul(row_sum(rows, squares), share)
+        last = stages.last(row)
         factor = rows.splat(inverse_root(rows.scalar, variance, epsilon))
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
             value = lanes.mul(lanes.sub(load(at, mask), mean), factor)
             scale = rows.load(weight, at, mask=mask)
             shift = rows.load(bias, at, mask=mask)
-            rows.store(lanes.fma(value, scale, shift), sink, row, at, mask=mask)
+            value = last(rows, at, mask, lanes.fma(value, scale, shift))
+            rows.store(value, sink, row, at, mask=mask)
 
         rows.sweep(normalise)
-        behind(row)
+        stages.behind(row)
 
 
 def rms_norm(
@@ -75,9 +78,9 @@ def rms_norm(
     lanes = rows.vector
     source, sink, factors = rows.matrix(x), rows.matrix(out), rows.line(weight)
     share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    before, behind = around.prepare(out, inner)
+    stages = prepare(around, out, inner)
     with parallel_loop(0, rows.count, 1, rows.cost) as row:
-        before(row)
+        stages.before(row)
 
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
@@ -90,12 +93,14 @@ def rms_norm(
             return lanes.fma(value, value, total)
 
         mean = rows.scalar.mul(row_sum(rows, squares), share)
+        last = stages.last(row)
         factor = rows.splat(inverse_root(rows.scalar, mean, epsilon))
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
             ask_to_write(at)  # here, since the other sweep is short
             scale = rows.load(factors, at, mask=mask)
-            rows.store(lanes.mul(lanes.mul(load(at, mask), factor), scale), sink, row, at, mask=mask)
+            value = last(rows, at, mask, lanes.mul(lanes.mul(load(at, mask), factor), scale))
+            rows.store(value, sink, row, at, mask=mask)
 
         rows.sweep(normalise)
-        behind(row)
+        stages.behind(row)

@@ -12,6 +12,7 @@ from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
+from relax_mlir.lowering.kernels.row_epilogues import prepare
 from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around
 from relax_mlir.lowering.kernels.row_turns import Turn, in_turn
 from relax_mlir.lowering.kernels.rows import Merge, Rows, Step, only
@@ -31,8 +32,8 @@ def softmax(
     """
     rows = Rows.of(target, x, 1, fast=fast)
     source, sink = rows.matrix(x), rows.matrix(out)
-    before, behind = around.prepare(out, 1)
-    with in_turn(target, rows, before, partial(_row_maximum, rows, source)) as turn:
+    stages = prepare(around, out, 1)
+    with in_turn(target, rows, stages.before, partial(_row_maximum, rows, source)) as turn:
         row = turn.row
 
         def exponential(part: Rows, at: Index, mask: Value | None) -> Value:
@@ -54,15 +55,18 @@ def softmax(
 
         factor = rows.scalar.div(rows.scalar.const(1.0), rows.heavy_sum(accumulating, by_block=True))
 
+        last = stages.last(row)
+
         def scaling(part: Rows) -> Step:
             def step(at: Index, mask: Value | None, _: Value) -> None:
                 value = exponential(part, at, mask) if part.is_half else part.load(sink, row, at, mask=mask)
-                part.store(part.vector.mul(value, part.splat(factor)), sink, row, at, mask=mask)
+                value = last(part, at, mask, part.vector.mul(value, part.splat(factor)))
+                part.store(value, sink, row, at, mask=mask)
 
             return step
 
         _finish(rows, turn, source, scaling)
-        behind(row)
+        stages.behind(row)
 
 
 def log_softmax(
@@ -71,8 +75,8 @@ def log_softmax(
     """(x - max) - log(sum of exp(x - max)); `fast` as in `softmax`."""
     rows = Rows.of(target, x, 1, fast=fast)
     source, sink = rows.matrix(x), rows.matrix(out)
-    before, behind = around.prepare(out, 1)
-    with in_turn(target, rows, before, partial(_row_maximum, rows, source)) as turn:
+    stages = prepare(around, out, 1)
+    with in_turn(target, rows, stages.before, partial(_row_maximum, rows, source)) as turn:
         row = turn.row
 
         def accumulating(part: Rows) -> Step:
@@ -92,15 +96,18 @@ def log_softmax(
         total = rows.scalar.scale(rows.heavy_sum(accumulating, by_block=True), scale)
         log_total = emit.lane(math.LogOp(rows.splat(total)).result, 0)
 
+        last = stages.last(row)
+
         def subtracting(part: Rows) -> Step:
             def step(at: Index, mask: Value | None, _: Value) -> None:
                 x = part.vector.sub(part.load(source, row, at, mask=mask), part.splat(turn.found))
-                part.store(part.vector.sub(x, part.splat(log_total)), sink, row, at, mask=mask)
+                value = last(part, at, mask, part.vector.sub(x, part.splat(log_total)))
+                part.store(value, sink, row, at, mask=mask)
 
             return step
 
         _finish(rows, turn, source, subtracting)
-        behind(row)
+        stages.behind(row)
 
 
 def _larger(lanes: Lanes) -> Merge:

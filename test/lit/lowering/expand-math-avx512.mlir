@@ -90,3 +90,103 @@ func.func @others(%s: f32, %x: vector<8xf32>, %y: vector<2x16xf32>, %z: vector<1
   %3 = math.log %z : vector<16xf32>
   return %0, %1, %2, %3 : f32, vector<8xf32>, vector<2x16xf32>, vector<16xf32>
 }
+
+// -----
+
+// A gelu written with erf is computed as a whole: the size of the argument with a bound, coefficients by the nearest node, the part above zero.
+// CHECK-LABEL: func.func @gelu(
+// CHECK-SAME: %[[X:.*]]: vector<16xf32>
+// CHECK: %[[SIZE:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%[[X]]
+// CHECK: math.fma %[[SIZE]]
+// CHECK-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
+// CHECK: %[[PART:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.fixupimm.ps.512"(%[[X]], %[[X]]
+// CHECK-NEXT: %[[Y:[0-9]+]] = math.fma %{{[0-9]+}}, %{{[0-9]+}}, %[[PART]]
+// CHECK-NEXT: return %[[Y]]
+// AVX2-LABEL: func.func @gelu(
+// AVX2-NOT: call_intrinsic
+// AVX2: arith.shli
+func.func @gelu(%x: vector<16xf32>) -> vector<16xf32> {
+  %root = arith.constant dense<0.707106769> : vector<16xf32>
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = arith.mulf %x, %root : vector<16xf32>
+  %1 = math.erf %0 : vector<16xf32>
+  %2 = arith.addf %1, %one : vector<16xf32>
+  %3 = arith.mulf %x, %half : vector<16xf32>
+  %4 = arith.mulf %2, %3 : vector<16xf32>
+  return %4 : vector<16xf32>
+}
+
+// -----
+
+// The product in another order, √2 as a divisor, and constants that are put into all lanes.
+// CHECK-LABEL: func.func @gelu_in_another_order(
+// CHECK-NOT: math.copysign
+// CHECK: llvm.x86.avx512.mask.fixupimm.ps.512
+// CHECK-NOT: math.copysign
+func.func @gelu_in_another_order(%x: vector<16xf32>) -> vector<16xf32> {
+  %root = arith.constant 1.41421354 : f32
+  %roots = vector.broadcast %root : f32 to vector<16xf32>
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = arith.divf %x, %roots : vector<16xf32>
+  %1 = math.erf %0 : vector<16xf32>
+  %2 = arith.addf %one, %1 : vector<16xf32>
+  %3 = arith.mulf %x, %2 : vector<16xf32>
+  %4 = arith.mulf %half, %3 : vector<16xf32>
+  return %4 : vector<16xf32>
+}
+
+// -----
+
+// What only looks like gelu: another factor within erf.
+// CHECK-LABEL: func.func @other_factor(
+// CHECK-NOT: fixupimm
+// CHECK: math.copysign
+func.func @other_factor(%x: vector<16xf32>) -> vector<16xf32> {
+  %root = arith.constant dense<0.7> : vector<16xf32>
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = arith.mulf %x, %root : vector<16xf32>
+  %1 = math.erf %0 : vector<16xf32>
+  %2 = arith.addf %1, %one : vector<16xf32>
+  %3 = arith.mulf %x, %half : vector<16xf32>
+  %4 = arith.mulf %2, %3 : vector<16xf32>
+  return %4 : vector<16xf32>
+}
+
+// -----
+
+// Another argument without erf.
+// CHECK-LABEL: func.func @other_argument(
+// CHECK-NOT: fixupimm
+// CHECK: math.copysign
+func.func @other_argument(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
+  %root = arith.constant dense<0.707106769> : vector<16xf32>
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = arith.mulf %x, %root : vector<16xf32>
+  %1 = math.erf %0 : vector<16xf32>
+  %2 = arith.addf %1, %one : vector<16xf32>
+  %3 = arith.mulf %y, %half : vector<16xf32>
+  %4 = arith.mulf %2, %3 : vector<16xf32>
+  return %4 : vector<16xf32>
+}
+
+// -----
+
+// 1 + erf is needed elsewhere, too.
+// CHECK-LABEL: func.func @gate_used_twice(
+// CHECK-NOT: fixupimm
+// CHECK: math.copysign
+func.func @gate_used_twice(%x: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
+  %root = arith.constant dense<0.707106769> : vector<16xf32>
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = arith.mulf %x, %root : vector<16xf32>
+  %1 = math.erf %0 : vector<16xf32>
+  %2 = arith.addf %1, %one : vector<16xf32>
+  %3 = arith.mulf %x, %half : vector<16xf32>
+  %4 = arith.mulf %2, %3 : vector<16xf32>
+  return %4, %2 : vector<16xf32>, vector<16xf32>
+}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from math_check import REFERENCES, compiled, loop, widths, worst_error
+from math_check import REFERENCES, compiled, error_of, loop, widths, worst_error
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
@@ -58,11 +58,13 @@ def test_single_precision(op: str, single: Compiled, inputs: np.ndarray) -> None
         function = single if lanes == 8 else compiled(loop(op, "f32", lanes))
         got = np.empty_like(inputs)
         function(f"apply_{op}", inputs, got)
-        ulp, at = worst_error(got, REFERENCES[op](inputs.astype(np.float64)), inputs)
+        ulp, at = error_of(op, got, inputs)
         assert ulp <= bound, f"{ulp} ulp at {at!r}, {lanes} lanes"
 
 
-@pytest.mark.parametrize("op", sorted(REFERENCES))
+@pytest.mark.parametrize(
+    "op", sorted(REFERENCES.keys() - {"gelu"})
+)  # written with erf, there is no other for f64
 def test_double_precision(op: str, double: Compiled) -> None:
     rng = np.random.default_rng(3)
     x = np.concatenate([rng.uniform(-30, 30, 1000), rng.uniform(-1, 1, 1000), np.array(SPECIAL[:8])])

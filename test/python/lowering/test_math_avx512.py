@@ -1,4 +1,4 @@
-"""exp, exp2 and erf as AVX-512 has them, on any CPU: instructions are replaced by what they do."""
+"""exp, exp2, erf, tanh and gelu as AVX-512 has them, on any CPU: instructions are replaced by what they do."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from math_check import MAX_ULP_AVX512, REFERENCES, loop, worst_error
-from relax_mlir.lowering.kernels.math_erf import PIECES_PER_UNIT
+from math_check import MAX_ULP_AVX512, error_of, loop
+from relax_mlir.lowering.kernels import math_erf, math_gelu
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
@@ -31,6 +31,60 @@ func.func private @emulated_scale(%x: vector<16xf32>, %n: vector<16xf32>) -> vec
   return %result : vector<16xf32>
 }
 """
+BOUNDED = """
+func.func private @emulated_size(%x: vector<16xf32>, %top: vector<16xf32>) -> vector<16xf32> {
+  %size = math.absf %x : vector<16xf32>
+  %below = arith.cmpf olt, %size, %top : vector<16xf32>
+  %result = arith.select %below, %size, %top : vector<16xi1>, vector<16xf32>
+  return %result : vector<16xf32>
+}
+"""
+CLASSES = (
+    ("arith.cmpf olt, %x, %zero", 6),
+    ("arith.cmpf uno, %x, %x", 0),
+    ("arith.cmpf oeq, %x, %zero", 2),
+    ("arith.cmpf oeq, %x, %one", 3),
+    ("arith.cmpf oeq, %x, %least", 4),
+    ("arith.cmpf oeq, %x, %greatest", 5),
+)
+"""Tests of a number and the class of it that VFIXUPIMMPS has (7, above zero, for others); later ones count."""
+
+RESPONSES = ((1, "%x"), (2, "%nan"), (3, "%nan"), (7, "%minus_zero"))
+FIXED = "\n".join(
+    [
+        "func.func private @emulated_fixup(%x: vector<16xf32>, %t: vector<16xi32>) -> vector<16xf32> {",
+        *(
+            f"  %{name} = arith.constant dense<{value}> : vector<16xf32>"
+            for name, value in (
+                ("zero", "0.0"),
+                ("minus_zero", "-0.0"),
+                ("one", "1.0"),
+                ("least", "0xFF800000"),
+                ("greatest", "0x7F800000"),
+                ("nan", "0x7FC00000"),
+                ("r0", "12345.0"),
+            )
+        ),
+        *(f"  %k{i} = arith.constant dense<{i}> : vector<16xi32>" for i in range(9)),
+        "  %nibble = arith.constant dense<15> : vector<16xi32>",
+        "  %c0 = arith.addi %k7, %k0 : vector<16xi32>",
+        *(
+            f"  %is{i} = {test} : vector<16xf32>\n"
+            f"  %c{i + 1} = arith.select %is{i}, %k{number}, %c{i} : vector<16xi1>, vector<16xi32>"
+            for i, (test, number) in enumerate(CLASSES)
+        ),
+        f"  %shift = arith.muli %c{len(CLASSES)}, %k4 : vector<16xi32>",
+        "  %shifted = arith.shrui %t, %shift : vector<16xi32>",
+        "  %response = arith.andi %shifted, %nibble : vector<16xi32>",
+        *(
+            f"  %says{i} = arith.cmpi eq, %response, %k{number} : vector<16xi32>\n"
+            f"  %r{i + 1} = arith.select %says{i}, {value}, %r{i} : vector<16xi1>, vector<16xf32>"
+            for i, (number, value) in enumerate(RESPONSES)
+        ),
+        f"  return %r{len(RESPONSES)} : vector<16xf32>",
+        "}",
+    ]
+)
 TABLE = "\n".join(
     [
         "func.func private @emulated_table(%t: vector<16xf32>, %at: vector<16xi32>) -> vector<16xf32> {",
@@ -63,9 +117,21 @@ def emulated(source: str) -> Compiled:
             rf"func.call @emulated_table\1 : ({vector}, vector<16xi32>) -> {vector}",
             text,
         )
-        assert scaled and found and "x86" not in text
+        two = rf"({vector}, {vector}) -> {vector}"
+        text, bounded = re.subn(
+            r'llvm\.call_intrinsic "llvm\.x86\.avx512\.mask\.range\.ps\.512"\((%\w+), (%\w+), %c10_i32.*\) : .*',
+            rf"func.call @emulated_size(\1, \2) : {two}",
+            text,
+        )
+        text, fixed = re.subn(
+            r'llvm\.call_intrinsic "llvm\.x86\.avx512\.mask\.fixupimm\.ps\.512"\((%\w+), \1, (%\w+), .*\) : .*',
+            rf"func.call @emulated_fixup(\1, \2) : ({vector}, vector<16xi32>) -> {vector}",
+            text,
+        )
+        assert scaled and found and bounded and fixed and "x86" not in text
         end = text.rindex("}")
-        return Compiled(ir.Module.parse(text[:end] + SCALE + TABLE + text[end:]), opt_level=1)
+        emulations = SCALE + TABLE + BOUNDED + FIXED
+        return Compiled(ir.Module.parse(text[:end] + emulations + text[end:]), opt_level=1)
 
 
 @pytest.fixture(scope="module", params=[16, 64])
@@ -79,15 +145,16 @@ def test_single_precision(op: str, functions: Compiled) -> None:
     rng = np.random.default_rng(9)
     parts = [np.arange(0, 2**32, 32749, dtype=np.uint64).astype(np.uint32).view(np.float32)]
     parts += [rng.uniform(-limit, limit, 50_000).astype(np.float32) for limit in (1, 4.5, 160)]
-    # Where pieces of erf meet, from both sides.
-    meeting = (np.arange(-16, 16, dtype=np.float32) + np.float32(0.5)) / np.float32(PIECES_PER_UNIT)
-    parts += [np.nextafter(meeting, np.float32(way)) for way in (-9, 9)] + [meeting]
+    # Where pieces of erf and gelu meet, from both sides.
+    for per_unit in (math_erf.PIECES_PER_UNIT, math_gelu.PIECES_PER_UNIT):
+        meeting = (np.arange(-16, 16, dtype=np.float32) + np.float32(0.5)) / np.float32(per_unit)
+        parts += [np.nextafter(meeting, np.float32(way)) for way in (-9, 9)] + [meeting]
     parts.append(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3.4e38, -3.4e38], np.float32))
     x = np.concatenate(parts)
     x = np.concatenate([x, np.zeros(-len(x) % 64, np.float32)])
     got = np.empty_like(x)
     functions(f"apply_{op}", x, got)
-    ulp, at = worst_error(got, REFERENCES[op](x.astype(np.float64)), x)
+    ulp, at = error_of(op, got, x)
     assert ulp <= MAX_ULP_AVX512[op], f"{ulp} ulp at {at!r}"
     if op == "erf":
         assert np.nanmax(np.abs(got)) == 1

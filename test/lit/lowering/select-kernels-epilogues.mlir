@@ -1,0 +1,120 @@
+// RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s
+// row_epilogues.py: few operations behind a kernel over rows are done on the vectors that it is about to write.
+
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
+// What is read of a row, what all rows share, and one number per row, which is read once.
+// CHECK-LABEL: func.func private @in_registers
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x?xf32>, %[[FACTOR:[a-z0-9]+]]: memref<?xf32>, %[[BIAS:[a-z0-9]+]]: memref<?xf32>, %[[OUT:[a-z0-9]+]]: memref<?x?xf32>)
+// CHECK-NOT: linalg
+// CHECK: %[[NUMBER:[0-9]+]] = memref.load %{{.*}}[] : memref<f32, strided<[], offset: ?>>
+// CHECK: %[[SCALED:[0-9]+]] = arith.mulf %{{[0-9]+}}, %{{[0-9]+}} : vector<16xf32>
+// CHECK: %[[OWN:[0-9]+]] = vector.load
+// CHECK: %[[FACTORS:[0-9]+]] = vector.broadcast %[[NUMBER]] : f32 to vector<16xf32>
+// CHECK: %[[PRODUCT:[0-9]+]] = arith.mulf %[[SCALED]], %[[FACTORS]] : vector<16xf32>
+// CHECK: %[[SUM:[0-9]+]] = arith.addf %[[PRODUCT]], %{{[0-9]+}} : vector<16xf32>
+// CHECK: %[[TOTAL:[0-9]+]] = arith.addf %[[SUM]], %[[OWN]] : vector<16xf32>
+// CHECK: vector.store %[[TOTAL]],
+// CHECK: return
+func.func private @in_registers(%x: memref<?x?xf32>, %factor: memref<?xf32>, %bias: memref<?xf32>, %out: memref<?x?xf32>)
+    attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64},
+                relax.kernel_inputs = array<i64: 0>} {
+  linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [#all, #all, #row, #column, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%out, %x, %factor, %bias : memref<?x?xf32>, memref<?x?xf32>, memref<?xf32>, memref<?xf32>)
+      outs(%out : memref<?x?xf32>) attrs = {relax.epilogue} {
+  ^bb0(%in: f32, %own: f32, %f: f32, %b: f32, %old: f32):
+    %0 = arith.mulf %in, %f : f32
+    %1 = arith.addf %0, %b : f32
+    %2 = arith.addf %1, %own : f32
+    linalg.yield %2 : f32
+  }
+  return
+}
+
+// -----
+
+#all = affine_map<(d0, d1) -> (d0, d1)>
+// A function of many operations has a sweep of its own, over each row that has been written.
+// CHECK-LABEL: func.func private @heavy
+// CHECK: func.call @relax.parallel_cost
+// CHECK: vector.maskedstore
+// CHECK: linalg.generic {{.*}} attrs = {{.*}}relax.epilogue
+// CHECK: math.exp
+// CHECK: return
+func.func private @heavy(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
+    attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64},
+                relax.kernel_inputs = array<i64: 0>} {
+  linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%out : memref<?x?xf32>) outs(%out : memref<?x?xf32>) attrs = {relax.epilogue} {
+  ^bb0(%in: f32, %old: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#all = affine_map<(d0, d1) -> (d0, d1)>
+// Booleans take a byte in memory, of which vectors are made in another way.
+// CHECK-LABEL: func.func private @booleans
+// CHECK: linalg.generic {{.*}} attrs = {{.*}}relax.epilogue
+// CHECK: return
+func.func private @booleans(%x: memref<?x?xf32>, %keep: memref<?x?xi1>, %out: memref<?x?xf32>)
+    attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64},
+                relax.kernel_inputs = array<i64: 0>} {
+  linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%out, %keep : memref<?x?xf32>, memref<?x?xi1>) outs(%out : memref<?x?xf32>) attrs = {relax.epilogue} {
+  ^bb0(%in: f32, %k: i1, %old: f32):
+    %zero = arith.constant 0.0 : f32
+    %0 = arith.select %k, %in, %zero : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+// What lies across the rows is not read by vectors.
+// CHECK-LABEL: func.func private @across
+// CHECK: linalg.generic {{.*}} attrs = {{.*}}relax.epilogue
+// CHECK: return
+func.func private @across(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %out: memref<?x?xf32>)
+    attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64},
+                relax.kernel_inputs = array<i64: 0>} {
+  linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [#all, #turned, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%out, %y : memref<?x?xf32>, memref<?x?xf32>) outs(%out : memref<?x?xf32>) attrs = {relax.epilogue} {
+  ^bb0(%in: f32, %other: f32, %old: f32):
+    %0 = arith.addf %in, %other : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// Rows of several axes.
+// CHECK-LABEL: func.func private @two_axes
+// CHECK: linalg.generic {{.*}} attrs = {{.*}}relax.epilogue
+// CHECK: return
+func.func private @two_axes(%x: memref<?x4x4xf32>, %g: memref<4x4xf32>, %out: memref<?x4x4xf32>)
+    attributes {relax.prim_func, relax.kernel = "rms_norm",
+                relax.kernel_attrs = {axes = [1 : i64, 2 : i64], epsilon = 1.0e-5 : f64},
+                relax.kernel_inputs = array<i64: 0, 1>} {
+  linalg.copy ins(%x : memref<?x4x4xf32>) outs(%out : memref<?x4x4xf32>)
+  linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%out : memref<?x4x4xf32>) outs(%out : memref<?x4x4xf32>) attrs = {relax.epilogue} {
+  ^bb0(%in: f32, %old: f32):
+    %0 = arith.addf %in, %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
