@@ -14,6 +14,7 @@ from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constant_table import TableEntry, constant_table, table_entries
+from relax_mlir.lowering.early_kernels import EarlyKernels
 from relax_mlir.lowering.float_expansion import mentions_half_floats
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
@@ -165,9 +166,14 @@ def _compile_with(
     half_floats = mentions_half_floats(work.mlir)
     with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, half_floats) as compiler:
         apart = compiler.add if SUPPORTED and not careful else None
+        early = EarlyKernels.of(work.mlir, target) if apart else None
+        if apart and early:
+            apart(early.parts)
         *to_flat, to_llvm = phases(str(target), half_floats, apart)
         for phase in to_flat:
             started = perf_counter()
+            if early and phase.name == "kernels":
+                early.declare(work.mlir)
             written_by_users = phase.level == "relax"  # prim funcs among it
             run_phase(phase, work, careful or written_by_users)
             if profile and phase.name == "bufferize":

@@ -1,0 +1,124 @@
+"""The tiles of products are handed on before a module is lowered, if it is going to need them, and made once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.lowering.early_kernels import EarlyKernels
+from relax_mlir.lowering.module_parts import Part
+from relax_mlir.runtime.arrays import to_numpy
+from relax_mlir.runtime.compile_parts import PartCompiler
+from relax_mlir.target import Target
+
+
+def product(left: tuple[int | str, ...], right: tuple[int | str, ...], dtype: str) -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(left, dtype)), rx.Var("y", rx.Tensor(right, dtype))
+    with bb.function("main", [x, y]):
+        with bb.dataflow():
+            result = bb.emit_output(R.matmul(x, y))
+        bb.emit_func_output(result)
+    return bb.get()
+
+
+def attention() -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    q = rx.Var("q", rx.Tensor(("b", "s", 2, 8), "float32"))
+    with bb.function("main", [q]):
+        with bb.dataflow():
+            result = bb.emit_output(R.nn.attention(q, q, q))
+        bb.emit_func_output(result)
+    return bb.get()
+
+
+def folded() -> rx.IRModule:
+    """A product of constants, of which nothing is left."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor((4, 4), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            eye = bb.const(np.eye(4, dtype=np.float32))
+            result = bb.emit_output(R.add(x, bb.emit(R.matmul(eye, eye))))
+        bb.emit_func_output(result)
+    return bb.get()
+
+
+def groups(parts: Iterable[Part]) -> list[str | None]:
+    return [part.group for part in parts]
+
+
+@pytest.fixture
+def handed_on(monkeypatch: pytest.MonkeyPatch) -> list[Part]:
+    """All parts that are compiled, in order."""
+    parts: list[Part] = []
+    add = PartCompiler.add
+
+    def record(self: PartCompiler, more: Iterable[Part]) -> None:
+        more = list(more)
+        parts.extend(more)
+        add(self, more)
+
+    monkeypatch.setattr(PartCompiler, "add", record)
+    return parts
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shapes", [(("n", "k"), ("k", "m")), (("b", 3, 4), (4, 5)), ((7, 4), (4,))])
+def test_products_of_rows(shapes: tuple, dtype: str) -> None:
+    early = EarlyKernels.of(product(*shapes, dtype).mlir, Target.host())
+    assert groups(early.parts) == [f"relax.gemm.f{dtype[-2:]} tile"]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "dtype"),
+    [
+        ((("n", "k"), ("k", "m")), "float16"),  # rewritten before they leave the module
+        ((("n", "k"), ("k", "m")), "bfloat16"),
+        ((("n", "k"), ("k", "m")), "int32"),
+        (((1, "k"), ("k", "m")), "float32"),  # one row takes no tiles
+        ((("k",), ("k", "m")), "float32"),
+    ],
+)
+def test_products_without_tiles(shapes: tuple, dtype: str) -> None:
+    early = EarlyKernels.of(product(*shapes, dtype).mlir, Target.host())
+    assert not early.parts
+
+
+@pytest.mark.parametrize("module", [attention, lambda: product(("n", "k"), ("k", "m"), "float32")])
+def test_tiles_are_first_and_made_once(module: Callable[[], rx.IRModule], handed_on: list[Part]) -> None:
+    rx.build(module(), cache=False)
+    found = groups(handed_on)
+    assert found[0] == "relax.gemm.f32 tile"
+    assert found.count(found[0]) == 1
+    assert len(found) > 2
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5, 37])
+def test_results(rows: int) -> None:
+    main = rx.build(product(("n", "k"), ("k", "m"), "float32"), cache=False)["main"]
+    rng = np.random.default_rng(rows)
+    x, y = (rng.standard_normal(shape).astype(np.float32) for shape in ((rows, 65), (65, 33)))
+    np.testing.assert_allclose(to_numpy(main(x, y)), x.astype(np.float64) @ y, rtol=1e-4, atol=1e-4)
+
+
+def test_a_product_that_is_folded(handed_on: list[Part]) -> None:
+    """Its tiles are compiled for nothing, and nothing else is changed."""
+    main = rx.build(folded(), cache=False)["main"]
+    assert "relax.gemm.f32 tile" in groups(handed_on)
+    np.testing.assert_array_equal(to_numpy(main(np.ones((4, 4), np.float32))), np.ones((4, 4)) + np.eye(4))
+
+
+def test_somebody_watches(handed_on: list[Part], tmp_path: Path) -> None:
+    """A module that is dumped keeps its kernels to the last stage, and is cut after it."""
+    rx.build(product(("n", "k"), ("k", "m"), "float32"), dump_stages=tmp_path)
+    found = groups(handed_on)
+    assert found.count("relax.gemm.f32 tile") == 1
+    assert found[0] != "relax.gemm.f32 tile"
+    last = max(tmp_path.glob("*.mlir"))
+    assert re.search(r"llvm\.func internal @relax\.gemm\.f32\.tile_2\(.*\{$", last.read_text(), re.MULTILINE)
