@@ -44,9 +44,6 @@ HEAVY_CYCLES = 8
 """About how many cycles a vector takes in a body with mathematical functions; in others it is one."""
 
 
-AHEAD_BYTES = 4096
-"""How far ahead to ask for inputs where a vector takes many operations, beyond which a CPU does not look far."""
-
 TURN_ROWS = 8
 """Rows that are added up before they are added to the results in memory, which are read and written once for all."""
 
@@ -255,7 +252,7 @@ class _Emitter:
                 with inner(0, wide_end, lanes) as start:
                     place = Place(start, lanes, streamed=streamed)
                     if asks_ahead:
-                        self.operands.prefetch(place, AHEAD_BYTES)
+                        self.operands.prefetch_ahead(place)
                     self._point(place, fixed)
 
             past_caches = self._is_past_caches(along)

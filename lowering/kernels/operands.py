@@ -63,17 +63,18 @@ class Operands:
             return arith.CmpIOp(arith.CmpIPredicate.ne, loaded, emit.constant(loaded.type, 0)).result
         return emit.vector_load(place.lanes, view.buffer, *position, where=place.mask)
 
-    def prefetch(self, place: Place, ahead: int) -> None:
-        """Ask for what inputs have so many bytes behind a place; narrower ones than 32 bits come fast enough."""
+    def prefetch_ahead(self, place: Place) -> None:
+        """Ask for what inputs have behind a place; those narrower than 32 bits come fast enough."""
         for view in self.views[: len(self.nest.inputs)]:
             access = view.access
             if self.along is None or not (
                 access.is_buffer and access.moves(self.along) and access.bits >= 32
             ):
                 continue
-            for line in range(ahead, ahead + (place.lanes or 1) * access.bits // 8, CACHE_LINE):
+            size = (place.lanes or 1) * access.bits // 8
+            for line in range(emit.AHEAD_BYTES, emit.AHEAD_BYTES + size, CACHE_LINE):
                 later = replace(place, at=emit.add(place.at, line * 8 // access.bits))
-                emit.prefetch(view.buffer, *self._position(view, later))
+                emit.prefetch_ahead(view.buffer, *self._position(view, later))
 
     def store(self, number: int, place: Place, value: Value) -> None:
         """Write operand `number` at a place."""

@@ -40,11 +40,8 @@ def layer_norm(
         total = row_sum(rows, lambda at, mask, total: lanes.add(total, load(at, mask)))
         mean = rows.splat(rows.scalar.mul(total, share))
 
-        ask, ask_to_write = rows.prefetch(row, source), rows.prefetch(row, sink, write=True)
-
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
-            ask(at)
-            ask_to_write(at)
+            rows.prefetch_ahead(source, row, at)
             centred = only(lanes, mask, lanes.sub(load(at, mask), mean), 0.0)
             return lanes.fma(centred, centred, total)
 
@@ -85,10 +82,8 @@ def rms_norm(
         def load(at: Index, mask: Value | None) -> Value:
             return rows.load(source, row, at, mask=mask)
 
-        ask, ask_to_write = rows.prefetch(row, source), rows.prefetch(row, sink, write=True)
-
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
-            ask(at)
+            rows.prefetch_ahead(source, row, at)
             value = load(at, mask)
             return lanes.fma(value, value, total)
 
@@ -97,7 +92,6 @@ def rms_norm(
         factor = rows.splat(inverse_root(rows.scalar, mean, epsilon))
 
         def normalise(at: Index, mask: Value | None, _: Value) -> None:
-            ask_to_write(at)  # here, since the other sweep is short
             scale = rows.load(factors, at, mask=mask)
             value = last(rows, at, mask, lanes.mul(lanes.mul(load(at, mask), factor), scale))
             rows.store(value, sink, row, at, mask=mask)

@@ -1,7 +1,6 @@
 """Rows in turn: the last sweep over a row does the first one over the row that follows, too.
 
-It writes results, and has arithmetic to spare; one sweep and one wait for its result are saved. Not so where input and
-output are larger than the caches: reads between writes cost more there than the sweep.
+It writes results, and has arithmetic to spare; one sweep and one wait for its result are saved.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ def in_turn(target: Target, rows: Rows, before: OnRow, find: Callable[[Value], V
     if the last one over the row before has not. `Turn.finish` is to be called last of all but for what goes behind.
     """
     part = part_size(rows.count, 1, target.num_threads, rows.cost, least=LEAST_ROWS)
-    large = emit.compare("gt", emit.mul(rows.bytes, 2), target.l3_bytes or target.l2_bytes)
     with parallel_loop(0, rows.count, part, rows.cost) as first:
         stop = emit.minimum(emit.add(first, part), rows.count)
         nothing = rows.scalar.const(0.0)
@@ -63,10 +61,10 @@ def in_turn(target: Target, rows: Rows, before: OnRow, find: Callable[[Value], V
                     alone()
                     return [nothing]
 
-                has_next = emit.all_of(emit.negate(large), emit.compare("lt", following, stop))
+                has_next = emit.compare("lt", following, stop)
                 results.extend(emit.choose(has_next, [rows.element], more, last))
 
-            is_new = emit.any_of(large, emit.compare("eq", row, first))
-            (found,) = emit.choose(is_new, [rows.element], begin, lambda: loop.values)
+            is_first = emit.compare("eq", row, first)
+            (found,) = emit.choose(is_first, [rows.element], begin, lambda: loop.values)
             yield Turn(row, found, finish)
             loop.give(results)

@@ -41,9 +41,9 @@ VECTOR_CYCLES = 8
 class Rows:
     """How the rows of a buffer are walked: the type in registers, the vectors and the sizes.
 
-    `stored` is the type in memory if it is another. `ahead`: while a row is computed, the one so many rows on is asked
-    for. `fast`: exponentials may be right to 1e-5 only. `avx512`: see `Lanes`. `together`: vectors that go side by side
-    where a step is many operations long: their constants fill registers, too.
+    `stored` is the type in memory if it is another. `fast`: exponentials may be right to 1e-5 only. `avx512`: see
+    `Lanes`. `together`: vectors that go side by side where a step is many operations long: their constants fill
+    registers, too.
     """
 
     element: Type
@@ -52,7 +52,6 @@ class Rows:
     count: Index
     length: Index
     stored: Type | None = None
-    ahead: Index = 0
     fast: bool = False
     avx512: bool = False
     together: int = 1
@@ -73,7 +72,6 @@ class Rows:
             count,
             length,
             type_.element_type,
-            _rows_ahead(target, emit.mul(length, type_.element_type.width // 8)),
             fast,
             avx512=Lanes.of(emit.vector_type(lanes, element), target).avx512,
             together=side_by_side(target, element.width),
@@ -83,11 +81,6 @@ class Rows:
     def cost(self) -> Index:
         """About how many cycles all rows take (see `parallel_loop`)."""
         return emit.div(emit.mul(emit.mul(self.count, self.length), VECTOR_CYCLES), self.lanes)
-
-    @property
-    def bytes(self) -> Index:
-        """The size of the buffer in memory."""
-        return emit.mul(emit.mul(self.count, self.length), (self.stored or self.element).width // 8)
 
     @property
     def vector(self) -> Lanes:
@@ -131,15 +124,12 @@ class Rows:
         integer = arith.IndexCastUIOp(ir.IntegerType.get_signless(64), self.length).result
         return arith.UIToFPOp(self.element, integer).result
 
-    def prefetch(self, row: Value, buffer: Value, write: bool = False) -> Callable[[Index], None]:
-        """What asks for a vector of a later row of a buffer, given its place: rows wait for memory otherwise."""
-        following = emit.minimum(emit.add(row, self.ahead), emit.sub(self.count, 1))
-
-        def ask(at: Index) -> None:
-            for line in range(0, self.lanes, CACHE_LINE * 8 // (self.stored or self.element).width):
-                emit.prefetch(buffer, following, emit.add(at, line), write=write)
-
-        return ask
+    def prefetch_ahead(self, buffer: Value, row: Value, at: Index) -> None:
+        """Ask for a vector behind a place; at the end of a row it is one of the next, which waits for memory first."""
+        bits = (self.stored or self.element).width
+        ahead = emit.AHEAD_BYTES * 8 // bits
+        for line in range(ahead, ahead + self.lanes, CACHE_LINE * 8 // bits):
+            emit.prefetch_ahead(buffer, row, emit.add(at, line))
 
     def sweep(
         self,
@@ -235,16 +225,6 @@ class Rows:
         types = [value.type for value in initial]
         results = emit.choose(emit.compare("ne", rest, 0), types, masked, lambda: list(initial))
         return results[0] if results else None
-
-
-def _rows_ahead(target: Target, row_bytes: Index) -> Index:
-    """How many rows ahead to ask for memory: a sixth of the first-level cache, or else the next row.
-
-    (Softmax of 16384 x 256 took 1.6 times as long with the next row.) Rows that would leave the second-level cache
-    before their turn are not asked for.
-    """
-    some = emit.ceildiv(target.l1_bytes // 6, emit.maximum(row_bytes, 1))
-    return emit.select(emit.compare("le", row_bytes, target.l2_bytes // 4), some, 0)
 
 
 def product(sizes: Sequence[Index]) -> Index:

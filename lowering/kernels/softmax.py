@@ -41,11 +41,8 @@ def softmax(
             return _exponential(part, part.vector.sub(x, part.splat(turn.found)))
 
         def accumulating(part: Rows) -> Step:
-            ask, ask_to_write = part.prefetch(row, source), part.prefetch(row, sink, write=True)
-
             def step(at: Index, mask: Value | None, total: Value) -> Value:
-                ask(at)
-                ask_to_write(at)
+                part.prefetch_ahead(source, row, at)
                 value = exponential(part, at, mask)
                 if not part.is_half:
                     part.store(value, sink, row, at, mask=mask)
@@ -80,11 +77,8 @@ def log_softmax(
         row = turn.row
 
         def accumulating(part: Rows) -> Step:
-            ask, ask_to_write = part.prefetch(row, source), part.prefetch(row, sink, write=True)
-
             def step(at: Index, mask: Value | None, total: Value) -> Value:
-                ask(at)
-                ask_to_write(at)
+                part.prefetch_ahead(source, row, at)
                 scores = part.load(source, row, at, mask=mask)
                 value = _exponential(part, part.vector.sub(scores, part.splat(turn.found)))
                 return part.vector.add(total, only(part.vector, mask, value, 0.0))

@@ -46,11 +46,11 @@ func.func @whole(%x: memref<8x16xf32>, %o: memref<8x16xf32>) {
 // -----
 
 // What takes many operations goes side by side for as many vectors as their registers suffice, then for single ones, then
-// under a mask. Functions of f64 are calls for each lane: one vector at a time. Inputs are asked for 4096 bytes ahead.
+// under a mask. Functions of f64 are calls for each lane: one vector at a time. Inputs are asked for 2048 bytes ahead.
 // CHECK-LABEL: func.func @heavy
 // AVX2: scf.for %[[AT:[a-z0-9]+]] = {{.*}} step %c16
-// AVX2: %[[LATER:[0-9]+]] = arith.addi %[[AT]], %c1024
-// AVX2-NEXT: memref.prefetch %[[VIEW:[a-z0-9_]+]][%[[LATER]]], read
+// AVX2: %[[LATER:[0-9]+]] = arith.addi %[[AT]], %c512
+// AVX2-NEXT: memref.prefetch %[[VIEW:[a-z0-9_]+]][%[[LATER]]], read, locality<2>
 // AVX2-NEXT: vector.load %[[VIEW]][%[[AT]]]
 // AVX2: math.exp %{{[0-9]+}} : vector<16xf32>
 // AVX2: scf.for {{.*}} step %c8
