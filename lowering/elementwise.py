@@ -9,6 +9,7 @@ from relax_mlir.lowering.kernels.arg_reduce import emit_arg_reduce
 from relax_mlir.lowering.kernels.epilogue import TOGETHER
 from relax_mlir.lowering.kernels.loops import emit_nest
 from relax_mlir.lowering.kernels.nest import nest_of
+from relax_mlir.lowering.kernels.row_loops import NEXT_ROW
 from relax_mlir.lowering.shared_code import own_ops
 from relax_mlir.mlir import ir, linalg
 from relax_mlir.target import Target
@@ -66,4 +67,6 @@ def _emit_loops(operation: Operation, target: Target) -> bool:
     if nest is None:
         return False
     attributes = operation.attributes
-    return emit_nest(nest, target, int(attributes[TOGETHER]) if TOGETHER in attributes else None)
+    together = int(attributes[TOGETHER]) if TOGETHER in attributes else None
+    next_row = list(attributes[NEXT_ROW]) if NEXT_ROW in attributes else []
+    return emit_nest(nest, target, together, next_row)

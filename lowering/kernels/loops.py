@@ -51,15 +51,16 @@ TURN_BYTES = 2048
 """Rows at least that long are added in turn; the columns of shorter ones are summed in registers."""
 
 
-def emit_nest(nest: Nest, target: Target, together: int | None = None) -> bool:
+def emit_nest(nest: Nest, target: Target, together: int | None = None, next_row: Sequence[int] = ()) -> bool:
     """Emit the loops of a nest at the insertion point; False (and nothing emitted) if its body cannot be.
 
-    `together`: of how many vectors its rows mostly are, which are computed side by side then.
+    `together`: of how many vectors its rows mostly are, which are computed side by side then. `next_row`: inputs of
+    which the next row is asked for, if the nest is one over a row and takes its time.
     """
     body = Body(nest.body)
     if not body.can_be_emitted:
         return False
-    _Emitter(nest, body, target, together).run()
+    _Emitter(nest, body, target, together, next_row).run()
     return True
 
 
@@ -69,6 +70,7 @@ class _Emitter:
     body: Body
     target: Target
     together: int | None
+    next_row: Sequence[int]
 
     def run(self) -> None:
         """Emit all loops, around which the views of the operands are made."""
@@ -246,13 +248,17 @@ class _Emitter:
         with self._loops(others):
             fixed = {} if self.reduction_loops else self._load_fixed(along)
             inner = emit.loop if others else partial(parallel_loop, cost=self._cost())
-            asks_ahead = self._is_alone and len(self.nest.sizes) == 1 and not self.body.is_light
+            takes_time = len(self.nest.sizes) == 1 and not self.body.is_light
+            asks_ahead = takes_time and self._is_alone
+            next_row, ahead = (self.next_row, self._to_next_row(size)) if takes_time else ((), 0)
 
             def whole_vectors(streamed: int | None = None) -> None:
                 with inner(0, wide_end, lanes) as start:
                     place = Place(start, lanes, streamed=streamed)
                     if asks_ahead:
                         self.operands.prefetch_ahead(place)
+                    for number in next_row:
+                        self.operands.prefetch(number, place, ahead)
                     self._point(place, fixed)
 
             past_caches = self._is_past_caches(along)
@@ -264,6 +270,11 @@ class _Emitter:
                 with emit.loop(wide_end, end, self.lanes) as start:
                     self._point(Place(start, self.lanes), fixed)
             self._rest(size, end, lambda place: self._point(place, fixed))
+
+    def _to_next_row(self, size: Index) -> Index:
+        """How far to ask ahead for the next row; 0 if rows are too long for the first-level cache to hold both."""
+        most = self.target.l1_bytes * 8 // (2 * len(self.accesses) * max(a.bits for a in self.accesses))
+        return emit.select(emit.compare("le", size, most), size, 0)
 
     @property
     def _is_alone(self) -> bool:

@@ -13,6 +13,9 @@ from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Strided, Value
 from relax_mlir.mlir import ir, linalg
 
+NEXT_ROW = "relax.next_row"
+"""Attribute of a loop over a row: operands of which the next row, right behind it, is needed soon."""
+
 OnRow = Callable[[Value], None]
 """Emits the work on a row, given its number."""
 
@@ -26,10 +29,13 @@ class Around:
 
     def prepare(self, out: Value, inner: int) -> tuple[OnRow, OnRow]:
         """Both for the rows of `out`, its last `inner` axes; emits what is the same for all rows."""
-        before, behind = (
-            loop.prepare(out, inner) if loop else lambda _: None for loop in (self.prologue, self.epilogue)
-        )
+        before = self.prologue.prepare(out, inner) if self.prologue else _nothing
+        behind = self.epilogue.prepare(out, inner, is_behind=True) if self.epilogue else _nothing
         return before, behind
+
+
+def _nothing(row: Value) -> None:
+    pass
 
 
 NOTHING_AROUND = Around()
@@ -41,10 +47,17 @@ class RowLoop:
 
     operation: ir.Operation
 
-    def prepare(self, out: Value, inner: int) -> OnRow:
-        """The work on a row of `out`, its last `inner` axes; emits what is the same for all rows."""
+    def prepare(self, out: Value, inner: int, is_behind: bool = False) -> OnRow:
+        """The work on a row of `out`, its last `inner` axes; emits what is the same for all rows.
+
+        What comes behind a kernel asks for the next row (see `NEXT_ROW`) if it reads what the kernel has read, too.
+        """
         rank = ir.MemRefType(out.type).rank
         maps, views_of = self._maps(rank), self.prepare_views(out, inner)
+        *inputs, written = self.operation.operands
+        following = [n for n in range(len(inputs)) if is_behind and inner == 1 and self._has_next_row(n)]
+        if all(inputs[n] == written for n in following):
+            following = []  # of no use alone
 
         def on_row(row: Value) -> None:
             views = views_of(row)
@@ -52,7 +65,9 @@ class RowLoop:
                 linalg.copy(views[0], outs=views[1:])
             else:
                 inner_maps = [_inner_map(map_, rank - inner, rank) for map_ in maps]
-                _emit_on(self.operation, views, inner_maps, inner)
+                loop = _emit_on(self.operation, views, inner_maps, inner)
+                if following:
+                    loop.attributes[NEXT_ROW] = ir.DenseI64ArrayAttr.get(following)
 
         return on_row
 
@@ -87,6 +102,16 @@ class RowLoop:
         if not moved:
             return "number"
         return "row" if moved == [type_.rank - 1] and strides[-1] == 1 else "strided"
+
+    def _has_next_row(self, number: int) -> bool:
+        """Whether rows of an operand lie one behind the other, as those of the output do."""
+        operand = self.operation.operands[number]
+        if self.operation.name != "linalg.generic" or not isinstance(operand.type, ir.MemRefType):
+            return False
+        type_ = ir.MemRefType(operand.type)
+        identity = ir.AffineMap.get_identity(type_.rank)
+        rank = len(self.operation.attributes["iterator_types"])
+        return bool(self._maps(rank)[number] == identity == type_.affine_map and type_.rank == rank)
 
     def _maps(self, rank: int) -> list[ir.AffineMap]:
         if self.operation.name == "linalg.copy":
@@ -140,7 +165,9 @@ def _inner_map(map_: ir.AffineMap, outer: int, rank: int) -> ir.AffineMap:
     return ir.AffineMap.get(rank - outer, 0, dims)
 
 
-def _emit_on(body: ir.Operation, operands: Sequence[Value], maps: Sequence[ir.AffineMap], rank: int) -> None:
+def _emit_on(
+    body: ir.Operation, operands: Sequence[Value], maps: Sequence[ir.AffineMap], rank: int
+) -> ir.Operation:
     """Clone a generic over other operands, with so many loops."""
     copy = body.clone()
     for number, operand in enumerate(operands):
@@ -148,3 +175,4 @@ def _emit_on(body: ir.Operation, operands: Sequence[Value], maps: Sequence[ir.Af
     copy.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])
     parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
     copy.attributes["iterator_types"] = ir.ArrayAttr.get([parallel] * rank)
+    return copy

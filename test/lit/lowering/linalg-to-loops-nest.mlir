@@ -73,6 +73,38 @@ func.func @heavy(%x: memref<?xf32>, %o: memref<?xf32>) {
 
 // -----
 
+// Within a row of a kernel nothing is asked for but, where it is said, the next row, if the first-level cache holds both of
+// each operand: of three operands, rows of 5461 bytes.
+// CHECK-LABEL: func.func @row
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<4x?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %{{[a-z0-9]+}}: memref<?xf32>, %[[LENGTH:[a-z0-9]+]]: index)
+// AVX2: %[[SHORT:[0-9]+]] = arith.cmpi ule, %{{[a-z0-9_]+}}, %c1365
+// AVX2: %[[AHEAD:[a-z0-9]+]] = arith.select %[[SHORT]], %{{[a-z0-9_]+}}, %c0
+// AVX2: scf.for %[[AT:[a-z0-9]+]] = {{.*}} step %c16
+// AVX2: %[[THERE:[0-9]+]] = arith.addi %[[AT]], %[[AHEAD]]
+// AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[THERE]]], read, locality<3>
+// AVX2-NOT: memref.prefetch
+// AVX2: math.exp %{{[0-9]+}} : vector<16xf32>
+// CHECK: return
+func.func @row(%x: memref<4x?xf32>, %y: memref<?xf32>, %o: memref<?xf32>, %length: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %row = memref.subview %x[%i, 0] [1, %length] [1, 1] : memref<4x?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                    iterator_types = ["parallel"], relax.next_row = array<i64: 0>}
+        ins(%row, %y : memref<?xf32, strided<[1], offset: ?>>, memref<?xf32>) outs(%o : memref<?xf32>) {
+    ^bb0(%a: f32, %b: f32, %old: f32):
+      %s = math.exp %a : f32
+      %t = arith.addf %s, %b : f32
+      linalg.yield %t : f32
+    }
+  }
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func.func @heavy_double
 // AVX2-NOT: vector<8xf64>
 // AVX2: math.exp %{{[0-9]+}} : vector<4xf64>

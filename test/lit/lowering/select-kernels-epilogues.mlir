@@ -40,7 +40,9 @@ func.func private @in_registers(%x: memref<?x?xf32>, %factor: memref<?xf32>, %bi
 // CHECK-LABEL: func.func private @heavy
 // CHECK: func.call @relax.parallel_cost
 // CHECK: vector.maskedstore
-// CHECK: linalg.generic {{.*}} attrs = {{.*}}relax.epilogue
+// CHECK: linalg.generic {{.*}} attrs =
+// CHECK-NOT: relax.next_row
+// CHECK-SAME: relax.epilogue
 // CHECK: math.exp
 // CHECK: return
 func.func private @heavy(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
@@ -52,6 +54,32 @@ func.func private @heavy(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
   ^bb0(%in: f32, %old: f32):
     %0 = math.exp %in : f32
     linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+// row_loops.py: it asks for the next row of the output and of what lies as the output does, which the kernel has read, too.
+// CHECK-LABEL: func.func private @residual
+// CHECK: linalg.generic {{.*}} attrs = {{.*}}relax.epilogue, relax.next_row = array<i64: 0, 2>
+// CHECK: return
+func.func private @residual(%x: memref<?x?xf32>, %bias: memref<?xf32>, %y: memref<?x?xf32>, %out: memref<?x?xf32>)
+    attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64},
+                relax.kernel_inputs = array<i64: 0>} {
+  linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [#all, #column, #all, #turned, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%out, %bias, %x, %y : memref<?x?xf32>, memref<?xf32>, memref<?x?xf32>, memref<?x?xf32>)
+      outs(%out : memref<?x?xf32>) attrs = {relax.epilogue} {
+  ^bb0(%in: f32, %b: f32, %own: f32, %other: f32, %old: f32):
+    %0 = math.exp %in : f32
+    %1 = arith.addf %0, %b : f32
+    %2 = arith.addf %1, %own : f32
+    %3 = arith.addf %2, %other : f32
+    linalg.yield %3 : f32
   }
   return
 }
