@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.lowering.abi.linkage import internalize
@@ -18,20 +17,29 @@ _DIALECTS = frozenset(("arith", "builtin", "func", "llvm", "memref", "scf", "vec
 _FAILING = "memref.alloc"
 
 
-@dataclass(frozen=True)
 class CutKernels(ModulePass):
-    """Take the kernels out of a module that are the same in all modules and cannot fail, and hand them on as parts.
+    """Take the kernels that are the same in all modules and cannot fail out of a module: they become parts of it.
 
     Functions that take memory of the pool, call others than such kernels, or have ops that the rest of level V would
-    rewrite stay.
+    rewrite stay. The parts are modules within the module, each called as its group, unless somebody takes them: what
+    is compiled apart leaves the module.
     """
 
     name: ClassVar[str] = "cut-kernels"
-    hand_on: Callable[[list[Part]], None]
+
+    def __init__(self, hand_on: Callable[[list[Part]], None] | None = None) -> None:
+        self.hand_on = hand_on
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
-        self.hand_on(cut_kernels(module))
+        parts = cut_kernels(module)
+        if self.hand_on is not None:
+            self.hand_on(parts)
+            return
+        with module.context, ir.InsertionPoint(module.body):
+            for part in parts:
+                nested = ir.Module.parse(part.source).operation.clone()
+                nested.attributes["sym_name"] = ir.StringAttr.get(part.group)
 
 
 def cut_kernels(module: ir.Module) -> list[Part]:
