@@ -49,16 +49,17 @@ def kernels_to_flat() -> list[MLIRPass]:
     return [known_passes("canonicalize,cse"), *flat_control_flow()]
 
 
-def to_llvm_dialect(half_floats: bool = True) -> list[Pass]:
-    """All of F → L, function by function; without `half_floats` there is no bf16."""
+def to_llvm_dialect(half_floats: bool = True, all_vectors: bool = True) -> list[Pass]:
+    """All of F → L, function by function.
+
+    Without `half_floats` there is no bf16; without `all_vectors`, only those ops of the vector dialect that
+    `convert-to-llvm` takes (see `Part`).
+    """
     return [
-        known_passes("convert-vector-to-llvm{enable-x86=true}"),
+        *([known_passes("convert-vector-to-llvm{enable-x86=true}")] if all_vectors else []),
         known_passes("arith-expand{include-bf16=true}"),
         known_passes("convert-math-to-llvm{approximate-log1p=false}"),
         known_passes("convert-math-to-libm"),
-        known_passes("expand-strided-metadata"),
-        known_passes("lower-affine"),
-        known_passes("finalize-memref-to-llvm"),
         known_passes("convert-to-llvm"),
         known_passes("reconcile-unrealized-casts"),
         *([BFloat16Bits()] if half_floats else []),

@@ -29,6 +29,28 @@ _SYMBOLS = {
 }
 """The ops that name symbols, and the attributes that do."""
 
+_VECTOR_OPS = frozenset(
+    f"vector.{name}"
+    for name in (
+        "bitcast",
+        "broadcast",
+        "extract",
+        "fma",
+        "insert",
+        "load",
+        "maskedload",
+        "maskedstore",
+        "reduction",
+        "shuffle",
+        "step",
+        "store",
+    )
+)
+"""What `convert-to-llvm` takes of the dialect, as long as vectors have one axis; for others there is a pass before."""
+
+_VECTORS = ("vector.", "x86.")
+"""The dialects of which `convert-vector-to-llvm` converts ops."""
+
 _FUNCTIONS = (func.FuncOp, llvm.LLVMFuncOp)
 _EXTERNAL = "#llvm.linkage<external>"
 
@@ -40,7 +62,8 @@ class Part:
     `source`: MLIR bytecode or text, without locations; `exported`: the functions that it defines for others;
     `external`: what other parts define for it; `group`: that of its functions, if other modules have it, too
     (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of level F or L, else it is of level V;
-    `optimised`: whether LLVM's own optimisations gain anything for it.
+    `all_vectors`: whether it has ops that only `convert-vector-to-llvm` converts; `optimised`: whether LLVM's own
+    optimisations gain anything for it.
     """
 
     source: bytes
@@ -49,6 +72,7 @@ class Part:
     group: str | None
     ops: int
     is_flat: bool
+    all_vectors: bool
     optimised: bool
 
 
@@ -152,7 +176,13 @@ def make_part(
     exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
     group = shared_group(functions[0])
     ops = sum(graph.weights[name] for name in functions)
-    return Part(bytecode.getvalue(), exported, tuple(external), group, ops, is_flat, optimised)
+    all_vectors = any(_needs_conversion(op) for name in functions for op in graph.contents[name])
+    return Part(bytecode.getvalue(), exported, tuple(external), group, ops, is_flat, all_vectors, optimised)
+
+
+def _needs_conversion(op: str) -> bool:
+    """Whether `convert-vector-to-llvm` is needed for ops of that name."""
+    return op.startswith(_VECTORS) and op not in _VECTOR_OPS
 
 
 def is_table(op: ir.OpView) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from relax_mlir.lowering.kernels.emit import Type, Value, constant, lanes_of
-from relax_mlir.mlir import arith, ir, llvm, vector
+from relax_mlir.lowering.kernels.emit import Type, Value, constant, joined, lanes_of
+from relax_mlir.mlir import arith, ir, llvm
 from relax_mlir.target import Target
 
 SIZE = 16
@@ -102,8 +102,6 @@ def _by_registers(function: Callable[..., Value], *values: Value) -> Value:
     size = values[0].type.shape[0]
     if size == SIZE:
         return function(*values)
-    whole = constant(ir.VectorType.get([size], ir.F32Type.get()), 0)
-    for start in range(0, size, SIZE):
-        part = function(*(lanes_of(value, start, SIZE) for value in values))
-        whole = vector.insert_strided_slice(part, whole, [start], [1])
-    return whole
+    return joined(
+        [function(*(lanes_of(value, start, SIZE) for value in values)) for start in range(0, size, SIZE)]
+    )

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 from relax_mlir.mlir import arith, func, ir, memref, scf, vector
 
 Value: TypeAlias = Any
@@ -421,7 +422,11 @@ def stack(element: Type, *sizes: int) -> Value:
 
 def mask(count: Index, lanes: int) -> Value:
     """A mask of the first `count` lanes (all of them if count is larger)."""
-    return vector.create_mask(vector_type(lanes, ir.IntegerType.get_signless(1)), [index(count)])
+    i32 = ir.IntegerType.get_signless(32)
+    type_ = vector_type(lanes, i32)
+    numbers = ir.DenseElementsAttr.get(np.arange(lanes, dtype=np.int32), type=type_)
+    given = splat(arith.index_cast(i32, index(count)), lanes)
+    return arith.cmpi(arith.CmpIPredicate.slt, arith.ConstantOp(type_, numbers).result, given)
 
 
 def vector_load(lanes: int, buffer: Value, *position: Index, where: Value | None = None) -> Value:
@@ -474,8 +479,15 @@ def lane(value: Value, position: int) -> Value:
 
 def lanes_of(value: Value, start: int, count: int) -> Value:
     """Some lanes of a vector."""
-    type_ = vector_type(count, element_of(value.type))
-    return vector.extract_strided_slice(type_, value, [start], [count], [1])
+    return vector.shuffle(value, value, range(start, start + count))
+
+
+def joined(parts: Sequence[Value]) -> Value:
+    """The lanes of vectors of one type, whose number is a power of two, as one vector."""
+    while len(parts) > 1:
+        lanes = range(2 * parts[0].type.shape[0])
+        parts = [vector.shuffle(low, high, lanes) for low, high in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
 
 
 def widen(value: Value, element: Type) -> Value:

@@ -26,8 +26,8 @@ BODY = "__body."
 _Managers: TypeAlias = tuple[PassManager, PassManager]
 """For the passes before and after `BFloat16Bits`."""
 
-_free: dict[bool, list[_Managers]] = {False: [], True: []}
-"""Pass managers that nobody uses, for parts of level V, and for flat ones."""
+_free: dict[tuple[bool, bool], list[_Managers]] = {}
+"""Pass managers that nobody uses, for the values of `is_flat` and `all_vectors` of parts."""
 _lock = Lock()
 
 
@@ -41,7 +41,7 @@ def lowered_part(part: Part, half_floats: bool) -> ir.Module:
     Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
     module = ir.Module.parse(part.source, spare_context())
-    with _managers(part.is_flat) as (before, after):
+    with _managers(part) as (before, after):
         _run(before, module)
         if half_floats:
             with module.context, ir.Location.unknown():
@@ -52,9 +52,9 @@ def lowered_part(part: Part, half_floats: bool) -> ir.Module:
     return module
 
 
-def _new_managers(is_flat: bool) -> _Managers:
+def _new_managers(is_flat: bool, all_vectors: bool) -> _Managers:
     """Pass managers that have run: they load the dialects that they need, which threads must not do at a time."""
-    steps = to_llvm_dialect()
+    steps = to_llvm_dialect(all_vectors=all_vectors)
     bits = next(number for number, step in enumerate(steps) if isinstance(step, BFloat16Bits))
     first = [] if is_flat else kernels_to_flat()
     return _new_manager([*first, *steps[:bits]]), _new_manager(steps[bits + 1 :])
@@ -70,11 +70,12 @@ def _new_manager(steps: Sequence[Pass]) -> PassManager:
 
 
 @contextmanager
-def _managers(is_flat: bool) -> Iterator[_Managers]:
+def _managers(part: Part) -> Iterator[_Managers]:
     """Pass managers for one thread: to make them takes as long as to run them on a small part."""
-    free = _free[is_flat]
+    kind = part.is_flat, part.all_vectors
     with _lock:
-        managers = free.pop() if free else _new_managers(is_flat)
+        free = _free.setdefault(kind, [])
+        managers = free.pop() if free else _new_managers(*kind)
     yield managers
     with _lock:
         free.append(managers)
