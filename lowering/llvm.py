@@ -63,7 +63,7 @@ def to_llvm_dialect(half_floats: bool = True, all_vectors: bool = True) -> list[
         known_passes("convert-to-llvm"),
         known_passes("reconcile-unrealized-casts"),
         *([BFloat16Bits()] if half_floats else []),
-        known_passes("canonicalize"),
+        known_passes("canonicalize{region-simplify=aggressive}"),
         known_passes("cse"),
     ]
 
