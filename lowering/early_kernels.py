@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.cut_kernels import cut_kernels
+from relax_mlir.lowering.kernels.attention import emit_parts
+from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_tiles
 from relax_mlir.lowering.module_parts import APART, Part
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 
-_PRODUCTS = ("relax.matmul", "relax.nn_attention")
+_ATTENTIONS = ("relax.nn_attention",)
+_PRODUCTS = ("relax.matmul", *_ATTENTIONS)
 _WHOLE = {"f32": ir.F32Type, "f64": ir.F64Type}
-"""Element types of products whose kernels are not rewritten before they leave a module (see `ExpandFloats`)."""
+"""Element types of operands whose kernels are not rewritten before they leave a module (see `ExpandFloats`)."""
 
 
 @dataclass(frozen=True)
 class EarlyKernels:
-    """The register tiles of products, which take LLVM longest of all kernels and are the same in every module.
+    """The register tiles of products, and what all attentions share: the same in every module, and much work for LLVM.
 
-    `declared` holds the declarations of what the parts define. A product that is folded or decomposed later has had
-    its tiles compiled for nothing.
+    `declared` holds the declarations of what the parts define. An op that is folded or decomposed later has had its
+    kernels compiled for nothing.
     """
 
-    parts: list[Part]
     declared: ir.Module
 
     @staticmethod
-    def of(module: ir.Module, target: Target) -> EarlyKernels:
-        """Those for the products of a module at level R0."""
+    def of(module: ir.Module, target: Target, hand_on: Callable[[list[Part]], None]) -> EarlyKernels:
+        """Those for a module at level R0; `hand_on` gets the tiles first, which take longest."""
         with module.context, ir.Location.unknown():
             scratch = ir.Module.create()
-            for name in _products(module):
+            for name in _element_types(module, _PRODUCTS):
                 with ir.InsertionPoint(scratch.body):
-                    tiles = emit_tiles(scratch.body, GemmKernel(name, name), target)
-                    _use(scratch, tiles)
-            return EarlyKernels(cut_kernels(scratch), scratch)
+                    _use(scratch, emit_tiles(scratch.body, GemmKernel(name, name), target))
+            hand_on(cut_kernels(scratch))
+            for name in _element_types(module, _ATTENTIONS):
+                with ir.InsertionPoint(scratch.body):
+                    for part in emit_parts(scratch.body, Sizes.of(target, ir.Type.parse(name))):
+                        _use(scratch, part)
+            hand_on(cut_kernels(scratch))
+            return EarlyKernels(scratch)
 
     def declare(self, module: ir.Module) -> None:
         """Declare them in a module, which has none of its kernels yet: it will not make these again."""
@@ -46,10 +54,10 @@ class EarlyKernels:
                     op.operation.clone()
 
 
-def _products(module: ir.Module) -> list[str]:
-    """The element types of products of more than one row."""
+def _element_types(module: ir.Module, ops: Sequence[str]) -> list[str]:
+    """The element types of ops on more than one row."""
     found: dict[str, None] = {}
-    for op in ops_of(module.operation, *_PRODUCTS):
+    for op in ops_of(module.operation, *ops):
         type_ = op.operands[0].type
         if not isinstance(type_, ir.RankedTensorType) or type_.rank < 2:
             continue

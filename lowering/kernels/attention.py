@@ -55,24 +55,27 @@ def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], m
     ``i // (h / g)`` of keys and values.
     """
     sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
-    _emit_parts(block, sizes)
+    emit_parts(block, sizes)
     product = emit_tiles(block, GemmKernel(str(sizes.element), str(sizes.element)), target)
     nothing = ep.nothing(block)
     _Attention(sizes, *_operands(buffers), meaning, target.num_threads, product, nothing).emit()
 
 
-def _emit_parts(block: e.Block, sizes: Sizes) -> None:
-    """The functions that all attentions on an element type share."""
-    name = f"{sizes.name}.pack_keys"
-    if e.is_defined(block, name):
-        return
-    emit_pack_keys(block, name, sizes)
-    emit_pack_values(block, f"{sizes.name}.pack_values", sizes)
-    if sizes.half:
-        emit_pack_rows(block, f"{sizes.name}.pack_rows", sizes)
-    emit_write_rows(block, f"{sizes.name}.write_rows", sizes)
-    emit_dots(block, f"{sizes.name}.dots", sizes)
-    emit_weighted_sum(block, f"{sizes.name}.weighted_sum", sizes)
+def emit_parts(block: e.Block, sizes: Sizes) -> list[str]:
+    """Emit the functions that all attentions on an element type share, unless they are there; gives their names."""
+    generators: dict[str, Callable[[e.Block, str, Sizes], None]] = {
+        "pack_keys": emit_pack_keys,
+        "pack_values": emit_pack_values,
+        **({"pack_rows": emit_pack_rows} if sizes.half else {}),
+        "write_rows": emit_write_rows,
+        "dots": emit_dots,
+        "weighted_sum": emit_weighted_sum,
+    }
+    names = {f"{sizes.name}.{part}": emit for part, emit in generators.items()}
+    for name, emit in names.items():
+        if not e.is_defined(block, name):
+            emit(block, name, sizes)
+    return list(names)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
 from relax_mlir.runtime.machine_code import shared_libraries
 from relax_mlir.runtime.profile_sites import Site, profiled_sites
 from relax_mlir.runtime.run_phase import is_watched, run_phase, without_care
+from relax_mlir.runtime.switch_interval import short_switch_interval
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext, create_pass
@@ -94,7 +95,7 @@ def build(
             executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
             return executable
         stages = None if dump_stages is None else Path(dump_stages)
-        with prepare.compiled_meanwhile(target.num_threads), remembered_types():
+        with short_switch_interval(), prepare.compiled_meanwhile(target.num_threads), remembered_types():
             mod.verify()
             return _compile(mod, target, stages, slot, profile)
 
@@ -166,9 +167,7 @@ def _compile_with(
     half_floats = mentions_half_floats(work.mlir)
     with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, half_floats) as compiler:
         apart = compiler.add if SUPPORTED and not careful else None
-        early = EarlyKernels.of(work.mlir, target) if apart else None
-        if apart and early:
-            apart(early.parts)
+        early = EarlyKernels.of(work.mlir, target, apart) if apart else None
         *to_flat, to_llvm = phases(str(target), half_floats, apart)
         for phase in to_flat:
             started = perf_counter()
@@ -190,8 +189,8 @@ def _compile_with(
             seconds[to_llvm.name] = perf_counter() - started
         started = perf_counter()
         code, objects = compile_rest(flat.mlir, compiler)
-    interface = Interface.of(flat.mlir)
-    executable = Executable(Engine(code, interface, constant_table(table)))
+        interface = Interface.of(flat.mlir)
+        executable = Executable(Engine(code, interface, constant_table(table)))
     seconds["machine code"] = perf_counter() - started
     if slot is not None:
         slot.save(objects, interface, table)

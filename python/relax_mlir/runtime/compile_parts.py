@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from relax_mlir.mlir import ir, llvm
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
 from relax_mlir.runtime.elf_object import LoadedObject, ObjectFileError
-from relax_mlir.runtime.llvm_codegen import LLVM_OPTIONS, object_code
+from relax_mlir.runtime.llvm_codegen import LLVM_OPTIONS, destroy_engines, object_code
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.part_lowering import lowered_part
 from relax_mlir.target import usable_cpus
@@ -27,6 +28,17 @@ SHARED_ENTRY = "shared-"
 
 KEPT_PARTS = 256
 """Parts whose code a process keeps: some 10 kB each."""
+
+_ending: list[tuple[ThreadPoolExecutor, Future[None]]] = []
+"""Pools whose threads end when this is done."""
+
+
+def _end_threads() -> None:
+    while _ending:
+        _ending.pop()[0].shutdown()
+
+
+os.register_at_fork(before=_end_threads)  # the child would inherit LLVM's locks as they are
 
 _kept: LRU[str, bytes] = LRU(KEPT_PARTS)
 _lock = Lock()
@@ -42,7 +54,8 @@ class PartCompiler:
         persistent: whether shared parts are looked for in the persistent cache, and kept there.
         half_floats: whether f16 or bf16 may occur in parts that are not of level L.
 
-    It is used as a context manager: where an error leaves it, the threads end.
+    It is used as a context manager: where an error leaves it, the threads end. Else they go on for some milliseconds to
+    destroy what LLVM has left, while the caller uses the code.
     """
 
     def __init__(self, libraries: Sequence[str], opt_level: int, persistent: bool, half_floats: bool) -> None:
@@ -62,8 +75,12 @@ class PartCompiler:
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._left.clear()
-        if self._pool is not None:
-            self._pool.shutdown()
+        if self._pool is None:
+            destroy_engines()
+            return
+        _ending[:] = [(pool, last) for pool, last in _ending if not last.done()]
+        _ending.append((self._pool, self._pool.submit(destroy_engines)))
+        self._pool.shutdown(wait=exception[0] is not None)
 
     @property
     def has_parts(self) -> bool:

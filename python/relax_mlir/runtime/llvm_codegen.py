@@ -1,7 +1,8 @@
 """Machine code from MLIR by the LLVM of the bindings, without the GIL, so that several threads compile at once.
 
 The bindings' `ExecutionEngine` holds the GIL while it compiles; the C API under it does not need it. What it has
-compiled is taken as an object file, and the engine is thrown away.
+compiled is taken as an object file. To destroy an engine takes LLVM as long as to compile 50 ops: that is done when
+nobody waits for code (`destroy_engines`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from relax_mlir.mlir import capi_library, capi_pointer, ir
 LLVM_OPTIONS = ("-x86-experimental-pref-innermost-loop-alignment=6",)
 """Options of LLVM, which hold for the process: inner loops begin on a cache line. Where two hardware threads share a
 core, a product whose loop does not is up to 10 % slower."""
+
+_left: list[int] = []
+"""Engines that have done their work."""
 
 
 class _Text(ctypes.Structure):
@@ -68,6 +72,16 @@ def _engine(module: ir.Module, libraries: Sequence[str], opt_level: int) -> Iter
     try:
         yield engine
     finally:
+        _left.append(engine)
+
+
+def destroy_engines() -> None:
+    """Destroy what `object_code` has left, without the GIL."""
+    while True:
+        try:
+            engine = _left.pop()
+        except IndexError:
+            return
         _library().mlirExecutionEngineDestroy(engine)
 
 

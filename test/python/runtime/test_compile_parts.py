@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
+import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,7 @@ from relax_mlir import op as R
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.split_module import split_module
 from relax_mlir.mlir import ir
-from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_object
+from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_object, llvm_codegen
 from relax_mlir.runtime.compile_parts import SHARED_ENTRY
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL
 from relax_mlir.runtime.llvm_codegen import object_code
@@ -276,3 +278,15 @@ def test_what_llvm_cannot_translate_is_an_error(capfd: pytest.CaptureFixture[str
         )
         with pytest.raises(CompileError, match="LLVM cannot compile the module"):
             compile_module.compile_module(module, 2, half_floats=False)
+
+
+def test_nothing_of_llvm_is_left() -> None:
+    """A fork waits for the thread that destroys it."""
+    for scale in (2.0, 3.0):
+        executable = rx.build(product(scale), cache=False)
+        child = os.fork()
+        if child == 0:
+            os._exit(threading.active_count() - 1 + len(llvm_codegen._left))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert not llvm_codegen._left
+        check(executable, scale)
