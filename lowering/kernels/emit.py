@@ -426,7 +426,7 @@ def mask(count: Index, lanes: int) -> Value:
     type_ = vector_type(lanes, i32)
     numbers = ir.DenseElementsAttr.get(np.arange(lanes, dtype=np.int32), type=type_)
     given = splat(arith.index_cast(i32, index(count)), lanes)
-    return arith.cmpi(arith.CmpIPredicate.slt, arith.ConstantOp(type_, numbers).result, given)
+    return arith.cmpi(arith.CmpIPredicate.sgt, given, arith.ConstantOp(type_, numbers).result)
 
 
 def vector_load(lanes: int, buffer: Value, *position: Index, where: Value | None = None) -> Value:

@@ -27,14 +27,13 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
 // Vectors that lie side by side are cut up for it, and computed as one before and after.
 // CHECK-LABEL: func.func @exp2_of_two
 // CHECK: math.fma {{.*}} : vector<32xf32>
-// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]} : vector<32xi32> to vector<16xi32>
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, {{.*}}, 15] : vector<32xi32>
 // CHECK: llvm.call_intrinsic
-// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]} : vector<32xf32> to vector<16xf32>
-// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
-// CHECK: vector.insert_strided_slice
-// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [16], sizes = [16], strides = [1]}
-// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
-// CHECK: %[[Y:[0-9]+]] = vector.insert_strided_slice
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, {{.*}}, 15] : vector<32xf32>
+// CHECK: %[[LOW:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// CHECK: vector.shuffle {{.*}} [16, 17, 18, {{.*}}, 31] : vector<32xf32>
+// CHECK: %[[HIGH:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// CHECK: %[[Y:[0-9]+]] = vector.shuffle %[[LOW]], %[[HIGH]] [0, 1, 2, {{.*}}, 31] : vector<16xf32>
 // CHECK-NOT: x86.
 // CHECK: return %[[Y]]
 func.func @exp2_of_two(%x: vector<32xf32>) -> vector<32xf32> {

@@ -8,8 +8,8 @@
 // CHECK: func.func private @relax.gemm.bf16.f32.pack_b(
 // CHECK: %[[X:[0-9]+]] = vector.load {{.*}}, vector<32xbf16>
 // CHECK: %[[Y:[0-9]+]] = vector.load {{.*}}, vector<32xbf16>
-// CHECK: %[[X0:[0-9]+]] = vector.extract_strided_slice %[[X]] {offsets = [0], sizes = [16], strides = [1]}
-// CHECK: %[[Y0:[0-9]+]] = vector.extract_strided_slice %[[Y]] {offsets = [0], sizes = [16], strides = [1]}
+// CHECK: %[[X0:[0-9]+]] = vector.shuffle %[[X]], %[[X]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+// CHECK: %[[Y0:[0-9]+]] = vector.shuffle %[[Y]], %[[Y]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 // CHECK: %[[XB:[0-9]+]] = vector.bitcast %[[X0]]
 // CHECK: %[[YB:[0-9]+]] = vector.bitcast %[[Y0]]
 // CHECK: vector.interleave %[[XB]], %[[YB]] : vector<16xi16>
