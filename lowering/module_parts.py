@@ -6,6 +6,7 @@ import io
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from relax_mlir.diagnostics import location_text
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.linkage import attribute_name, leave_plain
 from relax_mlir.lowering.abi.text import is_declaration, symbol_name
@@ -99,7 +100,8 @@ class ModuleGraph:
         weights: dict[str, int] = {}
         for op in module.body.operations:
             if not isinstance(op, (*_FUNCTIONS, llvm.GlobalOp)) and not is_table(op):
-                raise CompileError(f"no part of a module can hold the op {op.operation.name}")
+                where = location_text(op.location)
+                raise CompileError(f"{where}: no part of a module can hold the op {op.operation.name}")
             name = symbol_name(op)
             ops[name] = op
             references[name], contents[name], weight = _inside(op.operation)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from relax_mlir.dialects.attributes import ARG_REDUCE
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.emit import Index, Type, Value, element_of
 from relax_mlir.lowering.kernels.rows import Rows
 from relax_mlir.mlir import arith, ir
@@ -115,7 +115,7 @@ def _best(part: Rows, order: _Order, source: Value, row: Value, start: Value) ->
             value = arith.SelectOp(mask, value, worst).result
         return order.best_of(best, value)
 
-    return emit.reduce(order.kind, part.sweep(step, order.worst, order.best_of))
+    return simd.reduce(order.kind, part.sweep(step, order.worst, order.best_of))
 
 
 def _find(part: Rows, source: Value, row: Value, start: Value, best: Value) -> Index:
@@ -125,7 +125,7 @@ def _find(part: Rows, source: Value, row: Value, start: Value, best: Value) -> I
     type_ = integers.vector.type
     wanted, none = part.splat(best), emit.constant(type_, (1 << (part.element.width - 1)) - 1)
     lanes = emit.vector_type(part.lanes, numbers)
-    count = arith.IndexCastOp(lanes, emit.steps(part.lanes)).result
+    count = arith.IndexCastOp(lanes, simd.steps(part.lanes)).result
 
     def step(at: Index, mask: Value | None, first: Value) -> Value:
         value = part.load(source, row, emit.add(start, at), mask=mask)
@@ -136,11 +136,11 @@ def _find(part: Rows, source: Value, row: Value, start: Value, best: Value) -> I
             hit = arith.CmpIOp(arith.CmpIPredicate.eq, value, wanted).result
         if mask is not None:
             hit = emit.all_of(hit, mask)
-        offset = emit.splat(arith.IndexCastOp(numbers, emit.index(at)).result, part.lanes)
+        offset = simd.splat(arith.IndexCastOp(numbers, emit.index(at)).result, part.lanes)
         here = arith.AddIOp(count, offset).result
         return _least(first, arith.SelectOp(hit, here, none).result)
 
-    found = emit.reduce("minsi", integers.sweep(step, (1 << (part.element.width - 1)) - 1, _least))
+    found = simd.reduce("minsi", integers.sweep(step, (1 << (part.element.width - 1)) - 1, _least))
     return arith.IndexCastOp(ir.IndexType.get(), found).result
 
 

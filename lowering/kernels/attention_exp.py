@@ -6,6 +6,7 @@ import math as pymath
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.avx512 import times_power
 from relax_mlir.lowering.kernels.exp_table import exp_of_rest, to_sixteenths
 from relax_mlir.lowering.kernels.lanes import Lanes
@@ -49,7 +50,7 @@ class Exponential:
         x = n·ln 2 + r as in `math_exp`, with fewer instructions: no upper limit, ln 2 in one piece (n is small where
         the result counts), and 2ⁿ straight from the bits of the sum that rounds to n.
         """
-        down = e.splat(self.down, lanes.type.shape[0])
+        down = simd.splat(self.down, lanes.type.shape[0])
         if lanes.width != 32:
             return lanes.mul(math.ExpOp(x).result, _power(lanes, down))
         if lanes.avx512:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.shuffles import transpose
 from relax_mlir.mlir import arith, ir
@@ -21,7 +22,7 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
     lanes, panel = sizes.lanes, sizes.panel
     with e.function(block, name, types) as values:
         keys, at, stride, count, size, packed, start, depth, factor = values
-        scale = e.splat(factor, lanes)
+        scale = simd.splat(factor, lanes)
         full, last = e.round_down(size, lanes), e.sub(count, 1)
         with e.loop(0, count, lanes) as j:
             first = e.round_down(j, panel)
@@ -29,27 +30,27 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
             places = [e.add(at, e.mul(e.minimum(e.add(j, q), last), stride)) for q in range(lanes)]
 
             def square(i: e.Index, where: e.Value | None) -> None:
-                lines = [e.vector_load(lanes, keys, e.add(place, i), where=where) for place in places]
-                scaled = [arith.mulf(e.widen(line, sizes.element), scale) for line in lines]
+                lines = [simd.load(lanes, keys, e.add(place, i), where=where) for place in places]
+                scaled = [arith.mulf(simd.widen(line, sizes.element), scale) for line in lines]
                 for q, line in enumerate(transpose(scaled)):
-                    e.vector_store(line, packed, e.add(to, e.mul(e.add(i, q), panel)))
+                    simd.store(line, packed, e.add(to, e.mul(e.add(i, q), panel)))
 
             if sizes.half:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
                 with e.loop(0, full, lanes) as i:
                     square(i, None)
                 with e.loop(full, size) as i:
                     for q, place in enumerate(places):
-                        value = e.widen(e.load(keys, e.add(place, i)), sizes.element)
+                        value = simd.widen(e.load(keys, e.add(place, i)), sizes.element)
                         beside = e.add(e.add(to, e.mul(i, panel)), q)
                         e.store(arith.mulf(value, factor), packed, beside)
             elif sizes.avx512:  # masks cost nothing
                 with e.loop(0, size, lanes) as i:
-                    square(i, e.mask(e.sub(size, i), lanes))
+                    square(i, simd.mask(e.sub(size, i), lanes))
             else:
                 with e.loop(0, full, lanes) as i:
                     square(i, None)
                 with e.when(e.compare("ne", full, size)):
-                    square(full, e.mask(e.sub(size, full), lanes))
+                    square(full, simd.mask(e.sub(size, full), lanes))
 
 
 def emit_pack_values(block: e.Block, name: str, sizes: Sizes) -> None:
@@ -98,18 +99,16 @@ def copy_row(sizes: Sizes, source: e.Value, at: e.Index, size: e.Index, packed: 
     lanes = sizes.lanes
     full = e.round_down(size, lanes)
     with e.loop(0, full, lanes) as i:
-        value = e.vector_load(lanes, source, e.add(at, i))
-        e.vector_store(e.widen(value, sizes.element), packed, e.add(to, i))
+        value = simd.load(lanes, source, e.add(at, i))
+        simd.store(simd.widen(value, sizes.element), packed, e.add(to, i))
     if sizes.half:
         with e.loop(full, size) as i:
-            value = e.widen(e.load(source, e.add(at, i)), sizes.element)
+            value = simd.widen(e.load(source, e.add(at, i)), sizes.element)
             e.store(value, packed, e.add(to, i))
     else:
         with e.when(e.compare("ne", full, size)):
-            where = e.mask(e.sub(size, full), lanes)
-            e.vector_store(
-                e.vector_load(lanes, source, e.add(at, full), where=where), packed, e.add(to, full)
-            )
+            where = simd.mask(e.sub(size, full), lanes)
+            simd.store(simd.load(lanes, source, e.add(at, full), where=where), packed, e.add(to, full))
 
 
 def emit_write_rows(block: e.Block, name: str, sizes: Sizes) -> None:
@@ -126,20 +125,20 @@ def emit_write_rows(block: e.Block, name: str, sizes: Sizes) -> None:
         full = e.round_down(size, lanes)
         with e.loop(0, count) as row:
             inverse = arith.divf(e.constant(sizes.element, 1.0), e.load(sums, e.add(totals, row)))
-            factor = e.splat(inverse, lanes)
+            factor = simd.splat(inverse, lanes)
             place, to = e.add(start, e.mul(row, distance)), e.add(at, e.mul(row, stride))
 
             def scaled(i: e.Index) -> e.Value:
-                value = arith.mulf(e.vector_load(lanes, sums, e.add(place, i)), factor)
-                return e.narrow(value, sizes.source)
+                value = arith.mulf(simd.load(lanes, sums, e.add(place, i)), factor)
+                return simd.narrow(value, sizes.source)
 
             with e.loop(0, full, lanes) as i:
-                e.vector_store(scaled(i), out, e.add(to, i))
+                simd.store(scaled(i), out, e.add(to, i))
             if sizes.half:
                 with e.loop(full, size) as i:
                     value = arith.mulf(e.load(sums, e.add(place, i)), inverse)
-                    e.store(e.narrow(value, sizes.source), out, e.add(to, i))
+                    e.store(simd.narrow(value, sizes.source), out, e.add(to, i))
             else:
                 with e.when(e.compare("ne", full, size)):
-                    where = e.mask(e.sub(size, full), lanes)
-                    e.vector_store(scaled(full), out, e.add(to, full), where=where)
+                    where = simd.mask(e.sub(size, full), lanes)
+                    simd.store(scaled(full), out, e.add(to, full), where=where)

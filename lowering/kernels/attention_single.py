@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.shuffles import sum_each
 from relax_mlir.mlir import arith, ir
@@ -29,11 +30,11 @@ def emit_weighted_sum(block: e.Block, name: str, sizes: Sizes) -> None:
         lanes, zero = sizes.lanes, e.constant(sizes.vector(), 0)
 
         def step(vectors: int, column: e.Index, old: Sequence[e.Value], row: e.Index) -> list[e.Value]:
-            weight = e.splat(e.load(weights, e.add(first, row)), lanes)
+            weight = simd.splat(e.load(weights, e.add(first, row)), lanes)
             at = e.add(e.add(start, column), e.mul(row, stride))
-            lines = [e.vector_load(lanes, values, e.add(at, v * lanes)) for v in range(vectors)]
-            lines = [e.widen(line, sizes.element) for line in lines]
-            return [e.fma(weight, x, y, sizes.fused) for x, y in zip(lines, old, strict=True)]
+            lines = [simd.load(lanes, values, e.add(at, v * lanes)) for v in range(vectors)]
+            lines = [simd.widen(line, sizes.element) for line in lines]
+            return [simd.fma(weight, x, y, sizes.fused) for x, y in zip(lines, old, strict=True)]
 
         def columns(panel: e.Index, together: int) -> None:
             vectors, chains = together * sizes.vectors, _TOGETHER // together
@@ -42,7 +43,7 @@ def emit_weighted_sum(block: e.Block, name: str, sizes: Sizes) -> None:
             total: Sequence[e.Value] = e.choose(
                 accumulate,
                 [sizes.vector()] * vectors,
-                lambda: [e.vector_load(lanes, sums, place) for place in places],
+                lambda: [simd.load(lanes, sums, place) for place in places],
                 lambda: [zero] * vectors,
             )
             full: e.Index = 0
@@ -56,7 +57,7 @@ def emit_weighted_sum(block: e.Block, name: str, sizes: Sizes) -> None:
             with e.carrying_loop(full, count, 1, total, unroll=False) as one:
                 one.give(step(vectors, column, one.values, one.index))
             for place, value in zip(places, one.results, strict=True):
-                e.vector_store(value, sums, place)
+                simd.store(value, sums, place)
 
         wide = e.round_down(panels, _TOGETHER)
         with e.loop(0, wide, _TOGETHER) as panel:
@@ -88,10 +89,10 @@ def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
 
         def products(places: Sequence[e.Value]) -> list[e.Value]:
             def step(sums: Sequence[e.Value], i: e.Index, where: e.Value | None) -> list[e.Value]:
-                left = e.vector_load(lanes, query, e.add(q_at, i), where=where)
-                rights = [e.vector_load(lanes, keys, e.add(place, i), where=where) for place in places]
-                rights = [e.widen(line, sizes.element) for line in rights]
-                return [e.fma(left, x, y, sizes.fused) for x, y in zip(rights, sums, strict=True)]
+                left = simd.load(lanes, query, e.add(q_at, i), where=where)
+                rights = [simd.load(lanes, keys, e.add(place, i), where=where) for place in places]
+                rights = [simd.widen(line, sizes.element) for line in rights]
+                return [simd.fma(left, x, y, sizes.fused) for x, y in zip(rights, sums, strict=True)]
 
             zero = e.constant(sizes.vector(), 0)
             with e.carrying_loop(0, full, lanes, [zero] * len(places)) as main:
@@ -101,15 +102,15 @@ def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
             return e.choose(
                 e.compare("ne", full, size),
                 [sizes.vector()] * len(places),
-                lambda: step(main.results, full, e.mask(e.sub(size, full), lanes)),
+                lambda: step(main.results, full, simd.mask(e.sub(size, full), lanes)),
                 lambda: main.results,
             )
 
         with e.loop(0, groups, lanes) as j:
             places = [e.add(k_at, e.mul(e.minimum(e.add(j, q), last), stride)) for q in range(lanes)]
-            result = arith.mulf(sum_each(products(places)), e.splat(factor, lanes))
-            e.vector_store(result, scores, e.add(to, j))
+            result = arith.mulf(sum_each(products(places)), simd.splat(factor, lanes))
+            simd.store(result, scores, e.add(to, j))
         with e.loop(groups, count) as j:
             (total,) = products([e.add(k_at, e.mul(j, stride))])
-            value = arith.mulf(e.reduce("add", total, fastmath="reassoc"), factor)
+            value = arith.mulf(simd.reduce("add", total, fastmath="reassoc"), factor)
             e.store(value, scores, e.add(to, j))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.attention_exp import Exponential, exp_of_difference
 from relax_mlir.lowering.kernels.attention_pack import copy_row
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
@@ -103,7 +104,7 @@ def weigh_row(
         value = score.load(lanes, place, mask)
         return larger(best, value if mask is None else lanes.select(mask, value, lanes.const(low)))
 
-    found = e.reduce("maxnumf", sweep.sweep(maximum, low, larger), fastmath="nnan")
+    found = simd.reduce("maxnumf", sweep.sweep(maximum, low, larger), fastmath="nnan")
     place_of_largest, place_of_total = e.add(at.largest, row), e.add(at.totals, row)
     before = scalar.select(first, scalar.const(low), e.load(at.buffer, place_of_largest))
     best = scalar.select(scalar.compare("olt", before, found), found, before)
@@ -117,7 +118,7 @@ def weigh_row(
         def weight(place: e.Index, mask: e.Value | None, total: e.Value) -> e.Value:
             value = at.exponential.emit(lanes, lanes.sub(score.load(lanes, place, mask), shift))
             value = only(lanes, mask, value, 0.0)
-            e.vector_store(value, at.buffer, e.add(start, place))
+            simd.store(value, at.buffer, e.add(start, place))
             return lanes.add(total, value)
 
         return weight
@@ -125,7 +126,7 @@ def weigh_row(
     total = sweep.heavy_sum(weighing)
     if not (isinstance(depth, int) and depth == visible) and depth is not visible:
         with e.loop(e.round_up(visible, sizes.lanes), depth, sizes.lanes) as place:
-            e.vector_store(lanes.const(0.0), at.buffer, e.add(start, place))
+            simd.store(lanes.const(0.0), at.buffer, e.add(start, place))
 
     def rescaled() -> list[e.Value]:
         factor = exp_of_difference(scalar, scalar.sub(before, base))
@@ -142,10 +143,10 @@ def _scale(sizes: Sizes, at: Running, row: e.Index, factor: e.Value) -> None:
     """Multiply the sums of a row, unless the factor is 1."""
     lanes, scalar = Lanes(sizes.vector()), Lanes(sizes.element)
     with e.when(scalar.compare("une", factor, scalar.const(1.0))):
-        start, factors = e.add(at.sums, e.mul(row, at.sum_width)), e.splat(factor, sizes.lanes)
+        start, factors = e.add(at.sums, e.mul(row, at.sum_width)), simd.splat(factor, sizes.lanes)
         with e.loop(0, at.sum_width, sizes.lanes) as i:
             place = e.add(start, i)
-            e.vector_store(lanes.mul(e.vector_load(sizes.lanes, at.buffer, place), factors), at.buffer, place)
+            simd.store(lanes.mul(simd.load(sizes.lanes, at.buffer, place), factors), at.buffer, place)
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class _Score:
         what, place = bias
         if not what.along:
             # Not where there is no key: the bias may have no element then.
-            value = e.widen(e.load_if(e.compare("ne", count, 0), what.flat, place), sizes.element)
+            value = simd.widen(e.load_if(e.compare("ne", count, 0), what.flat, place), sizes.element)
             return _Score(sizes, at.buffer, start, value, None)
         if sizes.half:
             copy_row(sizes, what.flat, place, count, at.buffer, at.bias_row)
@@ -177,10 +178,10 @@ class _Score:
     def load(self, lanes: Lanes, place: e.Index, mask: e.Value | None) -> e.Value:
         """A vector of scores; lanes outside the mask mean nothing."""
         (size,) = lanes.type.shape
-        value = e.vector_load(size, self.buffer, e.add(self.start, place))
+        value = simd.load(size, self.buffer, e.add(self.start, place))
         if self.row is not None:
             buffer, start = self.row
             where = None if self.sizes.half else mask
-            more = e.vector_load(size, buffer, e.add(start, place), where=where)
+            more = simd.load(size, buffer, e.add(start, place), where=where)
             return lanes.add(value, more)
-        return value if self.repeated is None else lanes.add(value, e.splat(self.repeated, size))
+        return value if self.repeated is None else lanes.add(value, simd.splat(self.repeated, size))

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from relax_mlir.lowering.kernels.emit import Type, Value, constant, joined, lanes_of
+from relax_mlir.lowering.kernels.emit import Type, Value, constant
+from relax_mlir.lowering.kernels.simd import joined, lanes_of
 from relax_mlir.mlir import arith, ir, llvm
 from relax_mlir.target import Target
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.mlir import arith, ir
 
@@ -178,12 +178,12 @@ class Body:
 
 def widen(value: Value, lanes: int | None) -> Value:
     """A scalar in all lanes; vectors, and everything if `lanes` is None, as they are."""
-    return value if lanes is None or emit.is_vector(value.type) else emit.splat(value, lanes)
+    return value if lanes is None or emit.is_vector(value.type) else simd.splat(value, lanes)
 
 
 def iota(start: Index, lanes: int) -> Value:
     """start, start + 1, … as a vector of `index`."""
-    return arith.AddIOp(emit.splat(emit.index(start), lanes), emit.steps(lanes)).result
+    return arith.AddIOp(simd.splat(emit.index(start), lanes), simd.steps(lanes)).result
 
 
 def _emit(op: Operation, env: Mapping[Value, Value], place: Place, contract: bool) -> list[Value]:
@@ -192,7 +192,7 @@ def _emit(op: Operation, env: Mapping[Value, Value], place: Place, contract: boo
     lanes = place.lanes if in_lanes else None
     if op.name == "memref.load" and lanes is not None:
         buffer, *indices = operands
-        return [emit.vector_load(lanes, buffer, *indices[:-1], place.at, where=place.mask)]
+        return [simd.load(lanes, buffer, *indices[:-1], place.at, where=place.mask)]
     attributes = {name: op.attributes[name] for name in _attribute_names(op)}
     if contract and op.name in ("arith.addf", "arith.mulf"):
         attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")

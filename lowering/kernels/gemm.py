@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
-from relax_mlir.lowering.kernels import gemm_amx
+from relax_mlir.lowering.kernels import gemm_amx, simd
 from relax_mlir.lowering.kernels.addresses import address
 from relax_mlir.lowering.kernels.gemm_amx import emit_amx
 from relax_mlir.lowering.kernels.gemm_blocks import (
@@ -300,13 +300,13 @@ def _convert(
     `change_vector`: how to convert a vector, if not as everything else.
     """
     element = e.element_of(result.type)
-    change = e.widen if element.width > e.element_of(source.type).width else e.narrow
+    change = simd.widen if element.width > e.element_of(source.type).width else simd.narrow
     rows, columns = shape
     full = e.round_down(columns, lanes)
     with e.loop(0, rows) as i:
         read, write = e.add(at, i), e.add(to, i)
         with e.loop(0, full, lanes) as j:
-            vector = e.vector_load(lanes, source, read, j)
-            e.vector_store((change_vector or change)(vector, element), result, write, j)
+            vector = simd.load(lanes, source, read, j)
+            simd.store((change_vector or change)(vector, element), result, write, j)
         with e.loop(full, columns) as j:
             e.store(change(e.load(source, read, j), element), result, write, j)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.gemm_pairs import interleaved, turned
 from relax_mlir.lowering.kernels.gemm_tiling import even_step
 from relax_mlir.mlir import arith, ir, memref
@@ -127,13 +128,13 @@ def _emit_pack(block: e.Block, name: str, pairs: bool) -> None:
             by_line = e.all_of(whole, e.compare("eq", parts.strides[0], 1))
 
             def consecutive_depth() -> None:
-                rows = [e.vector_load(DEPTH, along, e.add(first, r), start) for r in range(SIDE)]
+                rows = [simd.load(DEPTH, along, e.add(first, r), start) for r in range(SIDE)]
                 _store(packed, place, turned(rows) if pairs else rows)
 
             def consecutive_lines() -> None:
                 rows = []
                 for r in range(SIDE):
-                    both = [e.vector_load(SIDE, across, e.add(start, 2 * r + n), first) for n in (0, 1)]
+                    both = [simd.load(SIDE, across, e.add(start, 2 * r + n), first) for n in (0, 1)]
                     rows.append(interleaved(*both))
                 _store(packed, place, rows if pairs else turned(rows))
 
@@ -157,7 +158,7 @@ def _emit_pack(block: e.Block, name: str, pairs: bool) -> None:
 
 def _store(packed: e.Value, place: e.Value, rows: Sequence[e.Value]) -> None:
     for r, row in enumerate(rows):
-        e.vector_store(row, packed, e.add(place, r * DEPTH))
+        simd.store(row, packed, e.add(place, r * DEPTH))
 
 
 def _emit_sum(block: e.Block, name: str, lanes: int) -> None:
@@ -199,14 +200,14 @@ def _add(
     """Write the sums to C, or add them to it."""
     (row, column), (high, wide) = at, counts
     starts = range(0, BLOCK, lanes)
-    masks = [e.mask(e.sub(e.maximum(wide, start), start), lanes) for start in starts]
-    adds = e.splat(accumulate, lanes)
+    masks = [simd.mask(e.sub(e.maximum(wide, start), start), lanes) for start in starts]
+    adds = simd.splat(accumulate, lanes)
     with e.loop(0, high) as i:
         for start, mask in zip(starts, masks, strict=True):
             place = (e.add(row, i), e.add(column, start))
-            old = e.vector_load(lanes, c, *place, where=e.all_of(mask, adds))
-            new = arith.addf(e.vector_load(lanes, sums, i, start), old)
-            e.vector_store(new, c, *place, where=mask)
+            old = simd.load(lanes, c, *place, where=e.all_of(mask, adds))
+            new = arith.addf(simd.load(lanes, sums, i, start), old)
+            simd.store(new, c, *place, where=mask)
 
 
 def _fixed(memory: e.Value, at: e.Index, row: tuple[int, ...]) -> e.Value:

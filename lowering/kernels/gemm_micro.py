@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.addresses import address, memref_at
 from relax_mlir.lowering.kernels.gemm_pairs import PAIR, dot, splat_pair
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
@@ -54,7 +55,7 @@ def emit_tile(
 
         def write(r: int) -> None:
             for v, x in enumerate(sums[r]):
-                e.vector_store(x, c, r, v * tiling.lanes)
+                simd.store(x, c, r, v * tiling.lanes)
 
         def overwrite() -> None:
             for r in range(rows - len(counts)):
@@ -66,7 +67,7 @@ def emit_tile(
         def by_way_of_memory() -> None:
             for r, line in enumerate(sums):
                 for v, x in enumerate(line):
-                    e.vector_store(x, buffer, r * tiling.columns + v * tiling.lanes)
+                    simd.store(x, buffer, r * tiling.columns + v * tiling.lanes)
             count = counts[0] if counts else rows
             e.call(finish, [address(e.metadata(buffer), 0), count, c_at, c_apart, left, accumulate])
 
@@ -90,7 +91,7 @@ def _multiply(
     pairs = tiling.together == PAIR
 
     def added(left: e.Value, right: e.Value, total: e.Value) -> e.Value:
-        return dot(left, right, total) if pairs else e.fma(left, right, total, tiling.fused)
+        return dot(left, right, total) if pairs else simd.fma(left, right, total, tiling.fused)
 
     with e.carrying_loop(0, depth, tiling.together, [zero] * (rows * tiling.vectors), unroll=high) as k:
         at = e.mul(k.index, tiling.columns)
@@ -98,12 +99,12 @@ def _multiply(
         if wide * e.element_of(b.type).width == 8 * CACHE_LINE:
             for place in places:
                 e.prefetch(b, e.add(place, _AHEAD * tiling.columns * tiling.together))
-        line = [e.vector_load(wide, b, place) for place in places]
-        line = line if pairs else [e.widen(right, element) for right in line]
+        line = [simd.load(wide, b, place) for place in places]
+        line = line if pairs else [simd.widen(right, element) for right in line]
         sums = []
         for row, start in enumerate(starts):
             place = e.add(start, k.index)
-            left = splat_pair(a, place, tiling.lanes) if pairs else e.splat(e.load(a, place), tiling.lanes)
+            left = splat_pair(a, place, tiling.lanes) if pairs else simd.splat(e.load(a, place), tiling.lanes)
             old = k.values[row * tiling.vectors : (row + 1) * tiling.vectors]
             sums += [added(left, x, y) for x, y in zip(line, old, strict=True)]
         k.give(sums)
@@ -126,16 +127,14 @@ def emit_finish(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> N
 
         def by_masks(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
             # What C holds is read through a mask that is empty if it does not count.
-            mask = e.mask(count, lanes)
-            old = e.vector_load(lanes, c, *place, where=e.all_of(mask, e.splat(accumulate, lanes)))
-            e.vector_store(arith.addf(e.vector_load(lanes, sums, at), old), c, *place, where=mask)
+            mask = simd.mask(count, lanes)
+            old = simd.load(lanes, c, *place, where=e.all_of(mask, simd.splat(accumulate, lanes)))
+            simd.store(arith.addf(simd.load(lanes, sums, at), old), c, *place, where=mask)
 
         def by_elements(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
             def vector() -> None:
-                there = [zero.type], lambda: [e.vector_load(lanes, c, *place)], lambda: [zero]
-                e.vector_store(
-                    arith.addf(e.vector_load(lanes, sums, at), *e.choose(accumulate, *there)), c, *place
-                )
+                there = [zero.type], lambda: [simd.load(lanes, c, *place)], lambda: [zero]
+                simd.store(arith.addf(simd.load(lanes, sums, at), *e.choose(accumulate, *there)), c, *place)
 
             def elements() -> None:
                 with e.loop(0, count) as j:

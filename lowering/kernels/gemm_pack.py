@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.lowering.kernels.shuffles import transpose
 from relax_mlir.mlir import ir, memref
@@ -141,8 +142,8 @@ class Packing:
             for r in range(count):
                 line, place = e.add(e.add(row, k), r), e.add(to, r * wide)
                 for start in starts:
-                    value = e.vector_load(lanes, lines, line, e.add(e.add(column, j), start))
-                    e.vector_store(e.widen(value, self.element), packed, e.add(place, start))
+                    value = simd.load(lanes, lines, line, e.add(e.add(column, j), start))
+                    simd.store(simd.widen(value, self.element), packed, e.add(place, start))
 
         groups = e.round_down(rows, _LINES)
         with e.loop(0, groups, _LINES) as k, e.loop(0, full, wide) as j:
@@ -160,7 +161,7 @@ class Packing:
         """Zero `count` elements, a multiple of the lanes."""
         zero = e.constant(e.vector_type(self.tiling.lanes, self.element), 0)
         with e.loop(0, count, self.tiling.lanes) as i:
-            e.vector_store(zero, packed, e.add(at, i))
+            simd.store(zero, packed, e.add(at, i))
 
     def _copy_line(
         self, lines: e.Value, line: e.Index, start: e.Index, count: e.Index, packed: e.Value, at: e.Index
@@ -172,17 +173,17 @@ class Packing:
         lanes = self.tiling.lanes
         full = e.round_down(count, lanes)
         with e.loop(0, full, lanes, unroll=True) as i:
-            value = e.vector_load(lanes, lines, line, e.add(start, i))
-            e.vector_store(e.widen(value, self.element), packed, e.add(at, i))
+            value = simd.load(lanes, lines, line, e.add(start, i))
+            simd.store(simd.widen(value, self.element), packed, e.add(at, i))
         if self.source.width < 32:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
             with e.loop(full, count) as i:
                 value = e.load(lines, line, e.add(start, i))
-                e.store(e.widen(value, self.element), packed, e.add(at, i))
+                e.store(simd.widen(value, self.element), packed, e.add(at, i))
             return
         with e.when(e.compare("ne", full, count)):
-            where = e.mask(e.sub(count, full), lanes)
-            value = e.vector_load(lanes, lines, line, e.add(start, full), where=where)
-            e.vector_store(e.widen(value, self.element), packed, e.add(at, full))
+            where = simd.mask(e.sub(count, full), lanes)
+            value = simd.load(lanes, lines, line, e.add(start, full), where=where)
+            simd.store(simd.widen(value, self.element), packed, e.add(at, full))
 
     def _emit_transpose(self) -> None:
         """Pack a part of some lines so that what is next to each other across the lines becomes contiguous.
@@ -199,12 +200,11 @@ class Packing:
             full_count, full_length = e.round_down(count, lanes), e.round_down(length, lanes)
             with e.loop(0, full_count, lanes) as o, e.loop(0, full_length, lanes) as i:
                 square = [
-                    e.vector_load(lanes, lines, e.add(e.add(line, o), q), e.add(start, i))
-                    for q in range(lanes)
+                    simd.load(lanes, lines, e.add(e.add(line, o), q), e.add(start, i)) for q in range(lanes)
                 ]
-                turned = transpose([e.widen(row, self.element) for row in square])
+                turned = transpose([simd.widen(row, self.element) for row in square])
                 for q, row in enumerate(turned):
-                    e.vector_store(row, packed, e.add(e.add(at, e.mul(e.add(i, q), stride)), o))
+                    simd.store(row, packed, e.add(e.add(at, e.mul(e.add(i, q), stride)), o))
             matrix = memref.cast(e.strided_memref(self.source, 2), lines)
             beside = [e.add(start, full_length), e.sub(length, full_length)]
             to = e.add(at, e.mul(full_length, stride))
@@ -223,5 +223,5 @@ class Packing:
         with e.function(self.block, self.copy, arguments) as values:
             source, row, rows, column, columns, packed, at, down, right = values
             with e.loop(0, rows) as i, e.loop(0, columns) as j:
-                value = e.widen(e.load(source, e.add(row, i), e.add(column, j)), self.element)
+                value = simd.widen(e.load(source, e.add(row, i), e.add(column, j)), self.element)
                 e.store(value, packed, e.add(e.add(at, e.mul(i, down)), e.mul(j, right)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.gemm_pack import Packing
 from relax_mlir.lowering.kernels.shuffles import transpose
 from relax_mlir.mlir import arith, ir, llvm, vector
@@ -54,8 +55,8 @@ def rounded(sums: e.Value, element: e.Type) -> e.Value:
 def splat_pair(memory: e.Value, at: e.Index, lanes: int) -> e.Value:
     """The pair of elements at a place, in all lanes of 32 bits."""
     element = e.element_of(memory.type)
-    bits = vector.BitCastOp(_words(1), e.vector_load(PAIR, memory, at)).result
-    wide = e.splat(e.lane(bits, 0), lanes)
+    bits = vector.BitCastOp(_words(1), simd.load(PAIR, memory, at)).result
+    wide = simd.splat(simd.lane(bits, 0), lanes)
     return vector.BitCastOp(e.vector_type(PAIR * lanes, element), wide).result
 
 
@@ -132,10 +133,10 @@ class PairPacking(Packing):
         """Some rows of a panel of B, each of which is a vector."""
         lanes, wide = self.tiling.lanes, self.tiling.columns
         for r in range(0, _LINES, PAIR):
-            pair = [e.vector_load(wide, lines, e.add(row, r + n), column) for n in range(PAIR)]
+            pair = [simd.load(wide, lines, e.add(row, r + n), column) for n in range(PAIR)]
             for v in range(self.tiling.vectors):
-                value = interleaved(*(e.lanes_of(x, v * lanes, lanes) for x in pair))
-                e.vector_store(value, packed, e.add(place, r * wide + v * lanes * PAIR))
+                value = interleaved(*(simd.lanes_of(x, v * lanes, lanes) for x in pair))
+                simd.store(value, packed, e.add(place, r * wide + v * lanes * PAIR))
 
     def _emit_square(self, ending: str, by_pair: bool) -> str:
         """Emit the function that packs a square, and give its name.
@@ -159,22 +160,18 @@ class PairPacking(Packing):
                 """The elements of a vector that are there: `count`, if it is one of so many `numbers`."""
                 if whole:
                     return None
-                return e.mask(e.select(e.compare("lt", number, numbers), count, 0), most)
+                return simd.mask(e.select(e.compare("lt", number, numbers), count, 0), most)
 
             def along(whole: bool) -> list[e.Value]:
                 view = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
                 masks = [where(whole, q, lines, deep, wide) for q in range(lanes)]
-                rows = [
-                    e.vector_load(wide, view, e.add(line, q), depth, where=m) for q, m in enumerate(masks)
-                ]
+                rows = [simd.load(wide, view, e.add(line, q), depth, where=m) for q, m in enumerate(masks)]
                 return turned(rows) if by_pair else rows
 
             def across(whole: bool) -> list[e.Value]:
                 view = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
                 masks = [where(whole, k, deep, lines, lanes) for k in range(wide)]
-                single = [
-                    e.vector_load(lanes, view, e.add(depth, k), line, where=m) for k, m in enumerate(masks)
-                ]
+                single = [simd.load(lanes, view, e.add(depth, k), line, where=m) for k, m in enumerate(masks)]
                 pairs = [interleaved(*single[k : k + PAIR]) for k in range(0, wide, PAIR)]
                 return pairs if by_pair else turned(pairs)
 
@@ -183,7 +180,7 @@ class PairPacking(Packing):
                     inside = e.all_of(e.compare("lt", q, lines), e.compare("lt", k, deep))
                     value = e.load_if(inside, x, e.add(line, q), e.add(depth, k))
                     e.store(value, buffer, e.add(e.mul(q, wide), k))
-                rows = [e.vector_load(wide, buffer, q * wide) for q in range(lanes)]
+                rows = [simd.load(wide, buffer, q * wide) for q in range(lanes)]
                 return turned(rows) if by_pair else rows
 
             types = [type_] * lanes
@@ -201,14 +198,14 @@ class PairPacking(Packing):
 
             def all_of_them() -> None:
                 for q, value in enumerate(vectors):
-                    e.vector_store(value, packed, e.add(at, e.mul(apart, q)))
+                    simd.store(value, packed, e.add(at, e.mul(apart, q)))
 
             def some() -> None:
                 for q, value in enumerate(vectors):
-                    e.vector_store(value, buffer, q * wide)
+                    simd.store(value, buffer, q * wide)
                 with e.loop(0, count) as q:
-                    value = e.vector_load(wide, buffer, e.mul(q, wide))
-                    e.vector_store(value, packed, e.add(at, e.mul(apart, q)))
+                    value = simd.load(wide, buffer, e.mul(q, wide))
+                    simd.store(value, packed, e.add(at, e.mul(apart, q)))
 
             e.branch(e.compare("eq", count, lanes), all_of_them, some)
         return name

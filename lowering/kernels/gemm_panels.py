@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.gemm import (
     GemmKernel,
     emit_left_and_tiles,
@@ -108,8 +109,8 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
         depth, left = e.dim(a, 1), e.sub(e.dim(c, 1), column)
         together, panel_depth = sizes.together, e.round_up(depth, sizes.together)
         starts = [v * lanes for v in range(panels * sizes.vectors)]
-        masks = [e.mask(e.sub(e.maximum(left, s), s), lanes) for s in starts]
-        counts = e.splat(accumulate, lanes)
+        masks = [simd.mask(e.sub(e.maximum(left, s), s), lanes) for s in starts]
+        counts = simd.splat(accumulate, lanes)
         zero = e.constant(e.vector_type(lanes, element), 0)
         last = e.div(e.sub(left, 1), sizes.columns)
         firsts = [
@@ -122,16 +123,16 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
             for first in firsts:
                 at = e.add(first, e.mul(k, sizes.columns))
                 for v in range(sizes.vectors):
-                    value = e.vector_load(lanes * together, b, e.add(at, v * lanes * together))
-                    parts = halves(value) if together == PAIR else [e.widen(value, element)]
+                    value = simd.load(lanes * together, b, e.add(at, v * lanes * together))
+                    parts = halves(value) if together == PAIR else [simd.widen(value, element)]
                     for line, part in zip(lines, parts, strict=True):
                         line.append(part)
             for n, line in enumerate(lines[:count]):
                 factors = [
-                    e.splat(e.widen(e.load(a, row, e.add(k, n)), element), lanes) for row in range(rows)
+                    simd.splat(simd.widen(e.load(a, row, e.add(k, n)), element), lanes) for row in range(rows)
                 ]
                 pairs = [(factor, x) for factor in factors for x in line]
-                sums = [e.fma(*pair, total, sizes.fused) for pair, total in zip(pairs, sums, strict=True)]
+                sums = [simd.fma(*pair, total, sizes.fused) for pair, total in zip(pairs, sums, strict=True)]
             return sums
 
         full = e.round_down(depth, together)
@@ -143,6 +144,6 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
         for row in range(rows):
             for v, (start, where) in enumerate(zip(starts, masks, strict=True)):
                 at = e.add(column, start)
-                before = e.vector_load(lanes, c, row, at, where=e.all_of(where, counts))
+                before = simd.load(lanes, c, row, at, where=e.all_of(where, counts))
                 total = arith.addf(k.results[row * len(starts) + v], before)
-                e.vector_store(total, c, row, at, where=where)
+                simd.store(total, c, row, at, where=where)

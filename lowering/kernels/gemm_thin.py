@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.gemm_blocks import Parts, signature, streaming
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
@@ -44,7 +45,9 @@ def emit_thin_row(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, e
             with e.loop(0, e.dim(c, 1)) as j:
                 before = e.load_if(accumulate, c, 0, j)
                 with e.carrying_loop(0, e.dim(a, 1), 1, [before]) as k:
-                    left, right = (e.widen(e.load(*x), element) for x in ((a, 0, k.index), (b, k.index, j)))
+                    left, right = (
+                        simd.widen(e.load(*x), element) for x in ((a, 0, k.index), (b, k.index, j))
+                    )
                     k.give([arith.addf(k.values[0], arith.mulf(left, right))])
                 e.store(k.results[0], c, 0, j)
 

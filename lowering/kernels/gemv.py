@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir
 
@@ -36,8 +37,8 @@ def emit_by_rows(
         with e.loop(full, depth) as k:
             _add_scaled(tiling, a, b, c, row, rows, k, 1, wide)
         with e.loop(wide, columns, tiling.lanes) as j:
-            where = e.mask(e.sub(columns, j), tiling.lanes)
-            _sum_columns(tiling, a, b, c, row, rows, j, where, e.splat(accumulate, tiling.lanes))
+            where = simd.mask(e.sub(columns, j), tiling.lanes)
+            _sum_columns(tiling, a, b, c, row, rows, j, where, simd.splat(accumulate, tiling.lanes))
 
 
 def _sum_columns(
@@ -54,13 +55,13 @@ def _sum_columns(
     """One vector of columns of some rows of C, its lanes in the mask `where`, over the whole depth."""
     lanes = tiling.lanes
     counts = e.all_of(where, accumulate)
-    old = [e.vector_load(lanes, c, e.add(row, r), column, where=counts) for r in range(rows)]
+    old = [simd.load(lanes, c, e.add(row, r), column, where=counts) for r in range(rows)]
     with e.carrying_loop(0, e.dim(b, 0), 1, old, unroll=False) as k:
         line = _line(lanes, b, k.index, column, c, where)
         factors = [_factor(lanes, a, e.add(row, r), k.index, c) for r in range(rows)]
-        k.give([e.fma(x, line, total, tiling.fused) for x, total in zip(factors, k.values, strict=True)])
+        k.give([simd.fma(x, line, total, tiling.fused) for x, total in zip(factors, k.values, strict=True)])
     for r, total in enumerate(k.results):
-        e.vector_store(total, c, e.add(row, r), column, where=where)
+        simd.store(total, c, e.add(row, r), column, where=where)
 
 
 def clear_rows(lanes: int, c: e.Value, row: e.Index, rows: e.Index, columns: e.Index) -> None:
@@ -69,9 +70,9 @@ def clear_rows(lanes: int, c: e.Value, row: e.Index, rows: e.Index, columns: e.I
     full = e.round_down(columns, lanes)
     with e.loop(row, e.add(row, rows)) as i:
         with e.loop(0, full, lanes) as j:
-            e.vector_store(zero, c, i, j)
+            simd.store(zero, c, i, j)
         with e.loop(full, columns, lanes) as j:
-            e.vector_store(zero, c, i, j, where=e.mask(e.sub(columns, j), lanes))
+            simd.store(zero, c, i, j, where=simd.mask(e.sub(columns, j), lanes))
 
 
 def _add_scaled(
@@ -93,28 +94,28 @@ def _add_scaled(
     factors = [[_factor(lanes, a, e.add(row, r), e.add(k, g), c) for g in range(group)] for r in range(rows)]
     with e.loop(0, columns, tiling.columns) as j:
         starts = [e.add(j, v * lanes) for v in range(tiling.vectors)]
-        sums = [[e.vector_load(lanes, c, e.add(row, r), s) for s in starts] for r in range(rows)]
+        sums = [[simd.load(lanes, c, e.add(row, r), s) for s in starts] for r in range(rows)]
         for g in range(group):
             line = [_line(lanes, b, e.add(k, g), s, c) for s in starts]
             for r in range(rows):
                 sums[r] = [
-                    e.fma(factors[r][g], x, y, tiling.fused) for x, y in zip(line, sums[r], strict=True)
+                    simd.fma(factors[r][g], x, y, tiling.fused) for x, y in zip(line, sums[r], strict=True)
                 ]
         for r in range(rows):
             for s, total in zip(starts, sums[r], strict=True):
-                e.vector_store(total, c, e.add(row, r), s)
+                simd.store(total, c, e.add(row, r), s)
 
 
 def _line(
     lanes: int, b: e.Value, row: e.Index, column: e.Index, c: e.Value, where: e.Value | None = None
 ) -> e.Value:
     """A vector of B in the element type of C."""
-    return e.widen(e.vector_load(lanes, b, row, column, where=where), e.element_of(c.type))
+    return simd.widen(simd.load(lanes, b, row, column, where=where), e.element_of(c.type))
 
 
 def _factor(lanes: int, a: e.Value, row: e.Index, column: e.Index, c: e.Value) -> e.Value:
     """An element of A in all lanes, in the element type of C."""
-    return e.splat(e.widen(e.load(a, row, column), e.element_of(c.type)), lanes)
+    return simd.splat(simd.widen(e.load(a, row, column), e.element_of(c.type)), lanes)
 
 
 def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
@@ -155,15 +156,15 @@ def _dots(
         result = list(sums)
         for u in range(chains):
             at = e.add(k, u * lanes)
-            left = e.widen(e.vector_load(lanes, a, row, at, where=where), element)
+            left = simd.widen(simd.load(lanes, a, row, at, where=where), element)
             for n in range(count):
-                right = e.widen(e.vector_load(lanes, b, e.add(column, n), at, where=where), element)
-                result[n * unroll + u] = e.fma(left, right, result[n * unroll + u], tiling.fused)
+                right = simd.widen(simd.load(lanes, b, e.add(column, n), at, where=where), element)
+                result[n * unroll + u] = simd.fma(left, right, result[n * unroll + u], tiling.fused)
         return result
 
     with e.carrying_loop(0, full, wide, [zero] * (count * unroll), unroll=False) as main:
         main.give(advance(main.values, unroll, main.index, None))
     with e.carrying_loop(full, depth, lanes, main.results, unroll=False) as tail:
-        tail.give(advance(tail.values, 1, tail.index, e.mask(e.sub(depth, tail.index), lanes)))
+        tail.give(advance(tail.values, 1, tail.index, simd.mask(e.sub(depth, tail.index), lanes)))
     sums = [arith.addf(*tail.results[n * unroll : (n + 1) * unroll]) for n in range(count)]
-    return [e.reduce("add", total, fastmath="reassoc") for total in sums]
+    return [simd.reduce("add", total, fastmath="reassoc") for total in sums]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around
@@ -103,11 +103,11 @@ class GroupNorm:
         lanes, (source, sink), (row, begin) = line.vector, buffers, place
         factor = moments[1]
         if self.gamma is not None:
-            factor = line.scalar.mul(factor, emit.widen(emit.load(self.gamma, channel), line.element))
+            factor = line.scalar.mul(factor, simd.widen(emit.load(self.gamma, channel), line.element))
         mean, factor = line.splat(moments[0]), line.splat(factor)
         shift = None
         if self.beta is not None:
-            shift = line.splat(emit.widen(emit.load(self.beta, channel), line.element))
+            shift = line.splat(simd.widen(emit.load(self.beta, channel), line.element))
 
         def step(at: Index, mask: Value | None, _: Value) -> None:
             position = (row, emit.add(begin, at))

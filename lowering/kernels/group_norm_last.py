@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around
@@ -67,7 +67,7 @@ class GroupNormLast:
         zero = rows.vector.const(0.0)
         with emit.loop(0, rows.length, rows.lanes) as at:
             for buffer in results:
-                emit.vector_store(zero, buffer, at)
+                simd.store(zero, buffer, at)
         bytes_ = emit.mul(emit.maximum(rows.length, 1), (rows.stored or rows.element).width // 8)
         block = emit.maximum(emit.div(self.target.l1_bytes // L1_SHARE, bytes_), 1)
         scalar = rows.scalar
@@ -87,7 +87,7 @@ class GroupNormLast:
                     self._columns(rows, source, part, at, step // rows.lanes, None, weights, results)
             rest = emit.sub(rows.length, end)
             with emit.when(emit.compare("ne", rest, 0)):
-                mask = emit.mask(rest, rows.lanes)
+                mask = simd.mask(rest, rows.lanes)
                 self._columns(rows, source, part, emit.index(end), 1, mask, weights, results)
 
     def _columns(
@@ -123,12 +123,12 @@ class GroupNormLast:
             return lanes.fma(centred, centred, sum_)
 
         for mean, more, place in zip(own, fold(square), places, strict=True):
-            old_mean = emit.vector_load(rows.lanes, means, place)
+            old_mean = simd.load(rows.lanes, means, place)
             distance = lanes.sub(mean, old_mean)
             apart = lanes.fma(distance, lanes.mul(distance, both), more)
-            old_squares = emit.vector_load(rows.lanes, squares, place)
-            emit.vector_store(lanes.add(old_squares, apart), squares, place)
-            emit.vector_store(lanes.fma(distance, share, old_mean), means, place)
+            old_squares = simd.load(rows.lanes, squares, place)
+            simd.store(lanes.add(old_squares, apart), squares, place)
+            simd.store(lanes.fma(distance, share, old_mean), means, place)
 
     def _join(self, rows: Rows, positions: Index, moments: tuple[Value, Value]) -> None:
         """Mean and factor of each channel, in place of its moments: those of its group."""
@@ -152,7 +152,7 @@ class GroupNormLast:
             with emit.loop(first, last) as channel:
                 factor = inverse
                 if self.gamma is not None:
-                    factor = scalar.mul(inverse, emit.widen(emit.load(self.gamma, channel), rows.element))
+                    factor = scalar.mul(inverse, simd.widen(emit.load(self.gamma, channel), rows.element))
                 emit.store(mean, means, channel)
                 emit.store(factor, squares, channel)
 
@@ -163,7 +163,7 @@ class GroupNormLast:
         lanes, (source, sink) = rows.vector, buffers
 
         def step(at: Index, mask: Value | None, _: Value) -> None:
-            mean, factor = (emit.vector_load(rows.lanes, buffer, at) for buffer in moments)
+            mean, factor = (simd.load(rows.lanes, buffer, at) for buffer in moments)
             value = lanes.sub(rows.load(source, row, at, mask=mask), mean)
             if self.beta is None:
                 result = lanes.mul(value, factor)

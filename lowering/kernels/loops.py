@@ -23,7 +23,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.blocks import in_blocks, is_one_block
 from relax_mlir.lowering.kernels.body import Body, Combiner, Place, iota
 from relax_mlir.lowering.kernels.emit import Index, Value
@@ -296,7 +296,7 @@ class _Emitter:
             return
         if self.can_mask:
             with emit.when(emit.compare("ne", rest, 0)):
-                point(Place(start, self.lanes, emit.mask(rest, self.lanes)))
+                point(Place(start, self.lanes, simd.mask(rest, self.lanes)))
             return
         with emit.loop(start, size) as place:
             point(Place(place, None))
@@ -376,8 +376,8 @@ class _Emitter:
             for i, combiner in enumerate(combiners):
                 merged = vectors[i]
                 for start in range(0, lanes, self.lanes):
-                    merged = _combine(combiner, merged, emit.lanes_of(vectors[count + i], start, self.lanes))
-                total = emit.reduce(combiner.kind, merged, fastmath=_reassociate(combiner))
+                    merged = _combine(combiner, merged, simd.lanes_of(vectors[count + i], start, self.lanes))
+                total = simd.reduce(combiner.kind, merged, fastmath=_reassociate(combiner))
                 totals.append(_combine(combiner, self.operands.load(first + i, Place(0, None)), total))
             if not (self.can_mask or (isinstance(size, int) and size % self.lanes == 0)):
                 totals = self._carry(others, totals, remainder)
@@ -393,7 +393,7 @@ class _Emitter:
             return sums
 
         def step() -> list[Value]:
-            mask = emit.mask(left, self.lanes)
+            mask = simd.mask(left, self.lanes)
             given = self._evaluate(Place(start, self.lanes, mask), sums, fixed)
             return [emit.select(mask, new, old) for new, old in zip(given, sums, strict=True)]
 

@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.lowering.kernels.math_log import wide_of
@@ -106,7 +106,7 @@ def _by_distance(
     if isinstance(lanes.type, ir.VectorType):
         if lanes.type.rank != 1:
             return anywhere()[0]
-        is_near = emit.reduce("and", is_near)
+        is_near = simd.reduce("and", is_near)
     return emit.choose(is_near, [lanes.type], lambda: [near()], anywhere)[0]
 
 

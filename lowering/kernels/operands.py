@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.body import Place
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.nest import Access, Nest
@@ -59,9 +59,9 @@ class Operands:
         if place.lanes is None or not along:
             return emit.load(view.buffer, *position)
         if _is_boolean(view.access):
-            loaded = emit.vector_load(place.lanes, self._bytes(view), *position)
+            loaded = simd.load(place.lanes, self._bytes(view), *position)
             return arith.CmpIOp(arith.CmpIPredicate.ne, loaded, emit.constant(loaded.type, 0)).result
-        return emit.vector_load(place.lanes, view.buffer, *position, where=place.mask)
+        return simd.load(place.lanes, view.buffer, *position, where=place.mask)
 
     def prefetch_ahead(self, place: Place) -> None:
         """Ask for what inputs have behind a place; those narrower than 32 bits come fast enough."""
@@ -91,11 +91,11 @@ class Operands:
             emit.store(value, view.buffer, *position)
         elif _is_boolean(view.access):
             type_ = emit.vector_type(place.lanes, ir.IntegerType.get_signless(8))
-            emit.vector_store(arith.ExtUIOp(type_, value).result, self._bytes(view), *position)
+            simd.store(arith.ExtUIOp(type_, value).result, self._bytes(view), *position)
         elif place.streamed:
             stream(value, view.buffer, position, place.streamed)
         else:
-            emit.vector_store(value, view.buffer, *position, where=place.mask)
+            simd.store(value, view.buffer, *position, where=place.mask)
 
     def _bytes(self, view: View) -> Value:
         """A buffer of booleans as bytes: vectors of i1 would be read as packed bits, elements take a byte."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.body import Body, Place
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.row_loops import Around, OnRow, RowLoop
@@ -43,7 +43,7 @@ def prepare(around: Around, out: Value, inner: int) -> Stages:
         known = [None if operand == written else _whole(view) for operand, view in pairs]
 
         def on_vector(part: Rows, at: Index, mask: Value | None, computed: Value) -> Value:
-            own = emit.narrow(computed, part.stored or part.element)
+            own = simd.narrow(computed, part.stored or part.element)
             given = [_at(view, part.lanes, at, mask) if view is not None else own for view in known]
             (result,) = body.evaluate(given, _no_index, Place(at, part.lanes, mask))
             return result
@@ -88,7 +88,7 @@ def _whole(view: Value) -> Value:
 def _at(view: Value, lanes: int, at: Index, mask: Value | None) -> Value:
     """A vector of a row; a number is the same in all of it."""
     is_row = isinstance(view.type, ir.MemRefType)
-    return emit.vector_load(lanes, view, at, where=mask) if is_row else view
+    return simd.load(lanes, view, at, where=mask) if is_row else view
 
 
 def _no_index(loop: int) -> Index:

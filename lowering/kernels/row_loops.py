@@ -54,10 +54,7 @@ class RowLoop:
         """
         rank = ir.MemRefType(out.type).rank
         maps, views_of = self._maps(rank), self.prepare_views(out, inner)
-        *inputs, written = self.operation.operands
-        following = [n for n in range(len(inputs)) if is_behind and inner == 1 and self._has_next_row(n)]
-        if all(inputs[n] == written for n in following):
-            following = []  # of no use alone
+        asked_for = self._next_rows() if is_behind and inner == 1 else []
 
         def on_row(row: Value) -> None:
             views = views_of(row)
@@ -66,8 +63,8 @@ class RowLoop:
             else:
                 inner_maps = [_inner_map(map_, rank - inner, rank) for map_ in maps]
                 loop = _emit_on(self.operation, views, inner_maps, inner)
-                if following:
-                    loop.attributes[NEXT_ROW] = ir.DenseI64ArrayAttr.get(following)
+                if asked_for:
+                    loop.attributes[NEXT_ROW] = ir.DenseI64ArrayAttr.get(asked_for)
 
         return on_row
 
@@ -102,6 +99,12 @@ class RowLoop:
         if not moved:
             return "number"
         return "row" if moved == [type_.rank - 1] and strides[-1] == 1 else "strided"
+
+    def _next_rows(self) -> list[int]:
+        """The inputs of which the next row is worth asking for; none if that is only what the kernel has written."""
+        *inputs, written = self.operation.operands
+        found = [number for number in range(len(inputs)) if self._has_next_row(number)]
+        return found if any(inputs[number] != written for number in found) else []
 
     def _has_next_row(self, number: int) -> bool:
         """Whether rows of an operand lie one behind the other, as those of the output do."""

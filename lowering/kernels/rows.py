@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.blocks import in_blocks, is_one_block
 from relax_mlir.lowering.kernels.emit import Index, Type, Value
 from relax_mlir.lowering.kernels.lanes import Lanes, side_by_side
@@ -107,15 +107,15 @@ class Rows:
 
     def load(self, buffer: Value, *position: Index, mask: Value | None) -> Value:
         """A vector from memory; lanes outside the mask are 0."""
-        return emit.widen(emit.vector_load(self.lanes, buffer, *position, where=mask), self.element)
+        return simd.widen(simd.load(self.lanes, buffer, *position, where=mask), self.element)
 
     def store(self, value: Value, buffer: Value, *position: Index, mask: Value | None) -> None:
         """A vector to memory."""
-        emit.vector_store(emit.narrow(value, self.stored or self.element), buffer, *position, where=mask)
+        simd.store(simd.narrow(value, self.stored or self.element), buffer, *position, where=mask)
 
     def splat(self, value: Value) -> Value:
         """The value in all lanes."""
-        return emit.splat(value, self.lanes)
+        return simd.splat(value, self.lanes)
 
     def length_as_float(self) -> Value:
         """The length in the element type."""
@@ -173,7 +173,7 @@ class Rows:
         if merge_of:
             starts = range(0, several.lanes, self.lanes)
             total = [
-                reduce(merge_of(self.vector), [emit.lanes_of(total[0], at, self.lanes) for at in starts])
+                reduce(merge_of(self.vector), [simd.lanes_of(total[0], at, self.lanes) for at in starts])
             ]
         if self.together > 1:
             total = self._loop(step, several_end, vector_end, 1, total)
@@ -182,7 +182,7 @@ class Rows:
     def heavy_sum(self, step_of: Callable[[Rows], Step], by_block: bool = False) -> Value:
         """The sum (a scalar) of what a step of many operations accumulates; `by_block`: see `in_blocks`."""
         total = self.heavy_sweep(step_of, 0.0, lambda lanes: lanes.add, by_block)
-        return emit.reduce("add", total, fastmath="reassoc")
+        return simd.reduce("add", total, fastmath="reassoc")
 
     def _loop(
         self,
@@ -219,7 +219,7 @@ class Rows:
             return initial[0] if initial else None
 
         def masked() -> list[Value]:
-            given = step(begin, emit.mask(rest, self.lanes), initial[0] if initial else None)
+            given = step(begin, simd.mask(rest, self.lanes), initial[0] if initial else None)
             return [given] if initial else []
 
         types = [value.type for value in initial]
@@ -242,7 +242,7 @@ def only(lanes: Lanes, mask: Value | None, value: Value, other: float) -> Value:
 
 def row_sum(rows: Rows, step: Step) -> Value:
     """The sum (a scalar) of what `step` accumulates."""
-    return emit.reduce("add", rows.sweep(step, 0.0, rows.vector.add, by_block=True), fastmath="reassoc")
+    return simd.reduce("add", rows.sweep(step, 0.0, rows.vector.add, by_block=True), fastmath="reassoc")
 
 
 def inverse_root(lanes: Lanes, value: Value, epsilon: float) -> Value:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import emit, simd
 from relax_mlir.lowering.kernels.emit import Index, Type, Value, element_of
 from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.lowering.kernels.rows import Rows, product
@@ -60,13 +60,13 @@ class Scan:
             if not isinstance(whole, int) or whole:
                 start = emit.constant(emit.vector_type(lanes, cell.wide), cell.neutral)
                 with emit.carrying_loop(0, whole, lanes, [start]) as loop:
-                    value = cell.widen(emit.vector_load(lanes, source, row, loop.index))
+                    value = cell.widen(simd.load(lanes, source, row, loop.index))
                     here = cell.scanned(value)
                     shown = cell.shifted(here, 1) if self.exclusive else here
                     result = cell.narrow(cell.combine(loop.values[0], shown))
-                    emit.vector_store(result, sink, row, loop.index)
+                    simd.store(result, sink, row, loop.index)
                     loop.give([cell.combine(loop.values[0], _last(here))])
-                before = emit.lane(loop.results[0], 0)
+                before = simd.lane(loop.results[0], 0)
             if not isinstance(whole, int) or whole != rows.length:
                 self._one_by_one(cell, (source, sink), row, (whole, rows.length), before)
 
@@ -106,7 +106,7 @@ class Scan:
             width = inner if blocks == 1 else emit.minimum(emit.sub(inner, column), block)
             neutral = emit.constant(emit.vector_type(lanes, cell.wide), cell.neutral)
             with emit.loop(0, width, lanes) as at:
-                emit.vector_store(neutral, totals, at)
+                simd.store(neutral, totals, at)
             whole = emit.round_down(width, lanes)
             with emit.loop(0, length) as row:
                 place = (emit.div(task, blocks), row)
@@ -134,11 +134,11 @@ class Scan:
 
 def _load(lanes: int, buffer: Value, *position: Index) -> Value:
     """One element, or a vector."""
-    return emit.load(buffer, *position) if lanes == 1 else emit.vector_load(lanes, buffer, *position)
+    return emit.load(buffer, *position) if lanes == 1 else simd.load(lanes, buffer, *position)
 
 
 def _store(lanes: int, value: Value, buffer: Value, *position: Index) -> None:
-    store = emit.store if lanes == 1 else emit.vector_store
+    store = emit.store if lanes == 1 else simd.store
     store(value, buffer, *position)
 
 
@@ -165,13 +165,13 @@ class _Cell:
         if not self.is_float:
             return value
         if self.stored.width == 16:
-            value = emit.widen(value, ir.F32Type.get())
-        return emit.widen(value, self.wide)
+            value = simd.widen(value, ir.F32Type.get())
+        return simd.widen(value, self.wide)
 
     def narrow(self, value: Value) -> Value:
         if self.is_float and self.stored.width == 16:
-            value = emit.narrow(value, ir.F32Type.get())
-        return emit.narrow(value, self.stored)
+            value = simd.narrow(value, ir.F32Type.get())
+        return simd.narrow(value, self.stored)
 
     def combine(self, a: Value, b: Value) -> Value:
         if self.is_float:

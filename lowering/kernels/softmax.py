@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from relax_mlir.lowering.kernels import emit
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.lanes import Lanes
 from relax_mlir.lowering.kernels.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
@@ -88,7 +88,7 @@ def log_softmax(
         # The logarithm of a vector: on scalars, its choices become branches.
         scale = 2.0**-SCALE_BITS if rows.element.width == 32 else 1.0
         total = rows.scalar.scale(rows.heavy_sum(accumulating, by_block=True), scale)
-        log_total = emit.lane(math.LogOp(rows.splat(total)).result, 0)
+        log_total = simd.lane(math.LogOp(rows.splat(total)).result, 0)
 
         last = stages.last(row)
 
@@ -129,7 +129,7 @@ def _row_maximum(rows: Rows, buffer: Value, row: Value) -> Value:
 
 def _largest(best: Value) -> Value:
     """The maximum of a vector."""
-    return emit.reduce("maxnumf", best, fastmath="nnan")
+    return simd.reduce("maxnumf", best, fastmath="nnan")
 
 
 def _finish(rows: Rows, turn: Turn, source: Value, writing: Callable[[Rows], Step]) -> None:

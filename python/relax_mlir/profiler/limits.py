@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 from relax_mlir.lowering.kernels import emit as e
+from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.llvm import flat_control_flow, to_llvm_dialect
 from relax_mlir.mlir import ExecutionEngine, func, ir
 from relax_mlir.target import Target
@@ -57,12 +58,12 @@ def _engine(lanes: int, chains: int) -> ExecutionEngine:
             function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         with ir.InsertionPoint(function.add_entry_block()):
             count, x, y = function.arguments
-            factor, term = e.splat(x, lanes), e.splat(y, lanes)
+            factor, term = simd.splat(x, lanes), simd.splat(y, lanes)
             with e.carrying_loop(0, count, 1, [factor] * chains) as loop:
-                loop.give([e.fma(value, factor, term) for value in loop.values])
+                loop.give([simd.fma(value, factor, term) for value in loop.values])
             total = e.constant(f32, 0)
             for value in loop.results:
-                total = e.reduce("add", value, total)
+                total = simd.reduce("add", value, total)
             func.ReturnOp([total])
         for transform in (*flat_control_flow(), *to_llvm_dialect()):
             transform(module)

@@ -21,8 +21,8 @@ LLVM_OPTIONS = ("-x86-experimental-pref-innermost-loop-alignment=6",)
 """Options of LLVM, which hold for the process: inner loops begin on a cache line. Where two hardware threads share a
 core, a product whose loop does not is up to 10 % slower."""
 
-_left: list[int] = []
-"""Engines that have done their work."""
+_used_engines: list[int] = []
+"""Those that have done their work, and are still to be destroyed."""
 
 
 class _Text(ctypes.Structure):
@@ -72,14 +72,14 @@ def _engine(module: ir.Module, libraries: Sequence[str], opt_level: int) -> Iter
     try:
         yield engine
     finally:
-        _left.append(engine)
+        _used_engines.append(engine)
 
 
 def destroy_engines() -> None:
     """Destroy what `object_code` has left, without the GIL."""
     while True:
         try:
-            engine = _left.pop()
+            engine = _used_engines.pop()
         except IndexError:
             return
         _library().mlirExecutionEngineDestroy(engine)

@@ -1,10 +1,10 @@
-// exp_table.py and math_erf.py with what avx512.py has.
+// exp_table.py, math_erf.py and math_gelu.py with what avx512.py has.
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512 -mattr=-avx512f'" --split-input-file %s | filecheck %s --check-prefix=AVX2
 
-// The fraction's power is looked up by the lowest bits of a sum, one instruction scales by the whole power of two: no bits of an exponent, no factor for
-// results that are no normal numbers.
+// The fraction's power is looked up by the lowest bits of a sum, one instruction scales by the whole power of two: no
+// bits of an exponent, no factor for results that are no normal numbers.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[SUM:[0-9]+]] = math.fma %{{[0-9]+}}, %{{.*}}, %[[ROUNDING:.*]] :
 // CHECK: %[[N:[0-9]+]] = arith.subf %[[SUM]], %[[ROUNDING]]
@@ -43,8 +43,8 @@ func.func @exp2_of_two(%x: vector<32xf32>) -> vector<32xf32> {
 
 // -----
 
-// The coefficients for each lane are looked up by the nearest node, from which the polynomial counts; there is no exponential, and no choice between two
-// results.
+// The coefficients for each lane are looked up by the nearest node, from which the polynomial counts; there is no
+// exponential, and no choice between two results.
 // CHECK-LABEL: func.func @erf
 // CHECK: %[[SUM:[0-9]+]] = math.fma %[[X:[0-9]+]], %{{.*}}, %[[MAGIC:.*]] :
 // CHECK: arith.bitcast %[[SUM]] : vector<16xf32> to vector<16xi32>
@@ -92,7 +92,8 @@ func.func @others(%s: f32, %x: vector<8xf32>, %y: vector<2x16xf32>, %z: vector<1
 
 // -----
 
-// A gelu written with erf is computed as a whole: the size of the argument with a bound, coefficients by the nearest node, the part above zero.
+// A gelu written with erf is computed as a whole: the size of the argument with a bound, coefficients by the nearest
+// node, the part above zero.
 // CHECK-LABEL: func.func @gelu(
 // CHECK-SAME: %[[X:.*]]: vector<16xf32>
 // CHECK: %[[SIZE:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%[[X]]
