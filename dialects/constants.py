@@ -7,16 +7,16 @@ they are neither copied nor held twice, and printing may elide them.
 from __future__ import annotations
 
 import ctypes
-import functools
 import itertools
 import re
 import weakref
 from typing import Any
 
 import numpy as np
+from relax_mlir import capi
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import UnsupportedError
-from relax_mlir.mlir import capi_library, ir
+from relax_mlir.mlir import ir
 
 DENSE_LIMIT = 64
 """Arrays with at most this many elements are ``dense`` attributes; larger ones are resources."""
@@ -88,30 +88,10 @@ def dense_elements(
     if attribute.is_splat:
         return np.full(shape, attribute.get_splat_value().value, dtype=dtype.numpy)
     if dtype.name == "bfloat16":  # the buffer protocol has no format for it
-        getter = _capi().mlirDenseElementsAttrGetRawData
-        getter.restype, getter.argtypes = ctypes.c_void_p, [_MlirAttribute]
-        raw = ctypes.string_at(getter(_handle(attribute)), int(np.prod(shape)) * dtype.itemsize)
+        address = capi.library().mlirDenseElementsAttrGetRawData(capi.pointer(attribute))
+        raw = ctypes.string_at(address, int(np.prod(shape)) * dtype.itemsize)
         return np.frombuffer(raw, dtype=dtype.numpy).reshape(shape)
     return np.array(attribute).astype(dtype.numpy, copy=False).reshape(shape)
-
-
-@functools.cache
-def _capi() -> ctypes.CDLL:
-    return ctypes.CDLL(str(capi_library()))
-
-
-class _MlirAttribute(ctypes.Structure):
-    _fields_ = (("ptr", ctypes.c_void_p),)
-
-
-def _handle(attribute: ir.Attribute) -> _MlirAttribute:
-    """The attribute as the C API takes it."""
-    unwrap = ctypes.pythonapi.PyCapsule_GetPointer
-    unwrap.restype, unwrap.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    capsule_name = ctypes.pythonapi.PyCapsule_GetName
-    capsule_name.restype, capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    capsule = attribute._CAPIPtr
-    return _MlirAttribute(unwrap(capsule, capsule_name(capsule)))
 
 
 def _from_resource(

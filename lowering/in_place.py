@@ -39,19 +39,61 @@ _WHOLE = frozenset({"memref.cast", "memref.collapse_shape", "memref.expand_shape
 """Views of all elements, in the same order."""
 
 
+Views = Mapping[ir.Value, tuple[str, ...]]
+"""A buffer, and views of it in other shapes that a function makes; equal keys have equal elements at equal places."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """An operation of a function on buffers, and the operands of all ops in it."""
+
+    operation: ir.Operation
+    values: frozenset[ir.Value]
+
+    @staticmethod
+    def of(operation: ir.Operation) -> _Step:
+        return _Step(operation, frozenset(value for op in ops_of(operation) for value in op.operands))
+
+    def uses(self, buffer: Views) -> bool:
+        """Whether it has to do with a buffer."""
+        return not self.values.isdisjoint(buffer)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What a function of one block does, in order, and the views of each argument that is a plain buffer."""
+
+    steps: Sequence[_Step]
+    views: Mapping[int, Views]
+
+    @staticmethod
+    def of(function: func.FuncOp) -> _Body:
+        body = function.body.blocks[0]
+        plain = {i: _views(argument) for i, argument in enumerate(body.arguments) if _is_plain(argument.type)}
+        views = {view for found in plain.values() for view in found}
+        steps = [
+            _Step.of(op.operation)
+            for op in body.operations
+            if op.operation.name != "memref.dim" and views.isdisjoint(op.operation.results)
+        ]
+        return _Body(steps, plain)
+
+
 @dataclass
 class InPlace:
     """Answers for the functions of a module, each found once."""
 
     functions: dict[str, func.FuncOp]
-    _known: dict[str, frozenset[tuple[int, int]]] = field(default_factory=dict)
+    _bodies: dict[str, _Body] = field(default_factory=dict)
+    _known: dict[tuple[str, int, int], bool] = field(default_factory=dict)
 
-    def pairs(self, name: str) -> frozenset[tuple[int, int]]:
-        """Pairs of arguments of the function: the second may be the same memory as the first, if it needs no value."""
-        if name not in self._known:
+    def may_share(self, name: str, given: int, out: int) -> bool:
+        """Whether argument `out` of a function, of which it needs no value, may be the same memory as `given`."""
+        key = name, given, out
+        if key not in self._known:
             function = self.functions.get(name)
-            self._known[name] = frozenset() if function is None else _pairs(function)
-        return self._known[name]
+            self._known[key] = function is not None and self._find(function, given, out)
+        return self._known[key]
 
     def allows(self, call: ir.Operation, given: Buffer, out: Buffer) -> bool:
         """Whether two buffers of equal size, of which `given` dies at `call` and `out` is born, may be one memory."""
@@ -61,8 +103,24 @@ class InPlace:
         writes = [i for i, value in enumerate(call.operands) if value in out.aliases]
         if len(writes) != 1 or not all(_is_whole(call.operands[i]) for i in (*reads, *writes)):
             return False
-        pairs = self.pairs(callee_of(call))
-        return all((read, writes[0]) in pairs for read in reads)
+        return all(self.may_share(callee_of(call), read, writes[0]) for read in reads)
+
+    def _find(self, function: func.FuncOp, given: int, out: int) -> bool:
+        if is_declaration(function) or PRIM_FUNC not in function.attributes or len(function.body.blocks) != 1:
+            return False
+        kernel = ir.StringAttr(function.attributes[KERNEL]).value if KERNEL in function.attributes else None
+        if kernel in SCANS_IN_PLACE:
+            return (given, out) == (0, 1) and _is_scan(function)
+        if given == out or (kernel is not None and kernel not in KERNELS_IN_PLACE):
+            return False
+        name = function.name.value
+        if name not in self._bodies:
+            self._bodies[name] = _Body.of(function)
+        body = self._bodies[name]
+        if given not in body.views or out not in body.views:
+            return False
+        read, written = body.views[given], body.views[out]
+        return _is_safe(body.steps, read, written) and (kernel is None or _stays_in_place(body.steps, read))
 
 
 def _is_whole(value: ir.Value) -> bool:
@@ -73,42 +131,11 @@ def _is_whole(value: ir.Value) -> bool:
     return not isinstance(maker, ir.Block) and bool(maker.name == "memref.alloc")
 
 
-def _pairs(function: func.FuncOp) -> frozenset[tuple[int, int]]:
-    if is_declaration(function) or PRIM_FUNC not in function.attributes or len(function.body.blocks) != 1:
-        return frozenset()
-    kernel = ir.StringAttr(function.attributes[KERNEL]).value if KERNEL in function.attributes else None
-    if kernel in SCANS_IN_PLACE:
-        return frozenset({(0, 1)}) if _is_scan(function) else frozenset()
-    if kernel is not None and kernel not in KERNELS_IN_PLACE:
-        return frozenset()
-    body = function.body.blocks[0]
-    buffers = [i for i, argument in enumerate(body.arguments) if _is_plain(argument.type)]
-    seen = {i: _views(body.arguments[i]) for i in buffers}
-    views = [view for found in seen.values() for view in found]
-    steps = [
-        op.operation
-        for op in body.operations
-        if op.operation.name != "memref.dim" and not any(result in views for result in op.operation.results)
-    ]
-    return frozenset(
-        (given, out)
-        for out in buffers
-        for given in buffers
-        if given != out
-        and _is_safe(steps, seen[given], seen[out])
-        and (kernel is None or _stays_in_place(steps, seen[given]))
-    )
-
-
 def _is_scan(function: func.FuncOp) -> bool:
     """Whether the kernel takes a scan: its types are equal, without work put before it."""
     types = list(function.type.inputs)
     same = len(types) == 2 and types[0] == types[1] and _is_plain(types[0])
     return same and is_scannable(types[0]) and KERNEL_INPUTS not in function.attributes
-
-
-Views = Mapping[ir.Value, tuple[str, ...]]
-"""A buffer, and views of it in other shapes that a function makes; equal keys have equal elements at equal places."""
 
 
 def _views(argument: ir.Value) -> Views:
@@ -134,27 +161,27 @@ def _is_plain(type_: ir.Type) -> bool:
     return bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank))
 
 
-def _is_safe(steps: Sequence[ir.Operation], given: Views, out: Views) -> bool:
+def _is_safe(steps: Sequence[_Step], given: Views, out: Views) -> bool:
     if _element_bytes(given) != _element_bytes(out):
         return False
-    reads = [number for number, step in enumerate(steps) if _uses(step, given)]
-    writes = [number for number, step in enumerate(steps) if _uses(step, out)]
-    if not writes or any(number > writes[0] or not _only_reads(steps[number], given) for number in reads):
+    reads = [number for number, step in enumerate(steps) if step.uses(given)]
+    writes = [number for number, step in enumerate(steps) if step.uses(out)]
+    if not writes or any(number > writes[0] for number in reads):
         return False
-    if any(number < writes[0] for number in reads) and not all(map(_runs_alone, steps)):
+    if not all(_only_reads(steps[number].operation, given) for number in reads):
         return False
-    return _is_elementwise(steps[writes[0]], given, out)
+    if any(number < writes[0] for number in reads) and not all(_runs_alone(step.operation) for step in steps):
+        return False
+    return _is_elementwise(steps[writes[0]].operation, given, out)
 
 
 def _element_bytes(views: Views) -> int:
     return element_bytes(next(iter(views)).type.element_type)
 
 
-def _stays_in_place(steps: Sequence[ir.Operation], given: Views) -> bool:
+def _stays_in_place(steps: Sequence[_Step], given: Views) -> bool:
     """Whether all that reads an argument reads its elements once, at the places of the results or for a reduction."""
-    for step in steps:
-        if not _uses(step, given):
-            continue
+    for step in (step.operation for step in steps if step.uses(given)):
         kinds = [str(kind) for kind in step.attributes["iterator_types"]]
         identity = ir.AffineMap.get_identity(len(kinds))
         sums = any("parallel" not in kind for kind in kinds)
@@ -164,10 +191,6 @@ def _stays_in_place(steps: Sequence[ir.Operation], given: Views) -> bool:
             if map_ != identity and (operand in given or (operand in outputs and not sums)):
                 return False
     return True
-
-
-def _uses(step: ir.Operation, buffer: Views) -> bool:
-    return any(operand in buffer for op in ops_of(step) for operand in op.operands)
 
 
 def _only_reads(step: ir.Operation, given: Views) -> bool:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import re
 import struct
 
 import ml_dtypes
 import numpy as np
+from relax_mlir import capi
 from relax_mlir.diagnostics import collect
 from relax_mlir.error import CompileError, Diagnostic
 from relax_mlir.lowering.legality import CheckLegality
-from relax_mlir.mlir import capi_library, capi_pointer, ir
+from relax_mlir.mlir import ir
 from relax_mlir.transform import PassContext
 
 
@@ -28,22 +28,13 @@ def llvm_ir(module: ir.Module) -> str:
     CheckLegality("llvm").run(module, PassContext())
     diagnostics: list[Diagnostic] = []
     with collect(module.context, diagnostics.append):
-        address = _library().mlirTranslateModuleToLLVMIRToString(capi_pointer(module.operation._CAPIPtr))
+        address = capi.library().mlirTranslateModuleToLLVMIRToString(capi.pointer(module.operation))
     if not address:
         raise CompileError("the module cannot be translated to LLVM IR", diagnostics)
     try:
         return ctypes.string_at(address).decode()
     finally:
-        _library().LLVMDisposeMessage(address)
-
-
-@functools.cache
-def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(capi_library()))
-    translate, dispose = library.mlirTranslateModuleToLLVMIRToString, library.LLVMDisposeMessage
-    translate.restype, translate.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
-    dispose.restype, dispose.argtypes = None, [ctypes.c_void_p]
-    return library
+        capi.library().LLVMDisposeMessage(address)
 
 
 _FRACTION_BITS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.error import CompileError
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.linkage import attribute_name, leave_plain
 from relax_mlir.lowering.abi.text import is_declaration, symbol_name
 from relax_mlir.lowering.shared_code import shared_group
 from relax_mlir.mlir import func, ir, llvm, memref
+from relax_mlir.spare_context import PART_DIALECTS
 from relax_mlir.transform.native_pipeline import run_native
 
 APART = "relax.compiled_apart"
@@ -100,8 +102,7 @@ class ModuleGraph:
         weights: dict[str, int] = {}
         for op in module.body.operations:
             if not isinstance(op, (*_FUNCTIONS, llvm.GlobalOp)) and not is_table(op):
-                where = location_text(op.location)
-                raise CompileError(f"{where}: no part of a module can hold the op {op.operation.name}")
+                raise _refused(op.operation)
             name = symbol_name(op)
             ops[name] = op
             references[name], contents[name], weight = _inside(op.operation)
@@ -150,6 +151,8 @@ def make_part(
     """The part that owns what `owners` say; of that, it exports what is `crossing`, or public.
 
     `plain`: functions that LLVM had better not optimise at all (see `leave_plain`).
+
+    Raises CompileError for ops of other dialects than those of levels V, F and L.
     """
     own = [name for name in graph.ops if owners.get(name) == number]
     needed = {used for name in own for used in graph.references[name]}
@@ -178,8 +181,15 @@ def make_part(
     exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
     group = shared_group(functions[0])
     ops = sum(graph.weights[name] for name in functions)
-    all_vectors = any(_needs_conversion(op) for name in functions for op in graph.contents[name])
+    contents = {op for name in functions for op in graph.contents[name]}
+    if foreign := {op for op in contents if op.partition(".")[0] not in PART_DIALECTS}:
+        raise _refused(next(op for name in functions for op in ops_of(graph.ops[name].operation, *foreign)))
+    all_vectors = any(map(_needs_conversion, contents))
     return Part(bytecode.getvalue(), exported, tuple(external), group, ops, is_flat, all_vectors, optimised)
+
+
+def _refused(op: ir.Operation) -> CompileError:
+    return CompileError(f"{location_text(op.location)}: no part of a module can hold the op {op.name}")
 
 
 def _needs_conversion(op: str) -> bool:

@@ -41,7 +41,7 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
             is external.
         part_ops: about how many ops a part has that is not shared.
 
-    Raises CompileError for other ops at the top.
+    Raises CompileError for other ops at the top, and for ops of other dialects than those of levels V, F and L.
     """
     graph = ModuleGraph.of(module)
     groups: dict[str, list[str]] = {}

@@ -6,12 +6,8 @@ the package name ``torch_mlir``. Set ``RELAX_MLIR_BINDINGS=mlir`` to use an inst
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import importlib
 import os
-from pathlib import Path
-from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -71,39 +67,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module of the untyped bin
     return globals()[name]
 
 
-_libs: ModuleType = _load("_mlir_libs")
-_lock = Lock()
-
-
-def capi_library() -> Path:
-    """Path of the shared library that holds MLIR's C API (for ``ctypes``)."""
-    folder = Path(str(_libs.__file__)).parent
-    found = sorted(folder.glob("lib*CAPI*.so*")) + sorted(folder.glob("lib*CAPI*.dylib"))
-    if not found:
-        raise ImportError(f"no MLIR C API library in {folder}")
-    return found[0]
-
-
-def capi_pointer(capsule: object) -> int:
-    """What a capsule of the bindings (``_CAPIPtr``) points to, for `capi_library`."""
-    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(pointer(capsule, name(capsule)))
-
-
-def spare_context() -> Any:  # noqa: ANN401 - a class of the untyped bindings
-    """A context for what belongs to no module of a user; several threads may use it at a time.
-
-    To make a context takes as long as to compile a small function.
-    """
-    with _lock:
-        return _spare_context()
-
-
-@functools.cache
-def _spare_context() -> Any:  # noqa: ANN401 - a class of the untyped bindings
-    return ir.Context()
+libraries: ModuleType = _load("_mlir_libs")
+"""Where the shared libraries are."""
 
 
 def version() -> str:

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.capi import library_path
 from relax_mlir.dialects.attributes import CONSTANT_VALUE
 from relax_mlir.dialects.constants import resource_name, to_numpy
 from relax_mlir.ir_module import IRModule
-from relax_mlir.mlir import capi_library, ir, provider
+from relax_mlir.mlir import ir, provider
 from relax_mlir.module_text import has_weights
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
@@ -95,7 +96,7 @@ def _settings(target: Target, opt_level: int) -> tuple[str, ...]:
 @functools.cache
 def environment() -> tuple[str, ...]:
     """What all compiled code depends on: the CPU, the sources of this project, the versions of what it stands on."""
-    library = capi_library()
+    library = library_path()
     status = library.stat()
     return (
         _cpu(),

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from relax_mlir import capi
 from relax_mlir.error import CompileError
-from relax_mlir.mlir import capi_library, capi_pointer, ir
+from relax_mlir.mlir import ir
 
 LLVM_OPTIONS = ("-x86-experimental-pref-innermost-loop-alignment=6",)
 """Options of LLVM, which hold for the process: inner loops begin on a cache line. Where two hardware threads share a
@@ -23,17 +24,6 @@ core, a product whose loop does not is up to 10 % slower."""
 
 _used_engines: list[int] = []
 """Those that have done their work, and are still to be destroyed."""
-
-
-class _Text(ctypes.Structure):
-    """MlirStringRef: text that need not end with a zero."""
-
-    _fields_ = (("data", ctypes.c_char_p), ("length", ctypes.c_size_t))
-
-
-def _text(value: str) -> _Text:
-    data = value.encode()
-    return _Text(data, len(data))
 
 
 def object_code(
@@ -52,21 +42,22 @@ def object_code(
     """
     with _engine(module, libraries, opt_level) as engine:
         for name in external:  # any address: the code is not run here
-            _library().mlirExecutionEngineRegisterSymbol(engine, _text(name), 1)
+            _library().mlirExecutionEngineRegisterSymbol(engine, capi.text(name), 1)
         # This is what makes LLVM compile.
-        if not _library().mlirExecutionEngineLookup(engine, _text(symbol)):
+        if not _library().mlirExecutionEngineLookup(engine, capi.text(symbol)):
             raise CompileError(f"the native code of {symbol} could not be linked (see LLVM's message)")
         with tempfile.TemporaryDirectory(prefix="relax-mlir-") as folder:
             path = Path(folder, "code.o")
-            _library().mlirExecutionEngineDumpToObjectFile(engine, _text(str(path)))
+            _library().mlirExecutionEngineDumpToObjectFile(engine, capi.text(str(path)))
             return path.read_bytes()
 
 
 @contextmanager
 def _engine(module: ir.Module, libraries: Sequence[str], opt_level: int) -> Iterator[int]:
-    paths = (_Text * len(libraries))(*map(_text, libraries))
-    address = capi_pointer(module._CAPIPtr)
-    engine = _library().mlirExecutionEngineCreate(address, opt_level, len(libraries), paths, True, True)
+    paths = (capi.Text * len(libraries))(*map(capi.text, libraries))
+    engine = _library().mlirExecutionEngineCreate(
+        capi.pointer(module), opt_level, len(libraries), paths, True, True
+    )
     if not engine:
         raise CompileError("LLVM cannot compile the module (its message is on stderr)")
     try:
@@ -87,27 +78,8 @@ def destroy_engines() -> None:
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    """The C API, whose calls give the GIL away, with LLVM's options set."""
-    library = ctypes.CDLL(str(capi_library()))
-    pointer, text = ctypes.c_void_p, _Text
-    signatures = {
-        "mlirExecutionEngineCreate": (
-            pointer,
-            [pointer, ctypes.c_int, ctypes.c_int, ctypes.POINTER(text), ctypes.c_bool, ctypes.c_bool],
-        ),
-        "mlirExecutionEngineDestroy": (None, [pointer]),
-        "mlirExecutionEngineLookup": (pointer, [pointer, text]),
-        "mlirExecutionEngineRegisterSymbol": (None, [pointer, text, pointer]),
-        "mlirExecutionEngineDumpToObjectFile": (None, [pointer, text]),
-        "LLVMParseCommandLineOptions": (
-            None,
-            [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p],
-        ),
-    }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
+    """The C API, with LLVM's options set."""
     options = ("relax-mlir", *LLVM_OPTIONS)
     words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-    library.LLVMParseCommandLineOptions(len(options), words, b"")
-    return library
+    capi.library().LLVMParseCommandLineOptions(len(options), words, b"")
+    return capi.library()

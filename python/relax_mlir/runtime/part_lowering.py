@@ -1,29 +1,26 @@
-"""Parts of a module go from level V or F to level L without the GIL, so that several threads lower at once.
-
-`PassManager.run` of the bindings holds the GIL; the C API under it does not need it.
-"""
+"""Parts of a module go from level V or F to level L without the GIL, so that several threads lower at once."""
 
 from __future__ import annotations
 
-import ctypes
-import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import TypeAlias
 
+from relax_mlir.capi import PassPipeline, parse_module
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.llvm import kernels_to_flat, to_llvm_dialect
 from relax_mlir.lowering.module_parts import Part
-from relax_mlir.mlir import PassManager, capi_library, capi_pointer, ir, llvm, spare_context
+from relax_mlir.mlir import ir, llvm
+from relax_mlir.spare_context import spare_context
 from relax_mlir.transform import MLIRPass, Pass, PassContext
 
 BODY = "__body."
 """Before the name of a function whose own name is an alias of it (see `_hide_behind_aliases`); no other begins so."""
 
-_Managers: TypeAlias = tuple[PassManager, PassManager]
+_Managers: TypeAlias = tuple[PassPipeline, PassPipeline]
 """For the passes before and after `BFloat16Bits`."""
 
 _free: dict[tuple[bool, bool], list[_Managers]] = {}
@@ -40,14 +37,15 @@ def lowered_part(part: Part, half_floats: bool) -> ir.Module:
 
     Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
-    module = ir.Module.parse(part.source, spare_context())
+    module = parse_module(part.source, spare_context())
     with _managers(part) as (before, after):
         _run(before, module)
         if half_floats:
             with module.context, ir.Location.unknown():
                 BFloat16Bits().run(module, PassContext())
         _run(after, module)
-    _require_llvm(module)
+    if part.group is None:  # the generators of kernels that modules share write nothing else
+        _require_llvm(module)
     _hide_behind_aliases(module, part.exported)
     return module
 
@@ -60,13 +58,10 @@ def _new_managers(is_flat: bool, all_vectors: bool) -> _Managers:
     return _new_manager([*first, *steps[:bits]]), _new_manager(steps[bits + 1 :])
 
 
-def _new_manager(steps: Sequence[Pass]) -> PassManager:
+def _new_manager(steps: Sequence[Pass]) -> PassPipeline:
     assert all(isinstance(step, MLIRPass) for step in steps)
     texts = [each.text for step in steps if isinstance(step, MLIRPass) for each in step.passes]
-    manager = PassManager.parse(f"builtin.module({','.join(texts)})", spare_context())
-    manager.enable_verifier(False)
-    manager.run(ir.Module.parse("module {}", spare_context()).operation)
-    return manager
+    return PassPipeline(",".join(texts), spare_context())
 
 
 @contextmanager
@@ -81,10 +76,8 @@ def _managers(part: Part) -> Iterator[_Managers]:
         free.append(managers)
 
 
-def _run(manager: PassManager, module: ir.Module) -> None:
-    """Run passes on a module while other threads have the GIL."""
-    run = _library().mlirPassManagerRunOnOp
-    if not run(capi_pointer(manager._CAPIPtr), capi_pointer(module.operation._CAPIPtr)):
+def _run(passes: PassPipeline, module: ir.Module) -> None:
+    if not passes.run(module):
         raise CompileError(
             "a part of the module cannot be lowered to the LLVM dialect (MLIR's message is on stderr)"
         )
@@ -130,11 +123,3 @@ def _make_alias(name: str) -> None:
     alias = llvm.AliasOp(ir.Type.parse("!llvm.func<void ()>"), name, linkage)
     with ir.InsertionPoint(alias.regions[0].blocks.append()):
         llvm.ReturnOp(arg=llvm.AddressOfOp(ir.Type.parse("!llvm.ptr"), BODY + name).result)
-
-
-@functools.cache
-def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(capi_library()))
-    library.mlirPassManagerRunOnOp.restype = ctypes.c_int8
-    library.mlirPassManagerRunOnOp.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-    return library

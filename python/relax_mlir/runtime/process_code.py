@@ -6,13 +6,14 @@ import ctypes
 import hashlib
 
 from relax_mlir.lowering.module_parts import Part
-from relax_mlir.mlir import ir, spare_context
+from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.compile_parts import compile_part
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.machine_code import MachineCode, ObjectCode, shared_libraries
+from relax_mlir.spare_context import spare_context
 from relax_mlir.transform.native_pipeline import run_native
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from relax_mlir.error import ParseError
-from relax_mlir.mlir import PassManager, ir, spare_context
+from relax_mlir.mlir import PassManager, ir
+from relax_mlir.spare_context import spare_context
 from relax_mlir.transform.config import VERIFY_EACH
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.failure import guarded

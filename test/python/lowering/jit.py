@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from relax_mlir.capi import library_path
 from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.float_expansion import ExpandFloats
 from relax_mlir.lowering.outline_parallel import OutlineParallelLoops
-from relax_mlir.mlir import ExecutionEngine, PassManager, capi_library, ir
+from relax_mlir.mlir import ExecutionEngine, PassManager, ir
 from relax_mlir.transform import PassContext
 
 LOWERING = (
@@ -70,7 +71,7 @@ class Compiled:
         lower(module)
         self.engine = ExecutionEngine(module, opt_level=opt_level)
         self.engine.initialize()
-        self._library = ctypes.CDLL(str(capi_library()))
+        self._library = ctypes.CDLL(str(library_path()))
 
     def address(self, name: str) -> int:
         """Address of a symbol."""

@@ -214,6 +214,13 @@ def test_other_ops_are_refused(context: ir.Context) -> None:
         split_module(module)
 
 
+def test_ops_of_other_levels_are_refused(context: ir.Context) -> None:
+    """Their dialects would be loaded while other threads compile."""
+    module = ir.Module.parse("func.func @f() {\n  %t = tensor.empty() : tensor<2xf32>\n  return\n}")
+    with pytest.raises(CompileError, match=r":2:\d+: no part of a module can hold the op tensor\.empty"):
+        split_module(module)
+
+
 @pytest.mark.parametrize(
     ("name", "group"),
     [

@@ -1,0 +1,144 @@
+"""MLIR's C API by `ctypes`: its calls do without the GIL, which the bindings hold.
+
+So threads parse, lower and compile side by side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from relax_mlir.error import CompileError
+from relax_mlir.mlir import ir, libraries
+
+_POINTER, _BOOL = ctypes.c_void_p, ctypes.c_bool
+
+
+class Text(ctypes.Structure):
+    """MlirStringRef: text that need not end with a zero."""
+
+    _fields_ = (("data", ctypes.c_char_p), ("length", ctypes.c_size_t))
+
+
+class _Message(ctypes.Structure):
+    """MlirStringRef that MLIR gives."""
+
+    _fields_ = (("data", _POINTER), ("length", ctypes.c_size_t))
+
+
+_Note = ctypes.CFUNCTYPE(None, _Message, _POINTER)
+"""MlirStringCallback."""
+
+_SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
+    "mlirContextGetOrLoadDialect": (_POINTER, [_POINTER, Text]),
+    "mlirModuleCreateParse": (_POINTER, [_POINTER, Text]),
+    "mlirPassManagerCreate": (_POINTER, [_POINTER]),
+    "mlirPassManagerGetAsOpPassManager": (_POINTER, [_POINTER]),
+    "mlirPassManagerEnableVerifier": (None, [_POINTER, _BOOL]),
+    "mlirPassManagerRunOnOp": (ctypes.c_int8, [_POINTER, _POINTER]),
+    "mlirParsePassPipeline": (ctypes.c_int8, [_POINTER, Text, _Note, _POINTER]),
+    "mlirDenseElementsAttrGetRawData": (_POINTER, [_POINTER]),
+    "mlirTranslateModuleToLLVMIRToString": (_POINTER, [_POINTER]),
+    "mlirExecutionEngineCreate": (
+        _POINTER,
+        [_POINTER, ctypes.c_int, ctypes.c_int, ctypes.POINTER(Text), _BOOL, _BOOL],
+    ),
+    "mlirExecutionEngineDestroy": (None, [_POINTER]),
+    "mlirExecutionEngineLookup": (_POINTER, [_POINTER, Text]),
+    "mlirExecutionEngineRegisterSymbol": (None, [_POINTER, Text, _POINTER]),
+    "mlirExecutionEngineDumpToObjectFile": (None, [_POINTER, Text]),
+    "LLVMParseCommandLineOptions": (None, [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p]),
+    "LLVMDisposeMessage": (None, [_POINTER]),
+}
+"""Result and arguments of each function that is used: MLIR's handles are structures of one pointer."""
+
+
+def library_path() -> Path:
+    """The shared library with the C API."""
+    folder = Path(str(libraries.__file__)).parent
+    found = sorted(folder.glob("lib*CAPI*.so*")) + sorted(folder.glob("lib*CAPI*.dylib"))
+    if not found:
+        raise ImportError(f"no MLIR C API library in {folder}")
+    return found[0]
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The C API, with the signatures of the functions that are used."""
+    loaded = ctypes.CDLL(str(library_path()))
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(loaded, name)
+        function.restype, function.argtypes = result, arguments
+    return loaded
+
+
+def text(value: str | bytes) -> Text:
+    """`value` as the C API takes it, as long as that is referred to."""
+    data = value.encode() if isinstance(value, str) else value
+    return Text(data, len(data))
+
+
+def pointer(wrapped: object) -> int:
+    """What an object of the bindings (a module, an operation, an attribute) points to."""
+    capsule = wrapped._CAPIPtr  # type: ignore[attr-defined]  # the bindings have no type stubs
+    name, address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    address.restype, address.argtypes = _POINTER, [ctypes.py_object, ctypes.c_char_p]
+    return int(address(capsule, name(capsule)))
+
+
+def load_dialects(context: ir.Context, names: Sequence[str]) -> None:
+    """Load dialects into a context, without the classes of their ops that the bindings have."""
+    for name in names:
+        if not library().mlirContextGetOrLoadDialect(pointer(context), text(name)):
+            raise ImportError(f"the bindings have no dialect {name!r}")
+
+
+def parse_module(source: bytes, context: ir.Context) -> ir.Module:
+    """A module from text or bytecode; raises CompileError if it is neither (MLIR's message is on stderr)."""
+    address = library().mlirModuleCreateParse(pointer(context), text(source))
+    if not address:
+        raise CompileError("a part of the module cannot be parsed (MLIR's message is on stderr)")
+    create = ctypes.pythonapi.PyCapsule_New
+    create.restype, create.argtypes = ctypes.py_object, [_POINTER, ctypes.c_char_p, _POINTER]
+    return ir.Module._CAPICreate(create(address, _module_capsule(), None))
+
+
+@functools.cache
+def _module_capsule() -> ctypes.c_char_p:
+    """How the bindings call capsules of modules; capsules refer to this memory."""
+    return ctypes.c_char_p(f"{ir.Module.__module__.partition('.')[0]}.ir.Module._CAPIPtr".encode())
+
+
+class PassPipeline:
+    """Passes of MLIR for the modules of a context, which are not verified; for one thread at a time.
+
+    Args:
+        elements: the passes, as between the brackets of ``builtin.module(…)``.
+        context: the context.
+
+    Raises CompileError for passes that MLIR does not take.
+    """
+
+    def __init__(self, elements: str, context: ir.Context) -> None:
+        messages: list[bytes] = []
+
+        def note(message: _Message, _: int) -> None:
+            messages.append(ctypes.string_at(message.data, message.length))
+
+        self._context = context
+        """Has to live as long as the manager, which lives as long as the process."""
+        self._manager = library().mlirPassManagerCreate(pointer(context))
+        passes = library().mlirPassManagerGetAsOpPassManager(self._manager)
+        if not library().mlirParsePassPipeline(
+            passes, text(f"builtin.module({elements})"), _Note(note), None
+        ):
+            raise CompileError(b"".join(messages).decode(errors="replace").strip())
+        library().mlirPassManagerEnableVerifier(self._manager, False)
+
+    def run(self, module: ir.Module) -> bool:
+        """Run the passes on a module, in place; false if one fails (MLIR's message is on stderr)."""
+        return bool(library().mlirPassManagerRunOnOp(self._manager, pointer(module.operation)))

@@ -1,0 +1,76 @@
+"""What threads that lower parts share: a context in which nothing is loaded any more."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+
+import pytest
+from relax_mlir import capi
+from relax_mlir.error import CompileError
+from relax_mlir.lowering.legality import LEVELS
+from relax_mlir.lowering.module_parts import Part
+from relax_mlir.runtime.part_lowering import lowered_part
+from relax_mlir.spare_context import PART_DIALECTS, spare_context
+
+CODE = """
+func.func @f(%m: memref<?xf32>, %n: index) -> f32 {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %start = arith.constant 0.0 : f32
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %start) -> f32 {
+    %x = memref.load %m[%i] : memref<?xf32>
+    %y = math.exp %x : f32
+    %t = arith.addf %s, %y : f32
+    scf.yield %t : f32
+  }
+  return %sum : f32
+}"""
+
+
+def loaded() -> int:
+    """How many dialects the context has."""
+    count = capi.library().mlirContextGetNumLoadedDialects
+    count.restype, count.argtypes = ctypes.c_int64, [ctypes.c_void_p]
+    return int(count(capi.pointer(spare_context())))
+
+
+@pytest.mark.parametrize("all_vectors", [False, True])
+def test_passes_load_no_dialect(all_vectors: bool) -> None:
+    """Other threads may be at work in the context."""
+    before = loaded()
+    part = Part(CODE.encode(), ("f",), (), None, 10, False, all_vectors, False)
+    module = lowered_part(part, half_floats=True)
+    assert module.context == spare_context()
+    assert "llvm.func @f" in str(module)
+    assert loaded() == before
+
+
+@pytest.mark.parametrize("level", ["kernels", "flat", "llvm"])
+def test_parts_may_hold_what_their_levels_allow(level: str) -> None:
+    allowed = {name.partition(".")[0] for name in LEVELS[level].allowed}
+    assert allowed <= PART_DIALECTS
+
+
+def test_what_is_no_module_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(CompileError, match="cannot be parsed"):
+        capi.parse_module(b"func.func", spare_context())
+    assert "error" in capfd.readouterr().err
+
+
+def test_a_pass_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(CompileError, match="'no-such-pass' does not refer to a registered pass"):
+        capi.PassPipeline("canonicalize,no-such-pass", spare_context())
+
+
+def test_a_dialect_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ImportError, match="the bindings have no dialect 'no_such_dialect'"):
+        capi.load_dialects(spare_context(), ["arith", "no_such_dialect"])
+
+
+def test_modules_live_as_long_as_python_refers_to_them() -> None:
+    module = capi.parse_module(CODE.encode(), spare_context())
+    operation = module.operation
+    del module
+    gc.collect()
+    assert "math.exp" in str(operation)
