@@ -18,7 +18,18 @@ FOLDERS = {
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
-        {"mlir", "error", "diagnostics", "ir_queries", "isolation", "source_frame", "symbolic", "target"}
+        {
+            "mlir",
+            "capi",
+            "spare_context",
+            "error",
+            "diagnostics",
+            "ir_queries",
+            "isolation",
+            "source_frame",
+            "symbolic",
+            "target",
+        }
     ),
     frozenset({"dialects", "op"}),
     frozenset(
