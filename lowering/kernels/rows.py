@@ -27,6 +27,9 @@ from relax_mlir.target import CACHE_LINE, Target
 Step: TypeAlias = "Callable[[Index, Value | None, Value], Value]"
 """Position in the row, mask (None: all lanes), accumulator → new accumulator."""
 
+Steps: TypeAlias = "Callable[[Index, Value | None, Sequence[Value]], Sequence[Value]]"
+"""A step with several accumulators."""
+
 Merge: TypeAlias = Callable[[Value, Value], Value]
 """Two accumulators → one."""
 
@@ -142,14 +145,22 @@ class Rows:
 
         Without `merge` nothing is accumulated, and the result means nothing. `by_block`: see `in_blocks`.
         """
-        initial = [self.vector.const(start)] if merge else []
+        merged = self.sweeps(_alone(step), [start] if merge else [], merge, by_block)
+        return merged[0] if merged else None
+
+    def sweeps(
+        self, step: Steps, starts: Sequence[float], merge: Merge | None, by_block: bool = False
+    ) -> list[Value]:
+        """As `sweep`, with an accumulator for each of `starts`."""
+        kinds, initial = len(starts), [self.vector.const(start) for start in starts]
         wide = self.lanes * self.unroll
         wide_end, vector_end = emit.round_down(self.length, wide), emit.round_down(self.length, self.lanes)
         merged = self._loop(
             step, 0, wide_end, self.unroll, initial * self.unroll, merge if by_block else None
         )
-        while len(merged) > 1 and merge:
-            merged = [merge(*pair) for pair in zip(merged[::2], merged[1::2], strict=True)]
+        while len(merged) > kinds and merge:
+            half = len(merged) // 2
+            merged = [merge(*pair) for pair in zip(merged[:half], merged[half:], strict=True)]
         merged = self._loop(step, wide_end, vector_end, 1, merged)
         return self._rest(step, vector_end, merged)
 
@@ -169,7 +180,8 @@ class Rows:
         vector_end = emit.round_down(self.length, self.lanes)
         initial = [several.vector.const(start)] if merge_of else []
         merge = merge_of(several.vector) if merge_of and by_block else None
-        step, total = step_of(self), several._loop(step_of(several), 0, several_end, 1, initial, merge)
+        step = _alone(step_of(self))
+        total = several._loop(_alone(step_of(several)), 0, several_end, 1, initial, merge)
         if merge_of:
             starts = range(0, several.lanes, self.lanes)
             total = [
@@ -177,7 +189,8 @@ class Rows:
             ]
         if self.together > 1:
             total = self._loop(step, several_end, vector_end, 1, total)
-        return self._rest(step, vector_end, total)
+        rest = self._rest(step, vector_end, total)
+        return rest[0] if rest else None
 
     def heavy_sum(self, step_of: Callable[[Rows], Step], by_block: bool = False) -> Value:
         """The sum (a scalar) of what a step of many operations accumulates; `by_block`: see `in_blocks`."""
@@ -186,7 +199,7 @@ class Rows:
 
     def _loop(
         self,
-        step: Step,
+        step: Steps,
         begin: Index,
         end: Index,
         unroll: int,
@@ -207,24 +220,34 @@ class Rows:
 
             return in_blocks(begin, end, size, initial, block, pairwise)
         with emit.carrying_loop(begin, end, size, initial) as loop:
-            carried: Sequence[Value | None] = loop.values or [None] * unroll
-            places = [emit.add(loop.index, vector * self.lanes) for vector in range(unroll)]
-            given = [step(place, None, value) for place, value in zip(places, carried, strict=True)]
-            loop.give(given if initial else [])
+            kinds = len(initial) // unroll
+            given: list[Value] = []
+            for vector in range(unroll):
+                place = emit.add(loop.index, vector * self.lanes)
+                given += step(place, None, loop.values[vector * kinds : (vector + 1) * kinds])
+            loop.give(given)
         return list(loop.results)
 
-    def _rest(self, step: Step, begin: Index, initial: Sequence[Value]) -> Value:
+    def _rest(self, step: Steps, begin: Index, initial: Sequence[Value]) -> list[Value]:
         rest = emit.sub(self.length, begin)
         if isinstance(rest, int) and rest == 0:
-            return initial[0] if initial else None
+            return list(initial)
 
         def masked() -> list[Value]:
-            given = step(begin, simd.mask(rest, self.lanes), initial[0] if initial else None)
-            return [given] if initial else []
+            return list(step(begin, simd.mask(rest, self.lanes), initial))
 
         types = [value.type for value in initial]
-        results = emit.choose(emit.compare("ne", rest, 0), types, masked, lambda: list(initial))
-        return results[0] if results else None
+        return emit.choose(emit.compare("ne", rest, 0), types, masked, lambda: list(initial))
+
+
+def _alone(step: Step) -> Steps:
+    """A step with one accumulator or none, as one with several."""
+
+    def steps(at: Index, mask: Value | None, totals: Sequence[Value]) -> list[Value]:
+        given = step(at, mask, totals[0] if totals else None)
+        return [given] if totals else []
+
+    return steps
 
 
 def product(sizes: Sequence[Index]) -> Index:
@@ -242,7 +265,13 @@ def only(lanes: Lanes, mask: Value | None, value: Value, other: float) -> Value:
 
 def row_sum(rows: Rows, step: Step) -> Value:
     """The sum (a scalar) of what `step` accumulates."""
-    return simd.reduce("add", rows.sweep(step, 0.0, rows.vector.add, by_block=True), fastmath="reassoc")
+    return row_sums(rows, _alone(step), 1)[0]
+
+
+def row_sums(rows: Rows, step: Steps, count: int) -> list[Value]:
+    """The sums (scalars) of what `step` accumulates, so many of them."""
+    totals = rows.sweeps(step, [0.0] * count, rows.vector.add, by_block=True)
+    return [simd.reduce("add", total, fastmath="reassoc") for total in totals]
 
 
 def inverse_root(lanes: Lanes, value: Value, epsilon: float) -> Value:

@@ -190,6 +190,32 @@ def test_layer_norm_far_from_zero(dynamic: Compiled) -> None:
     check(dynamic, "layer_norm", x, tolerance=2e-3)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_layer_norm_wherever_the_mean_is(dtype: type[np.floating]) -> None:
+    """Rows with means near 0 and far from it, among each other: the error grows with the mean alone."""
+    functions = compiled(prim_func("layer_norm", ["?", "?"], "f32" if dtype == np.float32 else "f64"))
+    means = np.array([0, 100, 0.5, 0.9, 1, 1.1, -1000, 1.7, -0.9, 3, 30, -1, 0])[:, None]
+    for length in (7, 64, 1000):
+        x = (means + np.random.default_rng(13).normal(size=(len(means), length))).astype(dtype)
+        want = layer_norm(x.astype(np.longdouble), *np.array([[1], [0]], dtype) + np.zeros(length, dtype))
+        out = np.empty_like(x)
+        functions("layer_norm", x, np.ones(length, dtype), np.zeros(length, dtype), out)
+        assert (
+            np.abs(out - want).max(-1, keepdims=True) <= 12 * np.finfo(dtype).eps * (1 + np.abs(means))
+        ).all()
+
+
+def test_layer_norm_of_squares_that_overflow(dynamic: Compiled) -> None:
+    """Far from 0, and close to each other."""
+    x = np.float32(1e20) + np.random.default_rng(14).normal(size=(2, 40), scale=1e15).astype(np.float32)
+    x[1] = 1e20
+    out = np.empty_like(x)
+    dynamic("layer_norm", x, np.ones(40, np.float32), np.zeros(40, np.float32), out)
+    centred = x.astype(np.float64) - x.astype(np.float64).mean(-1, keepdims=True)
+    np.testing.assert_allclose(out[0], centred[0] / centred[0].std(), atol=0.05)
+    np.testing.assert_array_equal(np.isfinite(out), True)
+
+
 def test_layer_norm_and_rms_norm_of_nan_and_inf(dynamic: Compiled) -> None:
     x = np.random.default_rng(8).normal(size=(3, 40)).astype(np.float32)
     x[0, 39], x[1, 3] = np.nan, np.inf
