@@ -10,6 +10,9 @@ from relax_mlir.mlir import arith, ir
 MAX_ROWS = 4
 """Products with more rows are worth packing."""
 
+_WAYS = 8
+"""Lines of a set of the first-level cache, at least: rows of B and of C that are some pages apart share sets."""
+
 
 def emit_by_rows(
     block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int
@@ -27,7 +30,7 @@ def emit_by_rows(
     arguments = [e.strided_memref(source, 2), ir.IndexType.get(), lines, result, flag]
     with e.function(block, name, arguments) as (a, row, b, c, accumulate):
         depth, columns = e.dim(b, 0), e.dim(b, 1)
-        group = 8 // rows  # factors that stay in registers
+        group = min(8 // rows, _WAYS - rows)  # factors that stay in registers, lines that stay in the cache
         wide = e.round_down(columns, tiling.columns)
         with e.when(e.negate(accumulate)):
             clear_rows(tiling.lanes, c, row, rows, wide)
