@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
@@ -71,7 +72,7 @@ class PackConstants(ModulePass):
                 with ir.InsertionPoint(call), call.location:
                     call.operands[position] = func.CallOp([type_], packed[key], []).results[0]
         if packed:
-            _drop_unused(module, {table[key[0]] for key in packed})
+            _drop_unused(module, {table[key[0]] for key in packed}, calls)
 
 
 def _calls(module: ir.Module) -> dict[str, list[ir.Operation]]:
@@ -159,9 +160,10 @@ def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, layout
     return name
 
 
-def _drop_unused(module: ir.Module, plain: set[func.FuncOp]) -> None:
-    """Remove plain constants that nothing reads any more, and number the hooks from 0 on."""
-    calls = _calls(module)
+def _drop_unused(
+    module: ir.Module, plain: set[func.FuncOp], calls: Mapping[str, Sequence[ir.Operation]]
+) -> None:
+    """Remove plain constants that nothing reads any more, and number the hooks from 0 on; `calls` reads them."""
     for hook in plain:
         reads = calls.get(hook.name.value, [])
         if all(not list(read.results[0].uses) for read in reads):
