@@ -70,7 +70,7 @@ def _replace_gelu(operation: Operation, target: Target) -> bool:
     if operation.name != "math.erf":
         return False
     lanes = Lanes.of(operation.operands[0].type, target)
-    written = written_with(operation) if lanes.avx512 and target.has("avx512dq") else None
+    written = written_with(operation) if lanes.avx512 else None
     if written is None:
         return False
     last = written.operations[-1]

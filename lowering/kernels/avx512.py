@@ -22,6 +22,9 @@ _ALL_LANES, _CURRENT_ROUNDING = -1, 4
 _ITSELF, _AS_QUIET_NAN, _NAN, _NEGATIVE_ZERO = 1, 2, 3, 7
 """What VFIXUPIMMPS puts in place of numbers of a class."""
 
+_SMALLER_SIZE, _SIGN_OF_FIRST, _WITHOUT_SIGN = 0b10, 0b00_00, 0b10_00
+"""What VRANGEPS chooses, and which sign it gives it; of NaN and a number it chooses the number."""
+
 _POSITIVE_PART = sum(
     response << 4 * number
     for number, response in enumerate(
@@ -32,8 +35,8 @@ _POSITIVE_PART = sum(
 
 
 def fits(type_: Type, target: Target) -> bool:
-    """Whether values of this type are some vectors of 16 f32 side by side, and the target has AVX-512."""
-    if not (target.has("avx512f") and isinstance(type_, ir.VectorType) and type_.rank == 1):
+    """Whether values of this type are some vectors of 16 f32 side by side, and the target has AVX-512 F and DQ."""
+    if not (target.has("avx512dq") and isinstance(type_, ir.VectorType) and type_.rank == 1):
         return False
     return bool(type_.element_type == ir.F32Type.get() and type_.shape[0] % SIZE == 0)
 
@@ -49,14 +52,13 @@ def times_power(x: Value, n: Value) -> Value:
 
 
 def size_up_to(x: Value, high: float) -> Value:
-    """|x|, but no more than `high`, which it also is for NaN; needs AVX512-DQ."""
-    mask, rounding, smaller_without_sign = _every_lane(), _i32(_CURRENT_ROUNDING), _i32(0b10_10)
+    """|x|, but no more than `high`, which it also is for NaN."""
+    return _smaller_size(x, high, _WITHOUT_SIGN)
 
-    def bounded(x: Value) -> Value:
-        top = constant(_register(), high)
-        return _intrinsic("mask.range.ps.512", [x, top, smaller_without_sign, top, mask, rounding])
 
-    return _by_registers(bounded, x)
+def within(x: Value, bound: float) -> Value:
+    """x, but no further from 0 than `bound`, which it is also for NaN, with either sign."""
+    return _smaller_size(x, bound, _SIGN_OF_FIRST)
 
 
 def positive_part(x: Value) -> Value:
@@ -79,6 +81,16 @@ def look_up(table: Sequence[float], index: Value) -> Value:
         return _intrinsic("permvar.sf.512", [numbers, index])
 
     return _by_registers(found, index)
+
+
+def _smaller_size(x: Value, bound: float, sign: int) -> Value:
+    mask, rounding, choice = _every_lane(), _i32(_CURRENT_ROUNDING), _i32(_SMALLER_SIZE | sign)
+
+    def smaller(x: Value) -> Value:
+        top = constant(_register(), bound)
+        return _intrinsic("mask.range.ps.512", [x, top, choice, top, mask, rounding])
+
+    return _by_registers(smaller, x)
 
 
 def _every_lane() -> Value:

@@ -13,11 +13,14 @@ mathematical library for the IEEE floating point standard", 1991), and with this
 from __future__ import annotations
 
 import numpy as np
-from relax_mlir.lowering.kernels.avx512 import SIZE, look_up, times_power
+from relax_mlir.lowering.kernels.avx512 import SIZE, look_up, times_power, within
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.lowering.kernels.lanes import Lanes
 
 _ROUND_TO_SIXTEENTHS = 1.5 * 2.0**19
+
+_REST = 1.0 / 16.0
+"""More than any rest of a number whose power is neither 0 nor inf."""
 
 _C = 2.0**-0.0002914525038463905
 """Of eight million c near 1 none is better by more than 0.002 ulp."""
@@ -46,10 +49,19 @@ def exp_of_rest(lanes: Lanes, r: Value, place: Value, k: int = 0) -> Value:
     return _times_table(lanes, lanes.horner(r, _EXP_P), place, k)
 
 
+def bounded_rest(r: Value) -> Value:
+    """r for what is not too large; for what is, and for inf and NaN, the instruction that scales decides alone.
+
+    One instruction in the place of two that would bound what r is the rest of.
+    """
+    return within(r, _REST)
+
+
 def exp2_by_table(lanes: Lanes, x: Value) -> Value:
-    """2^x for |x| ≤ 2¹⁸."""
+    """2^x for any x."""
     y, place = to_sixteenths(lanes, x)
-    return times_power(_times_table(lanes, lanes.horner(lanes.sub(x, y), _EXP2_P), place), y)
+    f = bounded_rest(lanes.sub(x, y))
+    return times_power(_times_table(lanes, lanes.horner(f, _EXP2_P), place), y)
 
 
 def exp_by_table_rough(lanes: Lanes, x: Value, log2_e: float, k: int) -> Value:

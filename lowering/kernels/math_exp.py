@@ -15,6 +15,7 @@ import math
 from relax_mlir.lowering.kernels.avx512 import times_power
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.lowering.kernels.exp_table import (
+    bounded_rest,
     exp2_by_table,
     exp_by_table_rough,
     exp_of_rest,
@@ -60,12 +61,6 @@ def _of_rest(lanes: Lanes, r: Value) -> Value:
     return lanes.horner(r, (*EXP_P, 1.0, 1.0))
 
 
-def _by_table(lanes: Lanes, x: Value) -> Value:
-    """e^x for |x| ≤ -`VANISHES`, with AVX-512."""
-    y, place = to_sixteenths(lanes, x, LOG2_E)
-    return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place), y)
-
-
 def _exp_minus_one(lanes: Lanes, r: Value) -> Value:
     """e^r - 1 for |r| ≤ ln 2 / 2."""
     return lanes.fma(lanes.mul(r, r), lanes.horner(r, EXP_P), r)
@@ -88,9 +83,10 @@ def _scales(lanes: Lanes, x: Value) -> tuple[Value, Value]:
 
 def exp(lanes: Lanes, x: Value) -> Value:
     """e^x, at most 1.1 ulp off, denormal results included; exp(-inf) = 0, exp(inf) = inf, NaN stays NaN."""
-    x = lanes.clamp(x, VANISHES, 89.0)
     if lanes.avx512:
-        return _by_table(lanes, x)
+        y, place = to_sixteenths(lanes, x, LOG2_E)
+        return times_power(exp_of_rest(lanes, bounded_rest(_rest(lanes, x, y)), place), y)
+    x = lanes.clamp(x, VANISHES, 89.0)
     magic, factor = _scales(lanes, x)
     r, power = _reduce(lanes, x, magic)
     return lanes.mul(lanes.mul(_of_rest(lanes, r), power), factor)
@@ -99,7 +95,8 @@ def exp(lanes: Lanes, x: Value) -> Value:
 def exp_of_moderate(lanes: Lanes, x: Value) -> Value:
     """e^x for x in [-87, 88], where the result is a normal number; at most 1.1 ulp off. NaN stays NaN."""
     if lanes.avx512:
-        return _by_table(lanes, x)
+        y, place = to_sixteenths(lanes, x, LOG2_E)
+        return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place), y)
     r, power = _reduce(lanes, x, _magic(lanes))
     return lanes.mul(_of_rest(lanes, r), power)
 
@@ -134,9 +131,9 @@ def exp_scaled_rough(lanes: Lanes, x: Value) -> Value:
 
 def exp2(lanes: Lanes, x: Value) -> Value:
     """2^x, at most 1.1 ulp off, denormal results included."""
-    x = lanes.clamp(x, -151.0, 128.5)
     if lanes.avx512:
         return exp2_by_table(lanes, x)
+    x = lanes.clamp(x, -151.0, 128.5)
     magic, factor = _scales(lanes, x)
     shifted = lanes.add(x, magic)
     fraction = lanes.sub(x, lanes.sub(shifted, magic))

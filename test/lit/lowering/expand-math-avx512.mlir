@@ -2,17 +2,22 @@
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512 -mattr=-avx512f'" --split-input-file %s | filecheck %s --check-prefix=AVX2
+// RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512 -mattr=-avx512dq'" --split-input-file %s | filecheck %s --check-prefix=AVX2
 
 // The fraction's power is looked up by the lowest bits of a sum, one instruction scales by the whole power of two: no
-// bits of an exponent, no factor for results that are no normal numbers.
-// CHECK-LABEL: func.func @exp
-// CHECK: %[[SUM:[0-9]+]] = math.fma %{{[0-9]+}}, %{{.*}}, %[[ROUNDING:.*]] :
+// bits of an exponent, no factor for results that are no normal numbers. What is left, which is anything for numbers whose
+// power is 0 or inf, is bounded by one instruction.
+// CHECK-LABEL: func.func @exp(
+// CHECK-SAME: %[[X:.*]]: vector<16xf32>
+// CHECK: %[[SUM:[0-9]+]] = math.fma %[[X]], %{{.*}}, %[[ROUNDING:.*]] :
 // CHECK: %[[N:[0-9]+]] = arith.subf %[[SUM]], %[[ROUNDING]]
 // CHECK: %[[PLACE:[0-9]+]] = arith.bitcast %[[SUM]] : vector<16xf32> to vector<16xi32>
 // CHECK-NOT: arith.shli
+// CHECK: %[[R:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%{{[0-9]+}}, %{{.*}}, %c2_i32, %{{.*}}, %c-1_i16, %c4_i32)
+// CHECK: math.fma %{{.*}}, %[[R]],
 // CHECK: %[[T:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %[[PLACE]])
 // CHECK: %[[P:[0-9]+]] = math.fma %[[T]], %{{[0-9]+}}, %[[T]]
-// CHECK: %[[Y:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]], %[[N]], %[[P]], %c-1_i16, %c4_i32)
+// CHECK: %[[Y:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]], %[[N]], %[[P]], %c-1_i16{{.*}}, %c4_i32{{.*}})
 // CHECK-NEXT: return %[[Y]]
 // AVX2-LABEL: func.func @exp
 // AVX2-NOT: x86.
@@ -26,9 +31,13 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
 
 // Vectors that lie side by side are cut up for it, and computed as one before and after.
 // CHECK-LABEL: func.func @exp2_of_two
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, {{.*}}, 15] : vector<32xf32>
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"
+// CHECK: vector.shuffle {{.*}} [16, 17, 18, {{.*}}, 31] : vector<32xf32>
 // CHECK: math.fma {{.*}} : vector<32xf32>
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, {{.*}}, 15] : vector<32xi32>
-// CHECK: llvm.call_intrinsic
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, {{.*}}, 15] : vector<32xf32>
 // CHECK: %[[LOW:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // CHECK: vector.shuffle {{.*}} [16, 17, 18, {{.*}}, 31] : vector<32xf32>

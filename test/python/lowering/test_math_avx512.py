@@ -17,9 +17,11 @@ SCALE = """
 func.func private @emulated_scale(%x: vector<16xf32>, %n: vector<16xf32>) -> vector<16xf32> {
   %bias = arith.constant dense<1023> : vector<16xi64>
   %fraction = arith.constant dense<52> : vector<16xi64>
-  %zero = arith.constant dense<0.0> : vector<16xf32>
-  %known = arith.cmpf ord, %n, %n : vector<16xf32>
-  %some = arith.select %known, %n, %zero : vector<16xi1>, vector<16xf32>
+  %most = arith.constant dense<600.0> : vector<16xf32>
+  %least = arith.constant dense<-600.0> : vector<16xf32>
+  %nan = arith.constant dense<0x7FC00000> : vector<16xf32>
+  %not_more = arith.minnumf %n, %most : vector<16xf32>
+  %some = arith.maxnumf %not_more, %least : vector<16xf32>
   %whole = math.floor %some : vector<16xf32>
   %k = arith.fptosi %whole : vector<16xf32> to vector<16xi64>
   %e = arith.addi %k, %bias : vector<16xi64>
@@ -27,7 +29,9 @@ func.func private @emulated_scale(%x: vector<16xf32>, %n: vector<16xf32>) -> vec
   %power = arith.bitcast %bits : vector<16xi64> to vector<16xf64>
   %wide = arith.extf %x : vector<16xf32> to vector<16xf64>
   %product = arith.mulf %wide, %power : vector<16xf64>
-  %result = arith.truncf %product : vector<16xf64> to vector<16xf32>
+  %scaled = arith.truncf %product : vector<16xf64> to vector<16xf32>
+  %known = arith.cmpf ord, %n, %n : vector<16xf32>
+  %result = arith.select %known, %scaled, %nan : vector<16xi1>, vector<16xf32>
   return %result : vector<16xf32>
 }
 """
@@ -36,6 +40,11 @@ func.func private @emulated_size(%x: vector<16xf32>, %top: vector<16xf32>) -> ve
   %size = math.absf %x : vector<16xf32>
   %below = arith.cmpf olt, %size, %top : vector<16xf32>
   %result = arith.select %below, %size, %top : vector<16xi1>, vector<16xf32>
+  return %result : vector<16xf32>
+}
+func.func private @emulated_within(%x: vector<16xf32>, %top: vector<16xf32>) -> vector<16xf32> {
+  %size = func.call @emulated_size(%x, %top) : (vector<16xf32>, vector<16xf32>) -> vector<16xf32>
+  %result = math.copysign %size, %x : vector<16xf32>
   return %result : vector<16xf32>
 }
 """
@@ -118,9 +127,10 @@ def emulated(source: str) -> Compiled:
             text,
         )
         two = rf"({vector}, {vector}) -> {vector}"
+        choices = {"%c10_i32": "size", "%c2_i32": "within"}
         text, bounded = re.subn(
-            r'llvm\.call_intrinsic "llvm\.x86\.avx512\.mask\.range\.ps\.512"\((%\w+), (%\w+), %c10_i32.*\) : .*',
-            rf"func.call @emulated_size(\1, \2) : {two}",
+            r'llvm\.call_intrinsic "llvm\.x86\.avx512\.mask\.range\.ps\.512"\((%\w+), (%\w+), (%\w+),.*\) : .*',
+            lambda found: f"func.call @emulated_{choices[found[3]]}({found[1]}, {found[2]}) : {two}",
             text,
         )
         text, fixed = re.subn(
