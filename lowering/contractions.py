@@ -8,7 +8,13 @@ from typing import ClassVar
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
 from relax_mlir.lowering.kernels.epilogue_match import PURE
-from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm, emit_gemm_row, tiling_of
+from relax_mlir.lowering.kernels.gemm import (
+    GemmKernel,
+    emit_gemm,
+    emit_gemm_row,
+    rounding_of,
+    tiling_of,
+)
 from relax_mlir.lowering.shared_code import own_ops
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -63,7 +69,8 @@ def emit_contraction(
     """
     with ir.InsertionPoint(contraction.end or operation), operation.location:
         sizes = tiling_of(contraction.kernel, target)
-        contraction.emit_call(block, not overwrite, sizes, panels)
+        rounding = rounding_of(contraction.kernel, target)
+        contraction.emit_call(block, not overwrite, sizes, rounding, panels)
 
 
 def zero_fill_before(operation: ir.Operation) -> ir.Operation | None:

@@ -17,6 +17,7 @@ from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels.addresses import address
 from relax_mlir.lowering.kernels.epilogue_match import match_epilogue, root, scalars_of
 from relax_mlir.lowering.kernels.gemm import GemmKernel, finished, row_entry
+from relax_mlir.lowering.kernels.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.mlir import ir, linalg
@@ -73,6 +74,19 @@ class Finish:
     operands: tuple[Operand, ...]
     consumes: bool = False
 
+    def rounds_to(self, element: str) -> bool:
+        """Whether it only rounds the sums, to an element type, and nothing else reads them."""
+        first, *others = (op.operation for op in self.operation.regions[0].blocks[0].operations)
+        out = self.operands[-1]
+        return (
+            self.consumes
+            and len(self.operands) == 2
+            and first.name == "arith.truncf"
+            and [list(op.operands) for op in others] == [list(first.results)]
+            and str(out.buffer.type.element_type) == element
+            and out.unit_inner
+        )
+
 
 @dataclass(frozen=True)
 class Contraction:
@@ -118,12 +132,18 @@ class Contraction:
         return any(d not in self.c.dims for d in self.loops)
 
     def emit_call(
-        self, block: e.Block, accumulate: bool, tiling: Tiling, panels: tuple[str, e.Value] | None = None
+        self,
+        block: e.Block,
+        accumulate: bool,
+        tiling: Tiling,
+        rounding: Rounding | None = None,
+        panels: tuple[str, e.Value] | None = None,
     ) -> None:
         """Emit the loops around the call of the kernel at the current insertion point.
 
-        `block`: the module's body, where the function of an epilogue goes; `panels`: the kernel for a B packed
-        beforehand, and the packed buffer. Sums that only the epilogue reads are kept for some rows at a time.
+        `block`: the module's body, where the function of an epilogue goes; `rounding`: what tiles can round sums to;
+        `panels`: the kernel for a B packed beforehand, and the packed buffer. Sums that only the epilogue reads are
+        kept for some rows at a time, or, where it only rounds them and they are complete at once, not at all.
         """
         operands = (self.a, self.c) if panels else (self.a, self.b, self.c)
         parts = {x: e.metadata(x.buffer) for x in operands}
@@ -178,6 +198,15 @@ class Contraction:
                 rest = finish.arguments(at, first, result)
                 e.call(finished(name), [left, right, result, e.flag(False), *rest])
 
+        def rounded(at: Mapping[int, e.Value]) -> None:
+            assert finish is not None
+            left = matrix(self.a, (self.rows, self.depth), (high, deep), at)
+            right = panels[1] if panels else matrix(self.b, (self.depth, self.columns), (deep, wide), at)
+            *_, (start, apart, _) = finish.matrices(at)
+            element = e.element_of(self.c.buffer.type)
+            result = result_of_sums(start, apart, (high, wide), element)
+            e.call(finished(name), [left, right, result, e.flag(False), *rounds.arguments])
+
         def product_cycles() -> e.Index:
             return e.div(size((*self.loops, *self.rows, *self.columns, *self.depth)), FLOPS_PER_CYCLE)
 
@@ -200,10 +229,20 @@ class Contraction:
         if self.finish is None or not self.finish.consumes or accumulate:
             nest(self.loops, {}, product)
             return
-        step = tiling.sum_rows(high, wide, kept=panels is None)
-        with e.scratch(e.element_of(self.c.buffer.type), e.mul(step, tiling.sums_apart(wide))) as memory:
-            sums = e.metadata(memory)
-            nest(self.loops, {}, lambda at: by_rows(at, sums, step))
+
+        def through_memory() -> None:
+            step = tiling.sum_rows(high, wide, kept=panels is None)
+            with e.scratch(e.element_of(self.c.buffer.type), e.mul(step, tiling.sums_apart(wide))) as memory:
+                sums = e.metadata(memory)
+                nest(self.loops, {}, lambda at: by_rows(at, sums, step))
+
+        if self.is_row or rounding is None or not self.finish.rounds_to(str(rounding.element)):
+            through_memory()
+            return
+        rounds = ep.nothing(block, rounds=True)
+        most_depth = tiling.depth if panels else tiling.depth_to_pack(high)
+        by_tiles = is_done_by_tiles(high, wide, deep, most_depth)
+        e.branch(by_tiles, lambda: nest(self.loops, {}, rounded), through_memory)
 
 
 def _offset(stride: Mapping[int | None, e.Index], at: Mapping[int, e.Value]) -> e.Index:
@@ -238,11 +277,19 @@ class _FinishCall:
     def arguments(
         self, at: Mapping[int, e.Value], first: e.Index = 0, sums: e.Value | None = None
     ) -> list[e.Value]:
-        """The two arguments at a place of the loops around the kernel, from the row `first` of the product on.
+        """The arguments that carry it at a place of the loops around the kernel, for rows from `first` on.
 
         `sums`: the matrix that takes the place of C.
         """
-        matrices = []
+        matrices = self.matrices(at, first, sums)
+        words = ep.write_words(self.words, matrices, scalars_of(self.finish.operation))
+        return [self.function, words, e.flag(False)]
+
+    def matrices(
+        self, at: Mapping[int, e.Value], first: e.Index = 0, sums: e.Value | None = None
+    ) -> list[list[e.Index]]:
+        """Address and strides of each matrix of the epilogue, the last of which is its output; as for `arguments`."""
+        matrices: list[list[e.Index]] = []
         groups = (self.contraction.rows, self.contraction.columns)
         for operand in self.finish.operands:
             if sums is not None and operand.buffer == self.contraction.c.buffer:
@@ -254,8 +301,7 @@ class _FinishCall:
             strides = [stride.get(group[-1], 0) if group else 0 for group in groups]
             offset = e.add(_offset(stride, at), e.mul(first, strides[0]))
             matrices.append([address(parts, offset), *strides])
-        words = ep.write_words(self.words, matrices, scalars_of(self.finish.operation))
-        return [self.function, words]
+        return matrices
 
 
 def _matrix(contraction: Contraction, operand: Operand, finish: Finish) -> ep.Matrix:

@@ -27,8 +27,8 @@ WORDS = 3
 
 
 def types() -> list[e.Type]:
-    """The types of the two arguments that carry an epilogue: its function and its words."""
-    return [_function_type(), _words_type()]
+    """The types of the arguments that carry an epilogue (`Epilogue.arguments`)."""
+    return [_function_type(), _words_type(), ir.IntegerType.get_signless(1)]
 
 
 def _words_type() -> e.Type:
@@ -41,14 +41,19 @@ def _function_type() -> e.Type:
 
 @dataclass(frozen=True)
 class Epilogue:
-    """An epilogue in a kernel: the two arguments that carry it."""
+    """An epilogue in a kernel: the arguments that carry it.
+
+    `rounds`: tiles round their sums and write them to C, whose memory has elements of the type of the operands whatever
+    the type of C says (see `gemm_rounding`); there is nothing else to do then.
+    """
 
     function: e.Value
     words: e.Value
+    rounds: e.Value
 
     @property
     def arguments(self) -> list[e.Value]:
-        return [self.function, self.words]
+        return [self.function, self.words, self.rounds]
 
     def when(self, condition: e.Value) -> e.Value:
         """Whether the condition holds and there is something to do: the epilogue that does nothing has no words."""
@@ -60,13 +65,16 @@ class Epilogue:
         func.CallIndirectOp([], self.function, [self.words, *place])
 
 
-def nothing(block: e.Block) -> Epilogue:
-    """The epilogue that does nothing; its function is emitted at the end of a module's body if it is not there."""
+def nothing(block: e.Block, rounds: bool = False) -> Epilogue:
+    """The epilogue that does nothing, unless it `rounds`.
+
+    Its function is emitted at the end of a module's body if it is not there.
+    """
     if not e.is_defined(block, NOTHING):
         with function(block, NOTHING):
             pass
     empty = memref.alloca(ir.MemRefType.get([0], ir.IndexType.get()), [], [])
-    return Epilogue(reference(NOTHING), memref.cast(_words_type(), empty))
+    return Epilogue(reference(NOTHING), memref.cast(_words_type(), empty), e.flag(rounds))
 
 
 def reference(name: str) -> e.Value:

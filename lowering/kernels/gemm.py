@@ -25,6 +25,7 @@ from relax_mlir.lowering.kernels.gemm_blocks import (
 )
 from relax_mlir.lowering.kernels.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm_pairs import PAIR, PairPacking, can_round, has_dots, rounded
+from relax_mlir.lowering.kernels.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
 from relax_mlir.lowering.kernels.gemm_thin import emit_thin, emit_thin_row
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
@@ -145,8 +146,8 @@ def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     """Emit the product of a block by register tiles, unless it is there; gives its name (see `emit_block`)."""
     parts, packing = Parts(kernel.name), packing_of(block, kernel, target)
     if not e.is_defined(block, parts.block):
-        packed = (packing.element, packing.element)
-        emit_block(block, parts, packing.tiling, _type(kernel.accumulator), packed)
+        packed, element = (packing.element, packing.element), _type(kernel.accumulator)
+        emit_block(block, parts, packing.tiling, element, packed, rounding_of(kernel, target))
     return parts.block
 
 
@@ -179,6 +180,13 @@ def uses_dots(kernel: GemmKernel, target: Target) -> bool:
 def uses_amx(kernel: GemmKernel, target: Target) -> bool:
     """Whether the product is computed by AMX tiles."""
     return kernel.operand == "bf16" and target.has(*gemm_amx.FEATURES)
+
+
+def rounding_of(kernel: GemmKernel, target: Target) -> Rounding | None:
+    """What tiles can round sums to; None if that is no narrower, or tiles are AMX's."""
+    if uses_amx(kernel, target):
+        return None
+    return Rounding.of(_type(kernel.operand), _type(kernel.accumulator), uses_dots(kernel, target))
 
 
 def finished(name: str) -> str:
@@ -244,31 +252,43 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
         a_parts, c_parts = e.metadata(a), e.metadata(c)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
-        step = sizes.sum_rows(rows, columns, kept=True)
-        apart = sizes.sums_apart(columns)
-        words = ep.reserve_words(2, 0)
-        with (
-            e.scratch(element, e.mul(step, apart)) as memory,
-            e.loop(0, rows, step) as i,
-        ):
-            high = e.minimum(e.sub(rows, i), step)
-            sums = e.view(e.metadata(memory), (high, columns), (apart, 1), unit_inner=True)
-            with e.when(accumulate):
-                _convert(sizes.lanes, c, i, sums, 0, (high, columns))
-            left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
-            places = [(address(e.metadata(sums), 0), apart, 1)]
-            places.append((address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
-            finish = ep.write_words(words, places, [])
-            arguments = [left, b, sums, accumulate]
+        words, nothing = ep.reserve_words(2, 0), ep.nothing(block, rounds=True)
 
-            def product(rounding: str) -> None:
-                e.call(finished(inner), [*arguments, ep.reference(rounding), finish])
+        def by_tiles() -> None:
+            result = result_of_sums(address(c_parts, 0), c_parts.strides[0], (rows, columns), element)
+            e.call(finished(inner), [a, b, result, e.flag(False), *nothing.arguments])
 
-            if quick == exact:
-                product(exact)
-            else:  # sums of few rows are not those of `dot`
-                few = e.compare("le", high, MAX_ROWS)
-                e.branch(few, lambda: product(exact), lambda: product(quick))
+        def through_memory() -> None:
+            step, apart = sizes.sum_rows(rows, columns, kept=True), sizes.sums_apart(columns)
+            with (
+                e.scratch(element, e.mul(step, apart)) as memory,
+                e.loop(0, rows, step) as i,
+            ):
+                high = e.minimum(e.sub(rows, i), step)
+                sums = e.view(e.metadata(memory), (high, columns), (apart, 1), unit_inner=True)
+                with e.when(accumulate):
+                    _convert(sizes.lanes, c, i, sums, 0, (high, columns))
+                left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
+                places = [(address(e.metadata(sums), 0), apart, 1)]
+                places.append((address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
+                finish = ep.write_words(words, places, [])
+                arguments = [left, b, sums, accumulate]
+
+                def product(rounding: str) -> None:
+                    rest = [ep.reference(rounding), finish, e.flag(False)]
+                    e.call(finished(inner), [*arguments, *rest])
+
+                if quick == exact:
+                    product(exact)
+                else:  # sums of few rows are not those of `dot`
+                    few = e.compare("le", high, MAX_ROWS)
+                    e.branch(few, lambda: product(exact), lambda: product(quick))
+
+        if rounding_of(kernel, target) is None:
+            through_memory()
+        else:
+            done = is_done_by_tiles(rows, columns, depth, sizes.depth_to_pack(rows))
+            e.branch(e.all_of(done, e.negate(accumulate)), by_tiles, through_memory)
     return kernel.name
 
 

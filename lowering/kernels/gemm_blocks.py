@@ -14,9 +14,10 @@ from relax_mlir.lowering.kernels.addresses import address, item_bytes
 from relax_mlir.lowering.kernels.gemm_left import LeftOperand, rows_type
 from relax_mlir.lowering.kernels.gemm_micro import emit_finish, emit_tile
 from relax_mlir.lowering.kernels.gemm_pack import Packing
+from relax_mlir.lowering.kernels.gemm_rounding import Rounding
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, even_step
 from relax_mlir.lowering.kernels.parallel import THRESHOLD, parallel_loop, part_size
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import arith, ir
 
 _MOST_SHARED = 1 << 25
 """Up to so many elements of B are packed at once for several threads: beyond, there are so many rows, or columns, that
@@ -124,8 +125,8 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
             )
             e.branch(share, lambda: e.call(parts.shared, arguments), apart)
     with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as (a, b, c, accumulate, *rest):
-        epilogue = ep.Epilogue(*rest[:2])
-        first_row, last_row, first_column, last_column = rest[2:]
+        *carried, first_row, last_row, first_column, last_column = rest
+        epilogue = ep.Epilogue(*carried)
         rows, columns, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
         some_rows = e.maximum(rows, 1)
         row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
@@ -153,7 +154,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
             def multiply(memory: e.Value, at: e.Index, apart: e.Index) -> None:
                 right = [packed, b_at, panel_rows]
                 e.call(
-                    parts.block, [memory, at, apart, *right, deep, high, wide, c, i, j, add, done, *rest[:2]]
+                    parts.block, [memory, at, apart, *right, deep, high, wide, c, i, j, add, done, *carried]
                 )
 
             is_new = e.any_of(several, e.compare("eq", j, first_column))
@@ -201,8 +202,8 @@ def panel_loops(
         by_parts(sizes, f"{name}.part", arguments[0], arguments[2], arguments, is_packed=True)
     part_types = [*types, *[ir.IndexType.get()] * 4]
     with e.function(block, f"{name}.part", part_types) as (a, b, c, accumulate, *rest):
-        epilogue = ep.Epilogue(*rest[:2])
-        first_row, last_row, first_column, last_column = rest[2:]
+        *carried, first_row, last_row, first_column, last_column = rest
+        epilogue = ep.Epilogue(*carried)
         rows, wide, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
         some_rows = e.maximum(rows, 1)
         row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
@@ -220,19 +221,24 @@ def panel_loops(
             done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
 
             def multiply(memory: e.Value, at: e.Index, row_apart: e.Index) -> None:
-                what = [deep, high, wide, c, i, first_column, add, done, *rest[:2]]
+                what = [deep, high, wide, c, i, first_column, add, done, *carried]
                 e.call(parts.block, [memory, at, row_apart, b, place, apart, *what])
 
             left.use(packed, i, high, k, deep, e.flag(True), multiply)
 
 
 def emit_block(
-    block: e.Block, parts: Parts, sizes: Tiling, element: e.Type, operands: tuple[e.Type, e.Type]
+    block: e.Block,
+    parts: Parts,
+    sizes: Tiling,
+    element: e.Type,
+    operands: tuple[e.Type, e.Type],
+    rounding: Rounding | None = None,
 ) -> None:
     """A block of A times packed panels of B, by register tiles, which are emitted, too: for as many panels as the
     second-level cache holds, one tile of rows after the other.
 
-    The types are those of `emit_tile`.
+    The types are those of `emit_tile`; `rounding` is what it may be told to do to sums.
     Arguments: the memory of A, the place of the block in it and how far its rows are apart; that of B, the place of the
     panels and their depth; depth, rows and columns of the block; C, the block's first row and column in C, whether to
     add to C, whether it is complete then, and the epilogue that it gets if so.
@@ -250,8 +256,12 @@ def emit_block(
         a_parts, c_parts = e.metadata(a), e.metadata(c)
         c_apart = c_parts.strides[0]
         starts = [address(a_parts, a_at), address(e.metadata(b), b_at)]
-        starts.append(address(c_parts, e.add(e.mul(row, c_apart), column)))
-        item, panel_item, result_item = map(item_bytes, (*operands, element))
+        item, panel_item = map(item_bytes, operands)
+        result_item: e.Index = item_bytes(element)
+        if rounding:
+            result_item = rounding.item_bytes(epilogue.rounds, element)
+        place = e.add(e.mul(row, c_apart), column)
+        starts.append(arith.addi(address(c_parts, 0), e.index(e.mul(place, result_item))))
 
         def tiles(i: e.Index, count: e.Index, first: e.Value, last: e.Value, heights: Sequence[int]) -> None:
             a_line = e.add(starts[0], e.mul(e.mul(i, a_apart), item))
@@ -259,8 +269,9 @@ def emit_block(
             with e.loop(first, last, sizes.columns) as j:
                 panel_at = e.add(starts[1], e.mul(e.mul(j, panel_depth), panel_item))
                 c_at, left = e.add(c_line, e.mul(j, result_item)), e.sub(columns, j)
-                counts = [count] if sizes.row_step > 1 else []
-                arguments = [a_line, a_apart, panel_at, depth, c_at, c_apart, left, add, *counts]
+                more = [epilogue.rounds] if rounding else []
+                more += [count] if sizes.row_step > 1 else []
+                arguments = [a_line, a_apart, panel_at, depth, c_at, c_apart, left, add, *more]
 
                 def tile(high: int) -> None:
                     e.call(parts.tile(high), arguments)
@@ -283,9 +294,9 @@ def emit_block(
                 count = e.select(is_first, first, second)
                 with e.when(e.compare("ne", count, 0)):
                     tiles(start, count, j, end, sizes.row_counts)
-    emit_finish(block, parts.finish, sizes, element)
-    for number_of_rows in sizes.row_counts:
-        emit_tile(block, parts.tile(number_of_rows), parts.finish, sizes, element, number_of_rows, operands)
+    emit_finish(block, parts.finish, sizes, element, rounding)
+    for rows_ in sizes.row_counts:
+        emit_tile(block, parts.tile(rows_), parts.finish, sizes, element, rows_, operands, rounding)
 
 
 def _cut_rows(rows: e.Value, sizes: Tiling) -> tuple[e.Value, e.Value, e.Value]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.addresses import address, memref_at
 from relax_mlir.lowering.kernels.gemm_pairs import PAIR, dot, splat_pair
+from relax_mlir.lowering.kernels.gemm_rounding import Rounding
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import CACHE_LINE
@@ -25,6 +26,7 @@ def emit_tile(
     element: e.Type,
     rows: int,
     operands: tuple[e.Type, e.Type],
+    rounding: Rounding | None = None,
 ) -> None:
     """Emit the function that computes `rows` rows of one panel of C.
 
@@ -33,46 +35,62 @@ def emit_tile(
 
     Arguments: the address of its first row of A and how far rows are apart, the address of the panel of packed B,
     the depth of the block, the address of the tile in C and how far rows are apart there, the number of columns left
-    from there, whether to add to C, and, where tiles may lack their last row (`Tiling.row_step`), the number of rows:
-    the row before is read in its place. The function `finish` (`emit_finish`) does what is not simply to write a full
-    tile.
+    from there, whether to add to C, with a `rounding` whether C gets rounded sums, and, where tiles may lack their last
+    row (`Tiling.row_step`), the number of rows: the row before is read in its place. The function `finish`
+    (`emit_finish`) does what is not simply to write a full tile.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     may_lack = tiling.row_step > 1
-    with e.function(block, name, [*[size] * 7, flag, *[size] * may_lack]) as values:
-        a_at, a_apart, b_at, depth, c_at, c_apart, left, accumulate, *counts = values
+    types = [*[size] * 7, flag, *[flag] * bool(rounding), *[size] * may_lack]
+    with e.function(block, name, types) as values:
+        a_at, a_apart, b_at, depth, c_at, c_apart, left, accumulate, *rest = values
+        rounds, counts = rest[: len(rest) - may_lack], rest[len(rest) - may_lack :]
         a, b = (
             memref_at(at, type_, [1], unit_inner=True)
             for at, type_ in zip((a_at, b_at), operands, strict=True)
         )
         c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
+        lines = c
+        if rounding:
+            apart = e.mul(c_apart, rounding.item_bytes(rounds[0], element))
+            lines = memref_at(c_at, ir.IntegerType.get_signless(8), [apart, 1], unit_inner=True)
         for r in range(rows):  # C comes from afar while the sums are computed
-            e.prefetch(c, r, 0, write=True)
+            e.prefetch(lines, r, 0, write=True)
         buffer = e.stack(element, rows * tiling.columns)
         starts = [e.mul(r, a_apart) for r in range(rows - len(counts))]
         starts += [e.mul(e.sub(count, 1), a_apart) for count in counts]
         sums = _multiply(tiling, element, a, starts, b, depth)
 
-        def write(r: int) -> None:
-            for v, x in enumerate(sums[r]):
-                simd.store(x, c, r, v * tiling.lanes)
+        def write(result: e.Value, change: Callable[[e.Value], e.Value]) -> None:
+            def line(r: int) -> None:
+                for v, x in enumerate(sums[r]):
+                    simd.store(change(x), result, r, v * tiling.lanes)
 
-        def overwrite() -> None:
             for r in range(rows - len(counts)):
-                write(r)
+                line(r)
             for count in counts:
                 with e.when(e.compare("eq", count, rows)):
-                    write(rows - 1)
+                    line(rows - 1)
+
+        def overwrite() -> None:
+            write(c, lambda x: x)
+
+        def overwrite_rounded() -> None:
+            assert rounding is not None
+            write(memref_at(c_at, rounding.element, [c_apart, 1], unit_inner=True), rounding.apply)
 
         def by_way_of_memory() -> None:
             for r, line in enumerate(sums):
                 for v, x in enumerate(line):
                     simd.store(x, buffer, r * tiling.columns + v * tiling.lanes)
             count = counts[0] if counts else rows
-            e.call(finish, [address(e.metadata(buffer), 0), count, c_at, c_apart, left, accumulate])
+            e.call(finish, [address(e.metadata(buffer), 0), count, c_at, c_apart, left, accumulate, *rounds])
 
         simple = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
-        e.branch(simple, overwrite, by_way_of_memory)
+        if rounding and rows == tiling.rows:
+            e.branch(simple, lambda: e.branch(rounds[0], overwrite_rounded, overwrite), by_way_of_memory)
+        else:  # lower tiles are for the edges
+            e.branch(e.all_of(simple, *map(e.negate, rounds)), overwrite, by_way_of_memory)
 
 
 def _multiply(
@@ -111,16 +129,19 @@ def _multiply(
     return [k.results[row * tiling.vectors : (row + 1) * tiling.vectors] for row in range(rows)]
 
 
-def emit_finish(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> None:
-    """Emit the function that writes a tile's sums to C, or adds them, as far as C goes.
+def emit_finish(
+    block: e.Block, name: str, tiling: Tiling, element: e.Type, rounding: Rounding | None = None
+) -> None:
+    """Emit the function that writes a tile's sums to C, adds them, or rounds them, as far as C goes.
 
     Arguments: the address of the sums, row by row, and the number of rows; the address of the tile in C and how far
-    rows are apart there, the number of columns from there, and whether to add to C.
+    rows are apart there, the number of columns from there, whether to add to C, and with a `rounding` whether C gets
+    rounded sums.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     lanes = tiling.lanes
-    with e.function(block, name, [*[size] * 5, flag]) as values:
-        sums_at, rows, c_at, c_apart, left, accumulate = values
+    with e.function(block, name, [*[size] * 5, flag, *[flag] * bool(rounding)]) as values:
+        sums_at, rows, c_at, c_apart, left, accumulate, *rounds = values
         sums = memref_at(sums_at, element, [1], unit_inner=True)
         c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
         zero = e.constant(e.vector_type(lanes, element), 0)
@@ -144,9 +165,29 @@ def emit_finish(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> N
 
             e.branch(e.compare("eq", count, lanes), vector, elements)
 
-        with e.loop(0, rows) as r:
-            for start in range(0, tiling.columns, lanes):
-                at = e.add(e.mul(r, tiling.columns), start)
-                count = e.minimum(e.sub(e.maximum(left, start), start), lanes)
-                place = (r, e.index(start))
-                (by_masks if tiling.masked else by_elements)(at, place, count)
+        def rounded(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
+            assert rounding is not None
+            narrow = memref_at(c_at, rounding.element, [c_apart, 1], unit_inner=True)
+
+            def vector() -> None:
+                simd.store(rounding.apply(simd.load(lanes, sums, at)), narrow, *place)
+
+            def elements() -> None:
+                with e.loop(0, count) as j:
+                    value = simd.narrow(e.load(sums, e.add(at, j)), rounding.element)
+                    e.store(value, narrow, place[0], e.add(place[1], j))
+
+            e.branch(e.compare("eq", count, lanes), vector, elements)
+
+        def write(way: Callable[[e.Value, tuple[e.Value, e.Value], e.Value], None]) -> None:
+            with e.loop(0, rows) as r:
+                for start in range(0, tiling.columns, lanes):
+                    at = e.add(e.mul(r, tiling.columns), start)
+                    count = e.minimum(e.sub(e.maximum(left, start), start), lanes)
+                    way(at, (r, e.index(start)), count)
+
+        exact = by_masks if tiling.masked else by_elements
+        if rounding:
+            e.branch(rounds[0], lambda: write(rounded), lambda: write(exact))
+        else:
+            write(exact)

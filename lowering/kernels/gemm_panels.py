@@ -17,6 +17,7 @@ from relax_mlir.lowering.kernels.gemm import (
     emit_left_and_tiles,
     finished,
     packing_of,
+    rounding_of,
     uses_amx,
 )
 from relax_mlir.lowering.kernels.gemm_blocks import Parts, emit_block, panel_loops
@@ -67,7 +68,7 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     parts = Parts(kernel.name if source == packing.element else name)
     panel_loops(block, packing, parts, name, lambda _: sizes.depth, element, source)
     if source != packing.element:
-        emit_block(block, parts, sizes, element, (element, source))
+        emit_block(block, parts, sizes, element, (element, source), rounding_of(kernel, target))
     for rows in (1, 2):
         _emit_strip(block, _strip(name, rows), sizes, signature[:3], rows)
     return name
