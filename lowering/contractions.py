@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
+from relax_mlir.lowering.kernels.contraction import Contraction
+from relax_mlir.lowering.kernels.contraction_match import match_contraction
 from relax_mlir.lowering.kernels.epilogue_match import PURE
 from relax_mlir.lowering.kernels.gemm import (
     GemmKernel,

@@ -20,7 +20,7 @@ from relax_mlir.dialects.attributes import KERNEL, KERNEL_INPUTS, PRIM_FUNC
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.dtypes import element_bytes
 from relax_mlir.lowering.abi.text import is_declaration
-from relax_mlir.lowering.kernels.contraction import match_contraction
+from relax_mlir.lowering.kernels.contraction_match import match_contraction
 from relax_mlir.lowering.kernels.scan import is_scannable
 from relax_mlir.lowering.liveness import Buffer
 from relax_mlir.mlir import func, ir, linalg

@@ -11,7 +11,8 @@ from relax_mlir.ir_queries import callee_of
 from relax_mlir.lowering.constant_table import Layout
 from relax_mlir.lowering.contractions import emit_contraction, zero_fill_before
 from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels.contraction import Contraction, match_contraction
+from relax_mlir.lowering.kernels.contraction import Contraction
+from relax_mlir.lowering.kernels.contraction_match import match_contraction
 from relax_mlir.lowering.kernels.gemm import tiling_of
 from relax_mlir.lowering.kernels.gemm_panels import emit_gemm_panels, has_panels, panels_name
 from relax_mlir.lowering.shared_code import own_ops

@@ -1,26 +1,26 @@
-"""Recognising contractions among linalg operations on memrefs, and cutting them down to matrix products.
+"""Contractions on memrefs, cut down to matrix products.
 
 A contraction multiplies two operands, each read through a projection of the iteration space, and adds the
 products up. A dimension of that space belongs to one of four classes, by the buffers that it occurs in:
 *batch* (A, B and C), *m* (A and C), *n* (B and C) and *k* (A and B). One group of each of m, n and k goes to
 the matrix product; loops run over what is left. A group is several dimensions only if they lie in memory as
-one.
+one. `contraction_match` recognises contractions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels.addresses import address
-from relax_mlir.lowering.kernels.epilogue_match import match_epilogue, root, scalars_of
+from relax_mlir.lowering.kernels.epilogue_match import scalars_of
 from relax_mlir.lowering.kernels.gemm import GemmKernel, finished, row_entry
 from relax_mlir.lowering.kernels.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
 from relax_mlir.lowering.kernels.parallel import parallel_loop
-from relax_mlir.mlir import ir, linalg
+from relax_mlir.mlir import ir
 
 Dims = tuple[int, ...]
 """Dimensions of the iteration space."""
@@ -47,7 +47,9 @@ class Operand:
     @property
     def contiguous(self) -> bool:
         """Whether the type says that the axes lie in memory in order, without gaps."""
-        return bool(self.buffer.type.layout == ir.AffineMapAttr.get(_identity(len(self.axes))))
+        return bool(
+            self.buffer.type.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(self.axes)))
+        )
 
     @property
     def unit_inner(self) -> bool:
@@ -321,138 +323,3 @@ def _fresh(block: e.Block, prefix: str) -> str:
     while f"{prefix}_{number}" in names:
         number += 1
     return f"{prefix}_{number}"
-
-
-def match_contraction(operation: ir.Operation) -> Contraction | None:
-    """The contraction that a linalg operation is, if there is a kernel for it; else None.
-
-    Not taken: other bodies than multiply and add, element types without a kernel (integers), results whose
-    last axis is not known to have unit stride or is that of a batch, results that are operands as well.
-    """
-    if not operation.name.startswith("linalg.") or len(operation.operands) != 3 or operation.results:
-        return None
-    buffers = list(operation.operands)
-    if not all(isinstance(buffer.type, ir.MemRefType) for buffer in buffers):
-        return None
-    kernel = _kernel(operation, *(str(buffer.type.element_type) for buffer in buffers))
-    maps = linalg.get_indexing_maps(operation)
-    if kernel is None or maps is None or buffers[2] in buffers[:2]:
-        return None
-    axes = [_projection(attribute.value) for attribute in maps]
-    if None in axes or None in (axes[2] or ()):
-        return None
-    a, b, c = (Operand(buffer, x or ()) for buffer, x in zip(buffers, axes, strict=True))
-    contraction = _classify(a, b, c, kernel)
-    return contraction and _with_finish(operation, contraction)
-
-
-def _with_finish(operation: ir.Operation, contraction: Contraction) -> Contraction:
-    """The contraction with the epilogue that stands behind it, if it can be done block by block."""
-    following = match_epilogue(operation, contraction.c.buffer)
-    kernel, ours = contraction.kernel, contraction.c
-    if following is None or contraction.sums_outside or kernel.result != kernel.accumulator:
-        return contraction
-    operands = []
-    for value, attribute in zip(following.operands, linalg.get_indexing_maps(following), strict=True):
-        if not isinstance(value.type, ir.MemRefType):
-            continue
-        axes = _projection(attribute.value)
-        if axes is None:
-            return contraction
-        operands.append(Operand(value, tuple(None if d is None else ours.axes[d] for d in axes)))
-    written = root(following.operands[-1])
-    if written in (root(contraction.a.buffer), root(contraction.b.buffer)):
-        return contraction
-    for group, theirs in ((contraction.rows, contraction.a), (contraction.columns, contraction.b)):
-        if _group(group, (ours, theirs, *operands)) != group:
-            return contraction
-    consumes = _consumes(operation, following, ours.buffer)
-    return replace(contraction, finish=Finish(following, tuple(operands), consumes))
-
-
-def _consumes(operation: ir.Operation, following: ir.Operation, sums: e.Value) -> bool:
-    """Whether the sums are in memory of their own that nothing but the two operations, and a fill, touches."""
-    if isinstance(sums.owner, ir.Block) or sums.owner.name not in ("memref.alloc", "memref.alloca"):
-        return False
-    users = [use.owner.operation for use in sums.uses]
-    return following.operands[-1] != sums and all(
-        user in (operation, following) or user.name in ("linalg.fill", "memref.dim", "memref.dealloc")
-        for user in users
-    )
-
-
-def _classify(a: Operand, b: Operand, c: Operand, kernel: GemmKernel) -> Contraction | None:
-    ours, theirs, out = set(a.dims), set(b.dims), set(c.dims)
-    if (ours ^ theirs) - out or out - ours - theirs:
-        return None  # a sum over one operand alone, or a result that is wider than both
-    rows = [d for d in c.dims if d not in theirs]
-    columns = [d for d in c.dims if d not in ours]
-    last = c.dims[-1] if c.dims else None
-    if last not in columns:
-        if last in rows or not rows:
-            # C^T = B^T A^T: the dimension with unit stride is that of the columns; no columns are one column.
-            a, b, rows, columns = b, a, columns, rows
-        elif columns:
-            return None
-    if columns and (last not in columns or not c.unit_inner):
-        # A lone dimension can as well be that of the rows, which may lie anywhere.
-        if rows:
-            return None
-        a, b, rows, columns = b, a, columns, rows
-    depth = [d for d in a.dims if d in b.dims and d not in out]
-    return Contraction(a, b, c, kernel, _group(rows, (c, a)), _group(columns, (c, b)), _group(depth, (a, b)))
-
-
-def _group(dims: Sequence[int], operands: Sequence[Operand]) -> Dims:
-    """The last of the dimensions, with those before it that are one with it in all the operands."""
-    if not dims:
-        return ()
-    group = [dims[-1]]
-    for left in reversed(dims[:-1]):
-        if not all(operand.joins(left, group[0]) for operand in operands):
-            break
-        group.insert(0, left)
-    return tuple(group)
-
-
-def _identity(rank: int) -> ir.AffineMap:
-    return ir.AffineMap.get_identity(rank)
-
-
-def _projection(map_: ir.AffineMap) -> Axes | None:
-    """The dimension that each result of a map picks (None: the constant 0), if it does no more than that."""
-    axes: list[int | None] = []
-    for expression in map_.results:
-        if isinstance(expression, ir.AffineDimExpr):
-            axes.append(expression.position)
-        elif isinstance(expression, ir.AffineConstantExpr) and expression.value == 0:
-            axes.append(None)
-        else:
-            return None
-    dims = [d for d in axes if d is not None]
-    return tuple(axes) if len(set(dims)) == len(dims) else None
-
-
-def _kernel(operation: ir.Operation, a: str, b: str, c: str) -> GemmKernel | None:
-    """The kernel for the element types, if the body multiplies (operands or widened operands) and adds."""
-    kernel = GemmKernel(a, c)
-    if a != b or not kernel.supported:
-        return None
-    body = operation.regions[0].blocks[0]
-    left, right, total = body.arguments
-    *steps, end = (op.operation for op in body.operations)
-    widened = {left: left, right: right}
-    products, sums = [], []
-    for step in steps:
-        operands = list(step.operands)
-        if step.name == "arith.extf" and operands[0] in widened:
-            widened[step.results[0]] = operands[0]
-        elif step.name == "arith.mulf" and all(x in widened for x in operands):
-            if {widened[x] for x in operands} != {left, right}:
-                return None
-            products.append(step.results[0])
-        elif step.name == "arith.addf" and total in operands and any(x in products for x in operands):
-            sums.append(step.results[0])
-        else:
-            return None
-    return kernel if len(sums) == 1 and list(end.operands) == sums else None
