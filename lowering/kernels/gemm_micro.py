@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import simd
-from relax_mlir.lowering.kernels.addresses import address, memref_at
+from relax_mlir.lowering.kernels.addresses import address, item_bytes, memref_at
 from relax_mlir.lowering.kernels.gemm_pairs import PAIR, dot, splat_pair
 from relax_mlir.lowering.kernels.gemm_rounding import Rounding
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
@@ -61,10 +61,33 @@ def emit_tile(
         starts += [e.mul(e.sub(count, 1), a_apart) for count in counts]
         sums = _multiply(tiling, element, a, starts, b, depth)
 
-        def write(result: e.Value, change: Callable[[e.Value], e.Value]) -> None:
+        whole = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
+
+        def write() -> None:
+            """To C, or by way of memory, by the same instructions: they are a large part of the code."""
+            simple = e.all_of(whole, *map(e.negate, rounds))
+            own = address(e.metadata(buffer), 0)
+            start, apart = e.select(simple, c_at, own), e.select(simple, c_apart, tiling.columns)
+            result = memref_at(start, element, [apart, 1], unit_inner=True)
+            places = [(result, r) for r in range(rows - len(counts))]
+            for count in counts:
+                is_there = e.any_of(e.compare("eq", count, rows), e.negate(simple))
+                last = e.add(start, e.mul(apart, (rows - 1) * item_bytes(element)))
+                places.append((memref_at(e.select(is_there, last, own), element, [0, 1], unit_inner=True), 0))
+            for (memory, r), values in zip(places, sums, strict=True):
+                for v, x in enumerate(values):
+                    simd.store(x, memory, r, v * tiling.lanes)
+            with e.when(e.negate(simple)):
+                count = counts[0] if counts else rows
+                e.call(finish, [own, count, c_at, c_apart, left, accumulate, *rounds])
+
+        def round_() -> None:
+            assert rounding is not None
+            narrow = memref_at(c_at, rounding.element, [c_apart, 1], unit_inner=True)
+
             def line(r: int) -> None:
                 for v, x in enumerate(sums[r]):
-                    simd.store(change(x), result, r, v * tiling.lanes)
+                    simd.store(rounding.apply(x), narrow, r, v * tiling.lanes)
 
             for r in range(rows - len(counts)):
                 line(r)
@@ -72,25 +95,10 @@ def emit_tile(
                 with e.when(e.compare("eq", count, rows)):
                     line(rows - 1)
 
-        def overwrite() -> None:
-            write(c, lambda x: x)
-
-        def overwrite_rounded() -> None:
-            assert rounding is not None
-            write(memref_at(c_at, rounding.element, [c_apart, 1], unit_inner=True), rounding.apply)
-
-        def by_way_of_memory() -> None:
-            for r, line in enumerate(sums):
-                for v, x in enumerate(line):
-                    simd.store(x, buffer, r * tiling.columns + v * tiling.lanes)
-            count = counts[0] if counts else rows
-            e.call(finish, [address(e.metadata(buffer), 0), count, c_at, c_apart, left, accumulate, *rounds])
-
-        simple = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
-        if rounding and rows == tiling.rows:
-            e.branch(simple, lambda: e.branch(rounds[0], overwrite_rounded, overwrite), by_way_of_memory)
-        else:  # lower tiles are for the edges
-            e.branch(e.all_of(simple, *map(e.negate, rounds)), overwrite, by_way_of_memory)
+        if rounding and rows == tiling.rows:  # lower tiles are for the edges
+            e.branch(e.all_of(whole, *rounds), round_, write)
+        else:
+            write()
 
 
 def _multiply(

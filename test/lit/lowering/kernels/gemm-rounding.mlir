@@ -10,7 +10,8 @@
 // CHECK: func.func private @relax.gemm.bf16.f32.tile_12(
 // CHECK-NOT: arith.trunci
 // CHECK: func.func private @relax.gemm.bf16.f32.tile_14({{.*}}, %[[ADD:[a-z0-9]+]]: i1, %[[ROUNDS:[a-z0-9]+]]: i1, %{{[a-z0-9]+}}: index)
-// CHECK: scf.if %[[ROUNDS]]
+// CHECK: %[[SO:[0-9]+]] = arith.andi %{{[0-9]+}}, %[[ROUNDS]]
+// CHECK-NEXT: scf.if %[[SO]]
 // CHECK-COUNT-28: arith.trunci {{.*}} : vector<16xi32> to vector<16xi16>
 // CHECK-NOT: arith.trunci
 // CHECK: func.func private @relax.gemm.bf16.round(
