@@ -26,6 +26,9 @@ _AS_WRITTEN = ("attention",)
 _EPILOGUES = f"{OWN_PREFIX}gemm."
 """How the names of the epilogues of products begin: straight loops over vectors, which LLVM does not make faster."""
 
+_LOOP = "cf.br"
+"""An op that every loop has."""
+
 _PARALLEL = f"{OWN_PREFIX}parallel."
 """How the names of parts of loops for threads begin."""
 
@@ -74,7 +77,7 @@ def _is_hot(graph: ModuleGraph, name: str) -> bool:
         return False
     if SHORT in op.attributes or not isinstance(op, func.FuncOp) or name.startswith(_PARALLEL):
         return True
-    return PRIM_FUNC in op.attributes and "cf.cond_br" in graph.contents[name]
+    return PRIM_FUNC in op.attributes and _LOOP in graph.contents[name]
 
 
 def _is_as_written(graph: ModuleGraph, name: str) -> bool:

@@ -146,7 +146,7 @@ func.func private @outside()
 
 def test_what_runs_once_per_call_is_left_plain(context: ir.Context) -> None:
     """But for kernels, epilogues and loops, and for functions so few that they share a part with loops."""
-    names = ("kernel", "straight", "relax.gemm.f32.epilogue_0", "loops")
+    names = ("kernel", "straight", "choice", "relax.gemm.f32.epilogue_0", "loops")
     calls = "\n".join(f"  func.call @{name}(%a) : (index) -> ()" for name in names)
     work = "\n".join(f"  %{number} = arith.addi %a, %a : index" for number in range(200))
     text = f"""
@@ -157,11 +157,23 @@ func.func @main(%a: index) attributes {{llvm.passthrough = ["nounwind"]}} {{
 }}
 func.func private @kernel(%a: index) attributes {{{KERNEL} = "attention"}} {{ return }}
 func.func private @straight(%a: index) attributes {{{PRIM_FUNC}}} {{ return }}
+func.func private @choice(%a: index) attributes {{{PRIM_FUNC}}} {{
+  %c = arith.cmpi eq, %a, %a : index
+  cf.cond_br %c, ^bb1, ^bb2
+^bb1:
+  func.call @kernel(%a) : (index) -> ()
+  return
+^bb2:
+  return
+}}
 func.func private @relax.gemm.f32.epilogue_0(%a: index) {{ return }}
 func.func private @loops(%a: index) attributes {{{PRIM_FUNC}}} {{
-  %c = arith.cmpi eq, %a, %a : index
-  cf.cond_br %c, ^bb1, ^bb1
-^bb1:
+  cf.br ^bb1(%a : index)
+^bb1(%i: index):
+  %c = arith.cmpi eq, %i, %a : index
+  %next = arith.addi %i, %a : index
+  cf.cond_br %c, ^bb2, ^bb1(%next : index)
+^bb2:
   return
 }}
 """
@@ -175,6 +187,7 @@ func.func private @loops(%a: index) attributes {{{PRIM_FUNC}}} {{
         plain = {
             "main": '["nounwind", "optnone", "noinline"]',
             "straight": '["optnone", "noinline"]',
+            "choice": '["optnone", "noinline"]',
         }
         assert found == dict.fromkeys(names, "None") | (plain if is_plain else {"main": '["nounwind"]'})
         assert optimised == ({"loops"} if is_plain else {"main", *names})
