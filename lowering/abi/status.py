@@ -84,8 +84,6 @@ class _Failing:
 
     def at(self, op: ir.OpView) -> bool:
         """Whether control may leave the function at `op`."""
-        if not isinstance(op, (func.CallOp, cf.AssertOp)):
-            return False
         name = _leaving(op)
         return name in (PROPAGATE, ASSERT) or name in self.checks or name in self.functions
 

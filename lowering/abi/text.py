@@ -10,8 +10,6 @@ from relax_mlir.mlir import func, ir
 
 def quoted(text: str) -> str:
     """`text` as a string literal of MLIR (UTF-8 bytes outside printable ASCII as hex escapes)."""
-    if text.isascii() and text.isprintable() and not set('"\\').intersection(text):
-        return f'"{text}"'
     return (
         '"'
         + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode())

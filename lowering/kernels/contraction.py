@@ -138,7 +138,7 @@ class Contraction:
         block: e.Block,
         accumulate: bool,
         tiling: Tiling,
-        rounding: Rounding | None = None,
+        rounding: Rounding | None,
         panels: tuple[str, e.Value] | None = None,
     ) -> None:
         """Emit the loops around the call of the kernel at the current insertion point.
@@ -180,9 +180,14 @@ class Contraction:
                 parts[x], sizes, strides, e.add(offset, e.mul(first, strides[0])), unit_inner=unit_inner
             )
 
+        def left_of(at: Mapping[int, e.Value], first: e.Index = 0, rows: e.Index = high) -> e.Value:
+            return matrix(self.a, (self.rows, self.depth), (rows, deep), at, first=first)
+
+        def right_of(at: Mapping[int, e.Value]) -> e.Value:
+            return panels[1] if panels else matrix(self.b, (self.depth, self.columns), (deep, wide), at)
+
         def product(at: Mapping[int, e.Value]) -> None:
-            left = matrix(self.a, (self.rows, self.depth), (high, deep), at)
-            right = panels[1] if panels else matrix(self.b, (self.depth, self.columns), (deep, wide), at)
+            left, right = left_of(at), right_of(at)
             result = matrix(self.c, (self.rows, self.columns), (high, wide), at, True)
             arguments = [left, right, result, e.flag(accumulate)]
             if finish is None:
@@ -192,18 +197,17 @@ class Contraction:
 
         def by_rows(at: Mapping[int, e.Value], sums: e.Strided, step: e.Index) -> None:
             assert finish is not None
-            right = panels[1] if panels else matrix(self.b, (self.depth, self.columns), (deep, wide), at)
+            right = right_of(at)
             with e.loop(0, high, step) as first:
                 part = e.minimum(e.sub(high, first), step)
-                left = matrix(self.a, (self.rows, self.depth), (part, deep), at, first=first)
+                left = left_of(at, first, part)
                 result = e.view(sums, (part, wide), (tiling.sums_apart(wide), 1), unit_inner=True)
                 rest = finish.arguments(at, first, result)
                 e.call(finished(name), [left, right, result, e.flag(False), *rest])
 
         def rounded(at: Mapping[int, e.Value]) -> None:
             assert finish is not None
-            left = matrix(self.a, (self.rows, self.depth), (high, deep), at)
-            right = panels[1] if panels else matrix(self.b, (self.depth, self.columns), (deep, wide), at)
+            left, right = left_of(at), right_of(at)
             *_, (start, apart, _) = finish.matrices(at)
             element = e.element_of(self.c.buffer.type)
             result = result_of_sums(start, apart, (high, wide), element)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels.contraction import Axes, Contraction, Dims, Finish, Operand
+from relax_mlir.lowering.kernels.contraction import Contraction, Dims, Finish, Operand
 from relax_mlir.lowering.kernels.epilogue_match import match_epilogue, root
 from relax_mlir.lowering.kernels.gemm import GemmKernel
+from relax_mlir.lowering.kernels.nest import loops_of
 from relax_mlir.mlir import ir, linalg
 
 
@@ -27,7 +28,7 @@ def match_contraction(operation: ir.Operation) -> Contraction | None:
     maps = linalg.get_indexing_maps(operation)
     if kernel is None or maps is None or buffers[2] in buffers[:2]:
         return None
-    axes = [_projection(attribute.value) for attribute in maps]
+    axes = [loops_of(attribute.value) for attribute in maps]
     if None in axes or None in (axes[2] or ()):
         return None
     a, b, c = (Operand(buffer, x or ()) for buffer, x in zip(buffers, axes, strict=True))
@@ -45,7 +46,7 @@ def _with_finish(operation: ir.Operation, contraction: Contraction) -> Contracti
     for value, attribute in zip(following.operands, linalg.get_indexing_maps(following), strict=True):
         if not isinstance(value.type, ir.MemRefType):
             continue
-        axes = _projection(attribute.value)
+        axes = loops_of(attribute.value)
         if axes is None:
             return contraction
         operands.append(Operand(value, tuple(None if d is None else ours.axes[d] for d in axes)))
@@ -102,20 +103,6 @@ def _group(dims: Sequence[int], operands: Sequence[Operand]) -> Dims:
             break
         group.insert(0, left)
     return tuple(group)
-
-
-def _projection(map_: ir.AffineMap) -> Axes | None:
-    """The dimension that each result of a map picks (None: the constant 0), if it does no more than that."""
-    axes: list[int | None] = []
-    for expression in map_.results:
-        if isinstance(expression, ir.AffineDimExpr):
-            axes.append(expression.position)
-        elif isinstance(expression, ir.AffineConstantExpr) and expression.value == 0:
-            axes.append(None)
-        else:
-            return None
-    dims = [d for d in axes if d is not None]
-    return tuple(axes) if len(set(dims)) == len(dims) else None
 
 
 def _kernel(operation: ir.Operation, a: str, b: str, c: str) -> GemmKernel | None:

@@ -233,7 +233,7 @@ def emit_block(
     sizes: Tiling,
     element: e.Type,
     operands: tuple[e.Type, e.Type],
-    rounding: Rounding | None = None,
+    rounding: Rounding | None,
 ) -> None:
     """A block of A times packed panels of B, by register tiles, which are emitted, too: for as many panels as the
     second-level cache holds, one tile of rows after the other.

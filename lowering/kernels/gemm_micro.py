@@ -26,7 +26,7 @@ def emit_tile(
     element: e.Type,
     rows: int,
     operands: tuple[e.Type, e.Type],
-    rounding: Rounding | None = None,
+    rounding: Rounding | None,
 ) -> None:
     """Emit the function that computes `rows` rows of one panel of C.
 
@@ -62,43 +62,51 @@ def emit_tile(
         sums = _multiply(tiling, element, a, starts, b, depth)
 
         whole = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
+        own = address(e.metadata(buffer), 0)
+        is_full = [e.compare("eq", count, rows) for count in counts]
 
         def write() -> None:
             """To C, or by way of memory, by the same instructions: they are a large part of the code."""
             simple = e.all_of(whole, *map(e.negate, rounds))
-            own = address(e.metadata(buffer), 0)
             start, apart = e.select(simple, c_at, own), e.select(simple, c_apart, tiling.columns)
-            result = memref_at(start, element, [apart, 1], unit_inner=True)
-            places = [(result, r) for r in range(rows - len(counts))]
-            for count in counts:
-                is_there = e.any_of(e.compare("eq", count, rows), e.negate(simple))
-                last = e.add(start, e.mul(apart, (rows - 1) * item_bytes(element)))
-                places.append((memref_at(e.select(is_there, last, own), element, [0, 1], unit_inner=True), 0))
-            for (memory, r), values in zip(places, sums, strict=True):
-                for v, x in enumerate(values):
-                    simd.store(x, memory, r, v * tiling.lanes)
+            has_last = [e.any_of(full, e.negate(simple)) for full in is_full]
+            places = _places(start, apart, element, rows, has_last, own)
+            _store(tiling, sums, places)
             with e.when(e.negate(simple)):
                 count = counts[0] if counts else rows
                 e.call(finish, [own, count, c_at, c_apart, left, accumulate, *rounds])
 
-        def round_() -> None:
+        def write_rounded() -> None:
             assert rounding is not None
-            narrow = memref_at(c_at, rounding.element, [c_apart, 1], unit_inner=True)
-
-            def line(r: int) -> None:
-                for v, x in enumerate(sums[r]):
-                    simd.store(rounding.apply(x), narrow, r, v * tiling.lanes)
-
-            for r in range(rows - len(counts)):
-                line(r)
-            for count in counts:
-                with e.when(e.compare("eq", count, rows)):
-                    line(rows - 1)
+            narrow = [[rounding.apply(x) for x in line] for line in sums]
+            _store(tiling, narrow, _places(c_at, c_apart, rounding.element, rows, is_full, own))
 
         if rounding and rows == tiling.rows:  # lower tiles are for the edges
-            e.branch(e.all_of(whole, *rounds), round_, write)
+            e.branch(e.all_of(whole, *rounds), write_rounded, write)
         else:
             write()
+
+
+_Place = tuple[e.Value, int]
+"""Memory, and a row of it."""
+
+
+def _places(
+    start: e.Value, apart: e.Index, element: e.Type, rows: int, has_last: Sequence[e.Value], own: e.Value
+) -> list[_Place]:
+    """Where the rows of a tile go, from an address on: the last, if `has_last` says that it is not there, to `own`."""
+    matrix = memref_at(start, element, [apart, 1], unit_inner=True)
+    places = [(matrix, r) for r in range(rows - len(has_last))]
+    for is_there in has_last:
+        last = e.add(start, e.mul(apart, (rows - 1) * item_bytes(element)))
+        places.append((memref_at(e.select(is_there, last, own), element, [0, 1], unit_inner=True), 0))
+    return places
+
+
+def _store(tiling: Tiling, lines: Sequence[Sequence[e.Value]], places: Sequence[_Place]) -> None:
+    for (memory, row), line in zip(places, lines, strict=True):
+        for v, x in enumerate(line):
+            simd.store(x, memory, row, v * tiling.lanes)
 
 
 def _multiply(
@@ -138,7 +146,7 @@ def _multiply(
 
 
 def emit_finish(
-    block: e.Block, name: str, tiling: Tiling, element: e.Type, rounding: Rounding | None = None
+    block: e.Block, name: str, tiling: Tiling, element: e.Type, rounding: Rounding | None
 ) -> None:
     """Emit the function that writes a tile's sums to C, adds them, or rounds them, as far as C goes.
 

@@ -61,6 +61,13 @@ def _of_rest(lanes: Lanes, r: Value) -> Value:
     return lanes.horner(r, (*EXP_P, 1.0, 1.0))
 
 
+def _by_table(lanes: Lanes, x: Value, any_size: bool = False, k: int = 0) -> Value:
+    """e^x·2^k with AVX-512, for |x| ≤ -`VANISHES`, or for x of `any_size`."""
+    y, place = to_sixteenths(lanes, x, LOG2_E)
+    rest = _rest(lanes, x, y)
+    return times_power(exp_of_rest(lanes, bounded_rest(rest) if any_size else rest, place, k), y)
+
+
 def _exp_minus_one(lanes: Lanes, r: Value) -> Value:
     """e^r - 1 for |r| ≤ ln 2 / 2."""
     return lanes.fma(lanes.mul(r, r), lanes.horner(r, EXP_P), r)
@@ -84,8 +91,7 @@ def _scales(lanes: Lanes, x: Value) -> tuple[Value, Value]:
 def exp(lanes: Lanes, x: Value) -> Value:
     """e^x, at most 1.1 ulp off, denormal results included; exp(-inf) = 0, exp(inf) = inf, NaN stays NaN."""
     if lanes.avx512:
-        y, place = to_sixteenths(lanes, x, LOG2_E)
-        return times_power(exp_of_rest(lanes, bounded_rest(_rest(lanes, x, y)), place), y)
+        return _by_table(lanes, x, any_size=True)
     x = lanes.clamp(x, VANISHES, 89.0)
     magic, factor = _scales(lanes, x)
     r, power = _reduce(lanes, x, magic)
@@ -95,8 +101,7 @@ def exp(lanes: Lanes, x: Value) -> Value:
 def exp_of_moderate(lanes: Lanes, x: Value) -> Value:
     """e^x for x in [-87, 88], where the result is a normal number; at most 1.1 ulp off. NaN stays NaN."""
     if lanes.avx512:
-        y, place = to_sixteenths(lanes, x, LOG2_E)
-        return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place), y)
+        return _by_table(lanes, x)
     r, power = _reduce(lanes, x, _magic(lanes))
     return lanes.mul(_of_rest(lanes, r), power)
 
@@ -111,8 +116,7 @@ def exp_scaled(lanes: Lanes, x: Value) -> Value:
     """e^x·2^`SCALE_BITS` for x ≤ 0, at most 1.1 ulp off; less than 2^(`SCALE_BITS` - 150) for -inf, NaN for NaN."""
     x = lanes.at_least(x, VANISHES)
     if lanes.avx512:
-        y, place = to_sixteenths(lanes, x, LOG2_E)
-        return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place, SCALE_BITS), y)
+        return _by_table(lanes, x, k=SCALE_BITS)
     r, power = _reduce(lanes, x, _magic(lanes, SCALE_BITS))
     return lanes.mul(_of_rest(lanes, r), power)
 

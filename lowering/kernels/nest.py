@@ -102,7 +102,7 @@ def nest_of(operation: Operation) -> Nest | None:
     maps = [attribute.value for attribute in operation.attributes["indexing_maps"]]
     parallel = ["parallel" in str(kind) for kind in operation.attributes["iterator_types"]]
     operands = [*generic.inputs, *generic.outputs]
-    choices = [_loops_of(map_) for map_ in maps]
+    choices = [loops_of(map_) for map_ in maps]
     if any(choice is None for choice in choices):
         return None
     accesses = [_access(v, c or (), len(parallel)) for v, c in zip(operands, choices, strict=True)]
@@ -121,8 +121,8 @@ def nest_of(operation: Operation) -> Nest | None:
     )
 
 
-def _loops_of(map_: Any) -> tuple[int | None, ...] | None:  # noqa: ANN401 - the bindings have no type stubs
-    """Per result of an index map its loop (None: the constant 0); None if the map is anything else."""
+def loops_of(map_: Any) -> tuple[int | None, ...] | None:  # noqa: ANN401 - the bindings have no type stubs
+    """Per result of an index map its loop (None: the constant 0), each loop once; None if the map is anything else."""
     loops: list[int | None] = []
     for expression in map_.results:
         if isinstance(expression, ir.AffineDimExpr):

@@ -14,7 +14,7 @@ from relax_mlir.target import Target
 
 NEAR_MEAN = 2.0
 """A row's mean is near 0 if its variance is at least one part in so many of its mean square, whose difference from the
-square of the mean loses one digit at most then."""
+square of the mean loses one bit at most then."""
 
 
 def layer_norm(

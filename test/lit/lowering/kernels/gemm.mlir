@@ -97,10 +97,11 @@
 // AVX512: %[[OVERWRITE:[0-9]+]] = arith.xori %[[ACCUMULATE]]
 // AVX512-NEXT: %[[SIMPLE:[0-9]+]] = arith.andi %{{[0-9]+}}, %[[OVERWRITE]]
 // Sums go to C, or to memory of the tile's own, where a row that is missing always goes.
-// AVX512: %[[START:[0-9]+]] = arith.select %[[SIMPLE]], %{{[a-z0-9]+}}, %[[OWN:[0-9]+]]
 // AVX512: %[[ALL:[0-9]+]] = arith.cmpi eq, %[[ROWS]], %c2
+// AVX512: %[[START:[0-9]+]] = arith.select %[[SIMPLE]], %{{[a-z0-9]+}}, %[[OWN:[0-9]+]]
+// AVX512: %[[HAS_LAST:[0-9]+]] = arith.ori %[[ALL]],
 // AVX512: %[[LAST:[0-9]+]] = arith.addi %[[START]],
-// AVX512-NEXT: arith.select %{{[0-9]+}}, %[[LAST]], %[[OWN]]
+// AVX512-NEXT: arith.select %[[HAS_LAST]], %[[LAST]], %[[OWN]]
 // AVX512-COUNT-4: vector.store
 // AVX512: %[[OTHER:[0-9]+]] = arith.xori %[[SIMPLE]]
 // AVX512-NEXT: scf.if %[[OTHER]]
