@@ -23,6 +23,10 @@ HUGE_PAGE = 1 << 21
 """Bytes of a huge page, on x86-64 and mostly on AArch64."""
 
 _ALIGNMENT = 64
+"""Bytes of a cache line, and of a vector of AVX-512: one that is not aligned so takes two lines to read."""
+
+_MOST_COPIED = 1 << 20
+"""Bytes of the largest constant that is copied for its alignment."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,10 @@ def constant_table(entries: Sequence[TableEntry]) -> list[Array]:
 
 
 def in_layout(constants: Sequence[tuple[Array, Layout]]) -> list[Array]:
-    """The arrays that compiled code reads for some constants; those that are not packed are not copied."""
+    """The arrays that compiled code reads for some constants.
+
+    Those that are not packed are only copied if they are small and do not begin on a cache line.
+    """
     matrices = [
         (array.T if layout.transposed else array, layout) for array, layout in constants if layout.columns
     ]
@@ -79,12 +86,22 @@ def in_layout(constants: Sequence[tuple[Array, Layout]]) -> list[Array]:
         packed.append(_pack(matrix, layout, memory[start : start + size]))
         start += size
     left = iter(packed)
-    return [next(left) if layout.columns else array for array, layout in constants]
+    return [next(left) if layout.columns else _aligned(array) for array, layout in constants]
 
 
 def column_panels(matrix: Array, columns: int) -> Array:
     """A matrix as panels of `columns` columns, each row by row, the last filled up with zeros; aligned to 64 bytes."""
     return in_layout([(matrix, Layout(columns))])[0]
+
+
+def _aligned(array: Array) -> Array:
+    """The array, or a copy that begins on a cache line."""
+    if array.nbytes > _MOST_COPIED or array.ctypes.data % _ALIGNMENT == 0:
+        return array
+    memory = _zeroed(array.nbytes)
+    copy: Array = memory.view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def _shape(matrix: Array, layout: Layout) -> tuple[int, int, int, int]:

@@ -18,9 +18,13 @@ from relax_mlir import capi
 from relax_mlir.error import CompileError
 from relax_mlir.mlir import ir
 
-LLVM_OPTIONS = ("-x86-experimental-pref-innermost-loop-alignment=6",)
-"""Options of LLVM, which hold for the process: inner loops begin on a cache line. Where two hardware threads share a
-core, a product whose loop does not is up to 10 % slower."""
+LLVM_OPTIONS = ("-x86-experimental-pref-innermost-loop-alignment=6", "-avoid-speculation=0")
+"""Options of LLVM, which hold for the process.
+
+Inner loops begin on a cache line: where two hardware threads share a core, a product whose loop does not is up to 10 %
+slower. Constants are loaded in front of a loop even if it may have no iteration, and if registers are few: else LLVM
+loads some in each iteration, by an address of 64 bits.
+"""
 
 _used_engines: list[int] = []
 """Those that have done their work, and are still to be destroyed."""

@@ -148,9 +148,33 @@ def test_rows_side_by_side() -> None:
     assert packed.tolist() == [1, 4, 2, 5, 7, 0, 8, 0, 3, 6, 0, 0, 9, 0, 0, 0]
 
 
+def at_offset(array: np.ndarray, offset: int) -> np.ndarray:
+    """A copy that begins so many bytes behind a cache line."""
+    memory = np.empty(array.nbytes + 128, np.uint8)
+    start = -memory.ctypes.data % 64 + offset
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 5), (1 << 18,)])
+def test_small_constants_begin_on_a_cache_line(shape: tuple[int, ...]) -> None:
+    plain = at_offset(RNG.uniform(-1, 1, shape).astype("float32"), 16)
+    (found,) = in_layout([(plain, Layout())])
+    assert found.ctypes.data % 64 == 0
+    assert found.dtype == plain.dtype and found.shape == shape
+    np.testing.assert_array_equal(found, plain)
+
+
+def test_large_constants_are_not_copied() -> None:
+    plain = at_offset(np.zeros((1 << 18) + 1, "float32"), 16)
+    (found,) = in_layout([(plain, Layout())])
+    assert found is plain
+
+
 def test_packed_constants_share_a_block_of_memory() -> None:
-    """A large block begins on a huge page; what is not packed stays where it is."""
-    large, plain = RNG.uniform(-1, 1, (700, 1000)), np.arange(3.0)
+    """A large block begins on a huge page; what is not packed stays where it is, if it is aligned."""
+    large, plain = RNG.uniform(-1, 1, (700, 1000)), at_offset(np.arange(3.0), 0)
     small = np.arange(10, dtype="float32").reshape(5, 2)
     found = in_layout([(large, Layout(16)), (plain, Layout()), (small, Layout(4, transposed=True))])
     assert found[0].ctypes.data % HUGE_PAGE == 0 and found[0].nbytes > HUGE_PAGE
