@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.emit import Index, Value
-from relax_mlir.lowering.kernels.parallel import parallel_loop
-from relax_mlir.lowering.kernels.row_epilogues import prepare
+from relax_mlir.lowering.kernels.norm_rows import Normalise, emit_norm
 from relax_mlir.lowering.kernels.row_loops import NOTHING_AROUND, Around
-from relax_mlir.lowering.kernels.rows import Rows, inverse_root, only, row_sum, row_sums
+from relax_mlir.lowering.kernels.rows import Rows, Steps, inverse_root, only, row_sum
 from relax_mlir.target import Target
 
 NEAR_MEAN = 2.0
@@ -34,50 +34,8 @@ def layer_norm(
     difference of the latter and the square of the former. Else a second sweep finds that of the centred values.
     """
     rows = Rows.of(target, x, inner)
-    lanes, scalar = rows.vector, rows.scalar
-    source, sink = rows.matrix(x), rows.matrix(out)
-    weight, bias = rows.line(gamma), rows.line(beta)
-    share = scalar.div(scalar.const(1.0), rows.length_as_float())
-    stages = prepare(around, out, inner)
-    with parallel_loop(0, rows.count, 1, rows.cost) as row:
-        stages.before(row)
-
-        def load(at: Index, mask: Value | None) -> Value:
-            return rows.load(source, row, at, mask=mask)
-
-        def moments(at: Index, mask: Value | None, sums: Sequence[Value]) -> list[Value]:
-            rows.prefetch_ahead(source, row, at)
-            value = load(at, mask)
-            return [lanes.add(sums[0], value), lanes.fma(value, value, sums[1])]
-
-        mean, square = (scalar.mul(total, share) for total in row_sums(rows, moments, 2))
-        centre = rows.splat(mean)
-
-        def squares(at: Index, mask: Value | None, total: Value) -> Value:
-            centred = only(lanes, mask, lanes.sub(load(at, mask), centre), 0.0)
-            return lanes.fma(centred, centred, total)
-
-        def centred_variance() -> list[Value]:
-            return [scalar.mul(row_sum(rows, squares), share)]
-
-        variance = scalar.sub(square, scalar.mul(mean, mean))
-        # The difference is NaN where squares have overflowed; the centred ones may not.
-        margin = scalar.sub(scalar.scale(variance, NEAR_MEAN), square)
-        is_near = scalar.compare("oge", margin, scalar.const(0.0))
-        near = [variance]
-        (variance,) = emit.choose(is_near, [rows.element], lambda: near, centred_variance)
-        last = stages.last(row)
-        factor = rows.splat(inverse_root(scalar, variance, epsilon))
-
-        def normalise(at: Index, mask: Value | None, _: Value) -> None:
-            value = lanes.mul(lanes.sub(load(at, mask), centre), factor)
-            scale = rows.load(weight, at, mask=mask)
-            shift = rows.load(bias, at, mask=mask)
-            value = last(rows, at, mask, lanes.fma(value, scale, shift))
-            rows.store(value, sink, row, at, mask=mask)
-
-        rows.sweep(normalise)
-        stages.behind(row)
+    norm = _LayerNorm(rows, rows.matrix(x), rows.line(gamma), rows.line(beta), _share(rows), epsilon)
+    emit_norm(target, norm, out, inner, around)
 
 
 def rms_norm(
@@ -92,29 +50,103 @@ def rms_norm(
 ) -> None:
     """x / sqrt(mean of x² + epsilon) · weight, over the last `inner` axes."""
     rows = Rows.of(target, x, inner)
-    lanes = rows.vector
-    source, sink, factors = rows.matrix(x), rows.matrix(out), rows.line(weight)
-    share = rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
-    stages = prepare(around, out, inner)
-    with parallel_loop(0, rows.count, 1, rows.cost) as row:
-        stages.before(row)
+    norm = _RmsNorm(rows, rows.matrix(x), rows.line(weight), _share(rows), epsilon)
+    emit_norm(target, norm, out, inner, around)
 
-        def load(at: Index, mask: Value | None) -> Value:
-            return rows.load(source, row, at, mask=mask)
+
+def _share(rows: Rows) -> Value:
+    """What a sum over a row is multiplied by for the mean."""
+    return rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
+
+
+@dataclass(frozen=True)
+class _LayerNorm:
+    rows: Rows
+    source: Value
+    gamma: Value
+    beta: Value
+    share: Value
+    epsilon: float
+    count: int = 2
+
+    def sums(self, row: Value) -> Steps:
+        rows, lanes = self.rows, self.rows.vector
+
+        def moments(at: Index, mask: Value | None, sums: Sequence[Value]) -> list[Value]:
+            rows.prefetch_ahead(self.source, row, at)
+            value = rows.load(self.source, row, at, mask=mask)
+            return [lanes.add(sums[0], value), lanes.fma(value, value, sums[1])]
+
+        return moments
+
+    def numbers(self, row: Value, sums: Sequence[Value]) -> list[Value]:
+        """The mean, and 1 / sqrt(variance + epsilon)."""
+        scalar = self.rows.scalar
+        mean, square = (scalar.mul(total, self.share) for total in sums)
+        variance = scalar.sub(square, scalar.mul(mean, mean))
+        # The difference is NaN where squares have overflowed; the centred ones may not.
+        margin = scalar.sub(scalar.scale(variance, NEAR_MEAN), square)
+        is_near = scalar.compare("oge", margin, scalar.const(0.0))
+        near = [variance]
+        (variance,) = emit.choose(
+            is_near, [self.rows.element], lambda: near, lambda: [self._centred_variance(row, mean)]
+        )
+        return [mean, inverse_root(scalar, variance, self.epsilon)]
+
+    def _centred_variance(self, row: Value, mean: Value) -> Value:
+        rows, lanes = self.rows, self.rows.vector
+        centre = rows.splat(mean)
 
         def squares(at: Index, mask: Value | None, total: Value) -> Value:
-            rows.prefetch_ahead(source, row, at)
-            value = load(at, mask)
-            return lanes.fma(value, value, total)
+            value = lanes.sub(rows.load(self.source, row, at, mask=mask), centre)
+            centred = only(lanes, mask, value, 0.0)
+            return lanes.fma(centred, centred, total)
 
-        mean = rows.scalar.mul(row_sum(rows, squares), share)
-        last = stages.last(row)
-        factor = rows.splat(inverse_root(rows.scalar, mean, epsilon))
+        return rows.scalar.mul(row_sum(rows, squares), self.share)
 
-        def normalise(at: Index, mask: Value | None, _: Value) -> None:
-            scale = rows.load(factors, at, mask=mask)
-            value = last(rows, at, mask, lanes.mul(lanes.mul(load(at, mask), factor), scale))
-            rows.store(value, sink, row, at, mask=mask)
+    def normalise(self, part: Rows, row: Value, numbers: Sequence[Value]) -> Normalise:
+        lanes = part.vector
+        centre, factor = map(part.splat, numbers)
 
-        rows.sweep(normalise)
-        stages.behind(row)
+        def vector(at: Index, mask: Value | None) -> Value:
+            value = lanes.mul(lanes.sub(part.load(self.source, row, at, mask=mask), centre), factor)
+            scale = part.load(self.gamma, at, mask=mask)
+            shift = part.load(self.beta, at, mask=mask)
+            return lanes.fma(value, scale, shift)
+
+        return vector
+
+
+@dataclass(frozen=True)
+class _RmsNorm:
+    rows: Rows
+    source: Value
+    weight: Value
+    share: Value
+    epsilon: float
+    count: int = 1
+
+    def sums(self, row: Value) -> Steps:
+        rows, lanes = self.rows, self.rows.vector
+
+        def squares(at: Index, mask: Value | None, sums: Sequence[Value]) -> list[Value]:
+            rows.prefetch_ahead(self.source, row, at)
+            value = rows.load(self.source, row, at, mask=mask)
+            return [lanes.fma(value, value, sums[0])]
+
+        return squares
+
+    def numbers(self, row: Value, sums: Sequence[Value]) -> list[Value]:
+        """1 / sqrt(mean square + epsilon)."""
+        scalar = self.rows.scalar
+        return [inverse_root(scalar, scalar.mul(sums[0], self.share), self.epsilon)]
+
+    def normalise(self, part: Rows, row: Value, numbers: Sequence[Value]) -> Normalise:
+        lanes = part.vector
+        (factor,) = map(part.splat, numbers)
+
+        def vector(at: Index, mask: Value | None) -> Value:
+            scale = part.load(self.weight, at, mask=mask)
+            return lanes.mul(lanes.mul(part.load(self.source, row, at, mask=mask), factor), scale)
+
+        return vector

@@ -33,11 +33,25 @@ Steps: TypeAlias = "Callable[[Index, Value | None, Sequence[Value]], Sequence[Va
 Merge: TypeAlias = Callable[[Value, Value], Value]
 """Two accumulators → one."""
 
+WORK_TOGETHER = 2
+"""Vectors side by side in each of the two stages: with their constants, all registers of AVX-512."""
+
 UNROLL = 4
 """Vectors in the large step: enough independent sums to hide the latency of an addition."""
 
 VECTOR_CYCLES = 8
 """About how many cycles a vector takes in all sweeps together."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work on a row in two stages: what makes vectors, given their place and mask, and what is done with them there."""
+
+    make: Callable[[Index, Value | None], Sequence[Value]]
+    use: Callable[[Index, Value | None, Sequence[Value]], None]
+
+
+NO_WORK = Work(lambda at, mask: [], lambda at, mask, made: None)
 
 
 @dataclass(frozen=True)
@@ -197,6 +211,50 @@ class Rows:
         total = self.heavy_sweep(step_of, 0.0, lambda lanes: lanes.add, by_block)
         return simd.reduce("add", total, fastmath="reassoc")
 
+    def sums(self, step: Steps, count: int, work_of: Callable[[Rows], Work] | None = None) -> list[Value]:
+        """The sums (scalars) of what `step` accumulates, so many of them, with work on a row of this length meanwhile.
+
+        `work_of` makes it for vectors of the length of some `Rows`. While its second stage is at some vectors, the
+        first makes the next ones, so neither waits for the other. The sums are the same with work and without.
+        """
+        several = replace(self, lanes=self.lanes * WORK_TOGETHER)
+        several_end = emit.round_down(self.length, several.lanes)
+        vector_end = emit.round_down(self.length, self.lanes)
+        zeros = [self.vector.const(0.0)] * count
+        wide, narrow = (work_of(part) if work_of else NO_WORK for part in (several, self))
+
+        def block(start: Index, stop: Index) -> list[Value]:
+            made = wide.make(start, None)
+            with emit.carrying_loop(start, stop, several.lanes, [*made, *zeros], unroll=False) as loop:
+                ready, totals = loop.values[: len(made)], loop.values[len(made) :]
+                if made:
+                    # Behind the last vectors they come again, and are not used.
+                    following = emit.add(loop.index, several.lanes)
+                    made = wide.make(emit.minimum(following, emit.sub(stop, several.lanes)), None)
+                for at in range(0, several.lanes, self.lanes):
+                    totals = list(step(emit.add(loop.index, at), None, totals))
+                wide.use(loop.index, None, ready)
+                loop.give([*made, *totals])
+            return list(loop.results)[len(made) :]
+
+        def merge(some: Sequence[Value], more: Sequence[Value]) -> list[Value]:
+            return list(map(self.vector.add, some, more))
+
+        def alone(at: Index, mask: Value | None, totals: Sequence[Value]) -> list[Value]:
+            made = narrow.make(at, mask)
+            totals = list(step(at, mask, totals))
+            narrow.use(at, mask, made)
+            return totals
+
+        if several_end == 0:
+            totals = zeros
+        elif is_one_block(several_end, several.lanes):
+            totals = block(0, several_end)
+        else:
+            totals = in_blocks(0, several_end, several.lanes, zeros, block, merge)
+        totals = self._loop(alone, several_end, vector_end, 1, totals)
+        return _lane_sums(self._rest(alone, vector_end, totals))
+
     def _loop(
         self,
         step: Steps,
@@ -270,7 +328,10 @@ def row_sum(rows: Rows, step: Step) -> Value:
 
 def row_sums(rows: Rows, step: Steps, count: int) -> list[Value]:
     """The sums (scalars) of what `step` accumulates, so many of them."""
-    totals = rows.sweeps(step, [0.0] * count, rows.vector.add, by_block=True)
+    return _lane_sums(rows.sweeps(step, [0.0] * count, rows.vector.add, by_block=True))
+
+
+def _lane_sums(totals: Sequence[Value]) -> list[Value]:
     return [simd.reduce("add", total, fastmath="reassoc") for total in totals]
 
 

@@ -67,16 +67,16 @@ func.func private @other_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 
 // -----
 
-// kernel_select.py, row_norms.py, rows.py: RMS norm scales by a reciprocal root, with no mean to subtract.
+// kernel_select.py, row_norms.py, norm_rows.py, rows.py: RMS norm scales by a reciprocal root, with no mean to subtract.
 // CHECK-LABEL: func.func private @rms_norm
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x8xf32>, %[[W:[a-z0-9]+]]: memref<8xf32>, %[[OUT:[a-z0-9]+]]: memref<?x8xf32>)
 // CHECK-NOT: linalg
 // CHECK: %[[XB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[X]]
 // CHECK: %[[XV:[a-z0-9_]+]] = memref.reinterpret_cast %[[XB]]
-// CHECK: %[[OB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[OUT]]
-// CHECK: %[[OV:[a-z0-9_]+]] = memref.reinterpret_cast %[[OB]]
 // CHECK: %[[WB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[W]]
 // CHECK: %[[WV:[a-z0-9_]+]] = memref.reinterpret_cast %[[WB]]
+// CHECK: %[[OB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[OUT]]
+// CHECK: %[[OV:[a-z0-9_]+]] = memref.reinterpret_cast %[[OB]]
 // CHECK-NOT: arith.subf
 // CHECK: memref.prefetch %[[XV]]{{.*}} read, locality<2>
 // CHECK-NEXT: %[[LINE:[0-9]+]] = vector.load %[[XV]]

@@ -124,3 +124,90 @@ def test_every_length(kernel: str, epilogue: str, dtype: str) -> None:
                 atol=tolerance * largest**2,
                 err_msg=f"{rows} rows of {length}",
             )
+
+
+NORMS = ("layer_norm", "rms_norm")
+
+
+def heavy(kernel: str, target: str = "cpu") -> Callable[..., np.ndarray]:
+    """A norm with many operations behind it, and what it is given but for the matrix."""
+    main = rx.build(program(kernel, "heavy", "float32"), target=target)["main"]
+
+    def run(x: np.ndarray, row: np.ndarray) -> np.ndarray:
+        column, flags = np.zeros((len(x), 1), np.float32), np.zeros(len(row), bool)
+        return to_numpy(main(x, x, row, column, flags))
+
+    return run
+
+
+def expected_heavy(kernel: str, x: np.ndarray, row: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float64)
+    given = Inputs(wide, wide, row.astype(np.float64), None, None)
+    return EPILOGUES["heavy"][1](KERNELS[kernel][1](given), given)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu -num-threads=2"])
+@pytest.mark.parametrize("kernel", NORMS)
+def test_many_operations_behind_norms(kernel: str, target: str) -> None:
+    """Blocks of sums and their remainders, few rows and many, with means near and far from 0 among each other."""
+    rng = np.random.default_rng(21)
+    run = heavy(kernel, target)
+    for rows, length in ((3, 4095), (2, 4128), (3, 8209), (1, 9000), (17, 96), (200, 1000), (3000, 40)):
+        scale = 10.0 ** rng.integers(-3, 4, (rows, 1))
+        means = rng.choice([0, 0.5, 1, -30, 300], (rows, 1))
+        x = ((rng.standard_normal((rows, length)) + means) * scale).astype(np.float32)
+        row = rng.standard_normal(length).astype(np.float32)
+        got, want = run(x, row), expected_heavy(kernel, x, row)
+        error = np.abs(got - want) / (1 + np.abs(x) + np.abs(row))
+        assert error.max() < 1e-4 if kernel == "layer_norm" else error.max() < 2e-6
+
+
+@pytest.mark.parametrize("kernel", NORMS)
+def test_rows_have_nothing_to_do_with_their_places(kernel: str) -> None:
+    """A row's sums are found on its own or beside work on another one, and are the same to the last bit."""
+    rng = np.random.default_rng(22)
+    runs = [heavy(kernel), heavy(kernel, "cpu -num-threads=2")]
+    for length in (5, 33, 100, 768, 5000):
+        x = (rng.standard_normal((40, length)) + rng.choice([0, 30], (40, 1))).astype(np.float32)
+        row = rng.standard_normal(length).astype(np.float32)
+        alone = np.concatenate([runs[0](x[i : i + 1], row) for i in range(len(x))])
+        for run in runs:
+            np.testing.assert_array_equal(run(x, row), alone)
+
+
+@pytest.mark.parametrize("kernel", NORMS)
+def test_not_finite_numbers_stay_in_their_rows(kernel: str) -> None:
+    rng = np.random.default_rng(23)
+    x = rng.standard_normal((9, 100)).astype(np.float32)
+    x[0, 3], x[4, 99], x[5, 0], x[8, 50] = np.nan, np.inf, -np.inf, np.nan
+    row = rng.standard_normal(100).astype(np.float32)
+    got = heavy(kernel)(x, row)
+    plain = [1, 2, 3, 6, 7]
+    want = expected_heavy(kernel, x[plain], row)
+    np.testing.assert_allclose(got[plain], want, rtol=3e-6, atol=1e-5)
+    assert np.isnan(got[[0, 4, 5, 8]]).any(-1).all()
+
+
+@pytest.mark.parametrize("kernel", NORMS)
+def test_many_operations_behind_work_in_place(kernel: str) -> None:
+    """The work before a norm fills rows of the output, two ahead of the one that is normalised there."""
+    bb = rx.BlockBuilder()
+    matrix, line = rx.Tensor(("n", "m"), "float32"), rx.Tensor(("m",), "float32")
+    x, y, row = rx.Var("x", matrix), rx.Var("y", matrix), rx.Var("row", line)
+    with bb.function("main", [x, y, row]):
+        with bb.dataflow():
+            total = bb.emit(R.add(x, y))
+            normalised = bb.emit(KERNELS[kernel][0](Inputs(total, None, row, None, None)))
+            result = bb.emit_output(R.nn.silu(normalised))
+        bb.emit_func_output(result)
+    rng = np.random.default_rng(24)
+    for target in ("cpu", "cpu -num-threads=2"):
+        main = rx.build(bb.get(), target=target)["main"]
+        for rows, length in ((0, 5), (1, 40), (2, 64), (3, 33), (50, 100), (400, 700)):
+            one, other = rng.standard_normal((2, rows, length)).astype(np.float32)
+            weight = rng.standard_normal(length).astype(np.float32)
+            total64 = one.astype(np.float64) + other
+            want = KERNELS[kernel][1](Inputs(total64, None, weight.astype(np.float64), None, None))
+            np.testing.assert_allclose(
+                to_numpy(main(one, other, weight)), want / (1 + np.exp(-want)), rtol=3e-6, atol=1e-5
+            )
