@@ -95,8 +95,8 @@ def column_panels(matrix: Array, columns: int) -> Array:
 
 
 def _aligned(array: Array) -> Array:
-    """The array, or a copy that begins on a cache line."""
-    if array.nbytes > _MOST_COPIED or array.ctypes.data % _ALIGNMENT == 0:
+    """The array, or a copy that begins on a cache line if it is small; an empty one has nothing to align."""
+    if not 0 < array.nbytes <= _MOST_COPIED or array.ctypes.data % _ALIGNMENT == 0:
         return array
     memory = _zeroed(array.nbytes)
     copy: Array = memory.view(array.dtype).reshape(array.shape)
