@@ -36,15 +36,23 @@ def emit_tile(
     Arguments: the address of its first row of A and how far rows are apart, the address of the panel of packed B,
     the depth of the block, the address of the tile in C and how far rows are apart there, the number of columns left
     from there, whether to add to C, with a `rounding` whether C gets rounded sums, and, where tiles may lack their last
-    row (`Tiling.row_step`), the number of rows: the row before is read in its place. The function `finish`
-    (`emit_finish`) does what is not simply to write a full tile.
+    row (`Tiling.row_step`), the number of rows: the row before is read in its place. Last, where tiles ask for what
+    comes next (`Tiling.asks_ahead`), its address, and how far on it is after each step of the depth. The function
+    `finish` (`emit_finish`) does what is not simply to write a full tile.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     may_lack = tiling.row_step > 1
-    types = [*[size] * 7, flag, *[flag] * bool(rounding), *[size] * may_lack]
+    types = [
+        *[size] * 7,
+        flag,
+        *[flag] * bool(rounding),
+        *[size] * may_lack,
+        *[size] * (2 * tiling.asks_ahead),
+    ]
     with e.function(block, name, types) as values:
         a_at, a_apart, b_at, depth, c_at, c_apart, left, accumulate, *rest = values
-        rounds, counts = rest[: len(rest) - may_lack], rest[len(rest) - may_lack :]
+        rounds, rest = rest[: bool(rounding)], rest[bool(rounding) :]
+        counts, ahead = rest[:may_lack], rest[may_lack:]
         a, b = (
             memref_at(at, type_, [1], unit_inner=True)
             for at, type_ in zip((a_at, b_at), operands, strict=True)
@@ -59,7 +67,7 @@ def emit_tile(
         buffer = e.stack(element, rows * tiling.columns)
         starts = [e.mul(r, a_apart) for r in range(rows - len(counts))]
         starts += [e.mul(e.sub(count, 1), a_apart) for count in counts]
-        sums = _multiply(tiling, element, a, starts, b, depth)
+        sums = _multiply(tiling, element, a, starts, b, depth, ahead)
 
         whole = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
         own = address(e.metadata(buffer), 0)
@@ -116,10 +124,13 @@ def _multiply(
     starts: Sequence[e.Index],
     b: e.Value,
     depth: e.Value,
+    ahead: Sequence[e.Value],
 ) -> list[list[e.Value]]:
-    """The products' sums over the depth of the block: the vectors of each row, which have `starts` in A."""
+    """The products' sums over the depth of the block: the vectors of each row, which have `starts` in A.
+
+    `ahead`: nothing, or the address to ask for in the first step, and how far on that of the next step is.
+    """
     rows = len(starts)
-    zero = e.constant(e.vector_type(tiling.lanes, element), 0)
     high = rows == tiling.rows  # lower tiles are for the edges
     wide = tiling.lanes * tiling.together
     pairs = tiling.together == PAIR
@@ -127,22 +138,39 @@ def _multiply(
     def added(left: e.Value, right: e.Value, total: e.Value) -> e.Value:
         return dot(left, right, total) if pairs else simd.fma(left, right, total, tiling.fused)
 
-    with e.carrying_loop(0, depth, tiling.together, [zero] * (rows * tiling.vectors), unroll=high) as k:
-        at = e.mul(k.index, tiling.columns)
+    def step(k: e.Value, sums: Sequence[e.Value]) -> list[e.Value]:
+        at = e.mul(k, tiling.columns)
         places = [e.add(at, v * wide) for v in range(tiling.vectors)]
         if wide * e.element_of(b.type).width == 8 * CACHE_LINE:
             for place in places:
                 e.prefetch(b, e.add(place, _AHEAD * tiling.columns * tiling.together))
         line = [simd.load(wide, b, place) for place in places]
         line = line if pairs else [simd.widen(right, element) for right in line]
-        sums = []
+        found = []
         for row, start in enumerate(starts):
-            place = e.add(start, k.index)
+            place = e.add(start, k)
             left = splat_pair(a, place, tiling.lanes) if pairs else simd.splat(e.load(a, place), tiling.lanes)
-            old = k.values[row * tiling.vectors : (row + 1) * tiling.vectors]
-            sums += [added(left, x, y) for x, y in zip(line, old, strict=True)]
-        k.give(sums)
-    return [k.results[row * tiling.vectors : (row + 1) * tiling.vectors] for row in range(rows)]
+            old = sums[row * tiling.vectors : (row + 1) * tiling.vectors]
+            found += [added(left, x, y) for x, y in zip(line, old, strict=True)]
+        return found
+
+    count = rows * tiling.vectors
+    values = [*[e.constant(e.vector_type(tiling.lanes, element), 0)] * count, *ahead[:1]]
+    done: e.Index = 0
+    for steps in (
+        (tiling.steps, 1) if high and tiling.steps > 1 else (1,)
+    ):  # the rest of the depth step by step
+        size = steps * tiling.together
+        end = e.round_down(depth, size) if steps > 1 else depth
+        with e.carrying_loop(done, end, size, values, unroll=high) as k:
+            sums, asked = k.values[:count], k.values[count:]
+            for number in range(steps):
+                sums = step(e.add(k.index, number * tiling.together), sums)
+            for place in asked:
+                e.prefetch_ahead(memref_at(place, ir.IntegerType.get_signless(8), [1], unit_inner=True), 0)
+            k.give([*sums, *[e.add(place, e.mul(ahead[1], steps)) for place in asked]])
+        values, done = k.results, end
+    return [values[row * tiling.vectors : (row + 1) * tiling.vectors] for row in range(rows)]
 
 
 def emit_finish(

@@ -25,6 +25,8 @@ class Tiling:
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
     `masked`: some lanes of a vector can be read and written. `together`: elements of depth that an instruction
     multiplies and adds in each lane; packed operands are filled up to a multiple. `threads`: how many there may be.
+    `kept_left`: the elements of a block of A that stay in the second-level cache while B streams past. `asks_ahead`:
+    tiles ask for the panels that come next (see `Ahead`), and the highest does two steps of the depth at a time.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008, where the
     block of A is what the second-level cache holds.
@@ -43,6 +45,8 @@ class Tiling:
     masked: bool
     together: int = 1
     threads: int = 1
+    kept_left: int = 0
+    asks_ahead: bool = False
 
     @property
     def columns(self) -> int:
@@ -63,9 +67,21 @@ class Tiling:
         """
         return e.select(e.compare("gt", rows, _FEW_ROWS), self.depth, self.packed_depth)
 
-    def streamed_columns(self, depth: e.Index) -> e.Index:
-        """Columns of packed B, of such a depth, that the second-level cache holds; at least `block_columns`."""
-        return e.round_down(e.div(self.depth * self.block_columns, e.maximum(depth, 1)), self.columns)
+    @property
+    def steps(self) -> int:
+        """How many steps of the depth the highest tile does at a time."""
+        return 2 if self.asks_ahead else 1
+
+    def streamed_columns(self, rows: e.Index, depth: e.Index) -> e.Index:
+        """Columns of packed B, of such a depth, that all tiles of so many rows use before the next ones.
+
+        They are what the second-level cache holds, at least `block_columns`. If it holds all of A, and what comes
+        next is asked for meanwhile, a panel is enough: so all of B but the first panel is there when it is needed.
+        """
+        held = e.round_down(e.div(self.depth * self.block_columns, e.maximum(depth, 1)), self.columns)
+        if not self.asks_ahead:
+            return held
+        return e.select(e.compare("le", e.mul(rows, depth), self.kept_left), self.columns, held)
 
     def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
         """About how long a product takes, at two vectors of multiplications per cycle."""
@@ -137,7 +153,8 @@ def tiling(target: Target, bits: int, together: int = 1) -> Tiling:
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), columns))
     blocks = (depth, packed_depth, block_rows, block_columns, kept_columns)
     flags = (target.has_fma, target.has_masks)
-    return Tiling(lanes, vectors, rows, registers, *blocks, *flags, together, target.num_threads)
+    ahead = (target.l2_bytes // (4 * item), target.vector_bytes == 32)
+    return Tiling(lanes, vectors, rows, registers, *blocks, *flags, together, target.num_threads, *ahead)
 
 
 def even_step(total: e.Index, limit: e.Index, multiple: int) -> e.Index:

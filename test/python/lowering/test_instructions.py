@@ -69,12 +69,16 @@ def tiles(cpu: str, element: str, panel: str) -> Assembly:
         return code_of(module, target_of(cpu))
 
 
-def check_tile(loop: Code, multiply: str, sums: int, register: str) -> None:
-    """Every sum has a register of its own, and nothing goes by the stack."""
+def check_tile(loop: Code, multiply: str, sums: int, register: str, steps: int) -> None:
+    """Every sum has a register of its own in all steps of the depth, and nothing goes by the stack.
+
+    But for one number, where there are two steps: how far on the next line to ask for is.
+    """
     found = loop.matching(multiply)
-    assert len(found) == sums, "\n".join(loop.lines)
+    assert len(found) == sums * steps, "\n".join(loop.lines)
     assert all(re.search(register, line) for line in found)
-    assert loop.on_the_stack == [] and loop.calls == []
+    assert [line for line in loop.on_the_stack if steps == 1 or not line.startswith("addq")] == []
+    assert len(loop.on_the_stack) < steps and loop.calls == []
 
 
 @pytest.mark.parametrize(
@@ -94,12 +98,13 @@ def test_inner_loop_of_products(cpu: str, element: str, panel: str) -> None:
         if rows * sizes.vectors < 6:
             continue  # LLVM may unroll what is short
         inner = tiles(cpu, element, panel)[f"tile_{rows}"].loop_with(multiply)
-        check_tile(inner, multiply, rows * sizes.vectors, register)
+        steps = sizes.steps if rows == sizes.rows else 1
+        check_tile(inner, multiply, rows * sizes.vectors, register, steps)
         sums = inner.matching(MULTIPLY_ADD if target.has_fma else r"v?addp")
         assert len(destinations(sums)) == rows * sizes.vectors
         moves = inner.count(r"v?movap\w %\w+, %|mov v")
         assert moves <= (
-            rows * sizes.vectors if cpu == "x86-64" else 0
+            rows * sizes.vectors * steps if cpu == "x86-64" else 0
         )  # two-operand instructions need copies
 
 
@@ -115,9 +120,17 @@ def test_inner_loop_of_products_of_pairs(options: str, register: str) -> None:
         emit_finish(module.body, "tile_finish", sizes, f32, None)
         emit_tile(module.body, "tile", "tile_finish", sizes, f32, sizes.rows, (bf16, bf16), None)
         inner = code_of(module, target)["tile"].loop_with("vdpbf16ps")
-    check_tile(inner, "vdpbf16ps", sizes.rows * sizes.vectors, register)
+    check_tile(inner, "vdpbf16ps", sizes.rows * sizes.vectors, register, sizes.steps)
     assert len(destinations(inner.matching("vdpbf16ps"))) == sizes.rows * sizes.vectors
-    assert inner.count(r"vbroadcastss|vpbroadcastd") == sizes.rows
+    assert inner.count(r"vbroadcastss|vpbroadcastd") == sizes.rows * sizes.steps
+
+
+def test_tiles_ask_for_what_comes_next() -> None:
+    """Tiles for AVX2 ask the second-level cache for one line per round of the loop."""
+    for cpu, asked in (("haswell", 1), ("skylake-avx512", 0), ("neoverse-n1", 0)):
+        for rows in tiling(target_of(cpu), 32).row_counts[1:]:
+            inner = tiles(cpu, "f32", "f32")[f"tile_{rows}"].loop_with(MULTIPLY_ADD)
+            assert inner.count(r"prefetcht1 \(%r|prfm pldl2") == asked
 
 
 @pytest.mark.parametrize(

@@ -42,19 +42,30 @@
 // AVX2: %[[HELD:[0-9]+]] = arith.divui %c32768{{[_0-9]*}}, %[[DEEP]]
 // AVX2: %[[PANELS:[0-9]+]] = arith.divui %[[HELD]], %c16
 // AVX2: %[[WIDE:[0-9]+]] = arith.muli %[[PANELS]], %c16
-// AVX2: scf.for %[[J:[a-z0-9]+]] = %c0{{[_0-9]*}} to %[[N:[a-z0-9]+]] step %[[WIDE]]
-// AVX2: %[[J1:[0-9]+]] = arith.addi %[[J]], %[[WIDE]]
+// Where it holds all of A a panel at a time is enough, since the next one is asked for meanwhile.
+// AVX2: %[[SIZE:[0-9]+]] = arith.muli %arg7, %arg6
+// AVX2: %[[KEPT:[0-9]+]] = arith.cmpi ule, %[[SIZE]], %c16384
+// AVX2: %[[STREAMED:[0-9]+]] = arith.select %[[KEPT]], %c16{{[_0-9]*}}, %[[WIDE]]
+// AVX2: %[[DISTANCE:[0-9]+]] = arith.muli %{{[0-9]+}}, %c4
+// AVX2: scf.for %[[J:[a-z0-9]+]] = %c0{{[_0-9]*}} to %[[N:[a-z0-9]+]] step %[[STREAMED]]
+// AVX2: %[[J1:[0-9]+]] = arith.addi %[[J]], %[[STREAMED]]
 // AVX2: %[[END:[0-9]+]] = arith.minui %[[J1]], %[[N]]
 // AVX2: scf.for %{{[a-z0-9]+}} = %c0{{[_0-9]*}} to %{{[0-9]+}} step %c6
-// AVX2: scf.for %{{[a-z0-9]+}} = %[[J]] to %[[END]] step %c16
-// AVX2: func.call @relax.gemm.f32.tile_6(
+// AVX2: %[[PART:[0-9]+]] = arith.addi %[[DISTANCE]],
+// AVX2: scf.for %[[PANEL:[a-z0-9]+]] = %[[J]] to %[[END]] step %c16
+// AVX2: %[[NEXT:[0-9]+]] = arith.addi %[[PANEL]], %[[STREAMED]]
+// AVX2-NEXT: %[[COMES:[0-9]+]] = arith.cmpi ult, %[[NEXT]], %[[N]]
+// AVX2: %[[BEHIND:[0-9]+]] = arith.select %[[COMES]], %[[PART]], %c0
+// AVX2: %[[AHEAD:[0-9]+]] = arith.addi %[[PANEL_AT:[0-9]+]], %[[BEHIND]]
+// AVX2: %[[STEP:[0-9]+]] = arith.select %[[COMES]], %{{[0-9]+}}, %c0
+// AVX2: func.call @relax.gemm.f32.tile_6(%{{[0-9]+}}, %{{[a-z0-9]+}}, %[[PANEL_AT]], {{.*}}, %[[AHEAD]], %[[STEP]])
 // Tiles get addresses, and how far rows are apart, which takes few arguments.
-// AVX2: func.func private @relax.gemm.f32.tile_2(%[[A_AT:[a-z0-9]+]]: index, %[[APART:[a-z0-9]+]]: index, %[[B_AT:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: i1)
+// AVX2: func.func private @relax.gemm.f32.tile_2(%[[A_AT:[a-z0-9]+]]: index, %[[APART:[a-z0-9]+]]: index, %[[B_AT:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: i1, %[[ASK:[a-z0-9]+]]: index, %[[ON:[a-z0-9]+]]: index)
 // AVX2: arith.index_cast %[[A_AT]] : index to i64
 // AVX2: %[[A:[0-9]+]] = builtin.unrealized_conversion_cast
 // AVX2: arith.index_cast %[[B_AT]] : index to i64
 // AVX2: %[[B:[0-9]+]] = builtin.unrealized_conversion_cast
-// AVX2: scf.for {{.*}} iter_args(%[[C0:[a-z0-9]+]] = %[[ZERO:[a-z0-9_]+]], %[[C1:[a-z0-9]+]] = %[[ZERO]], %[[C2:[a-z0-9]+]] = %[[ZERO]], %[[C3:[a-z0-9]+]] = %[[ZERO]])
+// AVX2: scf.for {{.*}} iter_args(%[[C0:[a-z0-9]+]] = %[[ZERO:[a-z0-9_]+]], %[[C1:[a-z0-9]+]] = %[[ZERO]], %[[C2:[a-z0-9]+]] = %[[ZERO]], %[[C3:[a-z0-9]+]] = %[[ZERO]], %[[ASKED:[a-z0-9]+]] = %[[ASK]])
 // AVX2: %[[B0:[0-9]+]] = vector.load %[[B]]
 // AVX2: %[[B1:[0-9]+]] = vector.load %[[B]]
 // AVX2: %[[X:[0-9]+]] = memref.load %[[A]]
@@ -64,8 +75,17 @@
 // AVX2: %[[A1:[0-9]+]] = vector.broadcast
 // AVX2-NEXT: %[[S2:[0-9]+]] = vector.fma %[[A1]], %[[B0]], %[[C2]] : vector<8xf32>
 // AVX2-NEXT: %[[S3:[0-9]+]] = vector.fma %[[A1]], %[[B1]], %[[C3]] : vector<8xf32>
-// AVX2-NEXT: scf.yield %[[S0]], %[[S1]], %[[S2]], %[[S3]]
+// Each step asks the second-level cache for a line of what comes next.
+// AVX2: arith.index_cast %[[ASKED]]
+// AVX2: memref.prefetch {{.*}}, read, locality<2>, data
+// AVX2: %[[ASK_NEXT:[0-9]+]] = arith.addi %[[ASKED]], %[[ON]]
+// AVX2-NEXT: scf.yield %[[S0]], %[[S1]], %[[S2]], %[[S3]], %[[ASK_NEXT]]
+// The highest tile does two steps at a time, then what is left.
 // AVX2: func.func private @relax.gemm.f32.tile_6(
+// AVX2: scf.for %{{[a-z0-9]+}} = %c0{{[_0-9]*}} to %[[TWICE:[0-9]+]] step %c2
+// AVX2-COUNT-24: vector.fma
+// AVX2: scf.for %{{[a-z0-9]+}} = %[[TWICE]] to %{{[a-z0-9]+}} step %c1
+// AVX2-COUNT-12: vector.fma
 // AVX2-NOT: func.func private @relax.gemm.f32.tile_8(
 
 // It is the same with many rows to a tile.
