@@ -39,8 +39,8 @@ class ExpandMath(ModulePass):
     out as in libm. With `fast`, or the context's option ``math.fast``, exp, exp2, tanh and erf have shorter
     polynomials, which are right to 1e-5. (In f64, expm1 and log1p are formed from libm's exp and log.)
 
-    Where `target` has AVX-512, vectors of 16 have exp, exp2, erf and tanh in fewer instructions, and an erf that is
-    part of a gelu becomes that gelu.
+    An erf of f32 that is part of a gelu becomes that gelu. Where `target` has AVX-512, vectors of 16 have exp, exp2,
+    erf, tanh and gelu in fewer instructions.
     """
 
     name: ClassVar[str] = "expand-math"
@@ -66,13 +66,13 @@ class ExpandMath(ModulePass):
 
 
 def _replace_gelu(operation: Operation, target: Target) -> bool:
-    """Replace a gelu as a whole, of which the operation is the erf, if the target has one; gives whether it did."""
-    if operation.name != "math.erf":
+    """Replace a gelu of f32 as a whole, of which the operation is the erf; gives whether it did."""
+    if operation.name != "math.erf" or not isinstance(element_of(operation.operands[0].type), ir.F32Type):
         return False
-    lanes = Lanes.of(operation.operands[0].type, target)
-    written = written_with(operation) if lanes.avx512 else None
+    written = written_with(operation)
     if written is None:
         return False
+    lanes = Lanes.of(operation.operands[0].type, target)
     last = written.operations[-1]
     with ir.InsertionPoint(last), last.location:
         last.results[0].replace_all_uses_with(gelu(lanes, written.argument))

@@ -40,7 +40,7 @@ class Sizes:
         product = tiling(target, element.width)
         tile = (product.lanes, product.vectors, product.rows, product.row_step)
         avx512 = Lanes.of(e.vector_type(product.lanes, element), target).avx512
-        together = side_by_side(target, element.width)
+        together = side_by_side(target, element.width, carries=True)
         return Sizes(
             source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes, avx512, together
         )

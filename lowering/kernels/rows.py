@@ -91,7 +91,7 @@ class Rows:
             type_.element_type,
             fast,
             avx512=Lanes.of(emit.vector_type(lanes, element), target).avx512,
-            together=side_by_side(target, element.width),
+            together=side_by_side(target, element.width, carries=True),
         )
 
     @property

@@ -52,3 +52,66 @@ func.func @left_alone(%x: f64, %y: f32) -> (f64, f32) {
   %1 = math.cbrt %y : f32
   return %0, %1 : f64, f32
 }
+
+// -----
+
+// A gelu written with erf is computed as a whole: max(x, 0) minus |x| times two to a polynomial.
+// CHECK-LABEL: func.func @gelu
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<8xf32>)
+// CHECK-NOT: math.erf
+// CHECK: %[[SIZE:[0-9]+]] = math.absf %[[X]]
+// CHECK: %[[BOUNDED:[0-9]+]] = arith.select %{{[0-9]+}}, %{{[a-z0-9_]+}}, %[[SIZE]]
+// CHECK-COUNT-7: math.fma
+// CHECK: %[[EXPONENT:[0-9]+]] = arith.mulf %{{[0-9]+}}, %[[BOUNDED]]
+// CHECK: %[[SUM:[0-9]+]] = arith.addf %[[EXPONENT]], %[[MAGIC:[a-z0-9_]+]]
+// CHECK-NEXT: %[[N:[0-9]+]] = arith.subf %[[SUM]], %[[MAGIC]]
+// CHECK-NEXT: %[[REST:[0-9]+]] = arith.subf %[[EXPONENT]], %[[N]]
+// CHECK: %[[BITS:[0-9]+]] = arith.bitcast %[[SUM]] : vector<8xf32> to vector<8xi32>
+// CHECK: %[[SHIFTED:[0-9]+]] = arith.shli %[[BITS]],
+// CHECK: %[[POWER:[0-9]+]] = arith.bitcast %[[SHIFTED]]
+// CHECK-COUNT-6: math.fma %{{[a-z0-9_]+}}, %[[REST]],
+// CHECK: %[[BEYOND:[0-9]+]] = arith.mulf %{{[0-9]+}}, %[[POWER]]
+// CHECK: %[[ABOVE:[0-9]+]] = arith.cmpf olt, %{{[a-z0-9_]+}}, %[[X]]
+// CHECK: %[[LIMITED:[0-9]+]] = arith.select %[[ABOVE]], %{{[a-z0-9_]+}}, %[[X]]
+// CHECK: %[[BELOW:[0-9]+]] = arith.cmpf olt, %[[X]],
+// CHECK: %[[POSITIVE:[0-9]+]] = arith.select %[[BELOW]], %{{[a-z0-9_]+}}, %[[X]]
+// CHECK: %[[SIGNED:[0-9]+]] = arith.bitcast %{{[0-9]+}} : vector<8xi32> to vector<8xf32>
+// CHECK: %[[Y:[0-9]+]] = math.fma %[[LIMITED]], %[[SIGNED]], %[[POSITIVE]]
+// CHECK-NEXT: return %[[Y]]
+func.func @gelu(%x: vector<8xf32>) -> vector<8xf32> {
+  %root = arith.constant dense<0.707106769> : vector<8xf32>
+  %half = arith.constant dense<0.5> : vector<8xf32>
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %scaled = arith.mulf %x, %root : vector<8xf32>
+  %erf = math.erf %scaled : vector<8xf32>
+  %gate = arith.addf %one, %erf : vector<8xf32>
+  %halved = arith.mulf %x, %half : vector<8xf32>
+  %y = arith.mulf %halved, %gate : vector<8xf32>
+  return %y : vector<8xf32>
+}
+
+// -----
+
+// An erf that others use, too, is no part of a gelu; nor is one of f64.
+// CHECK-LABEL: func.func @no_gelu
+// CHECK: math.copysign
+// CHECK: math.erf %{{[0-9]+}} : f64
+func.func @no_gelu(%x: f32, %y: f64) -> (f32, f32, f64) {
+  %root = arith.constant 0.707106769 : f32
+  %half = arith.constant 0.5 : f32
+  %one = arith.constant 1.0 : f32
+  %scaled = arith.mulf %x, %root : f32
+  %erf = math.erf %scaled : f32
+  %gate = arith.addf %one, %erf : f32
+  %halved = arith.mulf %x, %half : f32
+  %r = arith.mulf %halved, %gate : f32
+  %root64 = arith.constant 0.70710678118654752 : f64
+  %half64 = arith.constant 0.5 : f64
+  %one64 = arith.constant 1.0 : f64
+  %scaled64 = arith.mulf %y, %root64 : f64
+  %erf64 = math.erf %scaled64 : f64
+  %gate64 = arith.addf %one64, %erf64 : f64
+  %halved64 = arith.mulf %y, %half64 : f64
+  %r64 = arith.mulf %halved64, %gate64 : f64
+  return %r, %erf, %r64 : f32, f32, f64
+}

@@ -73,7 +73,7 @@ MAX_ULP = {
     "log1p": 1.0,
     "tanh": 2.0,
     "erf": 1.1,
-    "gelu": 1.8,
+    "gelu": 1.6,
     "sin": 1.7,
     "cos": 1.7,
     "tan": 1.0,

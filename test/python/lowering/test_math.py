@@ -25,6 +25,9 @@ EDGES = [
     -149.5,
     -150,
     -126.5,
+    -9.9573,
+    9.9575,
+    -20,
 ]
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
