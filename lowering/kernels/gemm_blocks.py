@@ -133,7 +133,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
         depth_step = even_step(e.maximum(depth, 1), sizes.depth_to_pack(e.dim(c, 0)), sizes.lanes)
         panel_rows = e.add(depth_step, 1)  # so that panels do not share few sets of the caches
         several = e.compare("gt", rows, row_step)
-        column_step = e.select(several, sizes.kept_columns, sizes.packed_columns)
+        column_step = e.select(several, sizes.kept_columns, sizes.packed_columns(depth_step))
         b_columns = e.minimum(e.round_up(columns, sizes.columns), column_step)
         left = LeftOperand(packing, a, depth_step)
         b_at = left.packed_elements(e.minimum(some_rows, row_step))

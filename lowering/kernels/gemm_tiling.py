@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.target import MIB, Target
 
-_FEW_ROWS = 400
-"""Up to so many rows it does not pay to pack B in deep blocks (measured)."""
+_FEW_ROWS, _FEW_ROWS_AVX2 = 400, 32
+"""Up to so many rows it does not pay to pack B in deep blocks (measured; with AVX2 on Zen 3)."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class Tiling:
 
         Few rows soon need the next block, and what was packed should not have left the caches by then.
         """
-        return e.select(e.compare("gt", rows, _FEW_ROWS), self.depth, self.packed_depth)
+        few = _FEW_ROWS_AVX2 if self.asks_ahead else _FEW_ROWS
+        return e.select(e.compare("gt", rows, few), self.depth, self.packed_depth)
 
     @property
     def steps(self) -> int:
@@ -75,10 +76,10 @@ class Tiling:
     def streamed_columns(self, rows: e.Index, depth: e.Index) -> e.Index:
         """Columns of packed B, of such a depth, that all tiles of so many rows use before the next ones.
 
-        They are what the second-level cache holds, at least `block_columns`. If it holds all of A, and what comes
-        next is asked for meanwhile, a panel is enough: so all of B but the first panel is there when it is needed.
+        They are what the second-level cache holds. If it holds all of A, and what comes next is asked for meanwhile, a
+        panel is enough: so all of B but the first panel is there when it is needed.
         """
-        held = e.round_down(e.div(self.depth * self.block_columns, e.maximum(depth, 1)), self.columns)
+        held = self._held_columns(depth)
         if not self.asks_ahead:
             return held
         return e.select(e.compare("le", e.mul(rows, depth), self.kept_left), self.columns, held)
@@ -87,13 +88,16 @@ class Tiling:
         """About how long a product takes, at two vectors of multiplications per cycle."""
         return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes * self.together)
 
-    @property
-    def packed_columns(self) -> int:
-        """How many columns of B to pack at a time for a product with a single block of A.
+    def packed_columns(self, depth: e.Index) -> e.Index:
+        """How many columns of B, of such a depth, to pack at a time for a product with a single block of A.
 
         They should not leave the second-level cache before they are used; with fewer, each page of B is read too often.
         """
-        return min(2 * self.block_columns, self.kept_columns)
+        return self._held_columns(depth) if self.asks_ahead else min(2 * self.block_columns, self.kept_columns)
+
+    def _held_columns(self, depth: e.Index) -> e.Index:
+        """Columns of packed B, of such a depth, that the second-level cache holds, at least `block_columns`."""
+        return e.round_down(e.div(self.depth * self.block_columns, e.maximum(depth, 1)), self.columns)
 
     @property
     def row_step(self) -> int:

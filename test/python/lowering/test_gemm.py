@@ -190,7 +190,7 @@ def test_one_block_of_rows_and_several_of_columns(
     rng = np.random.default_rng(6)
     sizes = tiling(Target.host(), 64 if kernel.accumulator == "f64" else 32)
     for m in (sizes.rows + 1, sizes.block_rows // 2 + 1):
-        n, depth = 2 * sizes.packed_columns + 5, 2 * sizes.depth + 3
+        n, depth = 2 * int(sizes.packed_columns(sizes.depth)) + 5, 2 * sizes.depth + 3
         a = operand(rng, (m, depth), DTYPES[kernel.operand], "plain")
         check(compiled[kernel], kernel, a, operand(rng, (depth, n), DTYPES[kernel.operand], "plain"), True, 1)
 
