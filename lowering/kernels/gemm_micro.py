@@ -37,7 +37,7 @@ def emit_tile(
     the depth of the block, the address of the tile in C and how far rows are apart there, the number of columns left
     from there, whether to add to C, with a `rounding` whether C gets rounded sums, and, where tiles may lack their last
     row (`Tiling.row_step`), the number of rows: the row before is read in its place. Last, where tiles ask for what
-    comes next (`Tiling.asks_ahead`), its address, and how far on it is after each step of the depth. The function
+    comes next (`Tiling.half_lines`), its address, and how far on it is after each step of the depth. The function
     `finish` (`emit_finish`) does what is not simply to write a full tile.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
@@ -47,7 +47,7 @@ def emit_tile(
         flag,
         *[flag] * bool(rounding),
         *[size] * may_lack,
-        *[size] * (2 * tiling.asks_ahead),
+        *[size] * (2 * tiling.half_lines),
     ]
     with e.function(block, name, types) as values:
         a_at, a_apart, b_at, depth, c_at, c_apart, left, accumulate, *rest = values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.target import MIB, Target
+from relax_mlir.target import CACHE_LINE, MIB, Target
 
 _FEW_ROWS, _FEW_ROWS_AVX2 = 400, 32
 """Up to so many rows it does not pay to pack B in deep blocks (measured; with AVX2 on Zen 3)."""
@@ -25,8 +25,9 @@ class Tiling:
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
     `masked`: some lanes of a vector can be read and written. `together`: elements of depth that an instruction
     multiplies and adds in each lane; packed operands are filled up to a multiple. `threads`: how many there may be.
-    `kept_left`: the elements of a block of A that stay in the second-level cache while B streams past. `asks_ahead`:
-    tiles ask for the panels that come next (see `Ahead`), and the highest does two steps of the depth at a time.
+    `kept_left`: the elements of a block of A that stay in the second-level cache while B streams past. `half_lines`:
+    a vector is half a cache line (AVX2). Then tiles ask for the panels that come next (see `gemm_blocks`), the highest
+    does two steps of the depth at a time, and B is packed in deep blocks for fewer rows: measured on Zen 3.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008, where the
     block of A is what the second-level cache holds.
@@ -46,7 +47,7 @@ class Tiling:
     together: int = 1
     threads: int = 1
     kept_left: int = 0
-    asks_ahead: bool = False
+    half_lines: bool = False
 
     @property
     def columns(self) -> int:
@@ -65,13 +66,13 @@ class Tiling:
 
         Few rows soon need the next block, and what was packed should not have left the caches by then.
         """
-        few = _FEW_ROWS_AVX2 if self.asks_ahead else _FEW_ROWS
+        few = _FEW_ROWS_AVX2 if self.half_lines else _FEW_ROWS
         return e.select(e.compare("gt", rows, few), self.depth, self.packed_depth)
 
     @property
     def steps(self) -> int:
         """How many steps of the depth the highest tile does at a time."""
-        return 2 if self.asks_ahead else 1
+        return 2 if self.half_lines else 1
 
     def streamed_columns(self, rows: e.Index, depth: e.Index) -> e.Index:
         """Columns of packed B, of such a depth, that all tiles of so many rows use before the next ones.
@@ -80,7 +81,7 @@ class Tiling:
         panel is enough: so all of B but the first panel is there when it is needed.
         """
         held = self._held_columns(depth)
-        if not self.asks_ahead:
+        if not self.half_lines:
             return held
         return e.select(e.compare("le", e.mul(rows, depth), self.kept_left), self.columns, held)
 
@@ -93,7 +94,9 @@ class Tiling:
 
         They should not leave the second-level cache before they are used; with fewer, each page of B is read too often.
         """
-        return self._held_columns(depth) if self.asks_ahead else min(2 * self.block_columns, self.kept_columns)
+        return (
+            self._held_columns(depth) if self.half_lines else min(2 * self.block_columns, self.kept_columns)
+        )
 
     def _held_columns(self, depth: e.Index) -> e.Index:
         """Columns of packed B, of such a depth, that the second-level cache holds, at least `block_columns`."""
@@ -157,7 +160,7 @@ def tiling(target: Target, bits: int, together: int = 1) -> Tiling:
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), columns))
     blocks = (depth, packed_depth, block_rows, block_columns, kept_columns)
     flags = (target.has_fma, target.has_masks)
-    ahead = (target.l2_bytes // (4 * item), target.vector_bytes == 32)
+    ahead = (target.l2_bytes // (4 * item), 2 * target.vector_bytes == CACHE_LINE)
     return Tiling(lanes, vectors, rows, registers, *blocks, *flags, together, target.num_threads, *ahead)
 
 
