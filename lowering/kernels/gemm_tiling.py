@@ -94,9 +94,8 @@ class Tiling:
 
         They should not leave the second-level cache before they are used; with fewer, each page of B is read too often.
         """
-        return (
-            self._held_columns(depth) if self.half_lines else min(2 * self.block_columns, self.kept_columns)
-        )
+        most = min(2 * self.block_columns, self.kept_columns)
+        return e.minimum(self._held_columns(depth), most) if self.half_lines else most
 
     def _held_columns(self, depth: e.Index) -> e.Index:
         """Columns of packed B, of such a depth, that the second-level cache holds, at least `block_columns`."""
@@ -153,14 +152,16 @@ def tiling(target: Target, bits: int, together: int = 1) -> Tiling:
     item = bits // 8 // together
     tile_bytes = max(3 * target.l1_bytes // 4, target.l2_bytes // 16)
     depth = min(4096 // item, max(128, _down(tile_bytes // (rows * item), lanes)))
-    packed_depth = min(depth, max(128, _down(target.l1_bytes // (columns * item), lanes)))
+    half_lines = 2 * target.vector_bytes == CACHE_LINE
+    panel_bytes = 3 * target.l1_bytes // 4 if half_lines else target.l1_bytes
+    packed_depth = min(depth, max(128, _down(panel_bytes // (columns * item), lanes)))
     block_columns = max(2 * columns, _down(3 * target.l2_bytes // (8 * depth * item), columns))
     kept_bytes = min(target.l3_bytes // 8, 4 * MIB)
     block_rows = max(rows, _down(kept_bytes // (depth * item), rows))
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), columns))
     blocks = (depth, packed_depth, block_rows, block_columns, kept_columns)
     flags = (target.has_fma, target.has_masks)
-    ahead = (target.l2_bytes // (4 * item), 2 * target.vector_bytes == CACHE_LINE)
+    ahead = (target.l2_bytes // (4 * item), half_lines)
     return Tiling(lanes, vectors, rows, registers, *blocks, *flags, together, target.num_threads, *ahead)
 
 

@@ -11,12 +11,13 @@
 // Else A is packed for every block, but once if there is a single one. B is packed for the first block of rows.
 // Blocks are deep for many rows, and as wide as the second-level cache allows.
 // AVX2: %[[MANY:[0-9]+]] = arith.cmpi ugt, %{{[a-z0-9_]+}}, %c32
-// AVX2: arith.select %[[MANY]], %c1024, %c512
+// AVX2: arith.select %[[MANY]], %c1024, %c384
 // AVX2: %[[SEVERAL:[0-9]+]] = arith.cmpi ugt
 // AVX2: %[[HELD:[0-9]+]] = arith.divui %c32768, %{{[0-9]+}}
 // AVX2: %[[PANELS:[0-9]+]] = arith.divui %[[HELD]], %c16
 // AVX2: %[[SOME:[0-9]+]] = arith.muli %[[PANELS]], %c16
-// AVX2: %[[COLUMNS:[0-9]+]] = arith.select %[[SEVERAL]], %c256{{[_0-9]*}}, %[[SOME]] : index
+// AVX2: %[[MOST:[0-9]+]] = arith.minui %[[SOME]], %c64
+// AVX2: %[[COLUMNS:[0-9]+]] = arith.select %[[SEVERAL]], %c256{{[_0-9]*}}, %[[MOST]] : index
 // AVX2: %[[UNIT:[0-9]+]] = arith.cmpi eq, %strides#1, %c1
 // AVX2: %[[WHOLE:[0-9]+]] = arith.muli %{{[0-9]+}}, %c1024
 // AVX2-NEXT: %[[FAR:[0-9]+]] = arith.cmpi ne, %strides#0, %[[WHOLE]]
