@@ -143,7 +143,8 @@ class _Emitter:
             return self.together
         if self.body.is_light:
             return LIGHT_TOGETHER
-        return side_by_side(self.target, max(a.bits for a in self.accesses))
+        bits, carries = max(a.bits for a in self.accesses), bool(self.reduction_loops)
+        return side_by_side(self.target, bits, carries)
 
     @cached_property
     def can_mask(self) -> bool:
