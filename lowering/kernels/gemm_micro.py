@@ -42,13 +42,8 @@ def emit_tile(
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     may_lack = tiling.row_step > 1
-    types = [
-        *[size] * 7,
-        flag,
-        *[flag] * bool(rounding),
-        *[size] * may_lack,
-        *[size] * (2 * tiling.half_lines),
-    ]
+    types = [*[size] * 7, flag, *[flag] * bool(rounding), *[size] * may_lack]
+    types += [size] * (2 * tiling.half_lines)
     with e.function(block, name, types) as values:
         a_at, a_apart, b_at, depth, c_at, c_apart, left, accumulate, *rest = values
         rounds, rest = rest[: bool(rounding)], rest[bool(rounding) :]
@@ -157,9 +152,8 @@ def _multiply(
     count = rows * tiling.vectors
     values = [*[e.constant(e.vector_type(tiling.lanes, element), 0)] * count, *ahead[:1]]
     done: e.Index = 0
-    for steps in (
-        (tiling.steps, 1) if high and tiling.steps > 1 else (1,)
-    ):  # the rest of the depth step by step
+    # Some steps at a time, then the rest of the depth one by one.
+    for steps in sorted({tiling.steps, 1}, reverse=True) if high else [1]:
         size = steps * tiling.together
         end = e.round_down(depth, size) if steps > 1 else depth
         with e.carrying_loop(done, end, size, values, unroll=high) as k:
