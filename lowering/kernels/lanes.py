@@ -24,13 +24,16 @@ def side_by_side(target: Target, bits: int, carries: bool = False) -> int:
     """How many vectors to compute side by side where each takes many operations, as one that is so much longer.
 
     A CPU looks only some hundred operations ahead for one that need not wait for a result, so those of several vectors
-    had better be interleaved. Loops that carry sums fill registers with these and with constants: 16 are enough for two
-    (softmax of 64 x 1024 takes a twentieth longer with four on Zen 3, gelu a seventh less time). Functions of f64 are
-    calls for each lane.
+    had better be interleaved. Loops that carry sums fill 16 registers with these and with constants: two are enough
+    (softmax of 64 x 1024 takes a twentieth longer with four on Zen 3). Others have their constants in memory then, and
+    take more vectors to read each of these for (gelu, exp and tanh a tenth less time with six than with four or eight).
+    Functions of f64 are calls for each lane.
     """
     if bits > 32:
         return 1
-    return 2 if carries and target.num_vector_registers < 32 else 4
+    if target.num_vector_registers >= 32:
+        return 4
+    return 2 if carries else 6
 
 
 BOUNDED = "relax.bounded"
@@ -98,12 +101,6 @@ class Lanes:
     def copysign(self, magnitude: Value, sign: Value) -> Value:
         return math.CopySignOp(magnitude, sign).result
 
-    def minus_sign_of(self, a: Value, sign: Value) -> Value:
-        """`a` where the sign bit of `sign` is set, else -`a` (two instructions on x86)."""
-        top = self.int_const(-1 << (self.width - 1))
-        others = arith.XOrIOp(self.bits(sign), self.int_const(-1)).result
-        return self.from_bits(arith.XOrIOp(self.bits(a), arith.AndIOp(others, top).result).result)
-
     def floor(self, a: Value) -> Value:
         return math.FloorOp(a).result
 
@@ -125,6 +122,14 @@ class Lanes:
         """`a`, but no less than `low`; NaN stays NaN."""
         bottom = self.const(low)
         return self.select(self.compare("olt", a, bottom), bottom, a)
+
+    def at_most_by_bits(self, a: Value, high: float) -> Value:
+        """`a`, but no more than a `high` ≥ 0, compared as integers: NaN stays NaN if its sign bit is set, only then."""
+        return self.from_bits(arith.MinSIOp(self.bits(a), self.bits(self.const(high))).result)
+
+    def at_least_minus_zero(self, a: Value) -> Value:
+        """`a` if its sign bit is not set, else -0.0 (one instruction: as unsigned integers these are the least)."""
+        return self.from_bits(arith.MinUIOp(self.bits(a), self.int_const(-1 << (self.width - 1))).result)
 
     def at_most(self, a: Value, high: float) -> Value:
         """`a`, but no more than `high`; NaN stays NaN."""

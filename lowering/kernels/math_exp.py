@@ -22,13 +22,13 @@ from relax_mlir.lowering.kernels.exp_table import (
     to_sixteenths,
 )
 from relax_mlir.lowering.kernels.lanes import Lanes
-from relax_mlir.mlir import arith
 from relax_mlir.mlir import math as math_dialect
 
 LOG2_E = math.log2(math.e)
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
 ROUND_TO_INT = 12582912.0
 BIAS = 127
+_TWICE = ROUND_TO_INT + 2 * BIAS
 EXP_P = (1.3814479e-3, 8.3687799e-3, 4.1668393e-2, 1.6666520e-1, 4.9999994e-1)
 ROUGH_P = (9.5827021e-3, 5.5907011e-2, 2.4024105e-1, 6.9312418e-1)
 """2^f = 1 + f·P(f) to 3e-6 for |f| ≤ ½."""
@@ -73,19 +73,16 @@ def _exp_minus_one(lanes: Lanes, r: Value) -> Value:
     return lanes.fma(lanes.mul(r, r), lanes.horner(r, EXP_P), r)
 
 
-def _by_sign(lanes: Lanes, x: Value, negative: Value, positive: Value) -> Value:
-    """A choice by the sign bit: one instruction on x86."""
-    is_negative = arith.CmpIOp(arith.CmpIPredicate.slt, lanes.bits(x), lanes.int_const(0)).result
-    return lanes.select(is_negative, negative, positive)
+def _times_halves(lanes: Lanes, y: Value, shifted: Value) -> Value:
+    """y·2ⁿ, `shifted` being n + `_TWICE`: y times 2^(n / 2) rounded down, times the rest of 2ⁿ.
 
-
-def _scales(lanes: Lanes, x: Value) -> tuple[Value, Value]:
-    """(magic, factor): 2ⁿ is a product of two normal numbers, the factor and what `_reduce` gives for the magic.
-
-    So results are rounded once: through the denormals to 0, and to inf.
+    Both are normal numbers for |n| ≤ 252, so results are rounded once: through the denormals to 0, and to inf.
     """
-    magic = _by_sign(lanes, x, _magic(lanes, 25), _magic(lanes, -2))
-    return magic, _by_sign(lanes, x, lanes.const(2.0**-25), lanes.const(4.0))
+    whole = lanes.bits(shifted)
+    half = lanes.shift_right(whole, 1)
+    for part in (half, lanes.int_sub(whole, half)):
+        y = lanes.mul(y, lanes.from_bits(lanes.shift_left(part, 23)))
+    return y
 
 
 def exp(lanes: Lanes, x: Value) -> Value:
@@ -93,9 +90,10 @@ def exp(lanes: Lanes, x: Value) -> Value:
     if lanes.avx512:
         return _by_table(lanes, x, any_size=True)
     x = lanes.clamp(x, VANISHES, 89.0)
-    magic, factor = _scales(lanes, x)
-    r, power = _reduce(lanes, x, magic)
-    return lanes.mul(lanes.mul(_of_rest(lanes, r), power), factor)
+    magic = lanes.const(_TWICE)
+    shifted = lanes.fma(x, lanes.const(LOG2_E), magic)
+    rest = _rest(lanes, x, lanes.sub(shifted, magic))
+    return _times_halves(lanes, _of_rest(lanes, rest), shifted)
 
 
 def exp_of_moderate(lanes: Lanes, x: Value) -> Value:
@@ -138,12 +136,11 @@ def exp2(lanes: Lanes, x: Value) -> Value:
     if lanes.avx512:
         return exp2_by_table(lanes, x)
     x = lanes.clamp(x, -151.0, 128.5)
-    magic, factor = _scales(lanes, x)
+    magic = lanes.const(_TWICE)
     shifted = lanes.add(x, magic)
     fraction = lanes.sub(x, lanes.sub(shifted, magic))
-    power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
     y = _of_rest(lanes, lanes.scale(fraction, math.log(2.0)))
-    return lanes.mul(lanes.mul(y, power), factor)
+    return _times_halves(lanes, y, shifted)
 
 
 def expm1(lanes: Lanes, x: Value) -> Value:
@@ -156,6 +153,12 @@ def expm1(lanes: Lanes, x: Value) -> Value:
     half = lanes.fma(_exp_minus_one(lanes, r), half_power, lanes.sub(half_power, lanes.const(0.5)))
     tiny = lanes.compare("olt", lanes.abs(x), lanes.const(2.0**-24))
     return lanes.select(tiny, x, lanes.add(half, half))
+
+
+def expm1_of_moderate(lanes: Lanes, x: Value) -> Value:
+    """e^x - 1 for x in [-87, 88], at most 1.6 ulp off. NaN stays NaN."""
+    r, power = _reduce(lanes, x, _magic(lanes))
+    return lanes.fma(_exp_minus_one(lanes, r), power, lanes.sub(power, lanes.const(1.0)))
 
 
 def expm1_by_libm(lanes: Lanes, x: Value) -> Value:

@@ -82,16 +82,15 @@ def gelu(lanes: Lanes, x: Value) -> Value:
 
 def _by_exponential(lanes: Lanes, x: Value) -> Value:
     """Q is two to a polynomial, for which the rest of its exponent goes through another one."""
-    size = lanes.at_most(lanes.abs(x), Q_IS_ZERO)
-    exponent = lanes.mul(lanes.horner(size, EXPONENT), size)
-    magic = lanes.const(ROUND_TO_INT + BIAS_OF_HALF)
-    shifted = lanes.add(exponent, magic)
-    rest = lanes.sub(exponent, lanes.sub(shifted, magic))
+    # -∞ is not bounded: times 0 it is NaN.
+    size = lanes.abs(lanes.at_most_by_bits(x, Q_IS_ZERO))
+    bounded = lanes.at_most_by_bits(size, Q_IS_ZERO)
+    product, magic = lanes.horner(bounded, EXPONENT), lanes.const(ROUND_TO_INT + BIAS_OF_HALF)
+    shifted = lanes.fma(product, bounded, magic)
+    rest = lanes.fma(product, bounded, lanes.sub(magic, shifted))
     power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
     beyond = lanes.mul(lanes.horner(rest, (*EXP2, 1.0)), power)
-    # -∞ is not bounded: times 0 it is NaN.
-    bounded, positive = lanes.at_most(x, Q_IS_ZERO), lanes.at_least(x, -0.0)
-    return lanes.fma(bounded, lanes.minus_sign_of(beyond, x), positive)
+    return lanes.fma(lanes.negate(size), beyond, lanes.at_least_minus_zero(x))
 
 
 def _by_pieces(lanes: Lanes, x: Value) -> Value:

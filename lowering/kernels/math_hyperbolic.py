@@ -9,14 +9,12 @@ import math
 
 from relax_mlir.lowering.kernels.emit import Value
 from relax_mlir.lowering.kernels.lanes import Lanes
-from relax_mlir.lowering.kernels.math_exp import exp_of_moderate, quarter_of_exp
+from relax_mlir.lowering.kernels.math_exp import expm1_of_moderate, quarter_of_exp
 from relax_mlir.lowering.kernels.math_log import log_wide, wide_of
 from relax_mlir.mlir import math as math_dialect
 
-# f(x) = x + x³·P(x²): sinh on [0, 1], tanh on [0, 0.55].
+# f(x) = x + x³·P(x²): sinh on [0, 1].
 SINH_P = (2.8130478e-6, 1.9836958e-4, 8.3333449e-3, 1.6666667e-1)
-TANH_P = (-6.4324043e-3, 2.1195378e-2, -5.3886339e-2, 1.3332967e-1, -3.3333331e-1)
-TANH_SPLIT = 0.55
 LARGEST = 90.0
 """From here on sinh and cosh are infinite."""
 
@@ -46,15 +44,19 @@ def sinh(lanes: Lanes, x: Value) -> Value:
 
 
 def tanh(lanes: Lanes, x: Value) -> Value:
-    """tanh x = 1 - 2 / (e^2|x| + 1), a polynomial near zero; at most 2 ulp off.
+    """tanh |x| = u / (u + 2), u being e^2|x| - 1; at most 2 ulp off.
 
     tanh(±inf) = ±1, tanh(-0.0) = -0.0, NaN stays NaN.
     """
-    magnitude, one = lanes.at_most(lanes.abs(x), 10.0), lanes.const(1.0)
-    e = exp_of_moderate(lanes, lanes.add(magnitude, magnitude))
-    large = lanes.sub(one, lanes.div(lanes.const(2.0), lanes.add(e, one)))
-    is_large = lanes.compare("ogt", magnitude, lanes.const(TANH_SPLIT))
-    return lanes.copysign(lanes.select(is_large, large, _odd(lanes, magnitude, TANH_P)), x)
+    magnitude = lanes.at_most(lanes.abs(x), 10.0)
+    u = expm1_of_moderate(lanes, lanes.add(magnitude, magnitude))
+    two = lanes.const(2.0)
+    inverse = lanes.div(lanes.const(1.0), lanes.add(u, two))
+    quotient = lanes.mul(u, inverse)
+    less = lanes.negate(quotient)
+    # What u is more than the quotient times u + 2, without the error of that sum.
+    rest = lanes.fma(less, u, lanes.fma(less, two, u))
+    return lanes.copysign(lanes.fma(rest, inverse, quotient), x)
 
 
 def _unless_small(lanes: Lanes, magnitude: Value, result: Value, cubic: float) -> Value:

@@ -2,17 +2,19 @@
 // math_expansion.py (lanes.py): one function per family: math_exp.py, math_log.py, math_trig.py,
 // math_erf.py, math_hyperbolic.py, math_inverse.py.
 
-// math_exp: 2^n is the bits of a sum, times a factor chosen by the sign, so that neither over- nor underflows early.
+// math_exp: 2^n is the product of two normal numbers, whose bits are halves of a sum's.
 // CHECK-LABEL: func.func @exp
 // CHECK-NOT: math.exp
-// CHECK: arith.cmpi slt
-// CHECK-NEXT: arith.select
-// CHECK: arith.cmpi slt
-// CHECK-NEXT: %[[FACTOR:[0-9]+]] = arith.select
-// CHECK: arith.shli
-// CHECK: %[[POWER:[0-9]+]] = arith.bitcast %{{[0-9]+}} : vector<8xi32> to vector<8xf32>
-// CHECK: %[[Y:[0-9]+]] = arith.mulf %{{[0-9]+}}, %[[POWER]]
-// CHECK-NEXT: %[[R:[0-9]+]] = arith.mulf %[[Y]], %[[FACTOR]]
+// CHECK-NOT: arith.cmpi
+// CHECK: %[[WHOLE:[0-9]+]] = arith.bitcast %{{[0-9]+}} : vector<8xf32> to vector<8xi32>
+// CHECK: %[[HALF:[0-9]+]] = arith.shrsi %[[WHOLE]],
+// CHECK: %[[OTHER:[0-9]+]] = arith.subi %[[WHOLE]], %[[HALF]]
+// CHECK: arith.shli %[[HALF]],
+// CHECK-NEXT: %[[POWER:[0-9]+]] = arith.bitcast
+// CHECK-NEXT: %[[Y:[0-9]+]] = arith.mulf %{{[0-9]+}}, %[[POWER]]
+// CHECK: arith.shli %[[OTHER]],
+// CHECK-NEXT: %[[REST:[0-9]+]] = arith.bitcast
+// CHECK-NEXT: %[[R:[0-9]+]] = arith.mulf %[[Y]], %[[REST]]
 // CHECK-NEXT: return %[[R]] : vector<8xf32>
 func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.exp %x : vector<8xf32>

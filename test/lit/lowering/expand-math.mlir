@@ -22,8 +22,10 @@ func.func @exp_scalar(%x: f32) -> f32 {
 
 // CHECK-LABEL: func.func @tanh_vector
 // CHECK-NOT: math.tanh
-// CHECK: arith.divf
-// CHECK: math.copysign
+// CHECK: %[[INVERSE:[0-9]+]] = arith.divf
+// CHECK-NEXT: %[[QUOTIENT:[0-9]+]] = arith.mulf %{{[0-9]+}}, %[[INVERSE]]
+// CHECK: %[[Y:[0-9]+]] = math.fma %{{[0-9]+}}, %[[INVERSE]], %[[QUOTIENT]]
+// CHECK-NEXT: math.copysign %[[Y]],
 func.func @tanh_vector(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.tanh %x : vector<8xf32>
   return %0 : vector<8xf32>
@@ -59,24 +61,25 @@ func.func @left_alone(%x: f64, %y: f32) -> (f64, f32) {
 // CHECK-LABEL: func.func @gelu
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<8xf32>)
 // CHECK-NOT: math.erf
-// CHECK: %[[SIZE:[0-9]+]] = math.absf %[[X]]
-// CHECK: %[[BOUNDED:[0-9]+]] = arith.select %{{[0-9]+}}, %{{[a-z0-9_]+}}, %[[SIZE]]
-// CHECK-COUNT-7: math.fma
-// CHECK: %[[EXPONENT:[0-9]+]] = arith.mulf %{{[0-9]+}}, %[[BOUNDED]]
-// CHECK: %[[SUM:[0-9]+]] = arith.addf %[[EXPONENT]], %[[MAGIC:[a-z0-9_]+]]
-// CHECK-NEXT: %[[N:[0-9]+]] = arith.subf %[[SUM]], %[[MAGIC]]
-// CHECK-NEXT: %[[REST:[0-9]+]] = arith.subf %[[EXPONENT]], %[[N]]
+// CHECK: %[[WHOLE:[0-9]+]] = arith.bitcast %[[X]] : vector<8xf32> to vector<8xi32>
+// CHECK: arith.minsi %[[WHOLE]],
+// CHECK: %[[SIZE:[0-9]+]] = math.absf
+// CHECK: %[[LEAST:[0-9]+]] = arith.minsi
+// CHECK: %[[BOUNDED:[0-9]+]] = arith.bitcast %[[LEAST]] : vector<8xi32> to vector<8xf32>
+// CHECK-COUNT-6: math.fma %{{[a-z0-9_]+}}, %[[BOUNDED]],
+// CHECK: %[[PRODUCT:[0-9]+]] = math.fma %{{[0-9]+}}, %[[BOUNDED]],
+// CHECK: %[[SUM:[0-9]+]] = math.fma %[[PRODUCT]], %[[BOUNDED]], %[[MAGIC:[a-z0-9_]+]]
+// CHECK-NEXT: %[[N:[0-9]+]] = arith.subf %[[MAGIC]], %[[SUM]]
+// CHECK-NEXT: %[[REST:[0-9]+]] = math.fma %[[PRODUCT]], %[[BOUNDED]], %[[N]]
 // CHECK: %[[BITS:[0-9]+]] = arith.bitcast %[[SUM]] : vector<8xf32> to vector<8xi32>
 // CHECK: %[[SHIFTED:[0-9]+]] = arith.shli %[[BITS]],
 // CHECK: %[[POWER:[0-9]+]] = arith.bitcast %[[SHIFTED]]
 // CHECK-COUNT-6: math.fma %{{[a-z0-9_]+}}, %[[REST]],
 // CHECK: %[[BEYOND:[0-9]+]] = arith.mulf %{{[0-9]+}}, %[[POWER]]
-// CHECK: %[[ABOVE:[0-9]+]] = arith.cmpf olt, %{{[a-z0-9_]+}}, %[[X]]
-// CHECK: %[[LIMITED:[0-9]+]] = arith.select %[[ABOVE]], %{{[a-z0-9_]+}}, %[[X]]
-// CHECK: %[[BELOW:[0-9]+]] = arith.cmpf olt, %[[X]],
-// CHECK: %[[POSITIVE:[0-9]+]] = arith.select %[[BELOW]], %{{[a-z0-9_]+}}, %[[X]]
-// CHECK: %[[SIGNED:[0-9]+]] = arith.bitcast %{{[0-9]+}} : vector<8xi32> to vector<8xf32>
-// CHECK: %[[Y:[0-9]+]] = math.fma %[[LIMITED]], %[[SIGNED]], %[[POSITIVE]]
+// CHECK: %[[MINUS:[0-9]+]] = arith.negf %[[SIZE]]
+// CHECK: arith.minui
+// CHECK: %[[POSITIVE:[0-9]+]] = arith.bitcast %{{[0-9]+}} : vector<8xi32> to vector<8xf32>
+// CHECK: %[[Y:[0-9]+]] = math.fma %[[MINUS]], %[[BEYOND]], %[[POSITIVE]]
 // CHECK-NEXT: return %[[Y]]
 func.func @gelu(%x: vector<8xf32>) -> vector<8xf32> {
   %root = arith.constant dense<0.707106769> : vector<8xf32>

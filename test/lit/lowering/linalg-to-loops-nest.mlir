@@ -45,15 +45,17 @@ func.func @whole(%x: memref<8x16xf32>, %o: memref<8x16xf32>) {
 
 // -----
 
-// What takes many operations goes side by side for four vectors, then for single ones, then under a mask. Functions of f64 are calls for each lane: one vector at a time. Inputs are asked for 2048 bytes ahead.
+// What takes many operations goes side by side for six vectors with 16 registers, for four with 32, then for single ones, then under a mask. Functions of f64 are calls for each lane: one vector at a time. Inputs are asked for 2048 bytes ahead.
 // CHECK-LABEL: func.func @heavy
-// AVX2: scf.for %[[AT:[a-z0-9]+]] = {{.*}} step %c32
+// AVX2: scf.for %[[AT:[a-z0-9]+]] = {{.*}} step %c48
 // AVX2: %[[LATER:[0-9]+]] = arith.addi %[[AT]], %c512
 // AVX2-NEXT: memref.prefetch %[[VIEW:[a-z0-9_]+]][%[[LATER]]], read, locality<2>
 // AVX2-NEXT: %[[NEXT_LINE:[0-9]+]] = arith.addi %[[AT]], %c528
 // AVX2-NEXT: memref.prefetch %[[VIEW]][%[[NEXT_LINE]]], read, locality<2>
+// AVX2-NEXT: %[[THIRD_LINE:[0-9]+]] = arith.addi %[[AT]], %c544
+// AVX2-NEXT: memref.prefetch %[[VIEW]][%[[THIRD_LINE]]], read, locality<2>
 // AVX2-NEXT: vector.load %[[VIEW]][%[[AT]]]
-// AVX2: math.exp %{{[0-9]+}} : vector<32xf32>
+// AVX2: math.exp %{{[0-9]+}} : vector<48xf32>
 // AVX2: scf.for {{.*}} step %c8
 // AVX2-NOT: memref.prefetch
 // AVX2: math.exp %{{[0-9]+}} : vector<8xf32>
@@ -80,14 +82,17 @@ func.func @heavy(%x: memref<?xf32>, %o: memref<?xf32>) {
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<4x?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %{{[a-z0-9]+}}: memref<?xf32>, %[[LENGTH:[a-z0-9]+]]: index)
 // AVX2: %[[SHORT:[0-9]+]] = arith.cmpi ule, %{{[a-z0-9_]+}}, %c1365
 // AVX2: %[[AHEAD:[a-z0-9]+]] = arith.select %[[SHORT]], %{{[a-z0-9_]+}}, %c0
-// AVX2: scf.for %[[AT:[a-z0-9]+]] = {{.*}} step %c32
+// AVX2: scf.for %[[AT:[a-z0-9]+]] = {{.*}} step %c48
 // AVX2: %[[THERE:[0-9]+]] = arith.addi %[[AT]], %[[AHEAD]]
 // AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[THERE]]], read, locality<3>
 // AVX2-NEXT: %[[THEN:[0-9]+]] = arith.addi %[[AT]], %[[AHEAD]]
 // AVX2-NEXT: %[[NEXT_LINE:[0-9]+]] = arith.addi %[[THEN]], %c16
 // AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[NEXT_LINE]]], read, locality<3>
+// AVX2-NEXT: %[[THEN_THIRD:[0-9]+]] = arith.addi %[[AT]], %[[AHEAD]]
+// AVX2-NEXT: %[[THIRD_LINE:[0-9]+]] = arith.addi %[[THEN_THIRD]], %c32
+// AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[THIRD_LINE]]], read, locality<3>
 // AVX2-NOT: memref.prefetch
-// AVX2: math.exp %{{[0-9]+}} : vector<32xf32>
+// AVX2: math.exp %{{[0-9]+}} : vector<48xf32>
 // CHECK: return
 func.func @row(%x: memref<4x?xf32>, %y: memref<?xf32>, %o: memref<?xf32>, %length: index) {
   %c0 = arith.constant 0 : index
