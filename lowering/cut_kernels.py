@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import ClassVar
 
 from relax_mlir.lowering.abi.linkage import internalize
@@ -33,15 +32,14 @@ class CutKernels(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
-        (self.hand_on or partial(nest, module))(cut_kernels(module))
-
-
-def nest(module: ir.Module, parts: Sequence[Part]) -> None:
-    """Show parts as modules within a module."""
-    with module.context, ir.InsertionPoint(module.body):
-        for number, part in enumerate(parts):
-            nested = ir.Module.parse(part.source).operation.clone()
-            nested.attributes["sym_name"] = ir.StringAttr.get(part.group or f"functions.{number}")
+        parts = cut_kernels(module)
+        if self.hand_on is not None:
+            self.hand_on(parts)
+            return
+        with module.context, ir.InsertionPoint(module.body):
+            for part in parts:
+                nested = ir.Module.parse(part.source).operation.clone()
+                nested.attributes["sym_name"] = ir.StringAttr.get(part.group)
 
 
 def cut_kernels(module: ir.Module) -> list[Part]:
@@ -50,30 +48,13 @@ def cut_kernels(module: ir.Module) -> list[Part]:
     What the module uses of them it declares, with the attribute `APART`.
     """
     graph = ModuleGraph.of(module)
-    return take_out(graph, _independent_groups(graph))
-
-
-def take_out(
-    graph: ModuleGraph,
-    groups: Sequence[Sequence[str]],
-    optimised: Container[str] = (),
-    plain: Container[str] = (),
-) -> list[Part]:
-    """Erase functions of a module of level V, but for declarations of what it uses of them; gives a part per group.
-
-    Parts whose functions are `optimised` are so by LLVM; for `plain` see `make_part`.
-    """
+    groups = _independent_groups(graph)
     owners = {name: number for number, names in enumerate(groups) for name in names}
-    with graph.module.context:
+    with module.context:
         for name in owners:
             internalize(graph.ops[name])
     crossing = graph.crossing(owners)
-    parts = [
-        make_part(
-            graph, number, owners, crossing, is_flat=False, optimised=names[0] in optimised, plain=plain
-        )
-        for number, names in enumerate(groups)
-    ]
+    parts = [make_part(graph, number, owners, crossing, is_flat=False) for number in range(len(groups))]
     for name in owners:
         op = graph.ops[name]
         if name in crossing:

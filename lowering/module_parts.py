@@ -109,7 +109,7 @@ class ModuleGraph:
             if isinstance(op, _FUNCTIONS) and not is_declaration(op):
                 weights[name] = weight
         roots = [name for name, op in ops.items() if not is_table(op) and _is_external(op)]
-        used = reachable(roots, references)
+        used = _reachable(roots, references)
         return ModuleGraph(
             module,
             {name: op for name, op in ops.items() if name in used},
@@ -227,7 +227,7 @@ def _inside(top: ir.Operation) -> tuple[tuple[str, ...], frozenset[str], int]:
     return tuple(used), frozenset(names), weight
 
 
-def reachable(roots: Iterable[str], references: Mapping[str, Sequence[str]]) -> set[str]:
+def _reachable(roots: Iterable[str], references: Mapping[str, Sequence[str]]) -> set[str]:
     """The roots, and all that they use, and so on."""
     found = set(roots)
     left = list(found)

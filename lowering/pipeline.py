@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import UnknownNameError
-from relax_mlir.lowering.abi.names import MangleNames
 from relax_mlir.lowering.bufferize import bufferize
 from relax_mlir.lowering.check_bounds import CheckBounds
 from relax_mlir.lowering.contractions import LowerContractions
-from relax_mlir.lowering.cut_functions import CutFunctions
 from relax_mlir.lowering.cut_kernels import CutKernels
 from relax_mlir.lowering.elementwise import LinalgToLoops
 from relax_mlir.lowering.float_expansion import ExpandFloats
@@ -21,7 +19,6 @@ from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.llvm import flatten, to_llvm_dialect
 from relax_mlir.lowering.math_expansion import ExpandMath
 from relax_mlir.lowering.module_parts import Part
-from relax_mlir.lowering.outline_parallel import OutlineParallelLoops
 from relax_mlir.lowering.pack_constants import PackConstants
 from relax_mlir.lowering.rounding_expansion import ExpandRounding
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
@@ -67,9 +64,6 @@ def phases(
         take_kernels: gets the kernels that can be compiled apart (see `CutKernels`), which are in no later phase then.
     """
     cut = (CutKernels(take_kernels),) if take_kernels else ()
-    cut_functions = (
-        (OutlineParallelLoops(target), MangleNames(), CutFunctions(take_kernels)) if take_kernels else ()
-    )
     halves = (ExpandFloats(target),) if half_floats else ()
     cleanup = known_passes("canonicalize,cse")
     return (
@@ -120,7 +114,6 @@ def phases(
                 ExpandFma(target),
                 ExpandRounding(target),
                 cleanup,
-                *cut_functions,
             ),
         ),
         Phase("flat", "flat", tuple(flatten(target))),

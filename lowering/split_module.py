@@ -9,7 +9,6 @@ run, and what runs once per call of some length, whose code need not be good.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC, SHORT
 from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES
@@ -18,7 +17,7 @@ from relax_mlir.lowering.module_parts import ModuleGraph, Part, make_part
 from relax_mlir.lowering.shared_code import shared_group
 from relax_mlir.mlir import func, ir, llvm
 
-FEW_OPS = 200
+_FEW_OPS = 200
 """Fewer than so many are no part of their own."""
 
 _AS_WRITTEN = ("attention",)
@@ -27,8 +26,8 @@ _AS_WRITTEN = ("attention",)
 _EPILOGUES = f"{OWN_PREFIX}gemm."
 """How the names of the epilogues of products begin: straight loops over vectors, which LLVM does not make faster."""
 
-_LOOPS = frozenset(("cf.br", "scf.for", "scf.while"))
-"""Ops one of which every loop has, at level F or V."""
+_LOOP = "cf.br"
+"""An op that every loop has."""
 
 _PARALLEL = f"{OWN_PREFIX}parallel."
 """How the names of parts of loops for threads begin."""
@@ -49,53 +48,26 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
     """
     graph = ModuleGraph.of(module)
     groups: dict[str, list[str]] = {}
-    own: list[str] = []
+    rest: list[str] = []
+    hot: list[str] = []
     for name in graph.weights:
         if (group := shared_group(name)) is not None:
             groups.setdefault(group, []).append(name)
         else:
-            own.append(name)
-    chunks = Chunks.of(graph, own, part_ops)
-    owned = [*chunks.optimised, *chunks.others, *groups.values()]
-    owners = _owners(graph, owned)
+            (hot if _is_hot(graph, name) else rest).append(name)
+    if sum(graph.weights[name] for name in rest) < _FEW_OPS:
+        hot, rest = [*hot, *rest], []
+    optimised = _cut(graph, _callees_near(graph, hot), part_ops)
+    chunks = [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
+    owners = _owners(graph, [*optimised, *chunks])
     crossing = graph.crossing(owners)
+    plain = {name for name in rest if not _is_as_written(graph, name)}
     return [
         make_part(
-            graph,
-            number,
-            owners,
-            crossing,
-            is_flat=True,
-            optimised=number < len(chunks.optimised),
-            plain=chunks.plain,
+            graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised), plain=plain
         )
-        for number in range(len(owned))
+        for number in range(len(optimised) + len(chunks))
     ]
-
-
-@dataclass(frozen=True)
-class Chunks:
-    """Functions that are not shared, by the part that each belongs to.
-
-    `optimised`: parts that LLVM optimises; `plain`: functions of `others` that it had better not optimise at all.
-    """
-
-    optimised: list[list[str]]
-    others: list[list[str]]
-    plain: frozenset[str]
-
-    @staticmethod
-    def of(graph: ModuleGraph, names: Sequence[str], part_ops: int = PART_OPS) -> Chunks:
-        """Parts of about `part_ops`."""
-        hot = [name for name in names if _is_hot(graph, name)]
-        rest = [name for name in names if name not in set(hot)]
-        if sum(graph.weights[name] for name in rest) < FEW_OPS:
-            hot, rest = [*hot, *rest], []
-        return Chunks(
-            _cut(graph, _callees_near(graph, hot), part_ops),
-            _cut(graph, _callees_near(graph, rest), part_ops),
-            frozenset(name for name in rest if not _is_as_written(graph, name)),
-        )
 
 
 def _is_hot(graph: ModuleGraph, name: str) -> bool:
@@ -105,7 +77,7 @@ def _is_hot(graph: ModuleGraph, name: str) -> bool:
         return False
     if SHORT in op.attributes or not isinstance(op, func.FuncOp) or name.startswith(_PARALLEL):
         return True
-    return PRIM_FUNC in op.attributes and not _LOOPS.isdisjoint(graph.contents[name])
+    return PRIM_FUNC in op.attributes and _LOOP in graph.contents[name]
 
 
 def _is_as_written(graph: ModuleGraph, name: str) -> bool:

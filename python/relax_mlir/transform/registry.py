@@ -29,7 +29,6 @@ PASSES: dict[str, str] = {
     "canonicalize-calls": "relax_mlir.passes.canonicalize_calls:CanonicalizeCalls",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "check-prim-calls": "relax_mlir.passes.check_prim_calls:CheckPrimCalls",
-    "cut-functions": "relax_mlir.lowering.cut_functions:CutFunctions",
     "cut-kernels": "relax_mlir.lowering.cut_kernels:CutKernels",
     "drop-destination-results": "relax_mlir.lowering.destinations:DropDestinationResults",
     "emit-ffi-wrappers": "relax_mlir.lowering.abi.wrapper:EmitFFIWrappers",
