@@ -40,7 +40,7 @@ class ExpandMath(ModulePass):
     polynomials, which are right to 1e-5. (In f64, expm1 and log1p are formed from libm's exp and log.)
 
     An erf of f32 that is part of a gelu becomes that gelu. Where `target` has AVX-512, vectors of 16 have exp, exp2,
-    erf, tanh and gelu in fewer instructions.
+    erf and gelu in fewer instructions.
     """
 
     name: ClassVar[str] = "expand-math"

@@ -26,8 +26,8 @@ def side_by_side(target: Target, bits: int, carries: bool = False) -> int:
     A CPU looks only some hundred operations ahead for one that need not wait for a result, so those of several vectors
     had better be interleaved. Loops that carry sums fill 16 registers with these and with constants: two are enough
     (softmax of 64 x 1024 takes a twentieth longer with four on Zen 3). Others have their constants in memory then, and
-    take more vectors to read each of these for (gelu, exp and tanh a tenth less time with six than with four or eight).
-    Functions of f64 are calls for each lane.
+    take more vectors to read each of these for: on Zen 3, exp(2x + 1) / (1 + |y|) takes 7 % less time with six than
+    with four or eight, gelu of a layer norm 11 % less than with four. Functions of f64 are calls for each lane.
     """
     if bits > 32:
         return 1
@@ -124,7 +124,7 @@ class Lanes:
         return self.select(self.compare("olt", a, bottom), bottom, a)
 
     def at_most_by_bits(self, a: Value, high: float) -> Value:
-        """`a`, but no more than a `high` ≥ 0, compared as integers: NaN stays NaN if its sign bit is set, only then."""
+        """`a`, but no more than `high` ≥ 0, compared as signed integers: a NaN without sign bit becomes `high`."""
         return self.from_bits(arith.MinSIOp(self.bits(a), self.bits(self.const(high))).result)
 
     def at_least_minus_zero(self, a: Value) -> Value:

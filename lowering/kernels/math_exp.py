@@ -42,9 +42,14 @@ SCALE_BITS = 32
 
 def _reduce(lanes: Lanes, x: Value, magic: Value) -> tuple[Value, Value]:
     """(r, 2^(n + k)): x = n·ln 2 + r; `magic` is `ROUND_TO_INT` + `BIAS` + k, and n + k in [-126, 127]."""
+    r, shifted = _split(lanes, x, magic)
+    return r, lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
+
+
+def _split(lanes: Lanes, x: Value, magic: Value) -> tuple[Value, Value]:
+    """(r, n + `magic`): x = n·ln 2 + r."""
     shifted = lanes.fma(x, lanes.const(LOG2_E), magic)
-    power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), 23))
-    return _rest(lanes, x, lanes.sub(shifted, magic)), power
+    return _rest(lanes, x, lanes.sub(shifted, magic)), shifted
 
 
 def _rest(lanes: Lanes, x: Value, n: Value) -> Value:
@@ -90,10 +95,8 @@ def exp(lanes: Lanes, x: Value) -> Value:
     if lanes.avx512:
         return _by_table(lanes, x, any_size=True)
     x = lanes.clamp(x, VANISHES, 89.0)
-    magic = lanes.const(_TWICE)
-    shifted = lanes.fma(x, lanes.const(LOG2_E), magic)
-    rest = _rest(lanes, x, lanes.sub(shifted, magic))
-    return _times_halves(lanes, _of_rest(lanes, rest), shifted)
+    r, shifted = _split(lanes, x, lanes.const(_TWICE))
+    return _times_halves(lanes, _of_rest(lanes, r), shifted)
 
 
 def exp_of_moderate(lanes: Lanes, x: Value) -> Value:

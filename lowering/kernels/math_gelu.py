@@ -82,7 +82,7 @@ def gelu(lanes: Lanes, x: Value) -> Value:
 
 def _by_exponential(lanes: Lanes, x: Value) -> Value:
     """Q is two to a polynomial, for which the rest of its exponent goes through another one."""
-    # -∞ is not bounded: times 0 it is NaN.
+    # -∞ is not bounded: times 0 it is NaN. A NaN that is bounded is in the last operand, too.
     size = lanes.abs(lanes.at_most_by_bits(x, Q_IS_ZERO))
     bounded = lanes.at_most_by_bits(size, Q_IS_ZERO)
     product, magic = lanes.horner(bounded, EXPONENT), lanes.const(ROUND_TO_INT + BIAS_OF_HALF)

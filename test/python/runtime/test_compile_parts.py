@@ -16,6 +16,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi import fast_call, pool, thread_pool
 from relax_mlir.lowering.split_module import split_module
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_object, llvm_codegen
@@ -39,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path / "cache"
 
 
-ONCE = ("__relax_pool_state", "__relax_team_state", "__relax_fast_call_state")
+ONCE = (pool.STATE, thread_pool.STATE, fast_call.STATE)
 """What a process compiles once, whichever module needs it first."""
 
 
