@@ -19,13 +19,19 @@ _KERNEL = re.compile(r"relax\.(gemm|attention)\.(bf16|f16|f32|f64)(\.f32)?")
 _GROUPS = {
     "gemm": (
         ("tile", re.compile(r"\.(tile_|block\b)")),
-        ("pack", re.compile(r"\.pack_(?!b\b)")),
+        ("pack_b", re.compile(r"\.pack_b\b")),
+        ("pack", re.compile(r"\.pack_")),
+        ("rows", re.compile(r"\.(rows_|dots\b)")),
+        ("strips", re.compile(r"\.panels\.strip_")),
         ("panels", re.compile(r"\.panels\b")),
         ("product", re.compile("")),
     ),
     "attention": (("", re.compile("")),),
 }
-"""For each kernel the groups of its functions, each with what follows the kernel's name in theirs; the first counts."""
+"""For each kernel the groups of its functions, each with what follows the kernel's name in theirs; the first counts.
+
+Functions that need no memory are apart from those that take some: they leave their modules early (see `CutKernels`).
+"""
 
 
 def shared_group(name: str) -> str | None:
