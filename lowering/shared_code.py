@@ -19,10 +19,8 @@ _KERNEL = re.compile(r"relax\.(gemm|attention)\.(bf16|f16|f32|f64)(\.f32)?")
 _GROUPS = {
     "gemm": (
         ("tile", re.compile(r"\.(tile_|block\b)")),
-        ("pack_b", re.compile(r"\.pack_b\b")),
+        ("plain_b", re.compile(r"\.(rows_|dots\b|pack_b\b)")),
         ("pack", re.compile(r"\.pack_")),
-        ("rows", re.compile(r"\.(rows_|dots\b)")),
-        ("strips", re.compile(r"\.panels\.strip_")),
         ("panels", re.compile(r"\.panels\b")),
         ("product", re.compile("")),
     ),
@@ -30,7 +28,8 @@ _GROUPS = {
 }
 """For each kernel the groups of its functions, each with what follows the kernel's name in theirs; the first counts.
 
-Functions that need no memory are apart from those that take some: they leave their modules early (see `CutKernels`).
+`plain_b` is what products read a B by that is not packed beforehand. It takes no memory, so it leaves its modules
+early (see `CutKernels`), and what calls it is compiled beside it.
 """
 
 
