@@ -29,9 +29,6 @@ SHARED_ENTRY = "shared-"
 KEPT_PARTS = 256
 """Parts whose code a process keeps: some 10 kB each."""
 
-_OPTIMISATIONS = 600
-"""LLVM's own optimisations of a part take as long as to compile so many ops, about."""
-
 _ending: list[tuple[ThreadPoolExecutor, Future[None]]] = []
 """Pools whose threads end when this is done."""
 
@@ -48,7 +45,7 @@ _lock = Lock()
 
 
 class PartCompiler:
-    """Compiles parts, the longest first, on all CPUs: on other threads from `add` on, on this one in `objects`.
+    """Compiles parts, the largest first, on all CPUs: on other threads from `add` on, on this one in `objects`.
 
     Args:
         libraries: paths of the shared libraries that define what the parts call.
@@ -96,7 +93,7 @@ class PartCompiler:
         missing = [task for task in tasks if not self._find(task)]
         self._tasks += tasks
         with self._lock:
-            self._left = sorted([*self._left, *missing], key=_Task.work)
+            self._left = sorted([*self._left, *missing], key=lambda task: task.part.ops)
         if self._pool is not None:
             self._others += [self._pool.submit(self._compile_next) for _ in missing]
 
@@ -118,7 +115,7 @@ class PartCompiler:
         return bool(task.code)
 
     def _compile_next(self) -> bool:
-        """Compile the part that is left and takes longest; false: there is none."""
+        """Compile the largest part that is left; false: there is none."""
         with self._lock:
             if not self._left:
                 return False
@@ -136,10 +133,6 @@ class _Task:
     part: Part
     level: int
     code: bytes = b""
-
-    def work(self) -> int:
-        """How long it is going to take, in ops."""
-        return self.part.ops + (_OPTIMISATIONS if self.level else 0)
 
 
 def compile_part(part: Part, libraries: Sequence[str], opt_level: int, half_floats: bool) -> bytes:
