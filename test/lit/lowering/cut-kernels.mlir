@@ -10,7 +10,10 @@
 // CHECK-NOT: @relax.gemm.f32.tile_2
 // CHECK: func.func private @relax.gemm.f32.pack_a(%{{.*}}: memref<?xf32>)
 // CHECK: cf.assert
+// CHECK: func.func private @relax.gemm.f32.dots(memref<?xf32>) attributes {relax.compiled_apart}
 // CHECK: func.func private @relax.gemm.f32(%{{.*}}: memref<?xf32>)
+// CHECK: memref.alloc
+// CHECK: call @relax.gemm.f32.dots
 // CHECK: call @relax.gemm.f32.block
 // CHECK: func.func private @relax.gemm.f64.panels(%{{.*}}: memref<?xf64>)
 // CHECK: memref.alloc
@@ -21,6 +24,8 @@
 // PARTS: func.func private @relax.gemm.f32.tile_2(%{{.*}}) attributes {llvm.linkage = #llvm.linkage<internal>
 // PARTS: func.func private @relax.gemm.f32.block(%{{.*}}) attributes {llvm.linkage = #llvm.linkage<external>
 // PARTS: call @relax.gemm.f32.tile_2
+// PARTS: module @"relax.gemm.f32 plain_b" {
+// PARTS: func.func private @relax.gemm.f32.dots(%{{.*}}) attributes {llvm.linkage = #llvm.linkage<external>
 // PARTS-NOT: module @
 module {
   func.func private @relax.gemm.f32.tile_2(%m: memref<?xf32>) {
@@ -35,7 +40,12 @@ module {
     cf.assert %never, "no"
     return
   }
+  func.func private @relax.gemm.f32.dots(%m: memref<?xf32>) {
+    return
+  }
   func.func private @relax.gemm.f32(%m: memref<?xf32>) {
+    %b = memref.alloc() : memref<4xf32>
+    func.call @relax.gemm.f32.dots(%m) : (memref<?xf32>) -> ()
     func.call @relax.gemm.f32.pack_a(%m) : (memref<?xf32>) -> ()
     func.call @relax.gemm.f32.block(%m) : (memref<?xf32>) -> ()
     return
