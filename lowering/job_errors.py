@@ -7,7 +7,7 @@ that waits for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.ir_queries import callee_of, ops_of
@@ -47,10 +47,9 @@ def jobs_of(function: func.FuncOp) -> list[Job]:
     return jobs
 
 
-def guard_jobs(module: ir.Module, failing: Sequence[func.FuncOp]) -> None:
-    """Let the jobs of a module whose functions are among `failing` pass their errors on."""
-    names = {function.name.value for function in failing}
-    jobs = [job for function in failing for job in jobs_of(function) if pointed(job.body) in names]
+def guard_jobs(module: ir.Module, callers: Sequence[func.FuncOp], failing: Container[str]) -> None:
+    """Let those jobs of `callers` whose functions are among `failing` pass their errors on."""
+    jobs = [job for function in callers for job in jobs_of(function) if pointed(job.body) in failing]
     if not jobs:
         return
     fragment = Fragment()

@@ -17,7 +17,7 @@ from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.frame import declare_release, frame_of
 from relax_mlir.lowering.abi.names import OWN_PREFIX
 from relax_mlir.lowering.abi.text import functions, is_declaration
-from relax_mlir.lowering.job_errors import guard_jobs, jobs_of, pointed
+from relax_mlir.lowering.job_errors import RUN, guard_jobs, jobs_of, pointed
 from relax_mlir.lowering.liveness import Liveness, enclosing
 from relax_mlir.lowering.memory_plan import allocate_in_frame, allocate_in_pool, declare_allocation
 from relax_mlir.mlir import func, ir, llvm
@@ -45,7 +45,7 @@ class PoolBuffers(ModulePass):
         for name in taking:
             if uses[name].allocates:
                 _pool(uses[name].function)
-        guard_jobs(module, [use.function for name, use in uses.items() if name in taking])
+        guard_jobs(module, [uses[name].function for name in uses if RUN in uses[name].calls], taking)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,10 @@ def _taking(uses: dict[str, _Uses]) -> set[str]:
         taking |= more
         left += more
     for use in uses.values():
-        if wrong := sorted((use.addresses & taking) - {pointed(job.body) for job in jobs_of(use.function)}):
+        pointed_at = use.addresses & taking
+        if pointed_at and (
+            wrong := sorted(pointed_at - {pointed(job.body) for job in jobs_of(use.function)})
+        ):
             raise CompileError(
                 f"pool-buffers: @{wrong[0]}, which @{use.function.name.value} calls by its address, needs memory "
                 "of the pool, but cannot say that there is none"
