@@ -1,4 +1,4 @@
-// gemm.py, gemm_blocks.py, gemm_left.py, gemm_micro.py, gemm_pack.py, gemm_tiling.py: the matrix product follows from the target.
+// gemm.py, gemm_blocks.py, gemm_left.py, gemm_micro.py, gemm_pack.py, gemm_tiling.py, simd.py: the matrix product follows from the target.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=NEON
@@ -104,10 +104,15 @@
 // AVX512: } else {
 // AVX512: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:[0-9]+]]) :
 // AVX512: func.call @relax.gemm.f32.block(%{{.*}}, %c0{{[_0-9]*}}, %[[APART]],
-// One function for all tiles adds to C, and goes as far as C does, by masks.
-// AVX512: func.func private @relax.gemm.f32.tile_finish(
+// One function for all tiles adds to C, and goes as far as C does, by masks; nothing is read of a C that is overwritten.
+// AVX512: func.func private @relax.gemm.f32.tile_finish({{.*}}, %[[ADD:[a-z0-9]+]]: i1)
 // AVX512: scf.for
-// AVX512-COUNT-2: vector.maskedstore
+// AVX512: %[[WITHIN:[0-9]+]] = arith.cmpi sgt, %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<16xi32>
+// AVX512-NEXT: %[[ADDS:[0-9]+]] = vector.broadcast %[[ADD]] : i1 to vector<16xi1>
+// AVX512-NEXT: %[[READ:[0-9]+]] = arith.andi %[[WITHIN]], %[[ADDS]]
+// AVX512: vector.maskedload %{{.*}}], %[[READ]], %
+// AVX512: vector.maskedstore %{{.*}}], %[[WITHIN]], %
+// AVX512: vector.maskedstore
 // Such tiles have an even number of rows, the last of which may be missing: the one before it is read in its place.
 // They ask for the lines of B ahead.
 // AVX512-NOT: func.func private @relax.gemm.f32.tile_1(
