@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from relax_mlir.dialects.attributes import APART
 from relax_mlir.lowering.abi.linkage import internalize
-from relax_mlir.lowering.module_parts import APART, ModuleGraph, Part, make_part
+from relax_mlir.lowering.module_parts import ModuleGraph, Part, make_part
 from relax_mlir.lowering.shared_code import shared_group
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext

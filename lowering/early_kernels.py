@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from relax_mlir.dialects.attributes import APART
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.cut_kernels import cut_kernels
 from relax_mlir.lowering.kernels.attention import emit_parts
 from relax_mlir.lowering.kernels.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_tiles
-from relax_mlir.lowering.module_parts import APART, Part
+from relax_mlir.lowering.module_parts import Part
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 

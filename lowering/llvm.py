@@ -18,15 +18,15 @@ from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.upstream import MLIRPass, known_passes
 
 
-def boundary() -> list[Pass]:
-    """Entry points and hooks get bodies."""
+def boundary(support_apart: bool = False) -> list[Pass]:
+    """Entry points and hooks get bodies; support functions, too, unless they are `support_apart`."""
     return [
         PoolBuffers(),
         LowerCopies(),
         LowerPackedCalls(),
         LowerObjects(),
         MangleNames(),
-        EmitFFIWrappers(),
+        EmitFFIWrappers(support_apart),
         LowerConstants(),
         EmitLifecycle(),
     ]
@@ -68,11 +68,19 @@ def to_llvm_dialect(half_floats: bool = True, all_vectors: bool = True) -> list[
     ]
 
 
-def flatten(target: str = "cpu") -> list[Pass]:
-    """All of V → F, where the functions of a module no longer depend on each other's bodies."""
+def support_to_flat() -> list[Pass]:
+    """What is left to do until level F for support functions that are compiled apart (`APART_SUPPORT`)."""
+    return [*kernels_to_flat(), LowerChecks(), Internalize()]
+
+
+def flatten(target: str = "cpu", support_apart: bool = False) -> list[Pass]:
+    """All of V → F, where the functions of a module no longer depend on each other's bodies.
+
+    If they are `support_apart`, the module declares the support functions that all modules need.
+    """
     return [
         OutlineParallelLoops(target),
-        *boundary(),
+        *boundary(support_apart),
         *flat_control_flow(),
         LowerChecks(),
         known_passes("symbol-dce"),

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import APART
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.linkage import attribute_name, leave_plain
@@ -15,9 +16,6 @@ from relax_mlir.lowering.shared_code import shared_group
 from relax_mlir.mlir import func, ir, llvm, memref
 from relax_mlir.spare_context import PART_DIALECTS
 from relax_mlir.transform.native_pipeline import run_native
-
-APART = "relax.compiled_apart"
-"""On the declaration of a function that has left the module: it cannot fail, and a part of its own defines it."""
 
 BRANCH_OPS = 15
 """How many other ops a branch counts for: what takes LLVM's time is loops."""
@@ -63,20 +61,23 @@ class Part:
     """A part of a module, which needs no context.
 
     `source`: MLIR bytecode or text, without locations; `exported`: the functions that it defines for others;
-    `external`: what other parts define for it; `group`: that of its functions, if other modules have it, too
-    (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of level F or L, else it is of level V;
-    `all_vectors`: whether it has ops that only `convert-vector-to-llvm` converts; `optimised`: whether LLVM's own
-    optimisations gain anything for it.
+    `used_within`: those of them that it uses itself; `external`: what other parts define for it; `group`: that of its
+    functions, if other modules have it, too (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of level
+    F or L, else it is of level V; `all_vectors`: whether it has ops that only `convert-vector-to-llvm` converts;
+    `optimised`: whether LLVM's own optimisations gain anything for it; `has_checks`: whether its functions, of level V,
+    have checks that may fail.
     """
 
     source: bytes
     exported: tuple[str, ...]
+    used_within: tuple[str, ...]
     external: tuple[str, ...]
     group: str | None
     ops: int
     is_flat: bool
     all_vectors: bool
     optimised: bool
+    has_checks: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,18 @@ def make_part(
     if foreign := {op for op in contents if op.partition(".")[0] not in PART_DIALECTS}:
         raise _refused(next(op for name in functions for op in ops_of(graph.ops[name].operation, *foreign)))
     all_vectors = any(map(_needs_conversion, contents))
-    return Part(bytecode.getvalue(), exported, tuple(external), group, ops, is_flat, all_vectors, optimised)
+    used_within = tuple(name for name in exported if name in needed)
+    return Part(
+        bytecode.getvalue(),
+        exported,
+        used_within,
+        tuple(external),
+        group,
+        ops,
+        is_flat,
+        all_vectors,
+        optimised,
+    )
 
 
 def _refused(op: ir.Operation) -> CompileError:
@@ -248,7 +260,7 @@ def _declare(op: ir.OpView) -> None:
     if isinstance(op, func.FuncOp):
         func.FuncOp(op.name.value, op.type, visibility="private")
         return
-    left_out = ("linkage", "sym_visibility", "value", "passthrough")
+    left_out = ("linkage", "sym_visibility", "value", "passthrough", APART)
     attributes = {name: op.attributes[name] for name in op.attributes if name not in left_out}
     attributes["linkage"] = ir.Attribute.parse(_EXTERNAL)
     ir.Operation.create(op.operation.name, attributes=attributes, regions=1)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import CHECK
+from relax_mlir.dialects.attributes import APART, CHECK, MAY_FAIL
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.names import OWN_PREFIX
@@ -14,7 +14,6 @@ from relax_mlir.lowering.abi.text import Fragment, descriptor, functions, symbol
 from relax_mlir.lowering.abi.thread_pool import THREADS_TABLE
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels.parallel import MARK, PARALLEL, THRESHOLD
-from relax_mlir.lowering.module_parts import APART
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -98,7 +97,7 @@ def _may_fail(loop: ir.Operation, table: dict[str, ir.OpView]) -> bool:
             if called is None or CHECK in called.attributes:
                 return True
             if called.is_external:
-                if APART in called.attributes:
+                if APART in called.attributes and MAY_FAIL not in called.attributes:
                     continue
                 return True
             left.append(called.operation)

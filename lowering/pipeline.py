@@ -61,7 +61,8 @@ def phases(
         target: describes the machine (see `relax_mlir.target.Target`).
         half_floats: false: the module has neither f16 nor bf16 (see `mentions_half_floats`), and nobody needs to look
             for them at each level.
-        take_kernels: gets the kernels that can be compiled apart (see `CutKernels`), which are in no later phase then.
+        take_kernels: gets the kernels that can be compiled apart (see `CutKernels`), which are in no later phase then,
+            and neither are the support functions that all modules need (see `early_support`).
     """
     cut = (CutKernels(take_kernels),) if take_kernels else ()
     halves = (ExpandFloats(target),) if half_floats else ()
@@ -116,7 +117,7 @@ def phases(
                 cleanup,
             ),
         ),
-        Phase("flat", "flat", tuple(flatten(target))),
+        Phase("flat", "flat", tuple(flatten(target, support_apart=bool(take_kernels)))),
         Phase("llvm", "llvm", tuple(to_llvm_dialect(half_floats))),
     )
 

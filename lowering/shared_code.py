@@ -12,6 +12,7 @@ from relax_mlir.mlir import ir
 MODULE_SPECIFIC = ".epilogue_"
 """In the name of a function that begins like a kernel's, but belongs to a module."""
 
+SUPPORT_GROUP = "relax.rt"
 _SUPPORT = re.compile(r"relax\.rt\.(?!raise\.)")
 """Support functions, but for those that raise the errors of a module."""
 
@@ -39,7 +40,7 @@ def shared_group(name: str) -> str | None:
     What a module needs of a group is, but for few variants, the same in all modules.
     """
     if _SUPPORT.match(name):
-        return "relax.rt"
+        return SUPPORT_GROUP
     kernel = _KERNEL.match(name)
     if kernel is None or MODULE_SPECIFIC in name:
         return None

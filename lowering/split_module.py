@@ -1,9 +1,10 @@
 """A module of level F or L as parts that are compiled apart.
 
 Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
-all modules that use them, so that their machine code can be kept. Everything else is cut into parts of similar
-size, callees near their callers: loops and short calls, which LLVM optimises, and the rest: what is written as it is to
-run, and what runs once per call of some length, whose code need not be good.
+all modules that use them, so that their machine code can be kept; few support functions are not worth a part.
+Everything else is cut into parts of similar size, callees near their callers: loops and short calls, which LLVM
+optimises, and the rest: what is written as it is to run, and what runs once per call of some length, whose code need
+not be good.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC, SHORT
 from relax_mlir.lowering.abi.linkage import SUPPORT_PREFIXES
 from relax_mlir.lowering.abi.names import OWN_PREFIX
 from relax_mlir.lowering.module_parts import ModuleGraph, Part, make_part
-from relax_mlir.lowering.shared_code import shared_group
+from relax_mlir.lowering.shared_code import SUPPORT_GROUP, shared_group
 from relax_mlir.mlir import func, ir, llvm
 
 _FEW_OPS = 200
@@ -55,7 +56,9 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
             groups.setdefault(group, []).append(name)
         else:
             (hot if _is_hot(graph, name) else rest).append(name)
-    if sum(graph.weights[name] for name in rest) < _FEW_OPS:
+    if _weight(graph, groups.get(SUPPORT_GROUP, ())) < _FEW_OPS:  # what `early_support` does not have
+        rest += groups.pop(SUPPORT_GROUP, [])
+    if _weight(graph, rest) < _FEW_OPS:
         hot, rest = [*hot, *rest], []
     optimised = _cut(graph, _callees_near(graph, hot), part_ops)
     chunks = [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
@@ -68,6 +71,10 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
         )
         for number in range(len(optimised) + len(chunks))
     ]
+
+
+def _weight(graph: ModuleGraph, names: Sequence[str]) -> int:
+    return sum(graph.weights[name] for name in names)
 
 
 def _is_hot(graph: ModuleGraph, name: str) -> bool:
@@ -106,7 +113,7 @@ def _cut(graph: ModuleGraph, names: Sequence[str], part_ops: int) -> list[list[s
     """Names in order as parts of about the same weight."""
     if not names:
         return []
-    total = sum(graph.weights[name] for name in names)
+    total = _weight(graph, names)
     limit = total / max(1, round(total / part_ops))
     chunks: list[list[str]] = []
     done = 0

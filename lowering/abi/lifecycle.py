@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.lowering.abi.constants import TABLE
-from relax_mlir.lowering.abi.support import CACHED_OBJECT, MEMORY_TABLE
+from relax_mlir.lowering.abi.support import CACHED_OBJECT
+from relax_mlir.lowering.abi.support_memory import MEMORY_TABLE
 from relax_mlir.lowering.abi.text import Code, Fragment, symbol, symbol_name
 from relax_mlir.lowering.abi.thread_pool import THREADS_TABLE
 from relax_mlir.lowering.instrument_calls import TABLE as PROFILE_TABLE

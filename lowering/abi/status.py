@@ -4,6 +4,8 @@ Runs once control flow is flat. A function *may fail* if it calls a check, `rela
 function that may fail. It gets an extra leading i32 result, 0 or -1 (the convention of the TVM FFI: on -1 the
 error has been set), and its callers branch on it.
 
+So does a declaration that the attribute `relax.may_fail` says may fail: a part of its own defines it.
+
 A declaration `@g(…) -> i32` with the attribute `relax.status_of` = @f stands for a call of @f that does not leave the
 caller when it fails, but gives its status; @f has the same arguments and no results.
 
@@ -18,7 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import CHECK
+from relax_mlir.dialects.attributes import CHECK, MAY_FAIL
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.checks import Check, Raisers
@@ -60,6 +62,8 @@ class _Failing:
         """Functions with clean-up."""
         self.asking: set[str] = set()
         """Functions that ask for the status of a call."""
+        self.declared = {name for name, op in table.items() if MAY_FAIL in op.attributes}
+        """Functions that a part of its own defines."""
         status = {name for name, op in table.items() if STATUS_OF in op.attributes}
         calls: dict[str, set[str]] = {}
         for name, function in table.items():
@@ -72,7 +76,7 @@ class _Failing:
                 self.deferring.add(name)
             if calls[name] & status:
                 self.asking.add(name)
-        self.functions = {
+        self.functions = self.declared | {
             name
             for name, called in calls.items()
             if called & (self.checks | {PROPAGATE, ASSERT}) or name.startswith(ENTRY_PREFIX)
@@ -108,10 +112,20 @@ class LowerChecks(ModulePass):
         for function in bodies:
             if function.name.value in changing:
                 _Exits(function, failing, known, raisers).lower()
+        for name in failing.declared:
+            _add_status(table[name])
         for name in failing.asking:
             _ask_for_status(table[name], failing, table)
-        for name in failing.checks:
+        for name in failing.checks | ({PROPAGATE} & table.keys()):
             table[name].operation.erase()
+
+
+def _add_status(function: func.FuncOp) -> None:
+    """Let the type of a function say that it gives a status."""
+    type = ir.FunctionType.get(
+        function.type.inputs, [ir.IntegerType.get_signless(32), *function.type.results]
+    )
+    function.attributes["function_type"] = ir.TypeAttr.get(type)
 
 
 def _ask_for_status(function: func.FuncOp, failing: _Failing, table: dict[str, func.FuncOp]) -> None:
@@ -163,8 +177,7 @@ class _Exits:
         for op in deferred:
             op.operation.erase()
         if self.may_fail:
-            type = ir.FunctionType.get(self.function.type.inputs, [self.status, *self.results])
-            self.function.attributes["function_type"] = ir.TypeAttr.get(type)
+            _add_status(self.function)
 
     def lower_block(
         self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]

@@ -9,25 +9,32 @@ the runtime fills in; without it they are those of the C library.
 The *frame* of a call is the address of a list head on its stack: a chain of blocks {next, class of the block, object
 or null, padding to 64 bytes, memory}, released together when the function returns, with or without an error. A block
 is memory of the call, or holds a reference to an FFI object.
+
+What every module needs can be compiled apart from it (`APART_SUPPORT`); the module then has declarations.
 """
 
 from __future__ import annotations
 
-from relax_mlir.lowering.abi.support_tensors import TENSORS
-from relax_mlir.lowering.abi.support_values import VALUES
-from relax_mlir.lowering.abi.text import attribute
+import re
 
-MEMORY_CHECK = attribute(
+from relax_mlir.dialects.attributes import APART, MAY_FAIL
+from relax_mlir.lowering.abi.support_memory import MEMORY, MEMORY_TABLE
+from relax_mlir.lowering.abi.support_names import NAMES
+from relax_mlir.lowering.abi.support_objects import OBJECTS
+from relax_mlir.lowering.abi.support_tensors import TENSORS
+from relax_mlir.lowering.abi.text import Fragment, attribute, functions, is_declaration, symbol_name
+from relax_mlir.mlir import ir
+
+CACHED_OBJECT = "relax.cached_object"
+
+_MEMORY_CHECK = attribute(
     {
         "kind": "MemoryError",
         "message": "cannot allocate {0} bytes (0 stands for a size that is negative or beyond all memory)",
     }
 )
 
-MEMORY_TABLE = "__relax_memory"
-CACHED_OBJECT = "relax.cached_object"
-
-_MEMORY = f"""
+_DECLARED = f"""
 llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
@@ -39,8 +46,10 @@ llvm.func @TVMFFIFunctionGetGlobal(!llvm.ptr, !llvm.ptr) -> i32
 llvm.func @TVMFFIFunctionCall(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
 
 func.func private @relax.propagate(i32)
-func.func private @relax.check.memory(i1, index) attributes {{relax.check = {MEMORY_CHECK}}}
+func.func private @relax.check.memory(i1, index) attributes {{relax.check = {_MEMORY_CHECK}}}
+"""
 
+_TABLE = f"""
 llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr> {{
   %0 = llvm.mlir.zero : !llvm.array<2 x ptr>
   %take = llvm.mlir.addressof @relax.rt.system_take : !llvm.ptr
@@ -49,163 +58,80 @@ llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr> {{
   %2 = llvm.insertvalue %give, %1[1] : !llvm.array<2 x ptr>
   llvm.return %2 : !llvm.array<2 x ptr>
 }}
-
-llvm.func internal @relax.rt.system_take(%bytes: i64) -> !llvm.ptr {{
-  %alignment = llvm.mlir.constant(64 : i64) : i64
-  %c63 = llvm.mlir.constant(63 : i64) : i64
-  %mask = llvm.mlir.constant(-64 : i64) : i64
-  %up = llvm.add %bytes, %c63 : i64
-  %rounded = llvm.and %up, %mask : i64
-  %p = llvm.call @aligned_alloc(%alignment, %rounded) : (i64, i64) -> !llvm.ptr
-  llvm.return %p : !llvm.ptr
-}}
-
-// A block, aligned to 64 bytes; a negative size stands for one beyond 64 bits. The 8 bytes at offset 8 are the pool's.
-func.func private @relax.rt.allocate(%bytes: i64) -> !llvm.ptr {{
-  %zero = arith.constant 0 : i64
-  %most = arith.constant 0x7FFFFFFFFFFF : i64
-  %negative = arith.cmpi ugt, %bytes, %most : i64
-  %shown = arith.select %negative, %zero, %bytes : i64
-  %table = llvm.mlir.addressof @{MEMORY_TABLE} : !llvm.ptr
-  %take = llvm.load %table : !llvm.ptr -> !llvm.ptr
-  %null = llvm.mlir.zero : !llvm.ptr
-  %p = scf.if %negative -> !llvm.ptr {{
-    scf.yield %null : !llvm.ptr
-  }} else {{
-    %block = llvm.call %take(%bytes) : !llvm.ptr, (i64) -> !llvm.ptr
-    scf.yield %block : !llvm.ptr
-  }}
-  %ok = llvm.icmp "ne" %p, %null : !llvm.ptr
-  %show = arith.index_cast %shown : i64 to index
-  func.call @relax.check.memory(%ok, %show) : (i1, index) -> ()
-  return %p : !llvm.ptr
-}}
-
-// What gives a block back: also the deleter of tensors.
-func.func private @relax.rt.deleter() -> !llvm.ptr {{
-  %table = llvm.mlir.addressof @{MEMORY_TABLE} : !llvm.ptr
-  %at = llvm.getelementptr %table[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  %give = llvm.load %at : !llvm.ptr -> !llvm.ptr
-  return %give : !llvm.ptr
-}}
-
-func.func private @relax.rt.free(%block: !llvm.ptr) {{
-  %give = func.call @relax.rt.deleter() : () -> !llvm.ptr
-  llvm.call %give(%block) : !llvm.ptr, (!llvm.ptr) -> ()
-  return
-}}
-
-// Put a new block on a frame, which holds `object` (or null).
-func.func private @relax.rt.link(%frame: !llvm.ptr, %block: !llvm.ptr, %object: !llvm.ptr) {{
-  %head = llvm.load %frame : !llvm.ptr -> !llvm.ptr
-  llvm.store %head, %block : !llvm.ptr, !llvm.ptr
-  %at16 = llvm.getelementptr %block[16] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %object, %at16 : !llvm.ptr, !llvm.ptr
-  llvm.store %block, %frame : !llvm.ptr, !llvm.ptr
-  return
-}}
-
-func.func private @relax.rt.own(%frame: !llvm.ptr, %object: !llvm.ptr) {{
-  %size = arith.constant 24 : i64
-  %block = func.call @relax.rt.allocate(%size) : (i64) -> !llvm.ptr
-  func.call @relax.rt.link(%frame, %block, %object) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
-  return
-}}
-
-func.func private @relax.rt.release(%frame: !llvm.ptr) {{
-  %null = llvm.mlir.zero : !llvm.ptr
-  func.call @relax.rt.release_to(%frame, %null) : (!llvm.ptr, !llvm.ptr) -> ()
-  return
-}}
-
-// Release what has come on a frame since its head was `mark`.
-func.func private @relax.rt.release_to(%frame: !llvm.ptr, %mark: !llvm.ptr) {{
-  %head = llvm.load %frame : !llvm.ptr -> !llvm.ptr
-  %last = scf.while (%node = %head) : (!llvm.ptr) -> !llvm.ptr {{
-    %more = llvm.icmp "ne" %node, %mark : !llvm.ptr
-    scf.condition(%more) %node : !llvm.ptr
-  }} do {{
-  ^bb0(%node: !llvm.ptr):
-    %next = llvm.load %node : !llvm.ptr -> !llvm.ptr
-    %at16 = llvm.getelementptr %node[16] : (!llvm.ptr) -> !llvm.ptr, i8
-    %object = llvm.load %at16 : !llvm.ptr -> !llvm.ptr
-    func.call @relax.rt.drop(%object) : (!llvm.ptr) -> ()
-    func.call @relax.rt.free(%node) : (!llvm.ptr) -> ()
-    scf.yield %next : !llvm.ptr
-  }}
-  llvm.store %mark, %frame : !llvm.ptr, !llvm.ptr
-  return
-}}
-
-func.func private @relax.rt.drop(%object: !llvm.ptr) {{
-  %null = llvm.mlir.zero : !llvm.ptr
-  %some = llvm.icmp "ne" %object, %null : !llvm.ptr
-  scf.if %some {{
-    %rc = llvm.call @TVMFFIObjectDecRef(%object) : (!llvm.ptr) -> i32
-  }}
-  return
-}}
-
-// The bytes of a block with a head of 64 bytes; negative beyond 64 bits.
-func.func private @relax.rt.with_head(%bytes: i64) -> i64 {{
-  %zero = arith.constant 0 : i64
-  %header = arith.constant 64 : i64
-  %negative = arith.cmpi slt, %bytes, %zero : i64
-  %sum = arith.addi %bytes, %header : i64
-  %total = arith.select %negative, %bytes, %sum : i64
-  return %total : i64
-}}
-
-// Memory that lives until the frame is released.
-func.func private @relax.rt.frame_allocate(%frame: !llvm.ptr, %bytes: i64) -> !llvm.ptr {{
-  %null = llvm.mlir.zero : !llvm.ptr
-  %total = func.call @relax.rt.with_head(%bytes) : (i64) -> i64
-  %block = func.call @relax.rt.allocate(%total) : (i64) -> !llvm.ptr
-  func.call @relax.rt.link(%frame, %block, %null) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
-  %memory = llvm.getelementptr %block[64] : (!llvm.ptr) -> !llvm.ptr, i8
-  return %memory : !llvm.ptr
-}}
-
-func.func private @relax.rt.frame_buffer(%frame: !llvm.ptr, %bytes: index) -> memref<?xi8> {{
-  %size = arith.index_cast %bytes : index to i64
-  %p = func.call @relax.rt.frame_allocate(%frame, %size) : (!llvm.ptr, i64) -> !llvm.ptr
-  %m = func.call @relax.rt.bytes(%p, %size) : (!llvm.ptr, i64) -> memref<?xi8>
-  return %m : memref<?xi8>
-}}
-
-func.func private @relax.rt.bytes(%p: !llvm.ptr, %size: i64) -> memref<?xi8> {{
-  %zero = arith.constant 0 : i64
-  %one = arith.constant 1 : i64
-  %0 = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
-  %1 = llvm.insertvalue %p, %0[0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
-  %2 = llvm.insertvalue %p, %1[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
-  %3 = llvm.insertvalue %zero, %2[2] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
-  %4 = llvm.insertvalue %size, %3[3, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
-  %5 = llvm.insertvalue %one, %4[4, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
-  %m = builtin.unrealized_conversion_cast %5
-    : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> to memref<?xi8>
-  return %m : memref<?xi8>
-}}
-
-// A block {{head of 64 bytes, memory}} of the pool, so that no two calls ever share one.
-func.func private @relax.rt.workspace_take(%bytes: index) -> memref<?xi8> {{
-  %size = arith.index_cast %bytes : index to i64
-  %total = func.call @relax.rt.with_head(%size) : (i64) -> i64
-  %block = func.call @relax.rt.allocate(%total) : (i64) -> !llvm.ptr
-  %memory = llvm.getelementptr %block[64] : (!llvm.ptr) -> !llvm.ptr, i8
-  %m = func.call @relax.rt.bytes(%memory, %size) : (!llvm.ptr, i64) -> memref<?xi8>
-  return %m : memref<?xi8>
-}}
-
-func.func private @relax.rt.workspace_give(%workspace: memref<?xi8>) {{
-  %header = arith.constant 64 : index
-  %at = memref.extract_aligned_pointer_as_index %workspace : memref<?xi8> -> index
-  %start = arith.subi %at, %header : index
-  %address = arith.index_cast %start : index to i64
-  %block = llvm.inttoptr %address : i64 to !llvm.ptr
-  func.call @relax.rt.free(%block) : (!llvm.ptr) -> ()
-  return
-}}
 """
 
-SUPPORT = "\n".join([_MEMORY, TENSORS, VALUES])
+_CORE = "\n".join([MEMORY, TENSORS, NAMES])
+"""What entry points with tensors need."""
+
+CORE_MAY_FAIL = frozenset(
+    f"relax.rt.{name}"
+    for name in (
+        "allocate",
+        "compact",
+        "frame_allocate",
+        "frame_buffer",
+        "managed",
+        "own",
+        "tensor",
+        "workspace_take",
+    )
+)
+"""Those functions of it that may fail."""
+
+APART_SUPPORT = "\n".join(
+    [_DECLARED, f"llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr>", _CORE]
+)
+"""A module of level V with checks: what `define_support` leaves out, if it `is_apart`."""
+
+CORE_NAMES: frozenset[str]
+"""The names of all functions of it."""
+
+_HEAD = re.compile(
+    r"^(?P<kind>func\.func private|llvm\.func internal) (?P<name>@relax\.rt\.\w+)\((?P<inputs>[^)]*)\)"
+    r"(?P<results>[^{]*?)( attributes \{.*\})? \{$",
+    re.MULTILINE,
+)
+
+
+def define_support(module: ir.Module, is_apart: bool) -> None:
+    """Define in a module what entry points with tensors need, or, if it `is_apart`, declare what is compiled apart."""
+    fragment = Fragment()
+    fragment.define(_DECLARED)
+    fragment.define(_TABLE)
+    if is_apart:
+        for name, function in functions(module).items():
+            if name in CORE_NAMES:  # a declaration without the marks
+                function.operation.erase()
+        fragment.define(_CORE_APART)
+    else:
+        fragment.define(_CORE)
+    fragment.splice(module)
+
+
+def define_object_support(module: ir.Module) -> None:
+    """Define the support functions that a module declares and `define_support` does not know."""
+    if any(symbol_name(op) in _OBJECT_NAMES and is_declaration(op) for op in module.body.operations):
+        fragment = Fragment()
+        fragment.define(_DECLARED)
+        fragment.define("\n".join(_declarations(_CORE).values()))
+        fragment.define(OBJECTS)
+        fragment.splice(module)
+
+
+def _declarations(text: str) -> dict[str, str]:
+    """Declarations of the functions that a text defines, by name."""
+    found = {}
+    for match in _HEAD.finditer(text):
+        kind = match["kind"].removesuffix(" internal")
+        inputs = re.sub(r"%\w+: ", "", match["inputs"])
+        found[match["name"][1:]] = f"{kind} {match['name']}({inputs}){match['results']}"
+    return found
+
+
+def _marks(name: str) -> str:
+    return f"attributes {{{APART}, {MAY_FAIL}}}" if name in CORE_MAY_FAIL else f"attributes {{{APART}}}"
+
+
+CORE_NAMES = frozenset(_declarations(_CORE))
+_OBJECT_NAMES = frozenset(_declarations(OBJECTS))
+_CORE_APART = "\n".join(f"{declared} {_marks(name)}" for name, declared in _declarations(_CORE).items())

@@ -9,13 +9,14 @@ every other function uses, so that its error paths come from `lower-checks`, too
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import SHORT, SIGNATURE
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.objects import PREFIX, define_object_function
 from relax_mlir.lowering.abi.signature import Signature, Value, signature_of
-from relax_mlir.lowering.abi.support import SUPPORT
+from relax_mlir.lowering.abi.support import define_object_support, define_support
 from relax_mlir.lowering.abi.text import Fragment, functions, symbol
 from relax_mlir.lowering.abi.unpack import (
     ANY_BYTES,
@@ -313,15 +314,19 @@ class _Wrapper(FFICode):
         return [f"{result}#{i}" for i in range(len(self.results))]
 
 
+@dataclass(frozen=True)
 class EmitFFIWrappers(ModulePass):
-    """Write the TVM FFI entry point `__tvm_ffi_<name>` of every function that has `relax.signature`."""
+    """Write the TVM FFI entry point `__tvm_ffi_<name>` of every function that has `relax.signature`.
+
+    The support functions are defined, too. With `support_apart`, those that all modules need are declared only: a part
+    of its own defines them (see `early_support`).
+    """
 
     name: ClassVar[str] = "emit-ffi-wrappers"
+    support_apart: bool = False
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        support = Fragment()
-        support.define(SUPPORT)
-        support.splice(module)
+        define_support(module, self.support_apart)
         for function in list(functions(module).values()):
             if SIGNATURE not in function.attributes:
                 continue
@@ -334,3 +339,4 @@ class EmitFFIWrappers(ModulePass):
             short = f", {SHORT}" if SHORT in function.attributes else ""
             fragment.function(head, wrapper.code, f"{INPUTS} = {len(signature.params)} : i64{short}")
             fragment.splice(module)
+        define_object_support(module)

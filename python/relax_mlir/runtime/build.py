@@ -15,6 +15,7 @@ from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constant_table import TableEntry, constant_table, table_entries
 from relax_mlir.lowering.early_kernels import EarlyKernels
+from relax_mlir.lowering.early_support import early_support
 from relax_mlir.lowering.float_expansion import mentions_half_floats
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
@@ -173,6 +174,8 @@ def _compile_with(
             started = perf_counter()
             if early and phase.name == "kernels":
                 early.declare(work.mlir)
+            if apart and phase.name == "flat":
+                apart([early_support()])
             written_by_users = phase.level == "relax"  # prim funcs among it
             run_phase(phase, work, careful or written_by_users)
             if profile and phase.name == "bufferize":

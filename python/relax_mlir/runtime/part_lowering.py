@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import TypeAlias
@@ -10,21 +10,20 @@ from typing import TypeAlias
 from relax_mlir.capi import PassPipeline, parse_module
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.text import symbol_name
-from relax_mlir.lowering.bfloat16_bits import BFloat16Bits
-from relax_mlir.lowering.llvm import kernels_to_flat, to_llvm_dialect
+from relax_mlir.lowering.llvm import kernels_to_flat, support_to_flat, to_llvm_dialect
 from relax_mlir.lowering.module_parts import Part
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.spare_context import spare_context
-from relax_mlir.transform import MLIRPass, Pass, PassContext
+from relax_mlir.transform import MLIRPass, ModulePass, PassContext
 
 BODY = "__body."
 """Before the name of a function whose own name is an alias of it (see `_hide_behind_aliases`); no other begins so."""
 
-_Managers: TypeAlias = tuple[PassPipeline, PassPipeline]
-"""For the passes before and after `BFloat16Bits`."""
+_Steps: TypeAlias = list[PassPipeline | ModulePass]
+"""Pipelines of MLIR's passes, and passes in Python between them."""
 
-_free: dict[tuple[bool, bool], list[_Managers]] = {}
-"""Pass managers that nobody uses, for the values of `is_flat` and `all_vectors` of parts."""
+_free: dict[tuple[bool, bool, bool, bool], list[_Steps]] = {}
+"""Steps that nobody uses, by what `_new_steps` makes them for."""
 _lock = Lock()
 
 
@@ -38,42 +37,44 @@ def lowered_part(part: Part, half_floats: bool) -> ir.Module:
     Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
     module = parse_module(part.source, spare_context())
-    with _managers(part) as (before, after):
-        _run(before, module)
-        if half_floats:
-            with module.context, ir.Location.unknown():
-                BFloat16Bits().run(module, PassContext())
-        _run(after, module)
+    with _steps(part, half_floats) as steps:
+        for step in steps:
+            if isinstance(step, PassPipeline):
+                _run(step, module)
+            else:
+                with module.context, ir.Location.unknown():
+                    step.run(module, PassContext())
     if part.group is None:  # the generators of kernels that modules share write nothing else
         _require_llvm(module)
-    _hide_behind_aliases(module, part.exported)
+    _hide_behind_aliases(module, part.exported, part.used_within)
     return module
 
 
-def _new_managers(is_flat: bool, all_vectors: bool) -> _Managers:
-    """Pass managers that have run: they load the dialects that they need, which threads must not do at a time."""
-    steps = to_llvm_dialect(all_vectors=all_vectors)
-    bits = next(number for number, step in enumerate(steps) if isinstance(step, BFloat16Bits))
-    first = [] if is_flat else kernels_to_flat()
-    return _new_manager([*first, *steps[:bits]]), _new_manager(steps[bits + 1 :])
-
-
-def _new_manager(steps: Sequence[Pass]) -> PassPipeline:
-    assert all(isinstance(step, MLIRPass) for step in steps)
-    texts = [each.text for step in steps if isinstance(step, MLIRPass) for each in step.passes]
-    return PassPipeline(",".join(texts), spare_context())
+def _new_steps(is_flat: bool, has_checks: bool, all_vectors: bool, half_floats: bool) -> _Steps:
+    """Steps that have run: they load the dialects that they need, which threads must not do at a time."""
+    first = [] if is_flat else support_to_flat() if has_checks else kernels_to_flat()
+    steps: _Steps = []
+    texts: list[str] = []
+    for step in [*first, *to_llvm_dialect(half_floats, all_vectors)]:
+        if isinstance(step, MLIRPass):
+            texts += [each.text for each in step.passes]
+            continue
+        assert isinstance(step, ModulePass)
+        steps += [PassPipeline(",".join(texts), spare_context()), step]
+        texts = []
+    return [*steps, PassPipeline(",".join(texts), spare_context())]
 
 
 @contextmanager
-def _managers(part: Part) -> Iterator[_Managers]:
-    """Pass managers for one thread: to make them takes as long as to run them on a small part."""
-    kind = part.is_flat, part.all_vectors
+def _steps(part: Part, half_floats: bool) -> Iterator[_Steps]:
+    """Steps for one thread: to make them takes as long as to run them on a small part."""
+    kind = part.is_flat, part.has_checks, part.all_vectors, half_floats
     with _lock:
         free = _free.setdefault(kind, [])
-        managers = free.pop() if free else _new_managers(*kind)
-    yield managers
+        steps = free.pop() if free else _new_steps(*kind)
+    yield steps
     with _lock:
-        free.append(managers)
+        free.append(steps)
 
 
 def _run(passes: PassPipeline, module: ir.Module) -> None:
@@ -99,27 +100,35 @@ def _require_llvm(module: ir.Module) -> None:
         )
 
 
-def _hide_behind_aliases(module: ir.Module, exported: Sequence[str]) -> None:
-    """Let other parts call the private functions of a part by aliases.
+def _hide_behind_aliases(module: ir.Module, exported: Sequence[str], used: Sequence[str]) -> None:
+    """Let other parts call the private functions of a part by aliases; the part itself uses some of them.
 
     The execution engine makes a function `_mlir_f(void**)` of every function f that is not internal, which only entry
     points need: it would be a tenth of all code.
     """
     functions = {symbol_name(op): op for op in module.body.operations}
     with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
+        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        make_alias = _alias_maker()
         for name in exported:
             op = functions[name]
             if "sym_visibility" not in op.attributes:
                 continue
-            ir.SymbolTable.replace_all_symbol_uses(name, BODY + name, module.operation)
+            if name in used:
+                ir.SymbolTable.replace_all_symbol_uses(name, BODY + name, module.operation)
             op.attributes["sym_name"] = ir.StringAttr.get(BODY + name)
-            op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-            _make_alias(name)
+            op.attributes["linkage"] = internal
+            make_alias(name)
 
 
-def _make_alias(name: str) -> None:
-    """The name of a function that is called so, behind `BODY`; LLVM takes the type from the function."""
+def _alias_maker() -> Callable[[str], None]:
+    """What makes the name of a function that is called so, behind `BODY`; LLVM takes the type from the function."""
+    any_type, pointer = ir.Type.parse("!llvm.func<void ()>"), ir.Type.parse("!llvm.ptr")
     linkage = ir.Attribute.parse("#llvm.linkage<external>")
-    alias = llvm.AliasOp(ir.Type.parse("!llvm.func<void ()>"), name, linkage)
-    with ir.InsertionPoint(alias.regions[0].blocks.append()):
-        llvm.ReturnOp(arg=llvm.AddressOfOp(ir.Type.parse("!llvm.ptr"), BODY + name).result)
+
+    def make(name: str) -> None:
+        alias = llvm.AliasOp(any_type, name, linkage)
+        with ir.InsertionPoint(alias.regions[0].blocks.append()):
+            llvm.ReturnOp(arg=llvm.AddressOfOp(pointer, BODY + name).result)
+
+    return make

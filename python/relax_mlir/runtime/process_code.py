@@ -54,7 +54,9 @@ def _load(text: str, function: str, opt_level: int) -> MachineCode:
 def _compile(text: str, function: str, opt_level: int) -> tuple[MachineCode, bytes | None]:
     """The code, and the object file if there is one."""
     if SUPPORTED:
-        part = Part(text.encode(), (function,), (), None, 0, is_flat=False, all_vectors=False, optimised=True)
+        part = Part(
+            text.encode(), (function,), (), (), None, 0, is_flat=False, all_vectors=False, optimised=True
+        )
         data = compile_part(part, shared_libraries(), opt_level, half_floats=False)
         try:
             return ObjectCode([data]), data

@@ -148,3 +148,32 @@ func.func private @asks(%ok: i1, %n: index) -> (i32, i32) {
   %second = call @relax.status.works(%n) : (index) -> i32
   return %first, %second : i32, i32
 }
+
+// -----
+
+// What a part of its own defines fails if it is marked so: its type says so, and its callers branch.
+// CHECK-LABEL: func.func private @relax.rt.allocate(i64) -> (i32, !llvm.ptr) attributes {relax.compiled_apart, relax.may_fail}
+func.func private @relax.rt.allocate(i64) -> !llvm.ptr attributes {relax.compiled_apart, relax.may_fail}
+
+// CHECK-LABEL: func.func private @relax.rt.free(!llvm.ptr) attributes {relax.compiled_apart}
+func.func private @relax.rt.free(!llvm.ptr) attributes {relax.compiled_apart}
+
+// CHECK-LABEL: func.func private @takes
+// CHECK-SAME: -> (i32, !llvm.ptr) {
+// CHECK: %[[CALL:[0-9]+]]:2 = call @relax.rt.allocate(%{{[a-z0-9]+}}) : (i64) -> (i32, !llvm.ptr)
+// CHECK: %[[FINE:[0-9]+]] = arith.cmpi eq, %[[CALL]]#0,
+// CHECK: cf.cond_br %[[FINE]]
+// CHECK: return %{{[a-z0-9_]+}}, %[[CALL]]#1
+func.func private @takes(%n: i64) -> !llvm.ptr {
+  %p = call @relax.rt.allocate(%n) : (i64) -> !llvm.ptr
+  return %p : !llvm.ptr
+}
+
+// CHECK-LABEL: func.func private @gives
+// CHECK-SAME: (%[[P:[a-z0-9]+]]: !llvm.ptr) {
+// CHECK-NEXT: call @relax.rt.free(%[[P]])
+// CHECK-NEXT: return
+func.func private @gives(%p: !llvm.ptr) {
+  call @relax.rt.free(%p) : (!llvm.ptr) -> ()
+  return
+}

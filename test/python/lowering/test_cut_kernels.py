@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
+from relax_mlir.dialects.attributes import APART
 from relax_mlir.lowering.abi.text import functions, is_declaration
 from relax_mlir.lowering.cut_kernels import cut_kernels
-from relax_mlir.lowering.module_parts import APART
 from relax_mlir.lowering.outline_parallel import RUN
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.mlir import ir

@@ -1,5 +1,6 @@
 // RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
-// support_tensors.py, support_values.py: functions that entry points call are added to the module.
+// support_tensors.py, support_names.py, support_objects.py: functions that entry points and others call are added to
+// the module.
 
 // A new tensor: negative dimensions and sizes beyond 64 bits are asked of the pool as -1 bytes, which it refuses; data
 // from 256 KiB begins with a page.
@@ -16,6 +17,17 @@
 // CHECK: %[[BLOCK:[0-9]+]] = call @relax.rt.allocate(%[[ASKED]])
 // CHECK: %[[DATA:[0-9]+]] = llvm.getelementptr %[[BLOCK]][%[[HEAD]]]
 // CHECK: call @relax.rt.managed(%[[BLOCK]], %[[DATA]],
+
+// Names of types, dtypes and devices for messages.
+// CHECK-LABEL: func.func private @relax.rt.type_name(
+// CHECK: llvm.call @TVMFFIGetTypeInfo(
+// CHECK: @relax.rt.{{.*}}("int\00\00\00\00\00uint\00\00\00\00float\00\00\00handle\00\00bfloat\00\00complex\00bool\00\00\00\00code7+\00\00")
+// CHECK-LABEL: func.func private @relax.rt.dtype_name(
+// CHECK: llvm.call @snprintf(
+// CHECK: @relax.rt.device_cpu("cpu\00")
+// CHECK-LABEL: func.func private @relax.rt.device_name(
+
+// CHECK-LABEL: func.func @__tvm_ffi_f(
 
 // The function registered under a name is looked up once: the first thread that finds it keeps its handle, others drop
 // theirs.
@@ -34,16 +46,7 @@
 // CHECK: } else {
 // CHECK-NEXT: scf.yield %[[KNOWN]]
 
-// Names of types, dtypes and devices for messages.
-// CHECK-LABEL: func.func private @relax.rt.type_name(
-// CHECK: llvm.call @TVMFFIGetTypeInfo(
-// CHECK: @relax.rt.{{.*}}("int\00\00\00\00\00uint\00\00\00\00float\00\00\00handle\00\00bfloat\00\00complex\00bool\00\00\00\00code7+\00\00")
-// CHECK-LABEL: func.func private @relax.rt.dtype_name(
-// CHECK: llvm.call @snprintf(
-// CHECK: @relax.rt.device_cpu("cpu\00")
-// CHECK-LABEL: func.func private @relax.rt.device_name(
-
-// CHECK-LABEL: func.func @__tvm_ffi_f(
+func.func private @relax.rt.global(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
 func.func private @f.shapes(%n: index) -> index { return %n : index }
 func.func @f(%x: memref<?xf32>, %out: memref<?xf32>) attributes {relax.signature = {
     name = "f", tuple = false,

@@ -1,0 +1,143 @@
+"""The part of `support` for what is no tensor parameter: global functions, FFI containers, views, as MLIR text."""
+
+from __future__ import annotations
+
+OBJECTS = """
+// The function registered under a name, or null; looked up once and kept in `cache`.
+func.func private @relax.rt.global(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64) -> !llvm.ptr {
+  %null = llvm.mlir.zero : !llvm.ptr
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
+  %key = llvm.alloca %two x i64 : (i64) -> !llvm.ptr
+  %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %known = llvm.load %cache atomic acquire {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+  %unknown = llvm.icmp "eq" %known, %null : !llvm.ptr
+  %f = scf.if %unknown -> !llvm.ptr {
+    llvm.store %name, %key : !llvm.ptr, !llvm.ptr
+    %at8 = llvm.getelementptr %key[8] : (!llvm.ptr) -> !llvm.ptr, i8
+    llvm.store %length, %at8 : i64, !llvm.ptr
+    llvm.store %null, %out : !llvm.ptr, !llvm.ptr
+    %rc = llvm.call @TVMFFIFunctionGetGlobal(%key, %out) : (!llvm.ptr, !llvm.ptr) -> i32
+    func.call @relax.propagate(%rc) : (i32) -> ()
+    %found = llvm.load %out : !llvm.ptr -> !llvm.ptr
+    %pair = llvm.cmpxchg %cache, %null, %found acq_rel acquire : !llvm.ptr, !llvm.ptr
+    %won = llvm.extractvalue %pair[1] : !llvm.struct<(ptr, i1)>
+    %first = llvm.extractvalue %pair[0] : !llvm.struct<(ptr, i1)>
+    %use = llvm.select %won, %found, %first : i1, !llvm.ptr
+    %extra = llvm.select %won, %null, %found : i1, !llvm.ptr
+    func.call @relax.rt.drop(%extra) : (!llvm.ptr) -> ()
+    scf.yield %use : !llvm.ptr
+  } else {
+    scf.yield %known : !llvm.ptr
+  }
+  return %f : !llvm.ptr
+}
+
+// Call a constructor such as ffi.Array; the object it gives back (type index stored by the caller of this).
+func.func private @relax.rt.construct(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64, %args: !llvm.ptr, %n: i32)
+    -> !llvm.ptr {
+  %two = arith.constant 2 : i64
+  %zero = arith.constant 0 : i64
+  %out = llvm.alloca %two x i64 : (i64) -> !llvm.ptr
+  %f = func.call @relax.rt.global(%cache, %name, %length) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+  llvm.store %zero, %out : i64, !llvm.ptr
+  %at8 = llvm.getelementptr %out[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %zero, %at8 : i64, !llvm.ptr
+  %rc = llvm.call @TVMFFIFunctionCall(%f, %args, %n, %out) : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+  func.call @relax.propagate(%rc) : (i32) -> ()
+  %object = llvm.load %at8 : !llvm.ptr -> !llvm.ptr
+  return %object : !llvm.ptr
+}
+
+// An FFI tensor that looks at memory of the call: the callee must not keep it.
+func.func private @relax.rt.view(%data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32, %dtype: i32) -> !llvm.ptr {
+  %c16 = arith.constant 16 : i64
+  %c80 = arith.constant 80 : i64
+  %rank64 = arith.extsi %rank : i32 to i64
+  %tables = arith.muli %rank64, %c16 : i64
+  %total = arith.addi %tables, %c80 : i64
+  %block = func.call @relax.rt.allocate(%total) : (i64) -> !llvm.ptr
+  %tensor = func.call @relax.rt.managed(%block, %data, %shape, %rank, %dtype)
+    : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32) -> !llvm.ptr
+  return %tensor : !llvm.ptr
+}
+
+// Bytes that the elements of a DLTensor take in row-major order; `bytes` are those of one.
+func.func private @relax.rt.tensor_bytes(%tensor: !llvm.ptr, %bytes: i64) -> i64 {
+  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  %p16 = llvm.getelementptr %tensor[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %rank32 = llvm.load %p16 : !llvm.ptr -> i32
+  %rank = arith.index_cast %rank32 : i32 to index
+  %p24 = llvm.getelementptr %tensor[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %sizes = llvm.load %p24 : !llvm.ptr -> !llvm.ptr
+  %total = scf.for %i = %i0 to %rank step %i1 iter_args(%n = %bytes) -> (i64) {
+    %k = arith.index_cast %i : index to i64
+    %p = llvm.getelementptr %sizes[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    %d = llvm.load %p : !llvm.ptr -> i64
+    %product = arith.muli %n, %d : i64
+    scf.yield %product : i64
+  }
+  return %total : i64
+}
+
+// Whether the elements of a DLTensor lie in row-major order; steps of dimensions of size 1 do not matter.
+func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 {
+  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %true = arith.constant true
+  %false = arith.constant false
+  %null = llvm.mlir.zero : !llvm.ptr
+  %p16 = llvm.getelementptr %tensor[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %rank32 = llvm.load %p16 : !llvm.ptr -> i32
+  %rank = arith.index_cast %rank32 : i32 to index
+  %rank64 = arith.extsi %rank32 : i32 to i64
+  %p24 = llvm.getelementptr %tensor[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %sizes = llvm.load %p24 : !llvm.ptr -> !llvm.ptr
+  %p32 = llvm.getelementptr %tensor[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %steps = llvm.load %p32 : !llvm.ptr -> !llvm.ptr
+  %given = llvm.icmp "ne" %steps, %null : !llvm.ptr
+  %result = scf.if %given -> i1 {
+    %all:3 = scf.for %i = %i0 to %rank step %i1 iter_args(%n = %one, %good = %true, %none = %false) -> (i64, i1, i1) {
+      %up = arith.index_cast %i : index to i64
+      %next = arith.addi %up, %one : i64
+      %k = arith.subi %rank64, %next : i64
+      %p = llvm.getelementptr %sizes[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      %d = llvm.load %p : !llvm.ptr -> i64
+      %q = llvm.getelementptr %steps[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      %s = llvm.load %q : !llvm.ptr -> i64
+      %same = arith.cmpi eq, %s, %n : i64
+      %free = arith.cmpi eq, %d, %one : i64
+      %fine = arith.ori %same, %free : i1
+      %still = arith.andi %good, %fine : i1
+      %empty = arith.cmpi eq, %d, %zero : i64
+      %nothing = arith.ori %none, %empty : i1
+      %product = arith.muli %n, %d : i64
+      scf.yield %product, %still, %nothing : i64, i1, i1
+    }
+    %well = arith.ori %all#1, %all#2 : i1
+    scf.yield %well : i1
+  } else {
+    scf.yield %true : i1
+  }
+  return %result : i1
+}
+
+// The elements of a DLTensor in row-major order: its own, or a copy in memory of the frame.
+func.func private @relax.rt.dense(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr {
+  %contiguous = func.call @relax.rt.contiguous(%tensor) : (!llvm.ptr) -> i1
+  %result = scf.if %contiguous -> !llvm.ptr {
+    %data = llvm.load %tensor : !llvm.ptr -> !llvm.ptr
+    %p40 = llvm.getelementptr %tensor[40] : (!llvm.ptr) -> !llvm.ptr, i8
+    %offset = llvm.load %p40 : !llvm.ptr -> i64
+    %from = llvm.getelementptr %data[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    scf.yield %from : !llvm.ptr
+  } else {
+    %copy = func.call @relax.rt.compact(%frame, %tensor, %bytes) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+    scf.yield %copy : !llvm.ptr
+  }
+  return %result : !llvm.ptr
+}
+"""

@@ -1,0 +1,27 @@
+"""The support functions that all modules need as a part that is compiled apart, before any module needs it."""
+
+from __future__ import annotations
+
+import functools
+
+from relax_mlir.lowering.abi.support import APART_SUPPORT, CORE_NAMES
+from relax_mlir.lowering.abi.support_memory import MEMORY_TABLE
+from relax_mlir.lowering.module_parts import BRANCH_OPS, Part
+from relax_mlir.lowering.shared_code import SUPPORT_GROUP
+
+
+@functools.cache
+def early_support() -> Part:
+    """The part; modules that go without declare its functions (see `EmitFFIWrappers`)."""
+    return Part(
+        source=APART_SUPPORT.encode(),
+        exported=tuple(sorted(CORE_NAMES)),
+        used_within=tuple(sorted(name for name in CORE_NAMES if APART_SUPPORT.count(f"@{name}(") > 1)),
+        external=(MEMORY_TABLE,),
+        group=SUPPORT_GROUP,
+        ops=APART_SUPPORT.count("\n") + BRANCH_OPS * APART_SUPPORT.count("scf."),
+        is_flat=False,
+        all_vectors=False,
+        optimised=False,
+        has_checks=True,
+    )

@@ -1,0 +1,124 @@
+"""Support functions are compiled apart from the modules that declare them, and say truly what may fail."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.error import ShapeError
+from relax_mlir.lowering.abi.status import LowerChecks
+from relax_mlir.lowering.abi.support import APART_SUPPORT, CORE_MAY_FAIL, CORE_NAMES, define_support
+from relax_mlir.lowering.abi.text import functions, is_declaration, symbol_name
+from relax_mlir.lowering.early_support import early_support
+from relax_mlir.lowering.llvm import kernels_to_flat
+from relax_mlir.lowering.module_parts import Part
+from relax_mlir.mlir import ir
+from relax_mlir.runtime.compile_parts import PartCompiler
+from relax_mlir.runtime.part_lowering import BODY, lowered_part
+from relax_mlir.spare_context import spare_context
+from relax_mlir.transform import PassContext
+
+
+def elementwise() -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", "m"), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            result = bb.emit_output(R.exp(x))
+        bb.emit_func_output(result)
+    return bb.get()
+
+
+def test_what_may_fail() -> None:
+    """`lower-checks` gives a status to those functions that are listed, and to no others."""
+    with spare_context(), ir.Location.unknown():
+        module = ir.Module.parse(APART_SUPPORT)
+        before = {name: list(op.type.results) for name, op in functions(module).items()}
+        for step in kernels_to_flat():
+            step(module)
+        LowerChecks().run(module, PassContext())
+        status = ir.IntegerType.get_signless(32)
+        changed = {
+            name
+            for name, op in functions(module).items()
+            if name in before and list(op.type.results) == [status, *before[name]]
+        }
+    assert changed == CORE_MAY_FAIL
+
+
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_all_are_there(is_apart: bool) -> None:
+    with spare_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        define_support(module, is_apart)
+        there = {symbol_name(op): is_declaration(op) for op in module.body.operations}
+    assert {
+        name for name, declared in there.items() if name in CORE_NAMES and declared == is_apart
+    } == CORE_NAMES
+
+
+def test_part() -> None:
+    """The part defines all of them for others, and uses those by their own names that it says it uses."""
+    part = early_support()
+    assert set(part.exported) == CORE_NAMES
+    module = lowered_part(part, half_floats=False)
+    defined = {symbol_name(op) for op in module.body.operations if not is_declaration(op)}
+    assert {*CORE_NAMES, *(BODY + name for name in CORE_NAMES)} <= defined
+    text = str(module)
+    for name in CORE_NAMES:  # an alias of each, and calls of its body
+        assert text.count(f"@{name}(") == 0
+        assert (text.count(f"@{BODY}{name}(") > 1) == (name in part.used_within)
+    assert "relax.propagate" not in text
+
+
+def test_compiled_once_and_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: list[Part] = []
+    add = PartCompiler.add
+
+    def record(self: PartCompiler, more: list[Part]) -> None:
+        parts.extend(more)
+        add(self, more)
+
+    monkeypatch.setattr(PartCompiler, "add", record)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a second attempt warns
+        main = rx.build(elementwise(), cache=False)["main"]
+    assert [part.group for part in parts].count("relax.rt") == 1
+    own = next(part for part in parts if "__tvm_ffi_main" in part.exported)
+    assert "relax.rt.tensor" in own.external
+    x = np.linspace(-3, 3, 35, dtype=np.float32).reshape(5, 7)
+    np.testing.assert_allclose(np.from_dlpack(main(x)), np.exp(x), rtol=1e-6)
+    strided = np.asfortranarray(x)
+    np.testing.assert_allclose(np.from_dlpack(main(strided)), np.exp(x), rtol=1e-6)
+    with pytest.raises(ShapeError, match="has rank 1"):
+        main(x[0])
+
+
+NO_MEMORY = """
+import numpy as np, resource, sys
+import relax_mlir as rx
+sys.path.insert(0, sys.argv[1])
+from test_early_support import elementwise
+main = rx.build(elementwise(), cache=False)["main"]
+x = np.broadcast_to(np.float32(1), (1 << 20, 1 << 12))
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), -1))
+try:
+    main(x)
+except MemoryError as error:
+    print("MemoryError:", error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory is Linux's")
+def test_no_memory() -> None:
+    """An error of a function that is compiled apart leaves its callers."""
+    folder = __file__.rpartition("/")[0]
+    run = [sys.executable, "-c", NO_MEMORY, folder]
+    result = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("MemoryError: cannot allocate 171798"), result.stdout + result.stderr
