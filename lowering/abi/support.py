@@ -27,6 +27,23 @@ from relax_mlir.mlir import ir
 
 CACHED_OBJECT = "relax.cached_object"
 
+_HEAD = re.compile(
+    r"^(?P<kind>func\.func private|llvm\.func internal) (?P<name>@relax\.rt\.\w+)\((?P<inputs>[^)]*)\)"
+    r"(?P<results>[^{]*?)( attributes \{.*\})? \{$",
+    re.MULTILINE,
+)
+
+
+def _declarations(text: str) -> dict[str, str]:
+    """Declarations of the functions that a text defines, by name."""
+    found = {}
+    for match in _HEAD.finditer(text):
+        kind = match["kind"].removesuffix(" internal")
+        inputs = re.sub(r"%\w+: ", "", match["inputs"])
+        found[match["name"][1:]] = f"{kind} {match['name']}({inputs}){match['results']}"
+    return found
+
+
 _MEMORY_CHECK = attribute(
     {
         "kind": "MemoryError",
@@ -83,14 +100,16 @@ APART_SUPPORT = "\n".join(
 )
 """A module of level V with checks: what `define_support` leaves out, if it `is_apart`."""
 
-CORE_NAMES: frozenset[str]
+CORE_NAMES = frozenset(_declarations(_CORE))
 """The names of all functions of it."""
 
-_HEAD = re.compile(
-    r"^(?P<kind>func\.func private|llvm\.func internal) (?P<name>@relax\.rt\.\w+)\((?P<inputs>[^)]*)\)"
-    r"(?P<results>[^{]*?)( attributes \{.*\})? \{$",
-    re.MULTILINE,
+_CORE_APART = "\n".join(
+    f"{declared} attributes {{{APART}{f', {MAY_FAIL}' if name in CORE_MAY_FAIL else ''}}}"
+    for name, declared in _declarations(_CORE).items()
 )
+"""Declarations in their place."""
+
+_OBJECT_NAMES = frozenset(_declarations(OBJECTS))
 
 
 def define_support(module: ir.Module, is_apart: bool) -> None:
@@ -116,22 +135,3 @@ def define_object_support(module: ir.Module) -> None:
         fragment.define("\n".join(_declarations(_CORE).values()))
         fragment.define(OBJECTS)
         fragment.splice(module)
-
-
-def _declarations(text: str) -> dict[str, str]:
-    """Declarations of the functions that a text defines, by name."""
-    found = {}
-    for match in _HEAD.finditer(text):
-        kind = match["kind"].removesuffix(" internal")
-        inputs = re.sub(r"%\w+: ", "", match["inputs"])
-        found[match["name"][1:]] = f"{kind} {match['name']}({inputs}){match['results']}"
-    return found
-
-
-def _marks(name: str) -> str:
-    return f"attributes {{{APART}, {MAY_FAIL}}}" if name in CORE_MAY_FAIL else f"attributes {{{APART}}}"
-
-
-CORE_NAMES = frozenset(_declarations(_CORE))
-_OBJECT_NAMES = frozenset(_declarations(OBJECTS))
-_CORE_APART = "\n".join(f"{declared} {_marks(name)}" for name, declared in _declarations(_CORE).items())

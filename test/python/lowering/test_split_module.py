@@ -193,6 +193,28 @@ func.func private @loops(%a: index) attributes {{{PRIM_FUNC}}} {{
         assert optimised == ({"loops"} if is_plain else {"main", *names})
 
 
+@pytest.mark.parametrize(("loads", "groups"), [(10, [None]), (300, [None, "relax.rt"])])
+def test_few_support_functions_are_no_part(loads: int, groups: list[str | None], context: ir.Context) -> None:
+    body = "\n".join(f"  %{i} = llvm.load %p : !llvm.ptr -> i64" for i in range(loads))
+    name = "relax.rt.support"
+    module = ir.Module.parse(f"""
+llvm.func @main(%p: !llvm.ptr) {{
+  llvm.call @{name}(%p) : (!llvm.ptr) -> ()
+  llvm.return
+}}
+llvm.func internal @{name}(%p: !llvm.ptr) attributes {{sym_visibility = "private"}} {{
+{body}
+  llvm.return
+}}
+""")
+    parts = split_module(module)
+    assert [part.group for part in parts] == groups
+    owners = [part for part in parts if symbols(*parsed([part])).get(name, (False, ""))[0]]
+    assert len(owners) == 1
+    assert (owners[0].exported == (name,)) == ("relax.rt" in groups)
+    assert all(not part.used_within for part in parts)
+
+
 def test_functions_and_tables_of_level_f(context: ir.Context) -> None:
     parts = split_module(ir.Module.parse(FLAT), part_ops=1)
     leaf, job, main = map(symbols, parsed(parts))
