@@ -62,7 +62,9 @@ class _Failing:
         """Functions with clean-up."""
         self.asking: set[str] = set()
         """Functions that ask for the status of a call."""
-        self.declared = {name for name, op in table.items() if MAY_FAIL in op.attributes}
+        self.declared = {
+            name for name, op in table.items() if MAY_FAIL in op.attributes and is_declaration(op)
+        }
         """Functions that a part of its own defines."""
         status = {name for name, op in table.items() if STATUS_OF in op.attributes}
         calls: dict[str, set[str]] = {}

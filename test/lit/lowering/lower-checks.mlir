@@ -177,3 +177,11 @@ func.func private @gives(%p: !llvm.ptr) {
   call @relax.rt.free(%p) : (!llvm.ptr) -> ()
   return
 }
+
+// The mark says nothing of a function that is defined here.
+// CHECK-LABEL: func.func private @defined
+// CHECK-SAME: () attributes {relax.may_fail} {
+// CHECK-NEXT: return
+func.func private @defined() attributes {relax.may_fail} {
+  return
+}
