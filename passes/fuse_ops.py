@@ -10,6 +10,7 @@ from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import KERNEL, PATTERN
 from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import dims_attr
+from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion_groups import Group, against_kinds
@@ -80,6 +81,7 @@ class FuseOps(ModulePass):
     max_depth: int = 16
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        _require_texts(module)
         fusion = _Fusion(module, self.max_depth)
         for function in relax_functions(module):
             fusion.name = function.name.value
@@ -89,6 +91,17 @@ class FuseOps(ModulePass):
                     fusion.run_on_block(block, fuse)
                 fusion.explain_rest(block)
         fusion.drop_unused()
+
+
+def _require_texts(module: ir.Module) -> None:
+    """Raise CompileError if what says how a prim func may be fused is not a string."""
+    for op in module.body.operations:
+        for name in (PATTERN, KERNEL):
+            if name in op.attributes and not isinstance(op.attributes[name], ir.StringAttr):
+                raise CompileError(
+                    f"{location_text(op.location)}: {name} of {op.attributes['sym_name']} is {op.attributes[name]}, "
+                    "expected a string"
+                )
 
 
 def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
