@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import TypeAlias
@@ -108,8 +108,6 @@ def _hide_behind_aliases(module: ir.Module, exported: Sequence[str], used: Seque
     """
     functions = {symbol_name(op): op for op in module.body.operations}
     with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
-        internal = ir.Attribute.parse("#llvm.linkage<internal>")
-        make_alias = _alias_maker()
         for name in exported:
             op = functions[name]
             if "sym_visibility" not in op.attributes:
@@ -117,18 +115,13 @@ def _hide_behind_aliases(module: ir.Module, exported: Sequence[str], used: Seque
             if name in used:
                 ir.SymbolTable.replace_all_symbol_uses(name, BODY + name, module.operation)
             op.attributes["sym_name"] = ir.StringAttr.get(BODY + name)
-            op.attributes["linkage"] = internal
-            make_alias(name)
+            op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+            _make_alias(name)
 
 
-def _alias_maker() -> Callable[[str], None]:
-    """What makes the name of a function that is called so, behind `BODY`; LLVM takes the type from the function."""
-    any_type, pointer = ir.Type.parse("!llvm.func<void ()>"), ir.Type.parse("!llvm.ptr")
+def _make_alias(name: str) -> None:
+    """The name of a function that is called so, behind `BODY`; LLVM takes the type from the function."""
     linkage = ir.Attribute.parse("#llvm.linkage<external>")
-
-    def make(name: str) -> None:
-        alias = llvm.AliasOp(any_type, name, linkage)
-        with ir.InsertionPoint(alias.regions[0].blocks.append()):
-            llvm.ReturnOp(arg=llvm.AddressOfOp(pointer, BODY + name).result)
-
-    return make
+    alias = llvm.AliasOp(ir.Type.parse("!llvm.func<void ()>"), name, linkage)
+    with ir.InsertionPoint(alias.regions[0].blocks.append()):
+        llvm.ReturnOp(arg=llvm.AddressOfOp(ir.Type.parse("!llvm.ptr"), BODY + name).result)

@@ -1,6 +1,32 @@
 // RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
-// support_tensors.py, support_names.py, support_objects.py: functions that entry points and others call are added to
+// support_memory.py, support_tensors.py, support_names.py, support_objects.py: functions that entry points and others call are added to
 // the module.
+
+// Memory comes from the first function of the table, and goes by the second; a size that is negative, or beyond all memory,
+// takes none, and is shown as 0. What a call takes is chained on its frame.
+// CHECK-LABEL: func.func private @relax.rt.allocate(
+// CHECK-SAME: %[[WANTED:[a-z0-9]+]]: i64
+// CHECK: %[[REFUSED:[0-9]+]] = arith.cmpi ugt, %[[WANTED]], %c140737488355327_i64
+// CHECK: %[[SHOWN:[0-9]+]] = arith.select %[[REFUSED]], %c0_i64, %[[WANTED]]
+// CHECK: %[[TABLE:[0-9]+]] = llvm.mlir.addressof @__relax_memory
+// CHECK: %[[TAKE:[0-9]+]] = llvm.load %[[TABLE]]
+// CHECK: %[[TAKEN:[0-9]+]] = scf.if %[[REFUSED]]
+// CHECK: } else {
+// CHECK-NEXT: llvm.call %[[TAKE]](%[[WANTED]])
+// CHECK: %[[THERE:[0-9]+]] = llvm.icmp "ne" %[[TAKEN]],
+// CHECK: %[[SHOWN_INDEX:[0-9]+]] = arith.index_cast %[[SHOWN]]
+// CHECK: call @relax.check.memory(%[[THERE]], %[[SHOWN_INDEX]])
+// CHECK-LABEL: func.func private @relax.rt.deleter(
+// CHECK: %[[TABLE:[0-9]+]] = llvm.mlir.addressof @__relax_memory
+// CHECK: %[[SECOND:[0-9]+]] = llvm.getelementptr %[[TABLE]][8]
+// CHECK: llvm.load %[[SECOND]]
+// CHECK-LABEL: func.func private @relax.rt.link(
+// CHECK-SAME: %[[FRAME:[a-z0-9]+]]: !llvm.ptr, %[[BLOCK:[a-z0-9]+]]: !llvm.ptr, %[[OBJECT:[a-z0-9]+]]: !llvm.ptr
+// CHECK: %[[FIRST:[0-9]+]] = llvm.load %[[FRAME]]
+// CHECK: llvm.store %[[FIRST]], %[[BLOCK]]
+// CHECK: %[[PLACE:[0-9]+]] = llvm.getelementptr %[[BLOCK]][16]
+// CHECK: llvm.store %[[OBJECT]], %[[PLACE]]
+// CHECK: llvm.store %[[BLOCK]], %[[FRAME]]
 
 // A new tensor: negative dimensions and sizes beyond 64 bits are asked of the pool as -1 bytes, which it refuses; data
 // from 256 KiB begins with a page.
