@@ -7,7 +7,7 @@ whose code and state stay for good; `runtime/threads.py` compiles it and tells m
 caller publishes the job and takes parts like everybody else; a thread that wakes up in time joins, and the caller
 waits for those only that have joined. So nobody waits for a thread that the system does not run. There is one job at
 a time: who finds another one under way (a call from another thread, or from inside of a job) does all its parts
-itself. Threads look for the next job for a while, and sleep then (futex).
+itself. Threads look for the next job for a while (`blocktime`), and sleep then (futex).
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _OFFSETS = {
     "part": 408,
     "lock": 448,
     "started": 512,
-    "spins": 520,
-    "avoided": 528,
+    "avoided": 520,
+    "blocktime": 528,
+    "patience": 536,
     "ids": 576,
 }
 """Where the words of the state lie, in bytes; what several threads write has a cache line of its own."""
@@ -44,6 +45,19 @@ _OFFSETS = {
 MOST_PLACED = 7
 """Up to so many threads are told where to run: not on the CPU of the caller, where some systems leave a thread that it
 wakes. Where there are more, the system has to spread them anyway."""
+
+SHORT_BLOCKTIME = 50_000
+"""Nanoseconds for which threads look for a job where the affinity of the caller has fewer CPUs than there are threads:
+one that waits keeps another one from its work."""
+
+_LOOKS = 64
+"""How often a thread looks for a job between two looks at the clock."""
+
+_PATIENCE = 2000
+"""How often a caller looks whether the last part is done before it leaves its CPU to others."""
+
+_MASK_BYTES = 128
+"""Of a set of CPUs, as the C library has it."""
 
 _STATE_WORDS = _OFFSETS["ids"] // 8 + MOST_THREADS
 
@@ -91,6 +105,7 @@ llvm.func @pthread_setaffinity_np(i64, i64, !llvm.ptr) -> i32
 llvm.func @sched_getaffinity(i32, i64, !llvm.ptr) -> i32
 llvm.func @sched_getcpu() -> i32
 llvm.func @sched_yield() -> i32
+llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
 llvm.func @syscall(i64, ...) -> i64
 
 llvm.mlir.global internal @state() {{alignment = 64 : i64}} : {array} {{
@@ -154,12 +169,27 @@ llvm.func internal @join() -> i1 {{{_CONSTANTS}
   llvm.return %joined : i1
 }}
 
+// Nanoseconds of a clock that only goes forward.
+llvm.func internal @now(%time: !llvm.ptr) -> i64 {{
+  %monotonic = arith.constant 1 : i32
+  %billion = arith.constant 1000000000 : i64
+  %rc = llvm.call @clock_gettime(%monotonic, %time) : (i32, !llvm.ptr) -> i32
+  %seconds = llvm.load %time : !llvm.ptr -> i64
+  %p_rest = llvm.getelementptr %time[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %rest = llvm.load %p_rest : !llvm.ptr -> i64
+  %whole = arith.muli %seconds, %billion : i64
+  %ns = arith.addi %whole, %rest : i64
+  llvm.return %ns : i64
+}}
+
 // What a thread of the team does for ever.
 llvm.func internal @serve(%argument: !llvm.ptr) -> !llvm.ptr {{{_CONSTANTS}
   {_field("p_jobs", "jobs")}
   {_field("p_done", "done")}
-  {_field("p_spins", "spins")}
+  {_field("p_patience", "patience")}
   {_field("p_sleepers", "sleepers")}
+  %time = llvm.alloca %one x !llvm.struct<(i64, i64)> : (i64) -> !llvm.ptr
+  %looks = arith.constant {_LOOKS} : i64
   %futex = arith.constant {futex} : i64
   %wait = arith.constant 128 : i32
   %true = arith.constant true
@@ -172,20 +202,31 @@ llvm.func internal @serve(%argument: !llvm.ptr) -> !llvm.ptr {{{_CONSTANTS}
       llvm.call @work() : () -> ()
       %old = llvm.atomicrmw add %p_done, %one acq_rel : !llvm.ptr, i64
     }} else {{
-      %spins = llvm.load %p_spins : !llvm.ptr -> i64
-      %left = scf.while (%n = %spins) : (i64) -> i64 {{
-        %now = llvm.load %p_jobs atomic acquire {{alignment = 4 : i64}} : !llvm.ptr -> i32
-        %same = arith.cmpi eq, %now, %seen : i32
-        %patient = arith.cmpi sgt, %n, %zero : i64
-        %again = arith.andi %same, %patient : i1
-        scf.condition(%again) %n : i64
+      %patience = llvm.load %p_patience : !llvm.ptr -> i64
+      %start = llvm.call @now(%time) : (!llvm.ptr) -> i64
+      %tired = scf.while : () -> i1 {{
+        %left = scf.while (%n = %looks) : (i64) -> i64 {{
+          %job = llvm.load %p_jobs atomic acquire {{alignment = 4 : i64}} : !llvm.ptr -> i32
+          %same = arith.cmpi eq, %job, %seen : i32
+          %more = arith.cmpi sgt, %n, %zero : i64
+          %again = arith.andi %same, %more : i1
+          scf.condition(%again) %n : i64
+        }} do {{
+        ^bb0(%n: i64):
+          {pause}
+          %m = arith.subi %n, %one : i64
+          scf.yield %m : i64
+        }}
+        %nothing = arith.cmpi sle, %left, %zero : i64
+        %now = llvm.call @now(%time) : (!llvm.ptr) -> i64
+        %waited = arith.subi %now, %start : i64
+        %patient = arith.cmpi slt, %waited, %patience : i64
+        %again = arith.andi %nothing, %patient : i1
+        scf.condition(%again) %nothing : i1
       }} do {{
-      ^bb0(%n: i64):
-        {pause}
-        %m = arith.subi %n, %one : i64
-        scf.yield %m : i64
+      ^bb0(%nothing: i1):
+        scf.yield
       }}
-      %tired = arith.cmpi sle, %left, %zero : i64
       scf.if %tired {{
         %more = llvm.atomicrmw add %p_sleepers, %one seq_cst : !llvm.ptr, i64
         %rc = llvm.call @syscall(%futex, %p_jobs, %wait, %seen, %null, %null, %none) vararg(!llvm.func<i64 (i64, ...)>)
@@ -253,36 +294,64 @@ llvm.func internal @parallel(%function: !llvm.ptr, %context: !llvm.ptr, %count: 
   llvm.return
 }}
 
-// Keep the threads from the CPU of the caller, as far as its affinity leaves them another one.
+// Where the threads run and how long they look for a job, by the affinity of the caller, which is on a CPU.
 llvm.func internal @place(%cpu: i64, %count: i64) attributes {{passthrough = ["noinline"]}} {{{_CONSTANTS}
   {_field("p_avoided", "avoided")}
-  {_field("p_ids", "ids")}
+  {_field("p_blocktime", "blocktime")}
+  {_field("p_patience", "patience")}
   llvm.store %cpu, %p_avoided : i64, !llvm.ptr
-  %bytes = arith.constant 128 : i64
-  %bits = arith.constant 1024 : i64
+  %bytes = arith.constant {_MASK_BYTES} : i64
+  %words = arith.constant {_MASK_BYTES // 8} : i64
+  %bits = arith.constant {_MASK_BYTES * 8} : i64
+  %nothing = arith.constant 0 : i8
   %mask = llvm.alloca %bytes x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr
+  "llvm.intr.memset"(%mask, %nothing, %bytes) <{{isVolatile = false}}> : (!llvm.ptr, i8, i64) -> ()
   %failed = llvm.call @sched_getaffinity(%none, %bytes, %mask) : (i32, i64, !llvm.ptr) -> i32
+  %cpus = scf.for %n = %zero to %words step %one iter_args(%sum = %zero) -> (i64) : i64 {{
+    %p_word = llvm.getelementptr %mask[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    %word = llvm.load %p_word : !llvm.ptr -> i64
+    %ones = llvm.intr.ctpop(%word) : (i64) -> i64
+    %next = arith.addi %sum, %ones : i64
+    scf.yield %next : i64
+  }}
+  %enough = arith.cmpi sgt, %cpus, %count : i64
+  %short = arith.constant {SHORT_BLOCKTIME} : i64
+  %blocktime = llvm.load %p_blocktime : !llvm.ptr -> i64
+  %shorter = arith.minsi %blocktime, %short : i64
+  %patience = arith.select %enough, %blocktime, %shorter : i64
+  llvm.store %patience, %p_patience : i64, !llvm.ptr
   %known = arith.cmpi eq, %failed, %none : i32
   %inside = arith.cmpi ult, %cpu, %bits : i64
-  %fine = arith.andi %known, %inside : i1
+  %sure = arith.andi %known, %inside : i1
+  %most = arith.constant {MOST_PLACED} : i64
+  %few = arith.cmpi sle, %count, %most : i64
+  %fine = arith.andi %sure, %few : i1
   scf.if %fine {{
-    %six = arith.constant 6 : i64
-    %low = arith.constant 63 : i64
-    %ones = arith.constant -1 : i64
-    %word = arith.shrui %cpu, %six : i64
-    %bit = arith.andi %cpu, %low : i64
-    %p_word = llvm.getelementptr %mask[%word] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-    %old = llvm.load %p_word : !llvm.ptr -> i64
-    %flag = arith.shli %one, %bit : i64
-    %others = arith.xori %flag, %ones : i64
-    %new = arith.andi %old, %others : i64
-    llvm.store %new, %p_word : i64, !llvm.ptr
-    scf.for %n = %zero to %count step %one : i64 {{
-      %p_id = llvm.getelementptr %p_ids[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-      %thread = llvm.load %p_id : !llvm.ptr -> i64
-      // Where no CPU is left, this fails and changes nothing.
-      %rc = llvm.call @pthread_setaffinity_np(%thread, %bytes, %mask) : (i64, i64, !llvm.ptr) -> i32
-    }}
+    llvm.call @keep_from(%cpu, %mask, %count) : (i64, !llvm.ptr, i64) -> ()
+  }}
+  llvm.return
+}}
+
+// Let the threads run on the CPUs of a mask without one of them.
+llvm.func internal @keep_from(%cpu: i64, %mask: !llvm.ptr, %count: i64) {{{_CONSTANTS}
+  {_field("p_ids", "ids")}
+  %bytes = arith.constant {_MASK_BYTES} : i64
+  %six = arith.constant 6 : i64
+  %low = arith.constant 63 : i64
+  %ones = arith.constant -1 : i64
+  %word = arith.shrui %cpu, %six : i64
+  %bit = arith.andi %cpu, %low : i64
+  %p_word = llvm.getelementptr %mask[%word] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %old = llvm.load %p_word : !llvm.ptr -> i64
+  %flag = arith.shli %one, %bit : i64
+  %others = arith.xori %flag, %ones : i64
+  %new = arith.andi %old, %others : i64
+  llvm.store %new, %p_word : i64, !llvm.ptr
+  scf.for %n = %zero to %count step %one : i64 {{
+    %p_id = llvm.getelementptr %p_ids[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    %thread = llvm.load %p_id : !llvm.ptr -> i64
+    // Where no CPU is left, this fails and changes nothing.
+    %rc = llvm.call @pthread_setaffinity_np(%thread, %bytes, %mask) : (i64, i64, !llvm.ptr) -> i32
   }}
   llvm.return
 }}
@@ -299,7 +368,6 @@ llvm.func internal @lead(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64,
   {_field("p_open", "open")}
   {_field("p_jobs", "jobs")}
   {_field("p_sleepers", "sleepers")}
-  {_field("p_spins", "spins")}
   %wanted = arith.subi %threads, %one : i64
   %there = llvm.load %p_started : !llvm.ptr -> i64
   %lack = arith.cmpi slt, %there, %wanted : i64
@@ -311,11 +379,8 @@ llvm.func internal @lead(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64,
   %cpu = arith.extsi %here : i32 to i64
   {_field("p_avoided", "avoided")}
   %avoided = llvm.load %p_avoided : !llvm.ptr -> i64
-  %most = arith.constant {MOST_PLACED} : i64
   %moved = arith.cmpi ne, %cpu, %avoided : i64
-  %few = arith.cmpi sle, %started, %most : i64
-  %to_place = arith.andi %moved, %few : i1
-  scf.if %to_place {{
+  scf.if %moved {{
     llvm.call @place(%cpu, %started) : (i64, i64) -> ()
   }}
   %per = arith.constant {PARTS_PER_THREAD} : i64
@@ -345,8 +410,8 @@ llvm.func internal @lead(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64,
   llvm.call @work() : () -> ()
   %left = llvm.atomicrmw xchg %p_open, %zero acq_rel : !llvm.ptr, i64
   %joined = arith.subi %helpers, %left : i64
-  %spins = llvm.load %p_spins : !llvm.ptr -> i64
-  %rest = scf.while (%n = %spins) : (i64) -> i64 {{
+  %looks = arith.constant {_PATIENCE} : i64
+  %rest = scf.while (%n = %looks) : (i64) -> i64 {{
     %done = llvm.load %p_done atomic acquire {_ATOMIC} : !llvm.ptr -> i64
     %missing = arith.cmpi slt, %done, %joined : i64
     scf.condition(%missing) %n : i64

@@ -2,21 +2,29 @@
 
 The team is compiled with the first module that may use it; its threads are started when a call first has work for
 them. After a fork the child starts a team of its own.
+
+A thread without work looks for the next loop for some milliseconds before it sleeps, as those of OpenMP do:
+`DEFAULT_BLOCKTIME` unless the environment variable RELAX_MLIR_BLOCKTIME says another number.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import platform
 import threading
 
-from relax_mlir.error import UnsupportedError
+from relax_mlir.error import ParseError, UnsupportedError
 from relax_mlir.lowering.abi.thread_pool import STATE, offset, supports, team_text
 from relax_mlir.runtime.process_code import state_address
 
-SPINS = 2000
-"""How often a thread without work looks for a job before it sleeps: some 50 microseconds."""
+DEFAULT_BLOCKTIME = 5.0
+"""Milliseconds for which a thread without work looks for a job before it sleeps. A CPU that sleeps in between is slow to
+come back on many systems: on virtual machines a loop of a millisecond is often over before it does."""
+
+LONGEST_BLOCKTIME = 1e9
+BLOCKTIME_VARIABLE = "RELAX_MLIR_BLOCKTIME"
 
 _lock = threading.Lock()
 _team: int | None = None
@@ -68,8 +76,9 @@ def _address() -> int:
 
 
 def _compile() -> int:
+    blocktime = _blocktime()
     address = state_address(team_text(platform.machine()), STATE)
-    ctypes.c_int64.from_address(address + offset("spins")).value = SPINS
+    ctypes.c_int64.from_address(address + offset("blocktime")).value = round(blocktime * 1e6)
     os.register_at_fork(after_in_child=_forget_threads)
     return address
 
@@ -80,3 +89,20 @@ def _forget_threads() -> None:
     _lock = threading.Lock()
     for field in ("started", "sleepers", "open", "lock"):
         _word(field).value = 0
+
+
+def _blocktime() -> float:
+    """What RELAX_MLIR_BLOCKTIME says, in milliseconds, or the default."""
+    text = os.environ.get(BLOCKTIME_VARIABLE)
+    if text is None:
+        return DEFAULT_BLOCKTIME
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found <= LONGEST_BLOCKTIME:
+        raise ParseError(
+            f"the environment variable {BLOCKTIME_VARIABLE} is {text!r}, expected a number of milliseconds from 0 to "
+            f"{LONGEST_BLOCKTIME:.0e}"
+        )
+    return found

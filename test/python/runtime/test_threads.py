@@ -13,6 +13,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.error import ParseError
+from relax_mlir.lowering.abi import thread_pool
 from relax_mlir.runtime import Executable, threads
 from relax_mlir.target import Target
 
@@ -205,6 +206,35 @@ def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             Target("cpu")
     with pytest.raises(ParseError, match="num_threads must be at most 256, not 257"):
         Target("cpu -mcpu=haswell", num_threads=257)
+
+
+@pytest.mark.parametrize(("text", "nanoseconds"), [("0", 0), ("0.5", 500_000), ("7", 7_000_000), (None, 5_000_000)])
+def test_blocktime(text: str | None, nanoseconds: int) -> None:
+    code = """
+cpus = os.sched_getaffinity(0)
+print(threads._word("patience").value, len(cpus))
+for _ in range(3):
+    os.sched_setaffinity(0, {min(cpus)})
+    assert np.array_equal(np.from_dlpack(main(data)), expected)
+    seen = threads._word("patience").value
+    os.sched_setaffinity(0, cpus - {min(cpus)} or cpus)
+    assert np.array_equal(np.from_dlpack(main(data)), expected)
+print(seen)
+"""
+    result = run(RUN + code, **({} if text is None else {"RELAX_MLIR_BLOCKTIME": text}))
+    assert not result.returncode, result.stderr
+    first, cpus, alone = map(int, result.stdout.split())
+    short = min(nanoseconds, thread_pool.SHORT_BLOCKTIME)
+    assert first == (nanoseconds if cpus > 1 else short)
+    assert alone == short
+
+
+@pytest.mark.parametrize("text", ["", "-1", "soon", "nan", "inf", "1e10"])
+def test_wrong_blocktime(text: str) -> None:
+    result = run(RUN, RELAX_MLIR_BLOCKTIME=text)
+    assert result.returncode == 1
+    said = f"ParseError: the environment variable RELAX_MLIR_BLOCKTIME is {text!r}, expected a number of milliseconds"
+    assert said in result.stderr
 
 
 def test_machines_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
