@@ -1,6 +1,7 @@
 """MLIR's C API by `ctypes`: its calls do without the GIL, which the bindings hold.
 
-So threads parse, lower and compile side by side.
+So threads parse, lower and compile side by side. Calls of microseconds keep the GIL (`quick_library`): while another
+thread is busy in Python, to get it back takes longer than the call.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import ctypes
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from relax_mlir.error import CompileError
 from relax_mlir.mlir import ir, libraries
+
+_Library = TypeVar("_Library", ctypes.CDLL, ctypes.PyDLL)
 
 _POINTER, _BOOL = ctypes.c_void_p, ctypes.c_bool
 
@@ -33,7 +36,6 @@ _Note = ctypes.CFUNCTYPE(None, _Message, _POINTER)
 """MlirStringCallback."""
 
 _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
-    "mlirContextGetOrLoadDialect": (_POINTER, [_POINTER, Text]),
     "mlirModuleCreateParse": (_POINTER, [_POINTER, Text]),
     "mlirPassManagerCreate": (_POINTER, [_POINTER]),
     "mlirPassManagerGetAsOpPassManager": (_POINTER, [_POINTER]),
@@ -68,7 +70,16 @@ def library_path() -> Path:
 @functools.cache
 def library() -> ctypes.CDLL:
     """The C API, with the signatures of the functions that are used."""
-    loaded = ctypes.CDLL(str(library_path()))
+    return _with_signatures(ctypes.CDLL(str(library_path())))
+
+
+@functools.cache
+def quick_library() -> ctypes.PyDLL:
+    """The C API, by calls that keep the GIL."""
+    return _with_signatures(ctypes.PyDLL(str(library_path())))
+
+
+def _with_signatures(loaded: _Library) -> _Library:
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, arguments
@@ -88,13 +99,6 @@ def pointer(wrapped: object) -> int:
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     address.restype, address.argtypes = _POINTER, [ctypes.py_object, ctypes.c_char_p]
     return int(address(capsule, name(capsule)))
-
-
-def load_dialects(context: ir.Context, names: Sequence[str]) -> None:
-    """Load dialects into a context, without the classes of their ops that the bindings have."""
-    for name in names:
-        if not library().mlirContextGetOrLoadDialect(pointer(context), text(name)):
-            raise ImportError(f"the bindings have no dialect {name!r}")
 
 
 def parse_module(source: bytes, context: ir.Context) -> ir.Module:
@@ -131,13 +135,12 @@ class PassPipeline:
 
         self._context = context
         """Has to live as long as the manager, which lives as long as the process."""
-        self._manager = library().mlirPassManagerCreate(pointer(context))
-        passes = library().mlirPassManagerGetAsOpPassManager(self._manager)
-        if not library().mlirParsePassPipeline(
-            passes, text(f"builtin.module({elements})"), _Note(note), None
-        ):
+        quick = quick_library()
+        self._manager = quick.mlirPassManagerCreate(pointer(context))
+        passes = quick.mlirPassManagerGetAsOpPassManager(self._manager)
+        if not quick.mlirParsePassPipeline(passes, text(f"builtin.module({elements})"), _Note(note), None):
             raise CompileError(b"".join(messages).decode(errors="replace").strip())
-        library().mlirPassManagerEnableVerifier(self._manager, False)
+        quick.mlirPassManagerEnableVerifier(self._manager, False)
 
     def run(self, module: ir.Module) -> bool:
         """Run the passes on a module, in place; false if one fails (MLIR's message is on stderr)."""

@@ -96,8 +96,7 @@ def build(
             executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
             return executable
         stages = None if dump_stages is None else Path(dump_stages)
-        with short_switch_interval(), prepare.compiled_meanwhile(target.num_threads), remembered_types():
-            mod.verify()
+        with short_switch_interval(), remembered_types():
             return _compile(mod, target, stages, slot, profile)
 
 
@@ -165,17 +164,21 @@ def _compile_with(
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
     sites: tuple[Site, ...] = ()
+    if careful:
+        work.verify()
     half_floats = mentions_half_floats(work.mlir)
     with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, half_floats) as compiler:
+        compiler.meanwhile(prepare.chores(target.num_threads))
         apart = compiler.add if SUPPORTED and not careful else None
+        if apart:  # what takes no time to write comes first: another CPU waits for work
+            apart([early_support()])
+            work.verify()
         early = EarlyKernels.of(work.mlir, target, apart) if apart else None
         *to_flat, to_llvm = phases(str(target), half_floats, apart)
         for phase in to_flat:
             started = perf_counter()
             if early and phase.name == "kernels":
                 early.declare(work.mlir)
-            if apart and phase.name == "flat":
-                apart([early_support()])
             written_by_users = phase.level == "relax"  # prim funcs among it
             run_phase(phase, work, careful or written_by_users)
             if profile and phase.name == "bufferize":

@@ -95,15 +95,26 @@ def _settings(target: Target, opt_level: int) -> tuple[str, ...]:
 
 @functools.cache
 def environment() -> tuple[str, ...]:
-    """What all compiled code depends on: the CPU, the sources of this project, the versions of what it stands on."""
+    """What all compiled code depends on: the machine, and the sources of this project."""
+    return (*machine(), _sources())
+
+
+@functools.cache
+def machine() -> tuple[str, ...]:
+    """The CPU, and the versions of what this project stands on."""
     library = library_path()
     status = library.stat()
     return (
         _cpu(),
-        _sources(),
         f"{provider} {library} {status.st_size} {status.st_mtime_ns}",
         f"{tvm_ffi.__version__} {np.__version__} {version('sympy')} {sys.version}",
     )
+
+
+def sources_of(modules: Iterable[str]) -> str:
+    """A text that changes with the sources of some modules of this project."""
+    paths = [str(sys.modules[name].__file__) for name in modules]
+    return "\n".join(_state(path, os.stat(path)) for path in paths)
 
 
 def _cpu() -> str:
@@ -137,6 +148,9 @@ def _states(folders: Iterable[str]) -> Iterator[str]:
                 if item.is_dir():
                     inner.append(item.path)
                 elif item.name.endswith((".py", ".mlir")):
-                    status = item.stat()
-                    yield f"{item.path} {status.st_size} {status.st_mtime_ns}"
+                    yield _state(item.path, item.stat())
         yield from _states(inner)
+
+
+def _state(path: str, status: os.stat_result) -> str:
+    return f"{path} {status.st_size} {status.st_mtime_ns}"

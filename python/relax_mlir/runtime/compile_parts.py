@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
@@ -64,10 +65,11 @@ class PartCompiler:
         self._tasks: list[_Task] = []
         self._left: list[_Task] = []
         """Those that nobody has begun with."""
+        self._chores: list[Callable[[], None]] = []
         self._lock = Lock()
         others = usable_cpus() - 1
         self._pool = ThreadPoolExecutor(others, "relax-mlir-compile") if others else None
-        self._others: list[Future[bool]] = []
+        self._others: list[Future[object]] = []
 
     def __enter__(self) -> PartCompiler:
         return self
@@ -75,6 +77,7 @@ class PartCompiler:
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._left.clear()
+            self._chores.clear()
         if self._pool is None:
             destroy_engines()
             return
@@ -87,6 +90,13 @@ class PartCompiler:
         """Whether any part was added."""
         return bool(self._tasks)
 
+    def meanwhile(self, chores: Iterable[Callable[[], None]]) -> None:
+        """Do something else while there are no parts, or at the end; whoever needs it may be before us."""
+        with self._lock:
+            new = list(chores)
+            self._chores += new
+        self._wake(len(new))
+
     def add(self, parts: Iterable[Part]) -> None:
         """Begin to compile parts."""
         tasks = [_Task(part, self.opt_level if part.optimised else 0) for part in parts]
@@ -94,15 +104,18 @@ class PartCompiler:
         self._tasks += tasks
         with self._lock:
             self._left = sorted([*self._left, *missing], key=lambda task: task.part.ops)
+        self._wake(len(missing))
+
+    def _wake(self, count: int) -> None:
         if self._pool is not None:
-            self._others += [self._pool.submit(self._compile_next) for _ in missing]
+            self._others += [self._pool.submit(self._do_next) for _ in range(count)]
 
     def objects(self) -> list[bytes]:
         """The object files of all parts that were added, in this order.
 
         Raises CompileError if a part cannot be lowered or compiled, or calls what nothing here defines.
         """
-        while self._compile_next():
+        while self._do_next(chores_first=True):
             pass
         for other in self._others:
             other.result()
@@ -114,16 +127,19 @@ class PartCompiler:
             task.code = _known(_key(task.part, task.level), self.persistent) or b""
         return bool(task.code)
 
-    def _compile_next(self) -> bool:
-        """Compile the largest part that is left; false: there is none."""
+    def _do_next(self, chores_first: bool = False) -> bool:
+        """Compile the largest part that is left, or do a chore; false: there is neither."""
         with self._lock:
-            if not self._left:
-                return False
-            task = self._left.pop()
-        task.code = compile_part(task.part, self.libraries, task.level, self.half_floats)
-        if task.part.group is not None:
-            _keep(_key(task.part, task.level), task.code, self.persistent)
-        return True
+            chore = self._chores.pop(0) if self._chores and (chores_first or not self._left) else None
+            task = self._left.pop() if self._left and chore is None else None
+        if chore is not None:
+            with contextlib.suppress(Exception):  # whoever needs it tries again, and gets the error
+                chore()
+        if task is not None:
+            task.code = compile_part(task.part, self.libraries, task.level, self.half_floats)
+            if task.part.group is not None:
+                _keep(_key(task.part, task.level), task.code, self.persistent)
+        return chore is not None or task is not None
 
 
 @dataclass

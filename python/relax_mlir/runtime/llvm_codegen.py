@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import tempfile
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from relax_mlir import capi
 from relax_mlir.error import CompileError
@@ -46,14 +45,24 @@ def object_code(
     """
     with _engine(module, libraries, opt_level) as engine:
         for name in external:  # any address: the code is not run here
-            _library().mlirExecutionEngineRegisterSymbol(engine, capi.text(name), 1)
+            capi.quick_library().mlirExecutionEngineRegisterSymbol(engine, capi.text(name), 1)
         # This is what makes LLVM compile.
         if not _library().mlirExecutionEngineLookup(engine, capi.text(symbol)):
             raise CompileError(f"the native code of {symbol} could not be linked (see LLVM's message)")
-        with tempfile.TemporaryDirectory(prefix="relax-mlir-") as folder:
-            path = Path(folder, "code.o")
-            _library().mlirExecutionEngineDumpToObjectFile(engine, capi.text(str(path)))
-            return path.read_bytes()
+        return _dumped(engine)
+
+
+def _dumped(engine: int) -> bytes:
+    """The object file of an engine, by way of a file in memory: each step to and from a folder may cost the GIL."""
+    file = os.memfd_create("relax-mlir-object")
+    try:
+        _library().mlirExecutionEngineDumpToObjectFile(engine, capi.text(f"/proc/self/fd/{file}"))
+        code = os.pread(file, os.fstat(file).st_size, 0)
+    finally:
+        os.close(file)
+    if not code:
+        raise CompileError("the object file could not be written to memory (see LLVM's message)")
+    return code
 
 
 @contextmanager

@@ -27,6 +27,17 @@ _free: dict[tuple[bool, bool, bool, bool], list[_Steps]] = {}
 _lock = Lock()
 
 
+def is_ready() -> bool:
+    """Whether this process has steps for any part."""
+    return bool(_free)
+
+
+def prepare() -> None:
+    """Make the steps for kernels, which are the first part of most modules."""
+    with _steps(is_flat=False, has_checks=False, all_vectors=False, half_floats=False):
+        pass
+
+
 def lowered_part(part: Part, half_floats: bool) -> ir.Module:
     """A part as a module of level L in the spare context.
 
@@ -37,7 +48,7 @@ def lowered_part(part: Part, half_floats: bool) -> ir.Module:
     Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
     module = parse_module(part.source, spare_context())
-    with _steps(part, half_floats) as steps:
+    with _steps(part.is_flat, part.has_checks, part.all_vectors, half_floats) as steps:
         for step in steps:
             if isinstance(step, PassPipeline):
                 _run(step, module)
@@ -66,9 +77,9 @@ def _new_steps(is_flat: bool, has_checks: bool, all_vectors: bool, half_floats: 
 
 
 @contextmanager
-def _steps(part: Part, half_floats: bool) -> Iterator[_Steps]:
+def _steps(is_flat: bool, has_checks: bool, all_vectors: bool, half_floats: bool) -> Iterator[_Steps]:
     """Steps for one thread: to make them takes as long as to run them on a small part."""
-    kind = part.is_flat, part.has_checks, part.all_vectors, half_floats
+    kind = is_flat, has_checks, all_vectors, half_floats
     with _lock:
         free = _free.setdefault(kind, [])
         steps = free.pop() if free else _new_steps(*kind)

@@ -8,13 +8,31 @@ import hashlib
 from relax_mlir.lowering.module_parts import Part
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
-from relax_mlir.runtime.cache_key import environment
+from relax_mlir.runtime.cache_key import machine, sources_of
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.compile_parts import compile_part
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.machine_code import MachineCode, ObjectCode, shared_libraries
 from relax_mlir.spare_context import spare_context
 from relax_mlir.transform.native_pipeline import run_native
+
+MAKERS = (
+    "relax_mlir.capi",
+    "relax_mlir.lowering.abi.text",
+    "relax_mlir.lowering.llvm",
+    "relax_mlir.runtime.compile_parts",
+    "relax_mlir.runtime.elf_object",
+    "relax_mlir.runtime.llvm_codegen",
+    "relax_mlir.runtime.machine_code",
+    "relax_mlir.runtime.part_lowering",
+    "relax_mlir.runtime.process_code",
+    "relax_mlir.spare_context",
+    "relax_mlir.transform.info",
+    "relax_mlir.transform.pipeline_parser",
+    "relax_mlir.transform.upstream",
+)
+"""The modules that make code of a text. To ask the system for all sources of this project would take ten times as long,
+and as often take the GIL from the thread that lowers the first module."""
 
 
 def state_address(text: str, function: str, opt_level: int = 2) -> int:
@@ -38,7 +56,7 @@ def state_address(text: str, function: str, opt_level: int = 2) -> int:
 def _load(text: str, function: str, opt_level: int) -> MachineCode:
     if not SUPPORTED or not cache_store.enabled():
         return _compile(text, function, opt_level)[0]
-    key = hashlib.sha256("\0".join((*environment(), str(opt_level), text)).encode()).hexdigest()
+    key = _key(text, opt_level)
     data = cache_store.load(key)
     if data is not None:
         try:
@@ -49,6 +67,11 @@ def _load(text: str, function: str, opt_level: int) -> MachineCode:
     if data is not None:
         cache_store.store(key, data)
     return code
+
+
+def _key(text: str, opt_level: int) -> str:
+    parts = (*machine(), sources_of(MAKERS), str(opt_level), text)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _compile(text: str, function: str, opt_level: int) -> tuple[MachineCode, bytes | None]:

@@ -63,9 +63,13 @@ def test_a_pass_that_is_not_there_is_an_error() -> None:
         capi.PassPipeline("canonicalize,no-such-pass", spare_context())
 
 
-def test_a_dialect_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(ImportError, match="the bindings have no dialect 'no_such_dialect'"):
-        capi.load_dialects(spare_context(), ["arith", "no_such_dialect"])
+def test_the_context_has_all_dialects_of_parts() -> None:
+    before = loaded()
+    load = capi.library().mlirContextGetOrLoadDialect
+    load.restype, load.argtypes = ctypes.c_void_p, [ctypes.c_void_p, capi.Text]
+    for name in (*PART_DIALECTS, "dlti", "tensor"):
+        assert load(capi.pointer(spare_context()), capi.text(name)), name
+    assert loaded() == before
 
 
 def test_modules_live_as_long_as_python_refers_to_them() -> None:

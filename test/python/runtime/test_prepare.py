@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
+from pathlib import Path
 
 import pytest
+from relax_mlir.runtime import process_code
 from relax_mlir.target import usable_cpus
 
 PROGRAM = """
@@ -56,8 +59,10 @@ def run(count: int, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_compiled_once_beside_the_first_module(count: int) -> None:
     done = run(count)
     assert not done.returncode, done.stderr
-    where = "MainThread" if usable_cpus() == 1 else "relax-mlir-prepare"
-    assert done.stdout.split() == ["True", str(count > 1), *[where] * count, "1"]
+    ready, team_ready, *names, left = done.stdout.split()
+    assert (ready, team_ready, left) == ("True", str(count > 1), "1")
+    assert len(names) == count
+    assert set(names) <= {"MainThread", *(f"relax-mlir-compile_{i}" for i in range(usable_cpus() - 1))}
 
 
 def test_an_error_reaches_the_caller_of_build() -> None:
@@ -65,3 +70,47 @@ def test_an_error_reaches_the_caller_of_build() -> None:
     assert done.returncode == 1
     assert done.stdout.split() == ["False", "False", "1"]
     assert "RELAX_MLIR_MEMORY_LIMIT is 'much', expected a number of bytes" in done.stderr
+
+
+TRACED = """
+import sys
+import relax_mlir.runtime
+from relax_mlir.lowering.abi.pool import STATE, pool_text
+from relax_mlir.runtime import process_code
+
+text, seen = pool_text(), set()
+
+def note(frame, event, argument):
+    name = frame.f_globals.get("__name__", "")
+    if name.startswith("relax_mlir."):
+        seen.add(name)
+
+sys.setprofile(note)
+process_code._compile(text, STATE, 2)
+sys.setprofile(None)
+print(*sorted(seen))
+"""
+
+
+def test_the_key_depends_on_all_modules_that_make_the_code() -> None:
+    done = subprocess.run([sys.executable, "-c", TRACED], capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    plain = {"relax_mlir.lowering.module_parts"}  # a record
+    assert "relax_mlir.runtime.llvm_codegen" in found
+    assert found - plain <= set(process_code.MAKERS)
+
+
+def test_the_key_changes_with_the_text_and_the_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = types.ModuleType("maker")
+    file = tmp_path / "maker.py"
+    module.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, "maker", module)
+    monkeypatch.setattr(process_code, "MAKERS", ("maker",))
+    keys = []
+    for source, text, level in (("a", "t", 0), ("ab", "t", 0), ("ab", "u", 0), ("ab", "u", 2)):
+        file.write_text(source)
+        keys.append(process_code._key(text, level))
+    assert len(set(keys)) == 4
+    assert process_code._key("u", 2) == keys[-1]
