@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import statistics
 import subprocess
@@ -81,14 +83,27 @@ def _seconds(function: Callable[..., object], *arguments: object) -> float:
 
 
 def _compile_seconds(workload: Workload, cache: str | None = None, processes: int = PROCESSES) -> float:
-    """Seconds of `build`, the median of some processes, with the cache in a folder or without one."""
+    """Seconds of `build`, the median of some processes, with the cache in a folder or without one.
+
+    Python finds the bytecode of all modules, as after any first run, also where it is told not to write any.
+    """
     command = [sys.executable, "-c", _BUILD, workload.name, "cache" if cache else "none"]
-    environment = os.environ | ({"RELAX_MLIR_CACHE_DIR": cache, "RELAX_MLIR_CACHE": "1"} if cache else {})
+    environment = os.environ | {"PYTHONPYCACHEPREFIX": _bytecode_folder(), "PYTHONDONTWRITEBYTECODE": ""}
+    if cache:
+        environment |= {"RELAX_MLIR_CACHE_DIR": cache, "RELAX_MLIR_CACHE": "1"}
     found = [
         subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         for _ in range(processes)
     ]
     return statistics.median(float(each.stdout) for each in found)
+
+
+@functools.cache
+def _bytecode_folder() -> str:
+    """A folder that goes with this process."""
+    folder = tempfile.TemporaryDirectory(prefix="relax-mlir-bytecode-")
+    atexit.register(folder.cleanup)
+    return folder.name
 
 
 def _threads(workload: Workload) -> Row:

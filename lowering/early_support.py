@@ -1,4 +1,4 @@
-"""The support functions that all modules need, as a part that is compiled apart: the first one, as its text is there."""
+"""The support functions that all modules need: a part that is compiled apart, the first one, as its text is there."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ module attributes {dlti.dl_spec = #dlti.dl_spec<>} {
   }
 }
 """
-"""To parse this loads `PART_DIALECTS`, and what the passes of these levels load besides (dlti, tensor), in one call that
-does without the GIL. Nothing is loaded when several threads are at work."""
+"""To parse this loads `PART_DIALECTS`, and what the passes of these levels load besides (dlti, tensor), in one call
+that does without the GIL. Nothing is loaded when several threads are at work."""
 
 _lock = Lock()
 

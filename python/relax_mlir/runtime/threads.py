@@ -20,8 +20,8 @@ from relax_mlir.lowering.abi.thread_pool import STATE, offset, supports, team_te
 from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_BLOCKTIME = 5.0
-"""Milliseconds for which a thread without work looks for a job before it sleeps. A CPU that sleeps in between is slow to
-come back on many systems: on virtual machines a loop of a millisecond is often over before it does."""
+"""Milliseconds for which a thread without work looks for a job before it sleeps. A CPU that sleeps in between is slow
+to come back on many systems: on virtual machines a loop of a millisecond is often over before it does."""
 
 LONGEST_BLOCKTIME = 1e9
 BLOCKTIME_VARIABLE = "RELAX_MLIR_BLOCKTIME"

@@ -17,6 +17,7 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi import fast_call, pool, thread_pool
+from relax_mlir.lowering.early_support import early_support
 from relax_mlir.lowering.split_module import split_module
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_object, llvm_codegen
@@ -309,3 +310,66 @@ def test_nothing_of_llvm_is_left() -> None:
         assert not compiling
         assert not llvm_codegen._used_engines
         check(executable, scale)
+
+
+def fail() -> None:
+    raise MemoryError("whoever needs it finds out")
+
+
+def other_threads(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    monkeypatch.setattr(compile_parts, "usable_cpus", lambda: number + 1)
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_chores_are_done_once_and_may_fail(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    other_threads(monkeypatch, threads)
+    done: list[int] = []
+    with compile_parts.PartCompiler((), 2, False, False) as compiler:
+        compiler.meanwhile([fail, *(lambda number=number: done.append(number) for number in range(20)), fail])
+        compiler.add([early_support()])
+        (code,) = compiler.objects()
+    assert code.startswith(b"\x7fELF")
+    assert sorted(done) == list(range(20))
+
+
+def test_parts_come_before_chores_on_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the module is lowered, parts that are there are more urgent; at the end a chore is as good as a part."""
+    other_threads(monkeypatch, 1)
+    busy, go = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def wait() -> None:
+        busy.set()
+        assert go.wait(60)
+
+    def compile_part(*_: object) -> bytes:
+        order.append("part")
+        return b"code"
+
+    monkeypatch.setattr(compile_parts, "compile_part", compile_part)
+    with compile_parts.PartCompiler((), 2, False, False) as compiler:
+        compiler.meanwhile([wait, lambda: order.append("chore")])
+        assert busy.wait(60)
+        compiler.add([early_support()])
+        go.set()
+        compiler._others[1].result()
+        assert order[0] == "part"
+        assert compiler.objects() == [b"code"]
+    assert order == ["part", "chore"]
+
+
+def test_an_error_leaves_no_chores(monkeypatch: pytest.MonkeyPatch) -> None:
+    other_threads(monkeypatch, 1)
+    busy, go = threading.Event(), threading.Event()
+    done: list[int] = []
+
+    def wait() -> None:
+        busy.set()
+        assert go.wait(60)
+
+    with pytest.raises(ZeroDivisionError), compile_parts.PartCompiler((), 2, False, False) as compiler:
+        compiler.meanwhile([wait, lambda: done.append(1)])
+        assert busy.wait(60)
+        threading.Timer(0.2, go.set).start()
+        raise ZeroDivisionError
+    assert not done

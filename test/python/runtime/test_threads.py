@@ -208,7 +208,9 @@ def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         Target("cpu -mcpu=haswell", num_threads=257)
 
 
-@pytest.mark.parametrize(("text", "nanoseconds"), [("0", 0), ("0.5", 500_000), ("7", 7_000_000), (None, 5_000_000)])
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"), [("0", 0), ("0.5", 500_000), ("7", 7_000_000), (None, 5_000_000)]
+)
 def test_blocktime(text: str | None, nanoseconds: int) -> None:
     code = """
 cpus = os.sched_getaffinity(0)
