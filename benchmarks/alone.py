@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from benchmarks import half
+from benchmarks import copying, half
 from benchmarks.measure import measure
 from benchmarks.peers.base import Bound
 from benchmarks.report import duration
@@ -126,4 +126,14 @@ def _threads(workload: Workload) -> Row:
     pairs = list(zip(timings["one"].samples, timings["two"].samples, strict=True))
     least = SPEEDUP if statistics.median(first for first, _ in pairs) >= ENOUGH_WORK else 1.0
     ratio = statistics.median(first / second for first, second in pairs)
-    return Row(f"{workload.name} {workload.label(size)}", "one thread / two threads", ratio, least)
+    subject = f"{workload.name} {workload.label(size)}"
+    return Row(subject, "one thread / two threads", ratio, least, _gain_of_copies(workload, size))
+
+
+def _gain_of_copies(workload: Workload, size: tuple[int, ...]) -> str:
+    """What two threads gain for a copy of as many bytes, for work that reads and writes each byte about once."""
+    inputs = workload.inputs(size)
+    if not copying.has_copy(workload, inputs[0].size):
+        return ""
+    moved = sum(each.nbytes for each in inputs) + inputs[0].nbytes
+    return f"{copying.gain_of_two_threads(moved):.2f} for copies"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import statistics
+import threading
+import time
+
 import numpy as np
 
 from benchmarks.peers.base import Bound
 from benchmarks.workloads import Elementwise, NormGelu, Softmax, Workload
 
 MANY_ELEMENTS = 1_000_000
+ROUNDS = 30
 
 
 def has_copy(workload: Workload, elements: int) -> bool:
@@ -24,3 +29,36 @@ def copy_of(moved: int) -> Bound:
         np.copyto(copy, source)
 
     return Bound(call, lambda _: copy)
+
+
+def gain_of_two_threads(moved: int) -> float:
+    """How many times as fast two threads copy as one: what the machine's memory leaves a second thread to gain.
+
+    The copy moves `moved` bytes, half of them to memory; it is the median of rounds, a turn of one thread and one of
+    two in each.
+    """
+    source = np.ones(moved // 8, np.float32)
+    copy = np.empty_like(source)
+    half = source.size // 2
+    turn = threading.Barrier(2)
+
+    def second() -> None:
+        for _ in range(ROUNDS):
+            turn.wait()
+            np.copyto(copy[half:], source[half:])
+            turn.wait()
+
+    helper = threading.Thread(target=second)
+    helper.start()
+    ratios = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        np.copyto(copy, source)
+        alone = time.perf_counter() - start
+        turn.wait()
+        start = time.perf_counter()
+        np.copyto(copy[:half], source[:half])
+        turn.wait()
+        ratios.append(alone / (time.perf_counter() - start))
+    helper.join()
+    return statistics.median(ratios)

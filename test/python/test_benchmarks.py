@@ -15,7 +15,7 @@ from relax_mlir.target import Target
 
 from benchmarks import alone, figures, half, measure, report, targets
 from benchmarks.__main__ import main, run_cell
-from benchmarks.copying import copy_of
+from benchmarks.copying import copy_of, gain_of_two_threads
 from benchmarks.peers import OURS, PEERS
 from benchmarks.peers.base import Bound, Peer
 from benchmarks.peers.numpy_peer import reference
@@ -113,6 +113,10 @@ def test_a_copy_takes_turns_with_large_arrays() -> None:
     assert small.copy is None and large.copy is not None
     assert len(large.copy.samples) == len(large.timings["numpy"].samples) and set(large.timings) == {"numpy"}
     assert copy_of(12_000_000).to_numpy(None).nbytes == 6_000_000
+
+
+def test_gain_of_two_threads_is_sensible() -> None:
+    assert 0 < gain_of_two_threads(1 << 24) < 100
 
 
 def test_targets_go_into_the_results() -> None:
