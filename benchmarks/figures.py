@@ -62,11 +62,18 @@ def _entry(row: Row, best: bool) -> str:
 def _targets(targets: Sequence[Row]) -> Iterator[str]:
     if not targets:
         return
-    yield from ("", "## Targets", "", "| | subject | measure | value | target |", "|---|---|---|---|---|")
+    yield from (
+        "",
+        "## Targets",
+        "",
+        "| | subject | measure | value | target | against |",
+        "|---|---|---|---|---|---|",
+    )
     for target in targets:
         mark = {True: "PASS", False: "**FAIL**", None: "n/a"}[target["passed"]]
         value = "-" if target["value"] is None else f"{target['value']:.2f}"
-        yield f"| {mark} | {target['subject']} | {target['measure']} | {value} | ≥ {target['target']:.2f} |"
+        least = f"≥ {target['target']:.2f}"
+        yield f"| {mark} | {target['subject']} | {target['measure']} | {value} | {least} | {target['note']} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

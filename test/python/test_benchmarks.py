@@ -170,15 +170,15 @@ def test_page_of_figures(tmp_path: Path) -> None:
     cell = Cell(workload, (64,), timings={OURS: timing(1e-6, 1e-6), "numpy": timing(3e-6, 3e-6)})
     cell.failures["torch"] = "not found"
     machine = {"cpu": "A", "features": "fma", "python": "3.11"}
-    goals = [targets.Row(f"W3 {value}", "ratio", value, 1.0).as_dict() for value in (None, 0.5, 3.0)]
+    goals = [targets.Row(f"W3 {value}", "ratio", value, 1.0, "numpy").as_dict() for value in (None, 0.5, 3.0)]
     results, written = tmp_path / "results.json", tmp_path / "figures.md"
     report.write_json(results, report.as_json([cell], machine, {"numpy": "2"}, goals))
     assert figures.main([str(results), str(written)]) == 0
     lines = written.read_text(encoding="utf-8").splitlines()
     assert "| 64 | **1 µs** (1 µs – 1 µs) | 3 µs (3 µs – 3 µs) | 3.00 |" in lines
-    assert "| n/a | W3 None | ratio | - | ≥ 1.00 |" in lines
-    assert "| **FAIL** | W3 0.5 | ratio | 0.50 | ≥ 1.00 |" in lines
-    assert "| PASS | W3 3.0 | ratio | 3.00 | ≥ 1.00 |" in lines
+    assert "| n/a | W3 None | ratio | - | ≥ 1.00 | numpy |" in lines
+    assert "| **FAIL** | W3 0.5 | ratio | 0.50 | ≥ 1.00 | numpy |" in lines
+    assert "| PASS | W3 3.0 | ratio | 3.00 | ≥ 1.00 | numpy |" in lines
     assert len(list(tmp_path.iterdir())) == 2
 
 
