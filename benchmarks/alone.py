@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks import copying, half
 from benchmarks.measure import measure
+from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
 from benchmarks.report import duration
 from benchmarks.targets import Row
@@ -115,7 +116,8 @@ def _threads(workload: Workload) -> Row:
     from benchmarks.peers.relax_peer import relax_module
 
     size = max(workload.sizes, key=lambda size: float(np.prod(size)))
-    inputs = [tvm_ffi.from_dlpack(array) for array in workload.inputs(size)]
+    arrays = workload.inputs(size)
+    inputs = [tvm_ffi.from_dlpack(array) for array in arrays]
     module = relax_module(workload)
     one, two = (rx.build(module, Target("cpu", num_threads=n))["main"] for n in (1, 2))
     contestants = {
@@ -127,12 +129,11 @@ def _threads(workload: Workload) -> Row:
     least = SPEEDUP if statistics.median(first for first, _ in pairs) >= ENOUGH_WORK else 1.0
     ratio = statistics.median(first / second for first, second in pairs)
     subject = f"{workload.name} {workload.label(size)}"
-    return Row(subject, "one thread / two threads", ratio, least, _gain_of_copies(workload, size))
+    return Row(subject, "one thread / two threads", ratio, least, _gain_of_copies(workload, arrays))
 
 
-def _gain_of_copies(workload: Workload, size: tuple[int, ...]) -> str:
+def _gain_of_copies(workload: Workload, inputs: Sequence[Array]) -> str:
     """What two threads gain for a copy of as many bytes, for work that reads and writes each byte about once."""
-    inputs = workload.inputs(size)
     if not copying.has_copy(workload, inputs[0].size):
         return ""
     moved = sum(each.nbytes for each in inputs) + inputs[0].nbytes

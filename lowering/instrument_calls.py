@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import PACKED, PRIM_FUNC, PROFILE_SITES
+from relax_mlir.lowering.abi.clock import clock_text
 from relax_mlir.lowering.abi.text import Fragment, functions, is_declaration
 from relax_mlir.lowering.hooks import SHAPES_SUFFIX
 from relax_mlir.lowering.work_formulas import Work
@@ -32,20 +33,7 @@ llvm.mlir.global internal @{TABLE}() : !llvm.ptr {{
 }}
 llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
 llvm.func @pthread_self() -> i64
-func.func private @{_NOW}() -> i64 {{
-  %two = arith.constant 2 : i64
-  %monotonic = arith.constant 1 : i32
-  %billion = arith.constant 1000000000 : i64
-  %time = llvm.alloca %two x i64 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr
-  %rc = llvm.call @clock_gettime(%monotonic, %time) : (i32, !llvm.ptr) -> i32
-  %seconds = llvm.load %time : !llvm.ptr -> i64
-  %at8 = llvm.getelementptr %time[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  %rest = llvm.load %at8 : !llvm.ptr -> i64
-  %scaled = arith.muli %seconds, %billion : i64
-  %now = arith.addi %scaled, %rest : i64
-  return %now : i64
-}}
-"""
+{clock_text(f"func.func private @{_NOW}", "return")}"""
 
 
 def _record_function(sizes: int) -> str:

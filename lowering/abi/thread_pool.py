@@ -12,6 +12,7 @@ itself. Threads look for the next job for a while (`blocktime`), and sleep then 
 
 from __future__ import annotations
 
+from relax_mlir.lowering.abi.clock import clock_text
 from relax_mlir.target import MOST_THREADS
 
 STATE = "__relax_team_state"
@@ -169,26 +170,13 @@ llvm.func internal @join() -> i1 {{{_CONSTANTS}
   llvm.return %joined : i1
 }}
 
-// Nanoseconds of a clock that only goes forward.
-llvm.func internal @now(%time: !llvm.ptr) -> i64 {{
-  %monotonic = arith.constant 1 : i32
-  %billion = arith.constant 1000000000 : i64
-  %rc = llvm.call @clock_gettime(%monotonic, %time) : (i32, !llvm.ptr) -> i32
-  %seconds = llvm.load %time : !llvm.ptr -> i64
-  %p_rest = llvm.getelementptr %time[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  %rest = llvm.load %p_rest : !llvm.ptr -> i64
-  %whole = arith.muli %seconds, %billion : i64
-  %ns = arith.addi %whole, %rest : i64
-  llvm.return %ns : i64
-}}
-
+{clock_text("llvm.func internal @now", "llvm.return")}
 // What a thread of the team does for ever.
 llvm.func internal @serve(%argument: !llvm.ptr) -> !llvm.ptr {{{_CONSTANTS}
   {_field("p_jobs", "jobs")}
   {_field("p_done", "done")}
   {_field("p_patience", "patience")}
   {_field("p_sleepers", "sleepers")}
-  %time = llvm.alloca %one x !llvm.struct<(i64, i64)> : (i64) -> !llvm.ptr
   %looks = arith.constant {_LOOKS} : i64
   %futex = arith.constant {futex} : i64
   %wait = arith.constant 128 : i32
@@ -203,7 +191,7 @@ llvm.func internal @serve(%argument: !llvm.ptr) -> !llvm.ptr {{{_CONSTANTS}
       %old = llvm.atomicrmw add %p_done, %one acq_rel : !llvm.ptr, i64
     }} else {{
       %patience = llvm.load %p_patience : !llvm.ptr -> i64
-      %start = llvm.call @now(%time) : (!llvm.ptr) -> i64
+      %start = llvm.call @now() : () -> i64
       %tired = scf.while : () -> i1 {{
         %left = scf.while (%n = %looks) : (i64) -> i64 {{
           %job = llvm.load %p_jobs atomic acquire {{alignment = 4 : i64}} : !llvm.ptr -> i32
@@ -218,7 +206,7 @@ llvm.func internal @serve(%argument: !llvm.ptr) -> !llvm.ptr {{{_CONSTANTS}
           scf.yield %m : i64
         }}
         %nothing = arith.cmpi sle, %left, %zero : i64
-        %now = llvm.call @now(%time) : (!llvm.ptr) -> i64
+        %now = llvm.call @now() : () -> i64
         %waited = arith.subi %now, %start : i64
         %patient = arith.cmpi slt, %waited, %patience : i64
         %again = arith.andi %nothing, %patient : i1

@@ -97,6 +97,7 @@ def build(
             return executable
         stages = None if dump_stages is None else Path(dump_stages)
         with short_switch_interval(), remembered_types():
+            mod.verify()
             return _compile(mod, target, stages, slot, profile)
 
 
@@ -164,15 +165,12 @@ def _compile_with(
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
     sites: tuple[Site, ...] = ()
-    if careful:
-        work.verify()
     half_floats = mentions_half_floats(work.mlir)
     with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, half_floats) as compiler:
         compiler.meanwhile(prepare.chores(target.num_threads))
         apart = compiler.add if SUPPORTED and not careful else None
         if apart:  # what takes no time to write comes first: another CPU waits for work
             apart([early_support()])
-            work.verify()
         early = EarlyKernels.of(work.mlir, target, apart) if apart else None
         *to_flat, to_llvm = phases(str(target), half_floats, apart)
         for phase in to_flat:

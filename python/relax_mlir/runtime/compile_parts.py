@@ -69,7 +69,7 @@ class PartCompiler:
         self._lock = Lock()
         others = usable_cpus() - 1
         self._pool = ThreadPoolExecutor(others, "relax-mlir-compile") if others else None
-        self._others: list[Future[object]] = []
+        self._others: list[Future[bool]] = []
 
     def __enter__(self) -> PartCompiler:
         return self
@@ -92,8 +92,8 @@ class PartCompiler:
 
     def meanwhile(self, chores: Iterable[Callable[[], None]]) -> None:
         """Do something else while there are no parts, or at the end; whoever needs it may be before us."""
+        new = list(chores)
         with self._lock:
-            new = list(chores)
             self._chores += new
         self._wake(len(new))
 
@@ -130,16 +130,25 @@ class PartCompiler:
     def _do_next(self, chores_first: bool = False) -> bool:
         """Compile the largest part that is left, or do a chore; false: there is neither."""
         with self._lock:
-            chore = self._chores.pop(0) if self._chores and (chores_first or not self._left) else None
-            task = self._left.pop() if self._left and chore is None else None
-        if chore is not None:
-            with contextlib.suppress(Exception):  # whoever needs it tries again, and gets the error
-                chore()
-        if task is not None:
-            task.code = compile_part(task.part, self.libraries, task.level, self.half_floats)
-            if task.part.group is not None:
-                _keep(_key(task.part, task.level), task.code, self.persistent)
-        return chore is not None or task is not None
+            if self._chores and (chores_first or not self._left):
+                work = functools.partial(_try, self._chores.pop(0))
+            elif self._left:
+                work = functools.partial(self._compile, self._left.pop())
+            else:
+                return False
+        work()
+        return True
+
+    def _compile(self, task: _Task) -> None:
+        task.code = compile_part(task.part, self.libraries, task.level, self.half_floats)
+        if task.part.group is not None:
+            _keep(_key(task.part, task.level), task.code, self.persistent)
+
+
+def _try(chore: Callable[[], None]) -> None:
+    """Whoever needs what failed tries again, and gets the error."""
+    with contextlib.suppress(Exception):
+        chore()
 
 
 @dataclass

@@ -31,8 +31,8 @@ MAKERS = (
     "relax_mlir.transform.pipeline_parser",
     "relax_mlir.transform.upstream",
 )
-"""The modules that make code of a text. To ask the system for all sources of this project would take ten times as long,
-and as often take the GIL from the thread that lowers the first module."""
+"""The modules that make code of a text, and load it. To ask the system for all sources of this project would take ten
+times as long, and as often take the GIL from the thread that lowers the first module."""
 
 
 def state_address(text: str, function: str, opt_level: int = 2) -> int:

@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -320,6 +320,17 @@ def other_threads(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr(compile_parts, "usable_cpus", lambda: number + 1)
 
 
+def waiting_chore() -> tuple[threading.Event, threading.Event, Callable[[], None]]:
+    """An event when it has begun, an event that lets it end, and the chore."""
+    busy, go = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        busy.set()
+        assert go.wait(60)
+
+    return busy, go, wait
+
+
 @pytest.mark.parametrize("threads", [0, 1, 3])
 def test_chores_are_done_once_and_may_fail(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     other_threads(monkeypatch, threads)
@@ -335,12 +346,8 @@ def test_chores_are_done_once_and_may_fail(monkeypatch: pytest.MonkeyPatch, thre
 def test_parts_come_before_chores_on_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """While the module is lowered, parts that are there are more urgent; at the end a chore is as good as a part."""
     other_threads(monkeypatch, 1)
-    busy, go = threading.Event(), threading.Event()
+    busy, go, wait = waiting_chore()
     order: list[str] = []
-
-    def wait() -> None:
-        busy.set()
-        assert go.wait(60)
 
     def compile_part(*_: object) -> bytes:
         order.append("part")
@@ -360,12 +367,8 @@ def test_parts_come_before_chores_on_other_threads(monkeypatch: pytest.MonkeyPat
 
 def test_an_error_leaves_no_chores(monkeypatch: pytest.MonkeyPatch) -> None:
     other_threads(monkeypatch, 1)
-    busy, go = threading.Event(), threading.Event()
+    busy, go, wait = waiting_chore()
     done: list[int] = []
-
-    def wait() -> None:
-        busy.set()
-        assert go.wait(60)
 
     with pytest.raises(ZeroDivisionError), compile_parts.PartCompiler((), 2, False, False) as compiler:
         compiler.meanwhile([wait, lambda: done.append(1)])
