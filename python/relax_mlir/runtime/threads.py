@@ -103,6 +103,6 @@ def _blocktime() -> float:
     if not 0 <= found <= LONGEST_BLOCKTIME:
         raise ParseError(
             f"the environment variable {BLOCKTIME_VARIABLE} is {text!r}, expected a number of milliseconds from 0 to "
-            f"{LONGEST_BLOCKTIME:.0e}"
+            f"{LONGEST_BLOCKTIME:.0f}"
         )
     return found
