@@ -29,7 +29,8 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
             to = e.add(e.add(start, e.mul(first, depth)), e.sub(j, first))
             places = [e.add(at, e.mul(e.minimum(e.add(j, q), last), stride)) for q in range(lanes)]
 
-            def square(i: e.Index, where: e.Value | None) -> None:
+            def square(counter: e.Index, where: e.Value | None) -> None:
+                i = e.opaque(counter)
                 lines = [simd.load(lanes, keys, e.add(place, i), where=where) for place in places]
                 scaled = [arith.mulf(simd.widen(line, sizes.element), scale) for line in lines]
                 for q, line in enumerate(transpose(scaled)):

@@ -29,7 +29,8 @@ def emit_weighted_sum(block: e.Block, name: str, sizes: Sizes) -> None:
         weights, first, values, start, stride, count, panels, sums, to, accumulate = arguments
         lanes, zero = sizes.lanes, e.constant(sizes.vector(), 0)
 
-        def step(vectors: int, column: e.Index, old: Sequence[e.Value], row: e.Index) -> list[e.Value]:
+        def step(vectors: int, column: e.Index, old: Sequence[e.Value], counter: e.Index) -> list[e.Value]:
+            row = e.opaque(counter)
             weight = simd.splat(e.load(weights, e.add(first, row)), lanes)
             at = e.add(e.add(start, column), e.mul(row, stride))
             lines = [simd.load(lanes, values, e.add(at, v * lanes)) for v in range(vectors)]
@@ -88,7 +89,8 @@ def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
         groups = e.round_down(e.add(count, lanes // 2 - 1), lanes)
 
         def products(places: Sequence[e.Value]) -> list[e.Value]:
-            def step(sums: Sequence[e.Value], i: e.Index, where: e.Value | None) -> list[e.Value]:
+            def step(sums: Sequence[e.Value], counter: e.Index, where: e.Value | None) -> list[e.Value]:
+                i = e.opaque(counter)
                 left = simd.load(lanes, query, e.add(q_at, i), where=where)
                 rights = [simd.load(lanes, keys, e.add(place, i), where=where) for place in places]
                 rights = [simd.widen(line, sizes.element) for line in rights]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from relax_mlir.mlir import arith, func, ir, memref, scf
+from relax_mlir.mlir import arith, func, ir, llvm, memref, scf
 
 Value: TypeAlias = Any
 """An SSA value (``ir.Value``; the bindings have no type stubs)."""
@@ -214,6 +214,17 @@ TO_UNROLL = "#llvm.loop_annotation<vectorize = <disable = true>>"
 
 _ANNOTATION = "loop_annotation"
 """What LLVM's branches call it; the way there copies attributes of loops, names and all."""
+
+
+def opaque(i: Index) -> Value:
+    """The counter of a loop, as a value of which LLVM does not know how it goes on.
+
+    Loop strength reduction tries many ways to step from one address to the next. Where a loop has no time to gain by
+    that, and many addresses (the rows of a square, say), that is half of what LLVM does with it.
+    """
+    word = ir.IntegerType.get_signless(64)
+    value = arith.index_cast(word, index(i))
+    return arith.index_cast(ir.IndexType.get(), llvm.intr_expect(value, constant(word, 0)))
 
 
 @contextmanager

@@ -198,7 +198,8 @@ class Packing:
         with e.function(self.block, self.transpose, arguments) as values:
             lines, line, count, start, length, packed, at, stride = values
             full_count, full_length = e.round_down(count, lanes), e.round_down(length, lanes)
-            with e.loop(0, full_count, lanes) as o, e.loop(0, full_length, lanes) as i:
+            with e.loop(0, full_count, lanes) as o, e.loop(0, full_length, lanes) as counter:
+                i = e.opaque(counter)
                 square = [
                     simd.load(lanes, lines, e.add(e.add(line, o), q), e.add(start, i)) for q in range(lanes)
                 ]
