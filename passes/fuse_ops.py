@@ -36,6 +36,7 @@ from relax_mlir.passes.prim_merging import (
     merge_row_epilogue,
     unsized_axes,
 )
+from relax_mlir.passes.prim_transposes import against_transpose, merge_transpose
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
@@ -130,6 +131,7 @@ class _Fusion:
     def steps(self) -> tuple[Fuse, ...]:
         """The ways to fuse, each for all calls before the next: what saves more comes first."""
         return (
+            self.read_transposed,
             self.join_loops,
             self.copy_loops,
             self.add_epilogue,
@@ -157,7 +159,8 @@ class _Fusion:
     ) -> PrimCall | None:
         """Fuse `call` with one of its producers; returns the new call, or None if there is none to fuse."""
         function = self.functions.get(call.callee)
-        if self._group(call.callee) is None and not (function is not None and row_kernel(function)):
+        takes_others = function is not None and (row_kernel(function) or is_contraction(function))
+        if self._group(call.callee) is None and not takes_others:
             return None
         for operand in dict.fromkeys(call.operands):
             made_by = maker(operand)
@@ -171,6 +174,23 @@ class _Fusion:
                 epochs[fused.op.results[0]] = epoch
                 return fused
         return None
+
+    def read_transposed(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """A contraction that reads an operand as it is before its axes are permuted."""
+        if any(self._against_transpose(producer, user) for user in users_of(producer.op)):
+            return None
+        return self._fuse(
+            producer, consumer, merge_transpose, lambda _: None, "read as it lies by the contraction"
+        )
+
+    def _against_transpose(self, producer: PrimCall, user: ir.Operation) -> str:
+        """Why a user of a permuted tensor needs the copy; "" if it reads the tensor itself."""
+        call = PrimCall.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
+        first, second = (self.functions.get(x.callee) if x is not None else None for x in (producer, call))
+        if call is None or first is None or second is None:
+            return "several users, not all of them contractions"
+        numbers = [i for i, value in enumerate(call.operands) if value == producer.op.results[0]]
+        return against_transpose(first, second, numbers)
 
     def join_loops(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
         """One loop of two, the second of which is the only user of the first."""

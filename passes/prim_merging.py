@@ -26,7 +26,8 @@ _FUSE = (
     "func.func(linalg-fuse-elementwise-ops),canonicalize,cse)"
 )
 _INLINE = "builtin.module(inline{default-pipeline=},canonicalize,cse,symbol-dce)"
-_CLEAN = "builtin.module(canonicalize,cse)"
+CLEAN = "builtin.module(canonicalize,cse)"
+"""What removes ops that merging has left without a use."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,11 @@ def merge_epilogue(
     if not reads:
         return None
     same = producer.type.results[0] == consumer.type.results[0]
-    scratch = _inlined(producer, consumer, wiring, symbol, None if same else reads)
-    merged = _named(scratch, symbol)
+    scratch = inlined(producer, consumer, wiring, symbol, None if same else reads)
+    merged = named(scratch, symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     merged.attributes[PATTERN] = producer.attributes[PATTERN]
-    return _put_before(consumer, merged)
+    return put_before(consumer, merged)
 
 
 def merge_row_epilogue(
@@ -96,8 +97,8 @@ def merge_row_epilogue(
     """
     if not _reads_in_place(consumer, wiring) or producer.type.results[0] != consumer.type.results[0]:
         return None
-    scratch = _inlined(producer, consumer, wiring, symbol, mark=EPILOGUE)
-    merged = _named(scratch, symbol)
+    scratch = inlined(producer, consumer, wiring, symbol, mark=EPILOGUE)
+    merged = named(scratch, symbol)
     if not any(EPILOGUE in loop.attributes for loop in loops_of(merged)):
         return None  # of no elements
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
@@ -107,7 +108,7 @@ def merge_row_epilogue(
         given = ir.DenseI64ArrayAttr(producer.attributes[KERNEL_INPUTS])
     numbers = [FROM_PROLOGUE if number == FROM_PROLOGUE else wiring.producer[number] for number in given]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)
-    return _put_before(consumer, merged)
+    return put_before(consumer, merged)
 
 
 def _reads_in_place(consumer: func.FuncOp, wiring: Wiring) -> list[Read]:
@@ -132,8 +133,8 @@ def merge_prologue(
     numbers = [number for number in others if number is not None]
     if first is not None or len(numbers) != len(others):
         return None
-    scratch = _inlined(producer, consumer, wiring, symbol)
-    merged = _named(scratch, symbol)
+    scratch = inlined(producer, consumer, wiring, symbol)
+    merged = named(scratch, symbol)
     prologue = loops_of(merged)[0]
     if prologue.operands[len(prologue.operands) - 1] != merged.arguments[wiring.inputs]:
         return None
@@ -141,7 +142,7 @@ def merge_prologue(
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
         merged.attributes[name] = consumer.attributes[name]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get([FROM_PROLOGUE, *numbers])
-    return _put_before(consumer, merged)
+    return put_before(consumer, merged)
 
 
 def merge(
@@ -154,24 +155,24 @@ def merge(
     reads = reads_of(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
     if not reads:
         return None
-    scratch = _inlined(producer, consumer, wiring, symbol, reads)
-    merged = _named(scratch, symbol)
+    scratch = inlined(producer, consumer, wiring, symbol, reads)
+    merged = named(scratch, symbol)
     separate_slices(merged)
     run_native(_FUSE, scratch)
-    merged = _named(scratch, symbol)
+    merged = named(scratch, symbol)
     write_into(merged, merged.arguments[wiring.inputs])
-    run_native(_CLEAN, scratch)
-    merged = _named(scratch, symbol)
+    run_native(CLEAN, scratch)
+    merged = named(scratch, symbol)
     merged.attributes[PRIM_FUNC] = ir.UnitAttr.get()
     patterns = [ir.StringAttr(f.attributes[PATTERN]).value for f in (producer, consumer)]
     rank = patterns[1] if patterns[1] not in RANKS else max(patterns, key=RANKS.index)
     merged.attributes[PATTERN] = ir.StringAttr.get(rank)
     if kind_of(merged) is None or len(loops_of(merged)) > max(map(len, map(loops_of, (producer, consumer)))):
         return None
-    return _put_before(consumer, merged)
+    return put_before(consumer, merged)
 
 
-def _inlined(
+def inlined(
     producer: func.FuncOp,
     consumer: func.FuncOp,
     wiring: Wiring,
@@ -189,20 +190,21 @@ def _inlined(
             function.operation.clone()
         _caller(producer, consumer, wiring, symbol, reads)
     if mark:
-        (loop,) = loops_of(_named(scratch, consumer.name.value))
+        (loop,) = loops_of(named(scratch, consumer.name.value))
         loop.attributes[mark] = ir.UnitAttr.get()
     run_native(_INLINE, scratch)
     return scratch
 
 
-def _put_before(consumer: func.FuncOp, merged: func.FuncOp) -> func.FuncOp:
+def put_before(consumer: func.FuncOp, merged: func.FuncOp) -> func.FuncOp:
     """A private copy of a function, in the module of `consumer`."""
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
         return merged.operation.clone().opview
 
 
-def _named(module: ir.Module, symbol: str) -> func.FuncOp:
+def named(module: ir.Module, symbol: str) -> func.FuncOp:
+    """The function of a module that is called so."""
     return next(op for op in module.body.operations if op.name.value == symbol)
 
 

@@ -276,6 +276,7 @@ class _FinishCall:
         matrices = [_matrix(contraction, operand, finish) for operand in finish.operands]
         name = _fresh(block, f"{contraction.kernel.name}.epilogue")
         ep.emit_epilogue(block, name, finish.operation, matrices, vectors)
+        name = _shared(block, name)
         words = ep.reserve_words(len(matrices), len(scalars_of(finish.operation)))
         parts = {operand: e.metadata(operand.buffer) for operand in finish.operands}
         return cls(contraction, finish, ep.reference(name), words, parts)
@@ -327,3 +328,20 @@ def _fresh(block: e.Block, prefix: str) -> str:
     while f"{prefix}_{number}" in names:
         number += 1
     return f"{prefix}_{number}"
+
+
+def _shared(block: e.Block, name: str) -> str:
+    """The name of an epilogue that is the same as the one of this name, which is dropped then; else the name itself."""
+    functions = {op.attributes["sym_name"].value: op for op in block.operations if "sym_name" in op.attributes}
+    prefix = name[: name.rindex("_") + 1]
+    text = _text(functions[name], name)
+    for other, function in functions.items():
+        if other != name and other.startswith(prefix) and _text(function, other) == text:
+            functions[name].operation.erase()
+            return other
+    return name
+
+
+def _text(function: ir.OpView, name: str) -> str:
+    text = function.operation.get_asm(use_local_scope=True, assume_verified=True)
+    return str(text).replace(f"@{name}(", "(", 1)

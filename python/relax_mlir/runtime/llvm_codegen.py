@@ -17,12 +17,17 @@ from relax_mlir import capi
 from relax_mlir.error import CompileError
 from relax_mlir.mlir import ir
 
-LLVM_OPTIONS = ("-x86-experimental-pref-innermost-loop-alignment=6", "-avoid-speculation=0")
+LLVM_OPTIONS = (
+    "-x86-experimental-pref-innermost-loop-alignment=6",
+    "-avoid-speculation=0",
+    "-disable-post-ra",
+)
 """Options of LLVM, which hold for the process.
 
 Inner loops begin on a cache line: where two hardware threads share a core, a product whose loop does not is up to 10 %
 slower. Constants are loaded in front of a loop even if it may have no iteration, and if registers are few: else LLVM
-loads some in each iteration, by an address of 64 bits.
+loads some in each iteration, by an address of 64 bits. Instructions are not put in order again once registers are
+allocated: that took a twentieth of LLVM's time, and CPUs that run them out of order gained nothing.
 """
 
 _used_engines: list[int] = []
