@@ -10,11 +10,11 @@ from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import KERNEL, PATTERN
 from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import dims_attr
-from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion_groups import Group, against_kinds
 from relax_mlir.passes.fusion_report import FusionDecision, current_report
+from relax_mlir.passes.prim_attributes import require_fusion_attributes
 from relax_mlir.passes.prim_calls import CALL_TIR, PrimCall, is_float, saved_traffic, unpack_tuples, users_of
 from relax_mlir.passes.prim_costs import CHEAP
 from relax_mlir.passes.prim_loops import (
@@ -36,7 +36,7 @@ from relax_mlir.passes.prim_merging import (
     merge_row_epilogue,
     unsized_axes,
 )
-from relax_mlir.passes.prim_transposes import against_transpose, merge_transpose
+from relax_mlir.passes.prim_transposes import against_transpose, merge_transpose, permutation_of
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
@@ -82,7 +82,7 @@ class FuseOps(ModulePass):
     max_depth: int = 16
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        _require_texts(module)
+        require_fusion_attributes(module)
         fusion = _Fusion(module, self.max_depth)
         for function in relax_functions(module):
             fusion.name = function.name.value
@@ -92,17 +92,6 @@ class FuseOps(ModulePass):
                     fusion.run_on_block(block, fuse)
                 fusion.explain_rest(block)
         fusion.drop_unused()
-
-
-def _require_texts(module: ir.Module) -> None:
-    """Raise CompileError if what says how a prim func may be fused is not a string."""
-    for op in module.body.operations:
-        for name in (PATTERN, KERNEL):
-            if name in op.attributes and not isinstance(op.attributes[name], ir.StringAttr):
-                raise CompileError(
-                    f"{location_text(op.location)}: {name} of {op.attributes['sym_name']} is {op.attributes[name]}, "
-                    "expected a string"
-                )
 
 
 def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
@@ -375,6 +364,13 @@ class _Fusion:
         if producer.op.block != consumer.op.block:
             return "in different blocks"
         function, only = self.functions.get(producer.callee), consumer.is_only_user(producer.op.results[0])
+        if (
+            function is not None
+            and permutation_of(function)
+            and is_contraction(self.functions[consumer.callee])
+        ):
+            reasons = [self._against_transpose(producer, user) for user in users_of(producer.op)]
+            return next(filter(None, reasons), "an op between them may write")
         if function is not None and is_contraction(function):
             against = self._against_epilogue(producer, consumer)
             return against or (

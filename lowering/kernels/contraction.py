@@ -332,7 +332,8 @@ def _fresh(block: e.Block, prefix: str) -> str:
 
 def _shared(block: e.Block, name: str) -> str:
     """The name of an epilogue that is the same as the one of this name, which is dropped then; else the name itself."""
-    functions = {op.attributes["sym_name"].value: op for op in block.operations if "sym_name" in op.attributes}
+    named = [op for op in block.operations if "sym_name" in op.attributes]
+    functions: dict[str, ir.OpView] = {op.attributes["sym_name"].value: op for op in named}
     prefix = name[: name.rindex("_") + 1]
     text = _text(functions[name], name)
     for other, function in functions.items():
@@ -344,4 +345,5 @@ def _shared(block: e.Block, name: str) -> str:
 
 def _text(function: ir.OpView, name: str) -> str:
     text = function.operation.get_asm(use_local_scope=True, assume_verified=True)
-    return str(text).replace(f"@{name}(", "(", 1)
+    assert isinstance(text, str)
+    return text.replace(f"@{name}(", "(", 1)

@@ -28,7 +28,14 @@ from relax_mlir.lowering.kernels.gemm_pairs import PAIR, PairPacking, can_round,
 from relax_mlir.lowering.kernels.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
 from relax_mlir.lowering.kernels.gemm_thin import emit_thin, emit_thin_row
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
-from relax_mlir.lowering.kernels.gemv import MAX_ROWS, clear_rows, emit_by_dots, emit_by_rows
+from relax_mlir.lowering.kernels.gemv import (
+    LONG_DOTS,
+    MAX_DOT_ROWS,
+    MAX_ROWS,
+    clear_rows,
+    emit_by_dots,
+    emit_by_rows,
+)
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -228,10 +235,19 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
         def packed() -> None:
             e.call(parts.packed, [a, b, c, accumulate, *rest])
 
+        def by_dots() -> e.Value:
+            """Whether dot products of lines of memory are better than packing."""
+            lie = [e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1)]
+            few_columns = e.compare("le", columns, 3 * sizes.columns // 4)  # else packed ones waste few lanes
+            few_dots = e.any_of(e.compare("le", rows, MAX_DOT_ROWS), few_columns)
+            return e.all_of(*lie, few_dots, e.compare("ge", depth, LONG_DOTS * sizes.lanes))
+
         def product() -> None:
             # A column with its elements next to each other is the row of the transposed product.
             column = e.all_of(e.compare("eq", columns, 1), e.compare("eq", c_parts.strides[0], 1))
             few = e.compare("le", rows, MAX_ROWS)
+            if source == element:  # else products of more rows may be told to round their sums in tiles
+                few = e.any_of(few, by_dots())
             e.branch(column, one_column, lambda: e.branch(few, few_rows, packed))
 
         e.branch(e.compare("eq", depth, 0), empty_sum, product)

@@ -9,6 +9,7 @@ from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.gemm_blocks import Parts, signature, streaming
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
+from relax_mlir.lowering.kernels.gemv import MAX_DOT_ROWS
 from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.mlir import arith
 
@@ -77,12 +78,22 @@ def _by_strides(
             lines(right, e.view(c_parts, (rows, wide), c_parts.strides, j, unit_inner=True))
 
     def by_dots() -> None:
-        left = e.view(a_parts, a_parts.sizes, a_parts.strides, unit_inner=True)
-        with parallel_loop(0, columns, step, cost) as j:
-            wide = e.minimum(e.sub(columns, j), step)
-            at = e.mul(j, b_parts.strides[1])
-            right = e.view(b_parts, (wide, depth), b_parts.strides[::-1], at, unit_inner=True)
-            part = e.view(c_parts, (rows, wide), c_parts.strides, j, unit_inner=True)
+        work = e.maximum(cost, sizes.cycles(rows, columns, depth))
+        high = e.compare("gt", rows, columns)
+        along_rows = part_size(rows, MAX_DOT_ROWS, sizes.threads, work)
+        along_columns = part_size(columns, sizes.columns, sizes.threads, work)
+        size = e.select(high, rows, columns)
+        step = e.select(high, along_rows, along_columns)
+        with parallel_loop(0, size, step, work) as at:
+            length = e.minimum(e.sub(size, at), step)
+            i, tall = e.select(high, at, 0), e.select(high, length, rows)
+            j, wide = e.select(high, 0, at), e.select(high, columns, length)
+            start = e.mul(i, a_parts.strides[0])
+            left = e.view(a_parts, (tall, depth), a_parts.strides, start, unit_inner=True)
+            start = e.mul(j, b_parts.strides[1])
+            right = e.view(b_parts, (wide, depth), b_parts.strides[::-1], start, unit_inner=True)
+            start = e.add(e.mul(i, c_parts.strides[0]), j)
+            part = e.view(c_parts, (tall, wide), c_parts.strides, start, unit_inner=True)
             e.call(parts.dots, [left, right, part, accumulate])
 
     row_like = e.compare("eq", b_parts.strides[1], 1)

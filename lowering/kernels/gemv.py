@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial, reduce
+
 from relax_mlir.lowering.kernels import emit as e
 from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
+from relax_mlir.lowering.kernels.shuffles import sum_each
 from relax_mlir.mlir import arith, ir
 
 MAX_ROWS = 4
 """Products with more rows are worth packing."""
+
+MAX_DOT_ROWS = 32
+"""Products with more rows are worth packing, if dot products of lines of memory are the other way."""
+
+LONG_DOTS = 8
+"""Vectors of depth from which on dot products of lines of memory are worth adding up their lanes."""
+
+_DOTS = 4
+"""Columns of C whose dot products go side by side."""
 
 _WAYS = 8
 """Lines of a set of the first-level cache, at least: rows of B and of C that are some pages apart share sets."""
@@ -124,50 +137,93 @@ def _factor(lanes: int, a: e.Value, row: e.Index, column: e.Index, c: e.Value) -
 def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit C (+)= A B where A has unit stride along its rows and B along its columns: C by dot products.
 
+    As many of them go side by side as a vector has lanes, for some rows at a time: so their sums become one vector.
     Arguments: A and the transpose of B (unit inner strides), C, whether to add to C.
     """
     flag = ir.IntegerType.get_signless(1)
     lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
     with e.function(block, name, [lines, lines, result, flag]) as (a, b, c, accumulate):
         rows, columns = e.dim(a, 0), e.dim(b, 0)
-        together = 4
-        full = e.round_down(columns, together)
+        high = tiling.lanes // _DOTS
+        full = e.round_down(columns, _DOTS)
 
-        def write(row: e.Value, column: e.Value, count: int) -> None:
-            for n, total in enumerate(_dots(tiling, element, a, b, row, column, count)):
+        def several(row: e.Value, column: e.Value) -> None:
+            """A block of `high` rows and `_DOTS` columns."""
+            sums = simd_sums(row, column, high, _DOTS, 1)
+            total = sum_each(sums)
+            for r in range(high):
+                part, place = simd.lanes_of(total, r * _DOTS, _DOTS), (e.add(row, r), column)
+                zero = e.constant(part.type, 0)
+                (before,) = e.choose(
+                    accumulate, [part.type], partial(_loaded, c, place), partial(list, [zero])
+                )
+                simd.store(arith.addf(part, before), c, *place)
+
+        def one_row(row: e.Value, column: e.Value, count: int) -> None:
+            for n, line in enumerate(simd_sums(row, column, 1, count, 2)):
                 at = e.add(column, n)
                 before = e.load_if(accumulate, c, row, at)
-                e.store(arith.addf(before, total), c, row, at)
+                e.store(arith.addf(before, simd.reduce("add", line, fastmath="reassoc")), c, row, at)
 
-        with e.loop(0, full, together) as j, e.loop(0, rows) as i:
-            write(i, j, together)
-        with e.loop(full, columns) as j, e.loop(0, rows) as i:
-            write(i, j, 1)
+        def simd_sums(row: e.Value, column: e.Value, high: int, wide: int, chains: int) -> list[e.Value]:
+            return _dots(tiling, element, a, b, (row, high), (column, wide), chains)
+
+        with e.loop(0, rows, MAX_DOT_ROWS) as start:  # of A, so that it stays in the caches while B goes by
+            end = e.minimum(e.add(start, MAX_DOT_ROWS), rows)
+            first = e.add(start, e.round_down(e.sub(end, start), high)) if high > 1 else start
+            with e.loop(0, full, _DOTS) as j:
+                if high > 1:
+                    with e.loop(start, first, high) as i:
+                        several(i, j)
+                with e.loop(first, end) as i:
+                    one_row(i, j, _DOTS)
+            with e.loop(full, columns) as j, e.loop(start, end) as i:
+                one_row(i, j, 1)
+
+
+def _loaded(c: e.Value, place: Sequence[e.Index]) -> list[e.Value]:
+    return [simd.load(_DOTS, c, *place)]
 
 
 def _dots(
-    tiling: Tiling, element: e.Type, a: e.Value, b: e.Value, row: e.Value, column: e.Value, count: int
+    tiling: Tiling,
+    element: e.Type,
+    a: e.Value,
+    b: e.Value,
+    rows: tuple[e.Value, int],
+    columns: tuple[e.Value, int],
+    chains: int,
 ) -> list[e.Value]:
-    """Products of one line of A with `count` lines of B."""
-    lanes, depth = tiling.lanes, e.dim(a, 1)
-    zero = e.constant(e.vector_type(lanes, element), 0)
-    unroll = 2  # chains of dependent additions per product, to hide the latency of the multiply-add
-    wide = lanes * unroll
-    full = e.round_down(depth, wide)
+    """Vectors whose lanes are to be added up: products of some lines of A, from a row on, with some of B, in order.
 
-    def advance(sums: list[e.Value], chains: int, k: e.Value, where: e.Value | None) -> list[e.Value]:
-        result = list(sums)
-        for u in range(chains):
+    `chains`: sums of each product that do not wait for each other, to hide the latency of the multiply-add.
+    """
+    lanes, depth = tiling.lanes, e.dim(a, 1)
+    (row, high), (column, wide) = rows, columns
+    zero = e.constant(e.vector_type(lanes, element), 0)
+    step = lanes * chains
+    full = e.round_down(depth, step)
+
+    def advance(
+        sums: list[e.Value], chains_now: int, counter: e.Value, where: e.Value | None
+    ) -> list[e.Value]:
+        result, k = list(sums), e.opaque(counter)
+        for u in range(chains_now):
             at = e.add(k, u * lanes)
-            left = simd.widen(simd.load(lanes, a, row, at, where=where), element)
-            for n in range(count):
-                right = simd.widen(simd.load(lanes, b, e.add(column, n), at, where=where), element)
-                result[n * unroll + u] = simd.fma(left, right, result[n * unroll + u], tiling.fused)
+
+            def line(memory: e.Value, number: e.Index, at: e.Value = at) -> e.Value:
+                return simd.widen(simd.load(lanes, memory, number, at, where=where), element)
+
+            rights = [line(b, e.add(column, n)) for n in range(wide)]
+            for r in range(high):
+                left = line(a, e.add(row, r))
+                for n, right in enumerate(rights):
+                    place = (r * wide + n) * chains + u
+                    result[place] = simd.fma(left, right, result[place], tiling.fused)
         return result
 
-    with e.carrying_loop(0, full, wide, [zero] * (count * unroll), unroll=False) as main:
-        main.give(advance(main.values, unroll, main.index, None))
+    with e.carrying_loop(0, full, step, [zero] * (high * wide * chains), unroll=False) as main:
+        main.give(advance(main.values, chains, main.index, None))
     with e.carrying_loop(full, depth, lanes, main.results, unroll=False) as tail:
         tail.give(advance(tail.values, 1, tail.index, simd.mask(e.sub(depth, tail.index), lanes)))
-    sums = [arith.addf(*tail.results[n * unroll : (n + 1) * unroll]) for n in range(count)]
-    return [simd.reduce("add", total, fastmath="reassoc") for total in sums]
+    return [reduce(arith.addf, tail.results[n : n + chains]) for n in range(0, high * wide * chains, chains)]

@@ -1,0 +1,41 @@
+"""The attributes of prim funcs that say how they may be fused: hand-written modules may have wrong ones."""
+
+from __future__ import annotations
+
+from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN
+from relax_mlir.error import CompileError
+from relax_mlir.mlir import ir
+from relax_mlir.passes.prim_loops import ROW_KERNELS
+
+_WITH_AXES = ROW_KERNELS | {"group_norm"}
+"""Kernels whose attributes say over which axes they go."""
+
+
+def require_fusion_attributes(module: ir.Module) -> None:
+    """Raise CompileError, at the prim func, if its pattern or kernel is no string, or its kernel's axes are missing."""
+    for op in module.body.operations:
+        for name in (PATTERN, KERNEL):
+            if name in op.attributes and not isinstance(op.attributes[name], ir.StringAttr):
+                _fail(op, name, f"is {op.attributes[name]}, expected a string")
+        if KERNEL in op.attributes and ir.StringAttr(op.attributes[KERNEL]).value in _WITH_AXES:
+            _require_axes(op)
+
+
+def _require_axes(op: ir.OpView) -> None:
+    kernel = ir.StringAttr(op.attributes[KERNEL]).value
+    expected = f'expected a dictionary with "axis" or "axes" for the kernel {kernel}'
+    if KERNEL_ATTRS not in op.attributes:
+        _fail(op, KERNEL_ATTRS, f"is missing, {expected}")
+    given = op.attributes[KERNEL_ATTRS]
+    if not isinstance(given, ir.DictAttr):
+        _fail(op, KERNEL_ATTRS, f"is {given}, {expected}")
+    axes: list[ir.Attribute] | None = [given["axis"]] if "axis" in given else None
+    if "axes" in given and isinstance(given["axes"], ir.ArrayAttr):
+        axes = list(given["axes"])
+    if axes is None or not all(isinstance(axis, ir.IntegerAttr) for axis in axes):
+        _fail(op, KERNEL_ATTRS, f"is {given}, {expected}")
+
+
+def _fail(op: ir.OpView, name: str, what: str) -> None:
+    raise CompileError(f"{location_text(op.location)}: {name} of {op.attributes['sym_name']} {what}")
