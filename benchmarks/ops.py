@@ -81,6 +81,10 @@ class Ops(ABC):
     def matmul(self, x: Value, y: Value) -> Value: ...
 
     @abstractmethod
+    def matmul_transposed(self, x: Value, y: Value) -> Value:
+        """``x @ y.T`` of two matrices."""
+
+    @abstractmethod
     def linear(self, x: Value, name: str) -> Value:
         """``x @ weight.T + bias``: constants ``name.weight [out, in]`` and perhaps ``name.bias [out]``."""
 

@@ -110,6 +110,19 @@ class MatMul(Workload):
         return ops.matmul(*inputs)
 
 
+class TransposedMatMul(Workload):
+    name, title = "W1t", "C[n,m] = A[n,k] B[m,k]ᵀ, all dynamic"
+    parameters = (Parameter("a", ("n", "k")), Parameter("b", ("m", "k")))
+    sizes = ((1, 1024, 1024), (8, 1024, 1024), (32, 1024, 1024), (128, 1024, 1024), (512, 512, 512))
+
+    def flops(self, size: tuple[int, ...]) -> float:
+        n, k, m = size
+        return 2.0 * n * k * m
+
+    def compute(self, ops: Ops, *inputs: Value) -> Value:
+        return ops.matmul_transposed(*inputs)
+
+
 class ConstantMatMul(Workload):
     name, title = "W1c", "A[n,1024] B, B a constant of 1024x1024"
     parameters = (Parameter("a", ("n", 1024)),)
@@ -254,6 +267,7 @@ class MiniLm(Workload):
 WORKLOADS: tuple[Workload, ...] = (
     Add(),
     MatMul(),
+    TransposedMatMul(),
     ConstantMatMul(),
     Mlp(),
     Softmax(),

@@ -70,6 +70,9 @@ class NumpyOps(Ops):
     def matmul(self, x: Value, y: Value) -> Value:
         return x @ y
 
+    def matmul_transposed(self, x: Value, y: Value) -> Value:
+        return x @ y.T
+
     def linear(self, x: Value, name: str) -> Value:
         product = x @ self.constants[f"{name}.weight"].T
         bias = self.constants.get(f"{name}.bias")

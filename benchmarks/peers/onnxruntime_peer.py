@@ -95,6 +95,9 @@ class OnnxOps(Ops):
     def matmul(self, x: Value, y: Value) -> Value:
         return self.node("MatMul", x, y)
 
+    def matmul_transposed(self, x: Value, y: Value) -> Value:
+        return self.node("Gemm", x, y, transB=1)
+
     def linear(self, x: Value, name: str) -> Value:
         product = self.node("MatMul", x, self.constant(f"{name}.weight", transpose=True))
         bias = f"{name}.bias"

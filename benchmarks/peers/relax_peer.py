@@ -70,6 +70,9 @@ class RelaxOps(Ops):
     def matmul(self, x: Value, y: Value) -> Value:
         return self.bb.emit(R.matmul(x, y))
 
+    def matmul_transposed(self, x: Value, y: Value) -> Value:
+        return self.matmul(x, self.bb.emit(R.permute_dims(y)))
+
     def linear(self, x: Value, name: str) -> Value:
         weight = self.bb.const(np.ascontiguousarray(self.constants[f"{name}.weight"].T))
         product = self.matmul(x, weight)

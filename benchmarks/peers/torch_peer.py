@@ -64,6 +64,9 @@ class TorchOps(Ops):
     def matmul(self, x: Value, y: Value) -> Value:
         return x @ y
 
+    def matmul_transposed(self, x: Value, y: Value) -> Value:
+        return x @ y.T
+
     def linear(self, x: Value, name: str) -> Value:
         return self.functional.linear(x, self.constants[f"{name}.weight"], self.constants.get(f"{name}.bias"))
 

@@ -31,6 +31,7 @@ from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.gemv import (
     LONG_DOTS,
     MAX_DOT_ROWS,
+    MAX_NARROW_ROWS,
     MAX_ROWS,
     clear_rows,
     emit_by_dots,
@@ -247,7 +248,10 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
             column = e.all_of(e.compare("eq", columns, 1), e.compare("eq", c_parts.strides[0], 1))
             few = e.compare("le", rows, MAX_ROWS)
             if source == element:  # else products of more rows may be told to round their sums in tiles
-                few = e.any_of(few, by_dots())
+                small = e.all_of(
+                    e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.columns)
+                )
+                few = e.any_of(few, small, by_dots())
             e.branch(column, one_column, lambda: e.branch(few, few_rows, packed))
 
         e.branch(e.compare("eq", depth, 0), empty_sum, product)

@@ -14,6 +14,9 @@ from relax_mlir.mlir import arith, ir
 MAX_ROWS = 4
 """Products with more rows are worth packing."""
 
+MAX_NARROW_ROWS = 16
+"""Products with more rows are worth packing, if C is no wider than a register tile."""
+
 MAX_DOT_ROWS = 32
 """Products with more rows are worth packing, if dot products of lines of memory are the other way."""
 
