@@ -1,9 +1,9 @@
 """Generator of matrix products: C = A B or C += A B, every size dynamic, operands with any strides.
 
 The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
-matrix unpacked (`gemm_thin`), all others go the way of Goto and van de Geijn: blocks of A and B are packed
-(`gemm_pack`; bf16 by pairs, `gemm_pairs`, where the target multiplies them) and multiplied by a register tile
-(`gemm_micro`), whose size follows from the target (`gemm_tiling`).
+matrix unpacked (`gemm_thin`), more of them where lines of both operands are multiplied, all others go the way of Goto
+and van de Geijn: blocks of A and B are packed (`gemm_pack`; bf16 by pairs, `gemm_pairs`, where the target multiplies
+them) and multiplied by a register tile (`gemm_micro`), whose size follows from the target (`gemm_tiling`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from relax_mlir.lowering.kernels.gemm_thin import emit_thin, emit_thin_row
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling, tiling
 from relax_mlir.lowering.kernels.gemv import (
     LONG_DOTS,
-    MAX_DOT_ROWS,
     MAX_NARROW_ROWS,
     MAX_ROWS,
     clear_rows,
     emit_by_dots,
     emit_by_rows,
+    max_dot_rows,
 )
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -239,8 +239,10 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
         def by_dots() -> e.Value:
             """Whether dot products of lines of memory are better than packing."""
             lie = [e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1)]
-            few_columns = e.compare("le", columns, 3 * sizes.columns // 4)  # else packed ones waste few lanes
-            few_dots = e.any_of(e.compare("le", rows, MAX_DOT_ROWS), few_columns)
+            few_columns = e.compare(
+                "le", columns, sizes.columns // 2
+            )  # packed ones would waste as many lanes
+            few_dots = e.any_of(e.compare("le", rows, max_dot_rows(sizes)), few_columns)
             return e.all_of(*lie, few_dots, e.compare("ge", depth, LONG_DOTS * sizes.lanes))
 
         def product() -> None:

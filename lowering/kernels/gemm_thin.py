@@ -9,7 +9,7 @@ from relax_mlir.lowering.kernels import epilogue as ep
 from relax_mlir.lowering.kernels import simd
 from relax_mlir.lowering.kernels.gemm_blocks import Parts, signature, streaming
 from relax_mlir.lowering.kernels.gemm_tiling import Tiling
-from relax_mlir.lowering.kernels.gemv import MAX_DOT_ROWS
+from relax_mlir.lowering.kernels.gemv import max_dot_rows
 from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.mlir import arith
 
@@ -80,7 +80,7 @@ def _by_strides(
     def by_dots() -> None:
         work = e.maximum(cost, sizes.cycles(rows, columns, depth))
         high = e.compare("gt", rows, columns)
-        along_rows = part_size(rows, MAX_DOT_ROWS, sizes.threads, work)
+        along_rows = part_size(rows, max_dot_rows(sizes), sizes.threads, work)
         along_columns = part_size(columns, sizes.columns, sizes.threads, work)
         size = e.select(high, rows, columns)
         step = e.select(high, along_rows, along_columns)

@@ -17,17 +17,29 @@ MAX_ROWS = 4
 MAX_NARROW_ROWS = 16
 """Products with more rows are worth packing, if C is no wider than a register tile."""
 
-MAX_DOT_ROWS = 32
-"""Products with more rows are worth packing, if dot products of lines of memory are the other way."""
-
 LONG_DOTS = 8
 """Vectors of depth from which on dot products of lines of memory are worth adding up their lanes."""
 
 _DOTS = 4
 """Columns of C whose dot products go side by side."""
 
+
 _WAYS = 8
 """Lines of a set of the first-level cache, at least: rows of B and of C that are some pages apart share sets."""
+
+
+def high_dots(tiling: Tiling) -> int:
+    """Rows of C whose dot products go side by side, so that there is one for each lane of a vector."""
+    return max(1, tiling.lanes // _DOTS)
+
+
+def max_dot_rows(tiling: Tiling) -> int:
+    """Products with more rows are worth packing, if dot products of lines of memory are the other way.
+
+    A block of dot products reads 1 / 4 + 1 / `high_dots` vectors per multiply-add, half of what is best for four rows
+    at a time, and too much for few (measured with AVX-512 and AVX2 on Zen 4).
+    """
+    return max(MAX_ROWS, 2 * high_dots(tiling) ** 2)
 
 
 def emit_by_rows(
@@ -147,7 +159,7 @@ def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, elem
     lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
     with e.function(block, name, [lines, lines, result, flag]) as (a, b, c, accumulate):
         rows, columns = e.dim(a, 0), e.dim(b, 0)
-        high = tiling.lanes // _DOTS
+        high, most = high_dots(tiling), max_dot_rows(tiling)
         full = e.round_down(columns, _DOTS)
 
         def several(row: e.Value, column: e.Value) -> None:
@@ -171,8 +183,8 @@ def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, elem
         def simd_sums(row: e.Value, column: e.Value, high: int, wide: int, chains: int) -> list[e.Value]:
             return _dots(tiling, element, a, b, (row, high), (column, wide), chains)
 
-        with e.loop(0, rows, MAX_DOT_ROWS) as start:  # of A, so that it stays in the caches while B goes by
-            end = e.minimum(e.add(start, MAX_DOT_ROWS), rows)
+        with e.loop(0, rows, most) as start:  # of A, so that it stays in the caches while B goes by
+            end = e.minimum(e.add(start, most), rows)
             first = e.add(start, e.round_down(e.sub(end, start), high)) if high > 1 else start
             with e.loop(0, full, _DOTS) as j:
                 if high > 1:

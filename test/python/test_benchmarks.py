@@ -24,7 +24,7 @@ from benchmarks.workloads import WORKLOADS, MiniLm, Workload
 
 ROOT = Path(__file__).parents[2]
 SMALL = [w for w in WORKLOADS if not isinstance(w, MiniLm)]
-ODD_SIZES = {"W1": (3, 5, 7), "W5": (9,)}
+ODD_SIZES = {"W1": (3, 5, 7), "W1t": (3, 5, 7), "W5": (9,)}
 
 
 def test_one_thread_for_everybody_and_nobody_is_held_back() -> None:

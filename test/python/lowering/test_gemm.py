@@ -156,6 +156,20 @@ def test_thin_products(
                 check(compiled[kernel], kernel, a, b, accumulate, pitch)
 
 
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_dot_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
+    """Lines of A times lines of B: about as many rows and columns as go side by side, and as are not packed."""
+    rng = np.random.default_rng(10)
+    dtype = DTYPES[kernel.operand]
+    for trial in range(120):
+        m, n = int(rng.integers(1, 41)), int(rng.integers(1, 41))
+        if trial % 6 == 0:
+            m = int(rng.integers(100, 120))
+        depth = int(rng.choice([1, 15, 64, 127, 128, 129, 200, 257, 300]))
+        a, b = operand(rng, (m, depth), dtype, "plain"), operand(rng, (depth, n), dtype, "columns")
+        check(compiled[kernel], kernel, a, b, bool(trial % 2), int(rng.choice([0, 1, 7])))
+
+
 @pytest.mark.parametrize(
     "kernel", [x for x in KERNELS if x.result == x.accumulator], ids=lambda kernel: kernel.name
 )
