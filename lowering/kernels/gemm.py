@@ -239,9 +239,8 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
         def by_dots() -> e.Value:
             """Whether dot products of lines of memory are better than packing."""
             lie = [e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1)]
-            few_columns = e.compare(
-                "le", columns, sizes.columns // 2
-            )  # packed ones would waste as many lanes
+            # Packed, few columns would waste as many lanes of a tile.
+            few_columns = e.compare("le", columns, sizes.columns // 2)
             few_dots = e.any_of(e.compare("le", rows, max_dot_rows(sizes)), few_columns)
             return e.all_of(*lie, few_dots, e.compare("ge", depth, LONG_DOTS * sizes.lanes))
 
@@ -251,7 +250,7 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
             few = e.compare("le", rows, MAX_ROWS)
             if source == element:  # else products of more rows may be told to round their sums in tiles
                 small = e.all_of(
-                    e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.columns)
+                    e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.lanes)
                 )
                 few = e.any_of(few, small, by_dots())
             e.branch(column, one_column, lambda: e.branch(few, few_rows, packed))

@@ -14,8 +14,8 @@ from relax_mlir.mlir import arith, ir
 MAX_ROWS = 4
 """Products with more rows are worth packing."""
 
-MAX_NARROW_ROWS = 16
-"""Products with more rows are worth packing, if C is no wider than a register tile."""
+MAX_NARROW_ROWS = 8
+"""Products with more rows are worth packing, if C is no wider than a vector."""
 
 LONG_DOTS = 8
 """Vectors of depth from which on dot products of lines of memory are worth adding up their lanes."""
