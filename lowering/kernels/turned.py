@@ -6,8 +6,9 @@ few sets of the caches. Here a vector of each of as many lines as it has lanes i
 are written, again as whole vectors. Other inputs are read as the outputs are written, and the body is computed on
 vectors.
 
-What is left on two sides of whole squares is done in squares under masks, where memory can be masked cheaply and a good
-part of these squares is filled, else element by element.
+Where sizes are no multiples of the lanes, the last squares of a pure copy overlap others. Other bodies must not run
+twice, since the output may lie in an input's memory: what is left beside whole squares is done element by element, as
+are matrices that hold no square.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from relax_mlir.lowering.kernels import emit, simd
+from relax_mlir.lowering.kernels import emit
 from relax_mlir.lowering.kernels.body import Body, Place, iota
 from relax_mlir.lowering.kernels.emit import Index, Value
 from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.operands import Operands
 from relax_mlir.lowering.kernels.parallel import parallel_loop, part_size
 from relax_mlir.lowering.kernels.shuffles import transpose
+from relax_mlir.mlir import arith, ir
 from relax_mlir.target import CACHE_LINE, Target
 
-MASKABLE = (32, 64)
-TURNABLE = (32, 64)
+NARROWEST = 32
+"""Squares of narrower elements have as many lanes as those of so many bits: their lines have to fit the registers."""
 
 BLOCK = 64
 """Elements of a block along either loop: some cache lines of each line, in few enough pages for the first-level TLB."""
@@ -78,14 +80,15 @@ class _Emitter:
     @property
     def fits(self) -> bool:
         """Whether inputs are to be turned, and all else can be done on vectors along the outputs."""
-        if not all(output.is_unit(self.along) for output in self.nest.outputs) or not self.turned:
+        outputs_fit = all(output.is_unit(self.along) for output in self.nest.outputs)
+        if not outputs_fit or not self.turned or self.lanes == 1:
             return False
         straight = [self.accesses[i] for i in self.used if i not in self.turned]
         moved = [i for i, access in enumerate(self.accesses) if access.moves(self.along)]
         return (
             all(access.is_unit(self.along) or not access.moves(self.along) for access in straight)
-            and all(self.accesses[i].bits in TURNABLE for i in self.turned)
-            and not any(isinstance(size, int) and size < self.least for size in (self.height, self.width))
+            and not any(_is_boolean(self.accesses[i]) for i in self.turned)
+            and not any(isinstance(size, int) and size < self.lanes for size in (self.height, self.width))
             and self.body.can_be_vectorised(self.nest.origin.index(self.along), moved)
         )
 
@@ -109,18 +112,13 @@ class _Emitter:
 
     @cached_property
     def lanes(self) -> int:
-        """Lanes that fill a register with the widest element in memory."""
-        return self.target.lanes(max(access.bits for access in self.accesses))
+        """Lines of a square, and elements of each."""
+        return self.target.lanes(max(NARROWEST, *(access.bits for access in self.accesses)))
 
     @property
-    def least(self) -> int:
-        """Sides of a matrix that is large enough for a square."""
-        return self.lanes // 2 if self.can_mask else self.lanes
-
-    @property
-    def can_mask(self) -> bool:
-        moved = [access.bits in MASKABLE for access in self.accesses if access.moves(self.along)]
-        return all(moved) and self.target.has_masks and not self.body.may_trap
+    def can_overlap(self) -> bool:
+        """Whether squares may be done twice in part: all that is read is turned, and so in other memory."""
+        return self.used == self.turned
 
     @property
     def height(self) -> Index:
@@ -152,97 +150,92 @@ class _Emitter:
     # Loops
 
     def run(self) -> None:
-        """Emit all loops, around which the views of the operands are made."""
+        """Emit all loops, around which the views of the operands are made.
+
+        Of lines of outputs, parts are done that hold a square if there is one, so that none is written in two parts.
+        """
         _ = self.straight, self.lines
-        cost, block = self._cost(), max(BLOCK, self.lanes)
-        rows = emit.minimum(block, part_size(self.height, self.lanes, self.target.num_threads, cost))
+        cost, lanes = self._cost(), self.lanes
+        block = max(BLOCK, lanes)
         others = [loop for loop in range(len(self.nest.sizes)) if loop not in (self.along, self.across)]
+        threads = 1 if others else self.target.num_threads
+        rows = emit.minimum(block, part_size(self.height, lanes, threads, cost))
+        end = emit.add(emit.sub(emit.maximum(self.height, lanes), lanes), 1)
         with ExitStack() as stack:
             for loop in others:
                 self.places[loop] = stack.enter_context(parallel_loop(0, self.nest.sizes[loop], 1, cost))
-            top = stack.enter_context(parallel_loop(0, self.height, rows, cost))
-            bottom = emit.minimum(emit.add(top, rows), self.height)
-            bottom_square = emit.add(top, emit.round_down(emit.sub(bottom, top), self.lanes))
-            right_square = emit.round_down(self.width, self.lanes)
-            with emit.loop(0, right_square, block) as left:
-                right = emit.minimum(emit.add(left, block), right_square)
-                self._squares(_Area(left, right, top, bottom_square))
-            with emit.loop(0, 2) as side:
-                below = emit.compare("ne", side, 0)
-                left = emit.select(below, 0, right_square)
-                upper, lower = (
-                    emit.select(below, bottom_square, top),
-                    emit.select(below, bottom, bottom_square),
-                )
-                self._rest(_Area(left, self.width, upper, lower))
+            top = stack.enter_context(parallel_loop(0, end, rows, cost))
+            is_last = emit.compare("gt", emit.add(emit.add(top, rows), lanes), self.height)
+            bottom = emit.select(is_last, self.height, emit.add(top, rows))
+            below, right = self._in_squares(top, bottom), self._in_squares(0, self.width)
+            with emit.loop(0, right, block) as left:
+                self._squares(_Area(left, emit.minimum(emit.add(left, block), right), top, below))
+            if not self._is_whole:
+                self._rest(_Area(right, self.width, below, bottom), top)
+
+    def _in_squares(self, start: Index, end: Index) -> Index:
+        """The end of what is done in squares, of a side of an area."""
+        size = emit.sub(end, start)
+        if not self.can_overlap:
+            return emit.add(start, emit.round_down(size, self.lanes))
+        return emit.select(emit.compare("ge", size, self.lanes), end, start)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether sizes are known to leave nothing beside squares."""
+        sizes = (self.height, self.width)
+        return all(isinstance(size, int) and (self.can_overlap or size % self.lanes == 0) for size in sizes)
 
     def _squares(self, area: _Area) -> None:
-        """Whole squares: lines of outputs grow by a cache line at a time."""
+        """Squares in an area: lines of outputs grow by a cache line at a time."""
         line = CACHE_LINE * 8 // max(access.bits for access in self.accesses)
         with (
             emit.loop(area.left, area.right, max(line, self.lanes)) as left,
             emit.loop(area.top, area.bottom, self.lanes) as row,
         ):
             if line <= self.lanes:
-                self._square(emit.opaque(left), emit.opaque(row))
+                self._square(left, row, area)
                 return
             with emit.loop(left, emit.minimum(emit.add(left, line), area.right), self.lanes) as column:
-                self._square(emit.opaque(column), emit.opaque(row))
+                self._square(column, row, area)
 
-    def _rest(self, area: _Area) -> None:
-        """An area with less rows or columns than a square has."""
-
-        def by_elements() -> None:
-            with emit.loop(area.top, area.bottom) as row, emit.loop(area.left, area.right) as column:
-                self._element(column, row)
-
-        def by_squares() -> None:
-            with (
-                emit.loop(area.top, area.bottom, self.lanes) as row,
-                emit.loop(area.left, area.right, self.lanes) as column,
-            ):
-                self._masked_square(emit.opaque(column), emit.opaque(row), area)
-
-        if not self.can_mask:
-            by_elements()
-            return
-        sides = ((area.left, area.right), (area.top, area.bottom))
-        height, width = (emit.minimum(emit.sub(end, start), self.lanes) for start, end in sides)
-        filled = emit.compare("ge", emit.mul(height, width), self.lanes * self.lanes // 2)
-        emit.branch(filled, by_squares, by_elements)
+    def _rest(self, area: _Area, top: Index) -> None:
+        """What is right of squares, from line `top`, then what is below them."""
+        with emit.loop(0, 2) as side:
+            is_right = emit.compare("eq", side, 0)
+            first, last = emit.select(is_right, top, area.top), emit.select(is_right, area.top, area.bottom)
+            left = emit.select(is_right, area.left, 0)
+            with emit.loop(first, last) as row, emit.loop(left, area.right) as column:
+                self.places[self.across] = row
+                self._evaluate(Place(column, None), row, {})
 
     # One evaluation of the body
 
-    def _square(self, column: Index, row: Index) -> None:
-        turned = {i: transpose(self._read(i, column, Place(row, self.lanes))) for i in self.turned}
-        for q in range(self.lanes):
-            given = {i: columns[q] for i, columns in turned.items()}
-            self._evaluate(Place(column, self.lanes), emit.add(row, q), given)
-
-    def _masked_square(self, column: Index, row: Index, area: _Area) -> None:
-        """A square of which a part is in an area; lines behind its last one are read as that one."""
+    def _square(self, column: Index, row: Index, area: _Area) -> None:
+        """The square from a place on; from an earlier one if it does not fit the area."""
         lanes = self.lanes
-        place = Place(row, lanes, simd.mask(emit.sub(area.bottom, row), lanes))
-        last = emit.sub(area.right, 1)
-        turned = {i: transpose(self._read(i, column, place, last)) for i in self.turned}
-        where = simd.mask(emit.sub(area.right, column), lanes)
+        if self.can_overlap:
+            column = emit.minimum(column, emit.sub(area.right, lanes))
+            row = emit.minimum(row, emit.sub(area.bottom, lanes))
+        column, row = emit.opaque(column), emit.opaque(row)
+        turned = {i: self._turned(i, column, Place(row, lanes)) for i in self.turned}
         for q in range(lanes):
             given = {i: columns[q] for i, columns in turned.items()}
-            with emit.when(emit.compare("lt", emit.add(row, q), area.bottom)):
-                self._evaluate(Place(column, lanes, where), emit.add(row, q), given)
+            self._evaluate(Place(column, lanes), emit.add(row, q), given)
 
-    def _read(self, number: int, column: Index, place: Place, last: Index | None = None) -> list[Value]:
-        """A vector of each of the lines of an input that become a square of columns of outputs."""
-        rows = []
+    def _turned(self, number: int, column: Index, place: Place) -> list[Value]:
+        """The columns of a square of an input, whose first line is `column`."""
+        lines = []
         for q in range(self.lanes):
-            line = emit.add(column, q)
-            self.places[self.along] = line if last is None else emit.minimum(line, last)
-            rows.append(self.lines.load(number, place))
-        return rows
-
-    def _element(self, column: Index, row: Index) -> None:
-        self.places[self.across] = row
-        self._evaluate(Place(column, None), row, {})
+            self.places[self.along] = emit.add(column, q)
+            lines.append(self.lines.load(number, place))
+        element = self.accesses[number].element
+        if not isinstance(element, ir.FloatType) or element.width >= NARROWEST:
+            return transpose(lines)
+        # LLVM may move floats of 16 bits by way of wider ones.
+        type_, bits = lines[0].type, emit.vector_type(self.lanes, ir.IntegerType.get_signless(element.width))
+        columns = transpose([arith.bitcast(bits, line) for line in lines])
+        return [arith.bitcast(type_, each) for each in columns]
 
     def _evaluate(self, place: Place, row: Index, turned: Mapping[int, Value]) -> None:
         """The body at a place of a line of outputs, for these values of inputs that have been turned."""
@@ -260,3 +253,7 @@ class _Emitter:
         arguments = [given.get(i) for i in range(len(self.accesses))]
         for i, value in enumerate(self.body.evaluate(arguments, index, place)):
             self.straight.store(len(self.nest.inputs) + i, place, value)
+
+
+def _is_boolean(access: Access) -> bool:
+    return isinstance(access.element, ir.IntegerType) and access.element.width == 1
