@@ -65,7 +65,7 @@ def emit_nest(nest: Nest, target: Target, together: int | None = None, next_row:
     if not body.can_be_emitted:
         return False
     emitter = _Emitter(nest, body, target, together, next_row)
-    if emitter.vector_loop is not None or not emit_turned(nest, body, target):
+    if emitter.vector_loop is not None or not emit_turned(nest, body, target, emitter.run):
         emitter.run()
     return True
 

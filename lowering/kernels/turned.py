@@ -7,13 +7,14 @@ are written, again as whole vectors. Other inputs are read as the outputs are wr
 vectors.
 
 Where sizes are no multiples of the lanes, the last squares of a pure copy overlap others. Other bodies must not run
-twice, since the output may lie in an input's memory: what is left beside whole squares is done element by element, as
-are matrices that hold no square.
+twice, since the output may lie in an input's memory: what is left beside whole squares is done in small ones, then
+element by element. Matrices that hold no square are done in small ones, and those that hold few elements by scalar
+loops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,6 +32,12 @@ from relax_mlir.target import CACHE_LINE, Target
 NARROWEST = 32
 """Squares of narrower elements have as many lanes as those of so many bits: their lines have to fit the registers."""
 
+SMALL = 4
+"""Lanes of small squares."""
+
+LEAST, LEAST_OF_OTHERS = 64, 256
+"""Elements of a matrix that is worth the loops around squares: of a pure copy, and of other bodies."""
+
 BLOCK = 64
 """Elements of a block along either loop: some cache lines of each line, in few enough pages for the first-level TLB."""
 
@@ -38,10 +45,11 @@ CYCLE_ELEMENTS = 2
 """About how many elements take a cycle."""
 
 
-def emit_turned(nest: Nest, body: Body, target: Target) -> bool:
+def emit_turned(nest: Nest, body: Body, target: Target, by_elements: Callable[[], None]) -> bool:
     """Emit the loops of a nest at the insertion point; False (and nothing emitted) if nothing is to be turned in it.
 
-    The body is there for each line of a square: one of many operations stays in scalar loops.
+    The body is there for each line of a square: one of many operations stays in scalar loops, which `by_elements`
+    emits.
     """
     loops = range(len(nest.sizes))
     if not all(nest.parallel) or not body.is_light:
@@ -49,7 +57,7 @@ def emit_turned(nest: Nest, body: Body, target: Target) -> bool:
     for along, across in ((i, j) for i in reversed(loops) for j in loops if i != j):
         emitter = _Emitter(nest, body, target, along, across)
         if emitter.fits:
-            emitter.run()
+            emitter.run(by_elements)
             return True
     return False
 
@@ -88,7 +96,7 @@ class _Emitter:
         return (
             all(access.is_unit(self.along) or not access.moves(self.along) for access in straight)
             and not any(_is_boolean(self.accesses[i]) for i in self.turned)
-            and not any(isinstance(size, int) and size < self.lanes for size in (self.height, self.width))
+            and not any(isinstance(size, int) and size < self.sides[-1] for size in (self.height, self.width))
             and self.body.can_be_vectorised(self.nest.origin.index(self.along), moved)
         )
 
@@ -112,8 +120,13 @@ class _Emitter:
 
     @cached_property
     def lanes(self) -> int:
-        """Lines of a square, and elements of each."""
+        """Lines of a square that is not small, and elements of each."""
         return self.target.lanes(max(NARROWEST, *(access.bits for access in self.accesses)))
+
+    @property
+    def sides(self) -> list[int]:
+        """Lanes of squares, the larger ones first."""
+        return [self.lanes, SMALL] if self.lanes > SMALL else [self.lanes]
 
     @property
     def can_overlap(self) -> bool:
@@ -149,17 +162,24 @@ class _Emitter:
 
     # Loops
 
-    def run(self) -> None:
-        """Emit all loops, around which the views of the operands are made.
+    def run(self, by_elements: Callable[[], None]) -> None:
+        """Emit all loops, around which the views of the operands are made."""
+        unknown = [size for size in (self.height, self.width) if not isinstance(size, int)]
+        if not unknown:
+            self._by_parts()
+            return
+        holds_square = [emit.compare("ge", size, self.sides[-1]) for size in unknown]
+        least = LEAST if self.can_overlap else LEAST_OF_OTHERS
+        is_enough = emit.compare("ge", emit.mul(self.height, self.width), least)
+        emit.branch(emit.all_of(is_enough, *holds_square), self._by_parts, by_elements)
 
-        Of lines of outputs, parts are done that hold a square if there is one, so that none is written in two parts.
-        """
+    def _by_parts(self) -> None:
+        """Parts of lines of outputs, which hold a square if all of them do: so none is written in two parts."""
         _ = self.straight, self.lines
         cost, lanes = self._cost(), self.lanes
-        block = max(BLOCK, lanes)
         others = [loop for loop in range(len(self.nest.sizes)) if loop not in (self.along, self.across)]
         threads = 1 if others else self.target.num_threads
-        rows = emit.minimum(block, part_size(self.height, lanes, threads, cost))
+        rows = emit.minimum(max(BLOCK, lanes), part_size(self.height, lanes, threads, cost))
         end = emit.add(emit.sub(emit.maximum(self.height, lanes), lanes), 1)
         with ExitStack() as stack:
             for loop in others:
@@ -167,73 +187,81 @@ class _Emitter:
             top = stack.enter_context(parallel_loop(0, end, rows, cost))
             is_last = emit.compare("gt", emit.add(emit.add(top, rows), lanes), self.height)
             bottom = emit.select(is_last, self.height, emit.add(top, rows))
-            below, right = self._in_squares(top, bottom), self._in_squares(0, self.width)
-            with emit.loop(0, right, block) as left:
-                self._squares(_Area(left, emit.minimum(emit.add(left, block), right), top, below))
-            if not self._is_whole:
-                self._rest(_Area(right, self.width, below, bottom), top)
+            self._fill(_Area(0, self.width, top, bottom), self.sides)
 
-    def _in_squares(self, start: Index, end: Index) -> Index:
+    def _fill(self, area: _Area, sides: Sequence[int]) -> None:
+        """An area in squares of these sizes, and what is left beside the last ones by elements."""
+        if not sides:
+            with emit.loop(area.top, area.bottom) as row, emit.loop(area.left, area.right) as column:
+                self.places[self.across] = row
+                self._evaluate(Place(column, None), row, {})
+            return
+        lanes, *smaller = sides
+        right = self._in_squares(area.left, area.right, lanes)
+        below = self._in_squares(area.top, area.bottom, lanes)
+        self._squares(_Area(area.left, right, area.top, below), lanes)
+        if (self.can_overlap and not smaller) or self._is_whole(lanes):
+            return
+        with emit.loop(0, 2) as side:
+            is_right = emit.compare("eq", side, 0)
+            left = emit.select(is_right, right, area.left)
+            top, bottom = emit.select(is_right, area.top, below), emit.select(is_right, below, area.bottom)
+            size = emit.mul(emit.sub(area.right, left), emit.sub(bottom, top))
+            with emit.when(emit.compare("ne", size, 0)):
+                self._fill(_Area(left, area.right, top, bottom), smaller)
+
+    def _in_squares(self, start: Index, end: Index, lanes: int) -> Index:
         """The end of what is done in squares, of a side of an area."""
         size = emit.sub(end, start)
         if not self.can_overlap:
-            return emit.add(start, emit.round_down(size, self.lanes))
-        return emit.select(emit.compare("ge", size, self.lanes), end, start)
+            return emit.add(start, emit.round_down(size, lanes))
+        return emit.select(emit.compare("ge", size, lanes), end, start)
 
-    @property
-    def _is_whole(self) -> bool:
+    def _is_whole(self, lanes: int) -> bool:
         """Whether sizes are known to leave nothing beside squares."""
-        sizes = (self.height, self.width)
-        return all(isinstance(size, int) and (self.can_overlap or size % self.lanes == 0) for size in sizes)
+        for size in (self.height, self.width):
+            if not isinstance(size, int) or size < lanes or not (self.can_overlap or size % lanes == 0):
+                return False
+        return True
 
-    def _squares(self, area: _Area) -> None:
-        """Squares in an area: lines of outputs grow by a cache line at a time."""
-        line = CACHE_LINE * 8 // max(access.bits for access in self.accesses)
-        with (
-            emit.loop(area.left, area.right, max(line, self.lanes)) as left,
-            emit.loop(area.top, area.bottom, self.lanes) as row,
-        ):
-            if line <= self.lanes:
-                self._square(left, row, area)
-                return
-            with emit.loop(left, emit.minimum(emit.add(left, line), area.right), self.lanes) as column:
-                self._square(column, row, area)
-
-    def _rest(self, area: _Area, top: Index) -> None:
-        """What is right of squares, from line `top`, then what is below them."""
-        with emit.loop(0, 2) as side:
-            is_right = emit.compare("eq", side, 0)
-            first, last = emit.select(is_right, top, area.top), emit.select(is_right, area.top, area.bottom)
-            left = emit.select(is_right, area.left, 0)
-            with emit.loop(first, last) as row, emit.loop(left, area.right) as column:
-                self.places[self.across] = row
-                self._evaluate(Place(column, None), row, {})
+    def _squares(self, area: _Area, lanes: int) -> None:
+        """Squares in an area, in blocks: lines of outputs grow by a cache line at a time."""
+        line = max(CACHE_LINE * 8 // max(access.bits for access in self.accesses), lanes)
+        block = max(BLOCK, line)
+        with ExitStack() as stack:
+            first = stack.enter_context(emit.loop(area.left, area.right, block))
+            last = emit.minimum(emit.add(first, block), area.right)
+            left = stack.enter_context(emit.loop(first, last, line))
+            row = stack.enter_context(emit.loop(area.top, area.bottom, lanes))
+            if line > lanes:
+                right = emit.minimum(emit.add(left, line), last)
+                left = stack.enter_context(emit.loop(left, right, lanes))
+            self._square(left, row, area, lanes)
 
     # One evaluation of the body
 
-    def _square(self, column: Index, row: Index, area: _Area) -> None:
+    def _square(self, column: Index, row: Index, area: _Area, lanes: int) -> None:
         """The square from a place on; from an earlier one if it does not fit the area."""
-        lanes = self.lanes
         if self.can_overlap:
             column = emit.minimum(column, emit.sub(area.right, lanes))
             row = emit.minimum(row, emit.sub(area.bottom, lanes))
         column, row = emit.opaque(column), emit.opaque(row)
-        turned = {i: self._turned(i, column, Place(row, lanes)) for i in self.turned}
+        turned = {i: self._turned(i, column, Place(row, lanes), lanes) for i in self.turned}
         for q in range(lanes):
             given = {i: columns[q] for i, columns in turned.items()}
             self._evaluate(Place(column, lanes), emit.add(row, q), given)
 
-    def _turned(self, number: int, column: Index, place: Place) -> list[Value]:
+    def _turned(self, number: int, column: Index, place: Place, lanes: int) -> list[Value]:
         """The columns of a square of an input, whose first line is `column`."""
         lines = []
-        for q in range(self.lanes):
+        for q in range(lanes):
             self.places[self.along] = emit.add(column, q)
             lines.append(self.lines.load(number, place))
         element = self.accesses[number].element
         if not isinstance(element, ir.FloatType) or element.width >= NARROWEST:
             return transpose(lines)
         # LLVM may move floats of 16 bits by way of wider ones.
-        type_, bits = lines[0].type, emit.vector_type(self.lanes, ir.IntegerType.get_signless(element.width))
+        type_, bits = lines[0].type, emit.vector_type(lanes, ir.IntegerType.get_signless(element.width))
         columns = transpose([arith.bitcast(bits, line) for line in lines])
         return [arith.bitcast(type_, each) for each in columns]
 

@@ -2,13 +2,14 @@
 // RUN: relax-opt --linalg-to-loops="target='cpu -mcpu=neoverse-n1'" --canonicalize --split-input-file %s | filecheck %s --check-prefixes=CHECK,NEON
 // turned.py: work across lines is done in squares that are turned in registers.
 
-// Lines of the result are cut in parts for threads; a part that is smaller than a square, or less wide, is done by elements. Squares that do not fit begin earlier. A square of eight lines of eight elements is half a cache line wide: two come behind each other.
+// Lines of the result are cut in parts for threads. A square of eight lines of eight elements is half a cache line wide: two come behind each other. Squares that do not fit begin earlier; what is too small for one is done in squares of four lines, what is too small for these by elements.
 // CHECK-LABEL: func.func @copy
 // CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x?xf32>, %[[O:[a-z0-9]+]]: memref<?x?xf32>)
+// CHECK: scf.if
 // CHECK-DAG: %[[FROM:[a-z0-9_]+]] = memref.reinterpret_cast %[[X]] {{.*}} to memref<?x?xf32, strided<[?, 1]>>
 // CHECK-DAG: %[[TO:[a-z0-9_]+]] = memref.reinterpret_cast %[[O]] {{.*}} to memref<?x?xf32, strided<[?, 1]>>
 // CHECK: scf.for {{.*}} step %[[ROWS:.*]] {
-// CHECK: call @relax.parallel_cost
+// CHECK-NEXT: call @relax.parallel_cost
 // CHECK: scf.for {{.*}} step %c64
 // CHECK: scf.for {{.*}} step %c16
 // AVX2: scf.for {{.*}} step %c8
@@ -25,7 +26,20 @@
 // NEON-COUNT-4: vector.load %[[FROM]]{{.*}} vector<4xf32>
 // NEON-COUNT-8: vector.shuffle
 // NEON-COUNT-4: vector.store {{.*}}, %[[TO]]{{.*}} vector<4xf32>
+// AVX2-NOT: vector.
+// AVX2: scf.if
+// AVX2: scf.for {{.*}} step %c64
+// AVX2: scf.for {{.*}} step %c16
+// AVX2: scf.for {{.*}} step %c4
+// AVX2: scf.for {{.*}} step %c4
+// AVX2-COUNT-4: vector.load %[[FROM]]{{.*}} vector<4xf32>
+// AVX2-COUNT-8: vector.shuffle
+// AVX2-COUNT-4: vector.store {{.*}}, %[[TO]]{{.*}} vector<4xf32>
 // CHECK-NOT: vector.
+// CHECK-NOT: memref.load
+// CHECK: } else {
+// CHECK-NOT: vector.
+// CHECK: call @relax.parallel_cost
 // CHECK: memref.load
 // CHECK-NEXT: memref.store
 // CHECK-NOT: memref.load
@@ -41,14 +55,16 @@ func.func @copy(%x: memref<?x?xf32>, %o: memref<?x?xf32>) {
 
 // -----
 
-// Sizes that squares cover, overlapping or not, leave no elements. Squares of 16-bit elements have as many lanes as those of 32 bits; floats are moved as integers.
+// Sizes that squares cover, overlapping or not, need no small ones. Squares of 16-bit elements have as many lanes as those of 32 bits; floats are moved as integers.
 // CHECK-LABEL: func.func @sizes
+// CHECK-NOT: scf.if
 // CHECK-NOT: memref.load
 // AVX2: vector.load {{.*}} vector<8xf16>
 // AVX2: vector.shuffle {{.*}} vector<8xi16>
 // NEON: vector.load {{.*}} vector<4xf16>
 // NEON: vector.shuffle {{.*}} vector<4xi16>
 // CHECK: vector.store
+// CHECK-NOT: vector.shuffle
 // CHECK-NOT: memref.load
 // CHECK: return
 func.func @sizes(%x: memref<19x33xf16>, %o: memref<33x19xf16>) {
@@ -62,16 +78,21 @@ func.func @sizes(%x: memref<19x33xf16>, %o: memref<33x19xf16>) {
 
 // -----
 
-// An operand that is not turned is read as the result is written, and may lie where that does: no element is done twice. A batch is a loop around all, which is the one for threads.
+// An operand that is not turned is read as the result is written, and may lie where that does: no element is done twice. What is left beside squares is done in smaller ones, then by elements. A batch is a loop around all, which is the one for threads.
 // CHECK-LABEL: func.func @sum
+// CHECK: scf.if
 // CHECK: scf.for
 // CHECK-NEXT: call @relax.parallel_cost
 // CHECK-NOT: call @relax.parallel_cost
 // CHECK: llvm.intr.expect
 // CHECK-NOT: arith.minui
-// CHECK: vector.shuffle
+// CHECK: vector.load
 // AVX2-COUNT-8: arith.addf {{.*}} : vector<8xf32>
 // NEON-COUNT-4: arith.addf {{.*}} : vector<4xf32>
+// AVX2-COUNT-4: arith.addf {{.*}} : vector<4xf32>
+// CHECK-NOT: arith.addf {{.*}} : vector
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: } else {
 // CHECK-NOT: arith.addf {{.*}} : vector
 // CHECK: arith.addf {{.*}} : f32
 // CHECK: return
