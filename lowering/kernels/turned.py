@@ -6,10 +6,10 @@ few sets of the caches. Here a vector of each of as many lines as it has lanes i
 are written, again as whole vectors. Other inputs are read as the outputs are written, and the body is computed on
 vectors.
 
-Where sizes are no multiples of the lanes, the last squares of a pure copy overlap others. Other bodies must not run
-twice, since the output may lie in an input's memory: what is left beside whole squares is done in small ones, then
-element by element. Matrices that hold no square are done in small ones, and those that hold few elements by scalar
-loops.
+Where sizes are no multiples of the lanes, the last squares overlap others, if all that is read is turned (pure copies,
+mostly). Other bodies must not run twice, since the output may lie in an input's memory: what is left beside whole
+squares is done in small ones, then element by element. Matrices that hold no square are done in small ones, and those
+that hold few elements by scalar loops.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SMALL = 4
 """Lanes of small squares."""
 
 LEAST, LEAST_OF_OTHERS = 64, 256
-"""Elements of a matrix that is worth the loops around squares: of a pure copy, and of other bodies."""
+"""Elements of a matrix that is worth the loops around squares: where all that is read is turned, and else."""
 
 BLOCK = 64
 """Elements of a block along either loop: some cache lines of each line, in few enough pages for the first-level TLB."""
