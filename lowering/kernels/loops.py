@@ -12,8 +12,11 @@ One loop of a nest is taken to be the vector loop:
 **Both add floats in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate
 as in the scalar operation.
 
-Otherwise the loops stay scalar. What remains after the last whole vector is done with a mask where memory of
-the element types can be masked cheaply (32 and 64 bits), else element by element.
+Otherwise, where elementwise work moves data across lines, squares are turned in registers (see
+`relax_mlir.lowering.kernels.turned`); all other loops stay scalar.
+
+What remains after the last whole vector is done with a mask where memory of the element types can be masked cheaply
+(32 and 64 bits), else element by element.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from relax_mlir.lowering.kernels.nest import Access, Nest
 from relax_mlir.lowering.kernels.operands import Operands
 from relax_mlir.lowering.kernels.parallel import parallel_loop
 from relax_mlir.lowering.kernels.streaming import is_past_caches
+from relax_mlir.lowering.kernels.turned import emit_turned
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 
@@ -60,7 +64,9 @@ def emit_nest(nest: Nest, target: Target, together: int | None = None, next_row:
     body = Body(nest.body)
     if not body.can_be_emitted:
         return False
-    _Emitter(nest, body, target, together, next_row).run()
+    emitter = _Emitter(nest, body, target, together, next_row)
+    if emitter.vector_loop is not None or not emit_turned(nest, body, target, emitter.run):
+        emitter.run()
     return True
 
 

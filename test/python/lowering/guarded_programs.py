@@ -203,13 +203,36 @@ def chains() -> Iterator[Case]:
         yield f"sums_{dtype}", [(("n", "m"), dtype), (("m",), dtype)], lambda a, b: R.maximum(a + b, a) * b
 
 
+def turns() -> Iterator[Case]:
+    """Work across lines: copies of each width, with axes in any order, of slices, and in chains."""
+    for dtype in ("float32", "float64", "float16", "bfloat16", "int8", "bool"):
+        yield f"turned_{dtype}", [(("n", "m"), dtype)], lambda x: R.permute_dims(x, [1, 0])
+        yield f"turned_batch_{dtype}", [(("b", "n", "m"), dtype)], lambda x: R.permute_dims(x, [0, 2, 1])
+    x = (("n", "m"), "float32")
+    yield "turned_outer", [(("n", "b", "m"), "float32")], lambda x: R.permute_dims(x, [2, 1, 0])
+    yield "channels_last", [(("b", 9, "n", 3), "float32")], lambda x: R.permute_dims(x, [0, 2, 3, 1])
+    yield "channels_first", [(("b", "n", 2, 17), "float32")], lambda x: R.permute_dims(x, [0, 3, 1, 2])
+    yield "turned_slice", [x], lambda x: R.permute_dims(R.strided_slice(x, [1], [1], [1000]), [1, 0])
+    yield "turned_steps", [x], lambda x: R.permute_dims(R.strided_slice(x, [0], [0], [1000], [2]), [1, 0])
+    yield (
+        "turned_sum",
+        [x, (("m", "n"), "float32"), (("n",), "float32")],
+        lambda x, y, row: R.permute_dims(x, [1, 0]) * row + y,
+    )
+    yield (
+        "turned_comparison",
+        [(("n", "m"), "int16"), (("m", "n"), "int16")],
+        lambda x, y: R.less(R.permute_dims(x, [1, 0]), y),
+    )
+
+
 def _rotated(x: Any, y: Any) -> Any:
     first, second = R.strided_slice(x, [1], [0], [5]), R.strided_slice(x, [1], [5], [10])
     return x * y + R.concat([R.negative(second), first], 1) * y
 
 
 GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
-    f.__name__: f for f in (products, epilogues, attentions, rows, channels, scans, reductions, chains)
+    f.__name__: f for f in (products, epilogues, attentions, rows, channels, scans, reductions, chains, turns)
 }
 
 
