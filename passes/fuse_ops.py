@@ -70,13 +70,13 @@ class FuseOps(ModulePass):
 
     Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop, or one
     per part of a concatenation: they become one loop, or one per part. Slices are read in place. A reduction computes
-    what only it reads. What is cheap may be computed again: for each element that it is broadcast to, and in
-    each of several users, if they read no more memory for it. Exponentials and the like are computed once, and
-    not in loops that read out of order, which have no vectors. Contractions (pattern out_fusable) read tensors as they lie
-    in place of permuted copies, where their kernels can; they take the loop that uses their result as their epilogue, and
-    kernels over rows (softmax, norms) the loop that makes
-    their input as their prologue and the one that uses their result as their epilogue. `max_depth`: at most so
-    many prim funcs become one. Like groups share one fused prim func. `explain_fusion` tells what was decided.
+    what only it reads. What is cheap may be computed again: for each element that it is broadcast to, and in each of
+    several users, if they read no more memory for it. Exponentials and the like are computed once, and not in loops
+    that read out of order, which have no vectors. Contractions (pattern out_fusable) read tensors as they lie in place
+    of permuted copies, where their kernels can; they take the loop that uses their result as their epilogue, and
+    kernels over rows (softmax, norms) the loop that makes their input as their prologue and the one that uses their
+    result as their epilogue. `max_depth`: at most so many prim funcs become one. Like groups share one fused prim func.
+    `explain_fusion` tells what was decided.
     """
 
     name: ClassVar[str] = "fuse-ops"
