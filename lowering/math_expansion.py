@@ -31,7 +31,7 @@ SINGLE: dict[str, Callable[..., Value]] = {**EXPANSIONS, **BINARY_EXPANSIONS}
 
 @dataclass(frozen=True)
 class ExpandMath(ModulePass):
-    """Expand exponentials, logarithms, powers, trigonometric and hyperbolic functions, their inverses and erf.
+    """Expand exponentials, logarithms, powers, trigonometric and hyperbolic functions, their inverses, erf and remf.
 
     They become polynomials, for f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of
     libm. Results differ from the correctly rounded ones by a few ulp at most (each function in

@@ -19,6 +19,7 @@ from relax_mlir.lowering.kernels import (
     math_inverse,
     math_log,
     math_pow,
+    math_remainder,
     math_trig,
 )
 from relax_mlir.lowering.kernels.emit import Value
@@ -37,6 +38,7 @@ PREDICATES: dict[str, Expansion] = {
 """Questions, for any float type: upstream has no lowering of them."""
 
 BINARY_EXPANSIONS: dict[str, Callable[[Lanes, Value, Value], Value]] = {
+    "arith.remf": math_remainder.fmod,
     "math.atan2": math_inverse.atan2,
     "math.powf": math_pow.pow,
 }

@@ -142,6 +142,33 @@ func.func @pow(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
+// math_remainder.py: by one fused multiply-add; vectors with a quotient of 2^24 and more are left to libm.
+// CHECK-LABEL: func.func @remainder
+// CHECK: %[[QUOTIENT:.*]] = arith.divf
+// CHECK: %[[EXACT:.*]] = arith.cmpf olt, %[[QUOTIENT]]
+// CHECK: %[[ALL:.*]] = vector.reduction <and>, %[[EXACT]] : vector<8xi1> into i1
+// CHECK: scf.if %[[ALL]] -> (vector<8xf32>) {
+// CHECK: math.fma
+// CHECK: math.copysign
+// CHECK: } else {
+// CHECK-NEXT: arith.remf %{{.*}}, %{{.*}} : vector<8xf32>
+// CHECK: return
+func.func @remainder(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
+  %0 = arith.remf %x, %y : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @remainder_of_doubles
+// CHECK-NEXT: arith.remf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : f64
+func.func @remainder_of_doubles(%x: f64, %y: f64) -> f64 {
+  %0 = arith.remf %x, %y : f64
+  return %0 : f64
+}
+
+// -----
+
 // Without an expansion: left to libm.
 // CHECK-LABEL: func.func @left
 // CHECK-NEXT: math.sin %{{[a-z0-9]+}} : f64

@@ -107,17 +107,18 @@ func.func @{op}_{dtype}(%x: {buffer}, %y: {buffer}, %out: {buffer}) {{
             np.testing.assert_allclose(got, reference(x, y), rtol=tolerance)
 
 
-def binary_loop(op: str) -> str:
-    buffer, vector = "memref<?xf32>", "vector<8xf32>"
+def binary_loop(op: str, lanes: int = 8) -> str:
+    buffer, vector = "memref<?xf32>", f"vector<{lanes}xf32>"
+    dialect, _, name = op.rpartition(".")
     return f"""
-func.func @apply_{op}(%x: {buffer}, %y: {buffer}, %out: {buffer}) {{
+func.func @apply_{name}(%x: {buffer}, %y: {buffer}, %out: {buffer}) {{
   %c0 = arith.constant 0 : index
-  %step = arith.constant 8 : index
+  %step = arith.constant {lanes} : index
   %n = memref.dim %x, %c0 : {buffer}
   scf.for %i = %c0 to %n step %step {{
     %a = vector.load %x[%i] : {buffer}, {vector}
     %b = vector.load %y[%i] : {buffer}, {vector}
-    %r = math.{op} %a, %b : {vector}
+    %r = {dialect or "math"}.{name} %a, %b : {vector}
     vector.store %r, %out[%i] : {buffer}, {vector}
   }}
   return
@@ -139,6 +140,27 @@ def test_functions_of_two_arguments(op: str, reference: Callable[..., np.ndarray
     compiled(binary_loop(op))(f"apply_{op}", x, y, got)
     ulp, at = worst_error(got, reference(x.astype(np.float64), y.astype(np.float64)), np.arange(len(x)))
     assert ulp <= {"powf": 1.0, "atan2": 3.0}[op], f"{ulp} ulp of {x[int(at)]!r}, {y[int(at)]!r}"
+
+
+@pytest.mark.parametrize("lanes", [1, 8, 64])
+def test_remainders_are_exact(lanes: int) -> None:
+    """All that C's fmod gives, bit by bit: with all quotients, near whole ones, subnormal and special numbers."""
+    rng = np.random.default_rng(9)
+    special = np.array([*SPECIAL, 2, -2, 3, 0.5, 1e38, -1e38, 1e-45, -1e-45, 16777217], np.float32)
+    bits = rng.integers(0, 2**32, (2, 100_000), dtype=np.uint64).astype(np.uint32).view(np.float32)
+    x, y = rng.standard_normal((2, 100_000)).astype(np.float32)
+    wide = np.array([x * np.float32(10.0) ** rng.integers(-3, 9, len(x)), y], np.float32)
+    whole = np.array([rng.integers(-(2**25), 2**25, len(x)).astype(np.float32) * y, y], np.float32)
+    grid = np.array(np.meshgrid(special, special), np.float32).reshape(2, -1)
+    x, y = np.concatenate([bits, wide, whole, np.round(8 * wide) / 8, grid], axis=1)
+    x, y = (np.ascontiguousarray(np.concatenate([v, np.ones(-len(v) % 64, np.float32)])) for v in (x, y))
+    got = np.empty_like(x)
+    compiled(binary_loop("arith.remf", lanes))("apply_remf", x, y, got)
+    with np.errstate(invalid="ignore"):
+        expected = np.fmod(x, y)
+    np.testing.assert_array_equal(got, expected)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(expected[numbers]))
 
 
 def test_scalars_are_expanded_too() -> None:
