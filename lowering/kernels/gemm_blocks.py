@@ -64,6 +64,11 @@ class Parts:
     def tile(self, rows: int) -> str:
         return f"{self.entry}.tile_{rows}"
 
+    @property
+    def narrow_tile(self) -> str:
+        """The highest tile, for a panel of which one vector is left."""
+        return f"{self.entry}.tile_narrow"
+
 
 def signature(source: e.Type, element: e.Type) -> list[e.Type]:
     operand = e.strided_memref(source, 2)
@@ -281,7 +286,8 @@ def emit_block(
                     e.call(parts.tile(high), arguments)
 
                 if len(heights) == 1:
-                    tile(*heights)
+                    is_narrow = e.compare("le", left, sizes.lanes)
+                    e.branch(is_narrow, lambda: e.call(parts.narrow_tile, arguments), lambda: tile(*heights))
                 else:
                     e.switch(sizes.tile_rows(count), heights, tile)
                 with e.when(done):
@@ -305,6 +311,9 @@ def emit_block(
     emit_finish(block, parts.finish, sizes, element, rounding)
     for rows_ in sizes.row_counts:
         emit_tile(block, parts.tile(rows_), parts.finish, sizes, element, rows_, operands, rounding)
+    emit_tile(
+        block, parts.narrow_tile, parts.finish, sizes, element, sizes.rows, operands, rounding, narrow=True
+    )
 
 
 class _Ahead:

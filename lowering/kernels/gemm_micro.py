@@ -27,8 +27,9 @@ def emit_tile(
     rows: int,
     operands: tuple[e.Type, e.Type],
     rounding: Rounding | None,
+    narrow: bool = False,
 ) -> None:
-    """Emit the function that computes `rows` rows of one panel of C.
+    """Emit the function that computes `rows` rows of one panel of C; of a `narrow` one no more than its first vector.
 
     C has the type `element`, and so has packed A, whereas packed B (`operands`) may be narrower and is widened; or both
     hold pairs to be multiplied together.
@@ -62,10 +63,19 @@ def emit_tile(
         buffer = e.stack(element, rows * tiling.columns)
         starts = [e.mul(r, a_apart) for r in range(rows - len(counts))]
         starts += [e.mul(e.sub(count, 1), a_apart) for count in counts]
-        sums = _multiply(tiling, element, a, starts, b, depth, ahead)
+        vectors = 1 if narrow else tiling.vectors
+        sums = _multiply(tiling, vectors, element, a, starts, b, depth, ahead)
+        count = counts[0] if counts else rows
 
-        whole = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
+        def finished() -> None:
+            e.call(finish, [own, count, c_at, c_apart, left, accumulate, *rounds])
+
         own = address(e.metadata(buffer), 0)
+        if narrow:
+            _store(tiling, sums, _places(own, tiling.columns, element, rows, [], own))
+            finished()
+            return
+        whole = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
         is_full = [e.compare("eq", count, rows) for count in counts]
 
         def write() -> None:
@@ -76,13 +86,12 @@ def emit_tile(
             places = _places(start, apart, element, rows, has_last, own)
             _store(tiling, sums, places)
             with e.when(e.negate(simple)):
-                count = counts[0] if counts else rows
-                e.call(finish, [own, count, c_at, c_apart, left, accumulate, *rounds])
+                finished()
 
         def write_rounded() -> None:
             assert rounding is not None
-            narrow = [[rounding.apply(x) for x in line] for line in sums]
-            _store(tiling, narrow, _places(c_at, c_apart, rounding.element, rows, is_full, own))
+            rounded = [[rounding.apply(x) for x in line] for line in sums]
+            _store(tiling, rounded, _places(c_at, c_apart, rounding.element, rows, is_full, own))
 
         if rounding and rows == tiling.rows:  # lower tiles are for the edges
             e.branch(e.all_of(whole, *rounds), write_rounded, write)
@@ -114,6 +123,7 @@ def _store(tiling: Tiling, lines: Sequence[Sequence[e.Value]], places: Sequence[
 
 def _multiply(
     tiling: Tiling,
+    vectors: int,
     element: e.Type,
     a: e.Value,
     starts: Sequence[e.Index],
@@ -121,7 +131,7 @@ def _multiply(
     depth: e.Value,
     ahead: Sequence[e.Value],
 ) -> list[list[e.Value]]:
-    """The products' sums over the depth of the block: the vectors of each row, which have `starts` in A.
+    """The products' sums over the depth of the block: the first `vectors` of each row, which have `starts` in A.
 
     `ahead`: nothing, or the address to ask for in the first step, and how far on that of the next step is.
     """
@@ -135,7 +145,7 @@ def _multiply(
 
     def step(k: e.Value, sums: Sequence[e.Value]) -> list[e.Value]:
         at = e.mul(k, tiling.columns)
-        places = [e.add(at, v * wide) for v in range(tiling.vectors)]
+        places = [e.add(at, v * wide) for v in range(vectors)]
         if wide * e.element_of(b.type).width == 8 * CACHE_LINE:
             for place in places:
                 e.prefetch(b, e.add(place, _AHEAD * tiling.columns * tiling.together))
@@ -145,11 +155,11 @@ def _multiply(
         for row, start in enumerate(starts):
             place = e.add(start, k)
             left = splat_pair(a, place, tiling.lanes) if pairs else simd.splat(e.load(a, place), tiling.lanes)
-            old = sums[row * tiling.vectors : (row + 1) * tiling.vectors]
+            old = sums[row * vectors : (row + 1) * vectors]
             found += [added(left, x, y) for x, y in zip(line, old, strict=True)]
         return found
 
-    count = rows * tiling.vectors
+    count = rows * vectors
     values = [*[e.constant(e.vector_type(tiling.lanes, element), 0)] * count, *ahead[:1]]
     done: e.Index = 0
     # Some steps at a time, then the rest of the depth one by one.
@@ -164,7 +174,7 @@ def _multiply(
                 e.prefetch_ahead(memref_at(place, ir.IntegerType.get_signless(8), [1], unit_inner=True), 0)
             k.give([*sums, *[e.add(place, e.mul(ahead[1], steps)) for place in asked]])
         values, done = k.results, end
-    return [values[row * tiling.vectors : (row + 1) * tiling.vectors] for row in range(rows)]
+    return [values[row * vectors : (row + 1) * vectors] for row in range(rows)]
 
 
 def emit_finish(

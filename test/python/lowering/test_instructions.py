@@ -66,6 +66,18 @@ def tiles(cpu: str, element: str, panel: str) -> Assembly:
             emit_tile(
                 module.body, f"tile_{rows}", "tile_finish", sizes, types[0], rows, (types[0], types[1]), None
             )
+        operands = (types[0], types[1])
+        emit_tile(
+            module.body,
+            "tile_narrow",
+            "tile_finish",
+            sizes,
+            types[0],
+            sizes.rows,
+            operands,
+            None,
+            narrow=True,
+        )
         return code_of(module, target_of(cpu))
 
 
@@ -106,6 +118,15 @@ def test_inner_loop_of_products(cpu: str, element: str, panel: str) -> None:
         assert moves <= (
             rows * sizes.vectors * steps if cpu == "x86-64" else 0
         )  # two-operand instructions need copies
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512", "neoverse-n1"])
+def test_inner_loop_of_narrow_tiles(cpu: str) -> None:
+    """The highest tile, with one vector per row, reads one vector of each line of the panel."""
+    sizes = tiling(target_of(cpu), 32)
+    inner = tiles(cpu, "f32", "f32")["tile_narrow"].loop_with(MULTIPLY_ADD)
+    check_tile(inner, MULTIPLY_ADD, sizes.rows, REGISTERS[target_of(cpu).cpu], sizes.steps)
+    assert len(destinations(inner.matching(MULTIPLY_ADD))) in (sizes.rows, sizes.rows * sizes.steps)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,9 @@ func.func @not_next(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %x: memref<?xf32>,
 // CHECK: arith.cmpi eq
 // CHECK: call @relax.gemm.f32.block
 // CHECK: func.func private @relax.gemm.f32.block(
+// CHECK: call @relax.gemm.f32.tile_narrow
 // CHECK: call @relax.gemm.f32.tile_6
+// CHECK-NEXT: }
 // CHECK-NEXT: scf.if
 // CHECK: func.call_indirect
 

@@ -5,7 +5,7 @@
 
 // The tile of two rows: two vectors of B times two rows of A are four accumulators of the target's width.
 // Sixteen registers leave tiles of at most 6 rows, thirty-two of 14, or 12 where elements of A take some.
-// AVX2-NOT: vector<{{4|16}}xf32>
+// AVX2-NOT: vector<16xf32>
 // AVX2: func.func private @relax.gemm.f32.packed.part(
 // Rows of A are read where they lie if their elements are next to each other, and not 4096 bytes or a multiple apart.
 // Else A is packed for every block, but once if there is a single one. B is packed for the first block of rows.
@@ -93,7 +93,7 @@
 // AVX2-NOT: func.func private @relax.gemm.f32.tile_8(
 
 // It is the same with many rows to a tile.
-// AVX512-NOT: vector<{{4|8}}xf32>
+// AVX512-NOT: vector<8xf32>
 // AVX512: func.func private @relax.gemm.f32.packed.part(
 // AVX512: arith.cmpi ugt, %{{[a-z0-9_]+}}, %c400
 // AVX512: %[[UNIT:[0-9]+]] = arith.cmpi eq, %strides#1, %c1
@@ -139,6 +139,11 @@
 // AVX512: func.func private @relax.gemm.f32.tile_4(
 // AVX512: func.func private @relax.gemm.f32.tile_14(
 // AVX512-NOT: func.func private @relax.gemm.f32.tile_16(
+// A panel of which one vector is left: sums of that vector alone, which `tile_finish` writes as far as C goes.
+// AVX512: func.func private @relax.gemm.f32.tile_narrow(
+// AVX512-COUNT-14: vector.fma
+// AVX512-NOT: vector.fma
+// AVX512: func.call @relax.gemm.f32.tile_finish(
 
 // NEON-NOT: vector<{{8|16}}xf32>
 // Without masks the edges go element by element.

@@ -1,18 +1,30 @@
-// gemv.py, gemm_thin.py: products with at most four rows, or one column, stream their matrix as it lies in memory.
+// gemv.py, gemm_thin.py: products with at most four rows, or one column, stream their matrix as it lies in memory; so do
+// somewhat larger ones with a result no wider than a vector, and dot products of long lines.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 
 // CHECK: func.func private @relax.gemm.f32.finished(%[[A:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: {{.*}}, %[[C:[a-z0-9]+]]: {{.*}}, %[[ADD:[a-z0-9]+]]: i1,
+// CHECK: %[[SIZES:[a-z0-9_]+]]:2, %{{.*}} = memref.extract_strided_metadata %[[C]]
 // CHECK: %[[MOST:[a-z0-9_]+]] = arith.constant 4 : index
-// CHECK-NEXT: %[[FEW:[0-9]+]] = arith.cmpi ule, %{{[a-z0-9_#]+}}, %[[MOST]] : index
-// CHECK: scf.if %[[FEW]]
+// CHECK-NEXT: %[[FEW:[0-9]+]] = arith.cmpi ule, %[[SIZES]]#0, %[[MOST]] : index
+// CHECK: %[[LOW:[0-9]+]] = arith.cmpi ule, %[[SIZES]]#0, %c8{{[_0-9]*}} : index
+// CHECK: %[[NARROW:[0-9]+]] = arith.cmpi ule, %[[SIZES]]#1, %c8{{[_0-9]*}} : index
+// CHECK-NEXT: %[[SMALL:[0-9]+]] = arith.andi %[[LOW]], %[[NARROW]] : i1
+// CHECK: arith.cmpi uge, %{{.*}}, %c64{{[_0-9]*}} : index
+// CHECK: %[[EITHER:[0-9]+]] = arith.ori %[[FEW]], %[[SMALL]] : i1
+// CHECK-NEXT: %[[UNPACKED:[0-9]+]] = arith.ori %[[EITHER]],
+// CHECK: scf.if %[[UNPACKED]]
 // CHECK-NEXT: call @relax.gemm.f32.thin(%[[A]], %[[B]], %[[C]], %[[ADD]])
 // CHECK: else
 // CHECK-NEXT: call @relax.gemm.f32.packed(%[[A]], %[[B]], %[[C]], %[[ADD]], %{{.*}}, %{{.*}})
 //
 // B with unit stride along its rows: rows are added, scaled. Along its columns: scalar products.
 // CHECK: func.func private @relax.gemm.f32.thin(
+// Two rows by four columns go side by side, as their sums fill a vector; then one row, or column, at a time.
 // CHECK: func.func private @relax.gemm.f32.dots(
+// CHECK-COUNT-8: vector.fma
+// CHECK: vector.shuffle
+// CHECK: vector.store %{{.*}} vector<4xf32>
 // CHECK: vector.reduction <add>, %{{[a-z0-9#]+}} {{.*}}: vector<8xf32> into f32
 // CHECK: func.func private @relax.gemm.f32.rows_1(
 // CHECK-NOT: vector.reduction
@@ -29,6 +41,8 @@
 // CHECK-NOT: func.func
 //
 // AVX512: func.func private @relax.gemm.f32.dots(
+// AVX512-COUNT-16: vector.fma
+// AVX512: vector.shuffle
 // AVX512: vector.reduction <add>, %{{[a-z0-9#]+}} {{.*}}: vector<16xf32> into f32
 func.func @matmul(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
   linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
