@@ -143,7 +143,7 @@
 // AVX512: func.func private @relax.gemm.f32.tile_narrow(
 // AVX512-COUNT-14: vector.fma
 // AVX512-NOT: vector.fma
-// AVX512: func.call @relax.gemm.f32.tile_finish(
+// AVX512: call @relax.gemm.f32.tile_finish(
 
 // NEON-NOT: vector<{{8|16}}xf32>
 // Without masks the edges go element by element.
