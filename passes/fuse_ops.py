@@ -169,9 +169,8 @@ class _Fusion:
         """A contraction that reads an operand as it is before its axes are permuted."""
         if any(self._against_transpose(producer, user) for user in users_of(producer.op)):
             return None
-        return self._fuse(
-            producer, consumer, merge_transpose, lambda _: None, "read as it lies by the contraction"
-        )
+        reason = "read as it lies by the contraction"
+        return self._fuse(producer, consumer, merge_transpose, lambda _: None, reason)
 
     def _against_transpose(self, producer: PrimCall, user: ir.Operation) -> str:
         """Why a user of a permuted tensor needs the copy; "" if it reads the tensor itself."""
@@ -365,11 +364,8 @@ class _Fusion:
         if producer.op.block != consumer.op.block:
             return "in different blocks"
         function, only = self.functions.get(producer.callee), consumer.is_only_user(producer.op.results[0])
-        if (
-            function is not None
-            and permutation_of(function)
-            and is_contraction(self.functions[consumer.callee])
-        ):
+        turned = function is not None and permutation_of(function) is not None
+        if turned and is_contraction(self.functions[consumer.callee]):
             reasons = [self._against_transpose(producer, user) for user in users_of(producer.op)]
             return next(filter(None, reasons), "an op between them may write")
         if function is not None and is_contraction(function):

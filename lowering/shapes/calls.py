@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from relax_mlir.analysis.call_inference import needs_checks
 from relax_mlir.diagnostics import where
+from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
@@ -33,7 +34,7 @@ from relax_mlir.mlir import arith, func, ir, memref, tensor
 @handles("relax.call_tir")
 def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     name = callee_of(op)
-    callee = _callee(body, op, name)
+    callee = prim_callee(body, op, name)
     outs = [body.empty(info) for info in destination_infos(op)]
     require_known(body, op, name)
     arguments = body.flat(op.operands[0])
@@ -99,6 +100,17 @@ def call_result(op: ir.Operation, tensors: Sequence[ir.Value]) -> Sequence[Lower
     return [tuple(tensors)] if isinstance(op.results[0].type, ir.TupleType) else list(tensors)
 
 
+def prim_callee(body: BodyLowering, op: ir.Operation, name: str) -> func.FuncOp:
+    """The prim func that `op` calls; raises `UnsupportedError` if there is none of this name."""
+    callee = _callee(body, op, name)
+    if name in body.headers:
+        raise UnsupportedError(
+            f"{where(op)}: {op.name}: '{name}' is a Relax function, not a prim func (it has no attribute "
+            f"{PRIM_FUNC}); relax.call calls it"
+        )
+    return callee
+
+
 def _callee(body: BodyLowering, op: ir.Operation, name: str) -> func.FuncOp:
     if name not in body.callees:
         raise UnsupportedError(f"{where(op)}: {op.name}: the module has no function '{name}'")
@@ -109,6 +121,10 @@ def _callee(body: BodyLowering, op: ir.Operation, name: str) -> func.FuncOp:
 def _call(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     name = callee_of(op)
     _callee(body, op, name)
+    if name not in body.headers:
+        raise UnsupportedError(
+            f"{where(op)}: {op.name}: '{name}' is no Relax function; relax.call_tir calls prim funcs"
+        )
     header = body.headers[name]
     arguments, given = struct_info(op.operands[0].type), body.values[op.operands[0]]
     assert isinstance(arguments, Tuple) and isinstance(given, tuple)

@@ -19,7 +19,7 @@ from relax_mlir.lowering.shapes.buffers import (
     owned_tensor,
     read_buffer,
 )
-from relax_mlir.lowering.shapes.calls import call_result, require_known
+from relax_mlir.lowering.shapes.calls import call_result, prim_callee, require_known
 from relax_mlir.mlir import bufferization, func, ir, memref
 
 OWNERS = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.distinct", "relax.updated"})
@@ -29,9 +29,7 @@ OWNERS = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.distinct"
 @handles("relax.call_tir_inplace")
 def _call_tir_inplace(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     name = callee_of(op)
-    if name not in body.callees:
-        raise UnsupportedError(f"{where(op)}: {op.name}: the module has no function '{name}'")
-    callee = body.callees[name]
+    callee = prim_callee(body, op, name)
     indices = inplace_indices(op)
     require_known(body, op, name)
     infos = [info for info in destinations(struct_info(op.results[0].type)) if isinstance(info, Tensor)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 
-from relax_mlir.dialects.attributes import KERNEL, PATTERN
+from relax_mlir.dialects.attributes import KERNEL, PATTERN, PRIM_FUNC
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir, linalg
@@ -55,11 +55,13 @@ def is_short(function: func.FuncOp, callees: Mapping[str, func.FuncOp]) -> bool:
 
 
 def _is_linear(prim: func.FuncOp) -> bool:
-    """Whether a prim func takes as long as its arguments and results are large."""
+    """Whether what is called as a prim func is one that takes as long as its arguments and results are large."""
 
     def named(attribute: str, names: Collection[str]) -> bool:
         return attribute in prim.attributes and ir.StringAttr(prim.attributes[attribute]).value in names
 
+    if PRIM_FUNC not in prim.attributes or prim.is_external:
+        return False
     if named(KERNEL, ROW_KERNELS):
         return True
     ops = (view.operation for view in prim.entry_block.operations)

@@ -23,3 +23,16 @@ func.func @unknown(%x: tensor<*xf32> {relax.name = "x"}) -> tensor<4xf32> {
 func.func private @one(%x: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {relax.prim_func} {
   return %o : tensor<4xf32>
 }
+
+// -----
+
+// calls.py: other functions than prim funcs have another way to be called.
+// CHECK: error: {{[^ ]+}}:{{[0-9]+}}:8: relax.call_tir: 'relax_function' is a Relax function, not a prim func (it has no attribute relax.prim_func); relax.call calls it
+func.func private @relax_function(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
+  return %x : tensor<?xf32, #relax.shape<["n"]>>
+}
+func.func @call_tir_of_relax_function(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<?xf32, #relax.shape<["n"]>> to tuple<tensor<?xf32, #relax.shape<["n"]>>>
+  %1 = "relax.call_tir"(%0) {callee = @relax_function, tir_vars = []} : (tuple<tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
+  return %1 : tensor<?xf32, #relax.shape<["n"]>>
+}
