@@ -97,8 +97,8 @@ def _fill_and_sums(function: func.FuncOp) -> tuple[ir.Operation, ir.Operation]:
 
 def _replace(total: ir.Operation, operands: Sequence[ir.Value], maps: Sequence[ir.AffineMap]) -> None:
     """Put a generic in the place of a contraction, with the same body."""
-    (out,) = (_dims(attribute.value) for attribute in list(linalg.get_indexing_maps(total))[-1:])
-    kinds = ["parallel" if dim in (out or ()) else "reduction" for dim in range(maps[0].n_dims)]
+    out = _dims(maps[-1]) or ()
+    kinds = ["parallel" if dim in out else "reduction" for dim in range(maps[0].n_dims)]
     body = total.regions[0].blocks[0]
     with ir.InsertionPoint(total), total.location:
         generic = linalg.GenericOp(

@@ -41,6 +41,7 @@ CASES: dict[str, Case] = {
         1,
     ),
     "a matrix and itself": (lambda x: R.matmul(x, turn(x)), lambda x: x @ x.T, [f32("m", "k")], 1),
+    "twice the same": (lambda x: R.matmul(turn(x), turn(x)), lambda x: x.T @ x.T, [f32("m", "m")], 1),
     "two products": (
         lambda x, w, v: R.subtract(R.matmul(x, turn(w)), R.matmul(v, turn(w))),
         lambda x, w, v: x @ w.T - v @ w.T,
