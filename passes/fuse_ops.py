@@ -12,9 +12,9 @@ from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import dims_attr
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.fusion_checks import require_fusible
 from relax_mlir.passes.fusion_groups import Group, against_kinds
 from relax_mlir.passes.fusion_report import FusionDecision, current_report
-from relax_mlir.passes.prim_attributes import require_fusion_attributes
 from relax_mlir.passes.prim_calls import CALL_TIR, PrimCall, is_float, saved_traffic, unpack_tuples, users_of
 from relax_mlir.passes.prim_costs import CHEAP
 from relax_mlir.passes.prim_loops import (
@@ -83,7 +83,7 @@ class FuseOps(ModulePass):
     max_depth: int = 16
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        require_fusion_attributes(module)
+        require_fusible(module)
         fusion = _Fusion(module, self.max_depth)
         for function in relax_functions(module):
             fusion.name = function.name.value
@@ -169,8 +169,7 @@ class _Fusion:
         """A contraction that reads an operand as it is before its axes are permuted."""
         if any(self._against_transpose(producer, user) for user in users_of(producer.op)):
             return None
-        reason = "read as it lies by the contraction"
-        return self._fuse(producer, consumer, merge_transpose, lambda _: None, reason)
+        return self._fuse(producer, consumer, merge_transpose, lambda _: None, "read as it lies")
 
     def _against_transpose(self, producer: PrimCall, user: ir.Operation) -> str:
         """Why a user of a permuted tensor needs the copy; "" if it reads the tensor itself."""

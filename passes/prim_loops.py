@@ -60,7 +60,9 @@ LOOPS = frozenset({"linalg.generic", "linalg.copy"})
 
 
 def loops_of(function: func.FuncOp) -> list[ir.Operation]:
-    """Every loop of a prim func, in order."""
+    """Every loop of a prim func, in order; none of one that is defined elsewhere."""
+    if function.is_external:
+        return []
     return [op.operation for op in function.entry_block.operations if op.operation.name in LOOPS]
 
 
@@ -73,7 +75,7 @@ def kind_of(function: func.FuncOp) -> Kind | None:
     if PRIM_FUNC not in attributes or PATTERN not in attributes or KERNEL in attributes:
         return None
     pattern = ir.StringAttr(attributes[PATTERN]).value
-    if len(function.type.results) != 1 or function.is_external or not loops_of(function):
+    if len(function.type.results) != 1 or not loops_of(function):
         return None
     if pattern == "reduction":
         return "reduction" if _is_reduction(function) else None

@@ -58,7 +58,12 @@ Merge: TypeAlias = Callable[[ir.Module, func.FuncOp, func.FuncOp, Wiring, str], 
 def is_contraction(function: func.FuncOp) -> bool:
     """Whether a prim func sums into its zeroed output by one operation of linalg, and does nothing else."""
     attributes = function.attributes
-    if PRIM_FUNC not in attributes or PATTERN not in attributes or KERNEL in attributes:
+    if (
+        PRIM_FUNC not in attributes
+        or PATTERN not in attributes
+        or KERNEL in attributes
+        or function.is_external
+    ):
         return False
     if ir.StringAttr(attributes[PATTERN]).value != "out_fusable" or len(function.type.results) != 1:
         return False

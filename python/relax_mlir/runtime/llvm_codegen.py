@@ -27,7 +27,7 @@ LLVM_OPTIONS = (
 Inner loops begin on a cache line: where two hardware threads share a core, a product whose loop does not is up to 10 %
 slower. Constants are loaded in front of a loop even if it may have no iteration, and if registers are few: else LLVM
 loads some in each iteration, by an address of 64 bits. Instructions are not put in order again once registers are
-allocated: that took a twentieth of LLVM's time, and CPUs that run them out of order gained nothing.
+allocated: that took a twentieth of LLVM's time, and a CPU that runs them out of order gained nothing (Zen 4).
 """
 
 _used_engines: list[int] = []

@@ -52,6 +52,23 @@ func.func @returned(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> (tensor<4x16xf
   return %1, %0 : tensor<4x16xf32>, tensor<8x16xf32>
 }
 
+// A prim func that is defined elsewhere: nothing is known of it.
+// CHECK-LABEL: func.func @elsewhere
+// CHECK: callee = @external,
+// CHECK: callee = @permute_dims_3,
+// CHECK: callee = @external,
+// CHECK: return
+// WHY: apart {{.*}} elsewhere {{.*}} external
+func.func private @external(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> attributes {relax.pattern = "out_fusable", relax.prim_func}
+func.func @elsewhere(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<4x4xf32> to tuple<tensor<4x4xf32>>
+  %1 = "relax.call_tir"(%0) {callee = @external, tir_vars = []} : (tuple<tensor<4x4xf32>>) -> tensor<4x4xf32>
+  %2 = "relax.permute_dims"(%1) {axes} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = builtin.unrealized_conversion_cast %2 : tensor<4x4xf32> to tuple<tensor<4x4xf32>>
+  %4 = "relax.call_tir"(%3) {callee = @external, tir_vars = []} : (tuple<tensor<4x4xf32>>) -> tensor<4x4xf32>
+  return %4 : tensor<4x4xf32>
+}
+
 // CHECK: func.func private @[[LINEAR]](%[[W:.*]]: tensor<16x8xf32>, %[[X:.*]]: tensor<?x8xf32>, %[[OUT:.*]]: tensor<?x16xf32>)
 // CHECK: %[[ZERO:.*]] = linalg.fill {{.*}}outs(%[[OUT]] :
 // CHECK: %[[SUM:.*]] = linalg.generic {indexing_maps = [#[[ROWS]], #[[LINES]], #{{.*}}], iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[X]], %[[W]] : {{.*}}outs(%[[ZERO]] :

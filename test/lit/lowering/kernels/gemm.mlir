@@ -5,6 +5,7 @@
 
 // The tile of two rows: two vectors of B times two rows of A are four accumulators of the target's width.
 // Sixteen registers leave tiles of at most 6 rows, thirty-two of 14, or 12 where elements of A take some.
+// (Dot products write vectors of four.)
 // AVX2-NOT: vector<16xf32>
 // AVX2: func.func private @relax.gemm.f32.packed.part(
 // Rows of A are read where they lie if their elements are next to each other, and not 4096 bytes or a multiple apart.

@@ -36,3 +36,15 @@ func.func @call_tir_of_relax_function(%x: tensor<?xf32, #relax.shape<["n"]>>) ->
   %1 = "relax.call_tir"(%0) {callee = @relax_function, tir_vars = []} : (tuple<tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
   return %1 : tensor<?xf32, #relax.shape<["n"]>>
 }
+
+// -----
+
+// CHECK: error: {{[^ ]+}}:{{[0-9]+}}:8: relax.call: 'prim' is no Relax function; relax.call_tir calls prim funcs
+func.func private @prim(%x: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32> attributes {relax.prim_func} {
+  return %o : tensor<4xf32>
+}
+func.func @call_of_prim_func(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = builtin.unrealized_conversion_cast %x, %x : tensor<4xf32>, tensor<4xf32> to tuple<tensor<4xf32>, tensor<4xf32>>
+  %1 = "relax.call"(%0) {callee = @prim, pure} : (tuple<tensor<4xf32>, tensor<4xf32>>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
