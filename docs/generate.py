@@ -252,7 +252,7 @@ API = (
     "relax_mlir.runtime",
     "relax_mlir.runtime.memory",
     "relax_mlir.profiler",
-    "relax_mlir.tools.emit",
+    "relax_mlir.tools.emit_code",
     "relax_mlir.runtime.memory_plan",
     "relax_mlir.transform",
     "relax_mlir.instrument",

@@ -6,32 +6,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import UnknownNameError
-from relax_mlir.lowering.bufferize import bufferize
-from relax_mlir.lowering.check_bounds import CheckBounds
-from relax_mlir.lowering.contractions import LowerContractions
-from relax_mlir.lowering.cut_kernels import CutKernels
-from relax_mlir.lowering.elementwise import LinalgToLoops
-from relax_mlir.lowering.float_expansion import ExpandFloats
-from relax_mlir.lowering.fma_expansion import ExpandFma
-from relax_mlir.lowering.kernel_select import SelectKernels
+from relax_mlir.lowering.bufferize.one_shot import bufferize
+from relax_mlir.lowering.constants.pack_constants import PackConstants
+from relax_mlir.lowering.expand.expand_floats import ExpandFloats
+from relax_mlir.lowering.expand.expand_fma import ExpandFma
+from relax_mlir.lowering.expand.expand_math import ExpandMath
+from relax_mlir.lowering.expand.expand_rounding import ExpandRounding
+from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
+from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
+from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
-from relax_mlir.lowering.llvm import flatten, to_llvm_dialect
-from relax_mlir.lowering.math_expansion import ExpandMath
-from relax_mlir.lowering.module_parts import Part
-from relax_mlir.lowering.pack_constants import PackConstants
-from relax_mlir.lowering.rounding_expansion import ExpandRounding
+from relax_mlir.lowering.llvm.to_llvm import flatten, to_llvm_dialect
+from relax_mlir.lowering.parts.cut_kernels import CutKernels
+from relax_mlir.lowering.parts.module_parts import Part
+from relax_mlir.lowering.shapes.check_bounds import CheckBounds
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
 from relax_mlir.passes.canonicalize_calls import CanonicalizeCalls
 from relax_mlir.passes.check_prim_calls import CheckPrimCalls
+from relax_mlir.passes.closures.lambda_lift import LambdaLift
+from relax_mlir.passes.closures.specialize_closures import SpecializeClosures
 from relax_mlir.passes.explicit_effects import ExplicitEffects
 from relax_mlir.passes.fold_constant import FoldConstant
-from relax_mlir.passes.fuse_attention import FuseAttention
-from relax_mlir.passes.fuse_ops import FuseOps
-from relax_mlir.passes.lambda_lift import LambdaLift
+from relax_mlir.passes.fusion.fuse_attention import FuseAttention
+from relax_mlir.passes.fusion.fuse_ops import FuseOps
 from relax_mlir.passes.name_unknown_dims import NameUnknownDims
 from relax_mlir.passes.normalize import Normalize
-from relax_mlir.passes.specialize_closures import SpecializeClosures
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.transform import Pass, Sequential, create_pass
 from relax_mlir.transform.upstream import known_passes

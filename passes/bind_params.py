@@ -16,8 +16,8 @@ from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.bind_symbolic_vars import bind, check_calls
-from relax_mlir.passes.function_editing import arguments_of, calls_of, remove_parameters, set_arguments
 from relax_mlir.passes.normalize import Normalize
+from relax_mlir.rewrite.function_editing import arguments_of, calls_of, remove_parameters, set_arguments
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 Array = np.ndarray[Any, Any]

@@ -13,14 +13,14 @@ from relax_mlir.dialects.bounds import bounds_attr, read_bounds
 from relax_mlir.dialects.types import Tuple, struct_info
 from relax_mlir.error import ArgumentError, ParseError, RelaxError, ShapeError, UnknownNameError
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.function_editing import (
+from relax_mlir.passes.normalize import Normalize
+from relax_mlir.rewrite.function_editing import (
     calls_of,
     functions_by_name,
     substitute_symbols,
     symbols_of,
     update_type,
 )
-from relax_mlir.passes.normalize import Normalize
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 

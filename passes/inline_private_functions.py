@@ -14,7 +14,8 @@ from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, struct_info, substitute
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.function_editing import (
+from relax_mlir.passes.normalize import Normalize
+from relax_mlir.rewrite.function_editing import (
     arguments_of,
     erase_if_unused,
     functions_by_name,
@@ -23,7 +24,6 @@ from relax_mlir.passes.function_editing import (
     substitute_symbols,
     symbols_of,
 )
-from relax_mlir.passes.normalize import Normalize
 from relax_mlir.symbolic import Dim, symbol
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from relax_mlir.analysis.type_deduction import deduce
 from relax_mlir.dialects.structure import TUPLE, maker_of, pack, unpack
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.type_deduction import deduce
 from relax_mlir.transform import FunctionPass, PassContext
 
 MATCH = "relax.match_shape"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from relax_mlir.analysis.type_deduction import deduce_types
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.type_deduction import deduce_types
 from relax_mlir.transform import FunctionPass, PassContext
 
 

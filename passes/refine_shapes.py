@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from relax_mlir.analysis.type_deduction import deduce_types
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.shape_hoisting import hoist_match
-from relax_mlir.passes.type_deduction import deduce_types
+from relax_mlir.rewrite.shape_hoisting import hoist_match
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from relax_mlir.dialects.structure import TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tuple, struct_info
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.function_editing import (
+from relax_mlir.rewrite.function_editing import (
     calls_of,
     erase_if_unused,
     is_private,

@@ -9,7 +9,7 @@ from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import ShapeExprOp
 from relax_mlir.dialects.types import Shape, Tuple, dims_attr, parameter_symbols, struct_info
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.function_editing import (
+from relax_mlir.rewrite.function_editing import (
     arguments_of,
     calls_of,
     is_private,

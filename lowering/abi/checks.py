@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.attributes import CHECK
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi import namers
+from relax_mlir.lowering.abi import value_formatters as namers
 from relax_mlir.lowering.abi.signature import plain
-from relax_mlir.lowering.abi.text import Code, Fragment, quoted, symbol
 from relax_mlir.mlir import arith, func, ir, llvm
+from relax_mlir.mlir_text import Code, Fragment, quoted, symbol
 
 PLACEHOLDER = re.compile(r"\{(\d+)(?::(\w+))?\}")
 NAMERS = {

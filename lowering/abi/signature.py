@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.dtypes import DType, dtype_named
+from relax_mlir.lowering.abi.ffi_dtypes import DType, dtype_named
 from relax_mlir.mlir import ir
 
 KINDS = ("tensor", "shape", "int", "object", "tuple")

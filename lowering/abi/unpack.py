@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from relax_mlir.lowering.abi.dtypes import DType
+from relax_mlir.lowering.abi.ffi_dtypes import DType
 from relax_mlir.lowering.abi.signature import Value
-from relax_mlir.lowering.abi.support import CACHED_OBJECT
-from relax_mlir.lowering.abi.text import Code, Fragment, attribute, quoted, symbol
+from relax_mlir.lowering.runtime_lib.support import CACHED_OBJECT
+from relax_mlir.mlir_text import Code, Fragment, attribute, quoted, symbol
 
 ANY_BYTES = 16
 OBJECT_BYTES = 24

@@ -16,7 +16,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.error import RelaxError, UnsupportedError
-from relax_mlir.lowering.hooks import Hooks
+from relax_mlir.lowering.abi.runtime_declarations import Hooks
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import func, ir, tensor
 from relax_mlir.symbolic import Dim

@@ -11,7 +11,7 @@ from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of
-from relax_mlir.lowering.hooks import SHAPES_SUFFIX
+from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,
     Handle,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
-from relax_mlir.lowering.hooks import SHAPES_SUFFIX, Hooks
+from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX, Hooks
 from relax_mlir.lowering.shapes.body import Handle, is_handle, object_sizes
 from relax_mlir.lowering.shapes.leaves import Leaf
 from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols, describe, leaf_dims

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, dim_text
-from relax_mlir.lowering.abi.dtypes import dtype_named
+from relax_mlir.lowering.abi.ffi_dtypes import dtype_named
 from relax_mlir.lowering.abi.unpack import ARRAY, INT, LIST, SHAPE, TENSOR
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.lowering.hooks import Hooks
+from relax_mlir.lowering.abi.runtime_declarations import Hooks
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, ir
 

@@ -12,7 +12,7 @@ from relax_mlir.dialects.attributes import KERNEL, PATTERN, PRIM_FUNC
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir, linalg
-from relax_mlir.passes.prim_loops import AROUND, ROW_KERNELS
+from relax_mlir.passes.fusion.prim_loops import AROUND, ROW_KERNELS
 
 MOST_CALLS = 16
 MOST_STATIC = 1024

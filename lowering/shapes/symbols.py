@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.error import ShapeError
-from relax_mlir.lowering.hooks import Hooks
+from relax_mlir.lowering.abi.runtime_declarations import Hooks
 from relax_mlir.mlir import arith, ir
 from relax_mlir.symbolic import Dim
 

@@ -26,7 +26,7 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import assume, assuming
 
-TE = "relax_mlir.te.emit"
+TE = "relax_mlir.te.emit_te"
 """Tensor expressions; found by name, as they belong to the lowering, which imports this module."""
 
 Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |

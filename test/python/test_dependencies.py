@@ -21,6 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         {
             "mlir",
             "capi",
+            "mlir_text",
             "spare_context",
             "error",
             "diagnostics",

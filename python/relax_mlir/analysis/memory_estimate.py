@@ -90,7 +90,7 @@ def estimate_memory(
         UnknownNameError: no such function.
         UnsupportedError: the module has ops that are not legalised, or sizes that are no formulas any more.
     """
-    from relax_mlir.passes.static_plan_block_memory import symbol_bounds
+    from relax_mlir.passes.memory.static_plan_block_memory import symbol_bounds
     from relax_mlir.transform import create_pass, relax_functions
 
     work = mod.clone()

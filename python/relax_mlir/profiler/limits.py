@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 
-from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels import simd
-from relax_mlir.lowering.llvm import flat_control_flow, to_llvm_dialect
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.llvm.to_llvm import flat_control_flow, to_llvm_dialect
 from relax_mlir.mlir import ExecutionEngine, func, ir
 from relax_mlir.target import Target
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.error import ArgumentError
-from relax_mlir.lowering.abi.lifecycle import PROFILE_ADDRESS
-from relax_mlir.lowering.instrument_calls import FIXED, HEADER
+from relax_mlir.lowering.abi.emit_lifecycle import PROFILE_ADDRESS
+from relax_mlir.lowering.instrument.instrument_calls import FIXED, HEADER
 from relax_mlir.profiler.profile import Event, Profile
 from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.profile_sites import Site

@@ -13,10 +13,10 @@ from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.constant_table import TableEntry, constant_table, table_entries
-from relax_mlir.lowering.early_kernels import EarlyKernels
-from relax_mlir.lowering.early_support import early_support
-from relax_mlir.lowering.float_expansion import mentions_half_floats
+from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
+from relax_mlir.lowering.expand.expand_floats import mentions_half_floats
+from relax_mlir.lowering.parts.early_kernels import EarlyKernels
+from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
 from relax_mlir.runtime.compile_cache import CacheSlot

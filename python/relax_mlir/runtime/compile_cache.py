@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.constant_table import TableEntry
+from relax_mlir.lowering.constants.constant_table import TableEntry
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_entry import CacheEntry

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from threading import Lock
 
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.text import symbol_name
-from relax_mlir.lowering.module_parts import Part
+from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir, llvm
+from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
 from relax_mlir.runtime.elf_object import LoadedObject, ObjectFileError

@@ -14,11 +14,11 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.dialects.attributes import SHORT
-from relax_mlir.lowering.abi.lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
-from relax_mlir.lowering.abi.text import symbol_name
-from relax_mlir.lowering.abi.wrapper import ENTRY_PREFIX, INPUTS
-from relax_mlir.lowering.memory_report import MEMORY_PLAN
+from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX, INPUTS
+from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
+from relax_mlir.lowering.memory.report import MEMORY_PLAN
 from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import memory, threads
 from relax_mlir.runtime.machine_code import MachineCode
 

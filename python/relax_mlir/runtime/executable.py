@@ -10,7 +10,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.error import ArgumentError, UnknownNameError
-from relax_mlir.lowering.abi.fast_call import SHORT_BIT
+from relax_mlir.lowering.runtime_lib.fast_call import SHORT_BIT
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.arrays import needs_help, to_ffi

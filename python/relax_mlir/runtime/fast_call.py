@@ -14,7 +14,7 @@ import sysconfig
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.lowering.abi.fast_call import DTYPES, ENTRY, FIELDS, SLOW, STATE, fast_call_text
+from relax_mlir.lowering.runtime_lib.fast_call import DTYPES, ENTRY, FIELDS, SLOW, STATE, fast_call_text
 from relax_mlir.runtime.arrays import DLPACK_CODES
 from relax_mlir.runtime.process_code import state_address
 

@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass
 
 from relax_mlir.error import ArgumentError
-from relax_mlir.lowering.abi.pool import FIELDS, OPT_LEVEL, STATE, pool_text
+from relax_mlir.lowering.runtime_lib.pool import FIELDS, OPT_LEVEL, STATE, pool_text
 from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_LIMIT = 1 << 30

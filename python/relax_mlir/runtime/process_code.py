@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 
-from relax_mlir.lowering.module_parts import Part
+from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import machine, sources_of
@@ -18,8 +18,8 @@ from relax_mlir.transform.native_pipeline import run_native
 
 MAKERS = (
     "relax_mlir.capi",
-    "relax_mlir.lowering.abi.text",
-    "relax_mlir.lowering.llvm",
+    "relax_mlir.mlir_text",
+    "relax_mlir.lowering.llvm.to_llvm",
     "relax_mlir.runtime.compile_parts",
     "relax_mlir.runtime.elf_object",
     "relax_mlir.runtime.llvm_codegen",

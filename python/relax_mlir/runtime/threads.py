@@ -16,7 +16,7 @@ import platform
 import threading
 
 from relax_mlir.error import ParseError, UnsupportedError
-from relax_mlir.lowering.abi.thread_pool import STATE, offset, supports, team_text
+from relax_mlir.lowering.runtime_lib.thread_pool import STATE, offset, supports, team_text
 from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_BLOCKTIME = 5.0

@@ -23,7 +23,7 @@ from relax_mlir.instrument import (
 )
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import PrintOptions, module_text, write_atomically
-from relax_mlir.passes.fusion_report import explain_fusion
+from relax_mlir.passes.fusion.report import explain_fusion
 from relax_mlir.source_frame import source_frame
 from relax_mlir.tools.expectations import compare, read_expectations
 from relax_mlir.tools.opt_options import Options, pipeline_elements
@@ -191,7 +191,7 @@ class Driver:
 
     def _emit(self, module: ir.Module) -> str | bytes:
         from relax_mlir.target import Target  # needed for this option only
-        from relax_mlir.tools.emit import FORMS
+        from relax_mlir.tools.emit_code import FORMS
 
         try:
             return FORMS[self.options.text("emit")](

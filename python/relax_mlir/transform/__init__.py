@@ -1,6 +1,6 @@
 """Pass infrastructure: contexts, passes, sequences, MLIR's own passes, the registry of names."""
 
-from relax_mlir.passes.fusion_report import FusionDecision, FusionReport, explain_fusion
+from relax_mlir.passes.fusion.report import FusionDecision, FusionReport, explain_fusion
 from relax_mlir.transform.config import ConfigOption, register_config_option
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.decorators import dataflowblock_pass, function_pass, module_pass

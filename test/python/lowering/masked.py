@@ -10,9 +10,9 @@ import re
 
 import relax_mlir as rx
 from machine_text import Assembly
-from relax_mlir.lowering.constant_table import constant_table, table_entries
-from relax_mlir.lowering.cross_compile import compiled
-from relax_mlir.lowering.llvm_ir import llvm_ir
+from relax_mlir.lowering.constants.constant_table import constant_table, table_entries
+from relax_mlir.lowering.llvm.cross_compile import compiled
+from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import Executable

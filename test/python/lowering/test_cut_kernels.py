@@ -9,11 +9,11 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.dialects.attributes import APART
-from relax_mlir.lowering.abi.text import functions, is_declaration
-from relax_mlir.lowering.cut_kernels import cut_kernels
-from relax_mlir.lowering.outline_parallel import RUN
+from relax_mlir.lowering.parts.cut_kernels import cut_kernels
 from relax_mlir.lowering.pipeline import phases
+from relax_mlir.lowering.threads.outline_parallel_loops import RUN
 from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import functions, is_declaration
 from relax_mlir.target import Target
 
 HEAD = "attributes {llvm.linkage = #llvm.linkage<internal>}"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from relax_mlir.lowering.elementwise import LinalgToLoops
-from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.expand.expand_math import ExpandMath
+from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from rows_jit import Compiled

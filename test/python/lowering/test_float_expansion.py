@@ -7,9 +7,9 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from relax_mlir.lowering.elementwise import LinalgToLoops
-from relax_mlir.lowering.float_expansion import ExpandFloats
-from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.expand.expand_floats import ExpandFloats
+from relax_mlir.lowering.expand.expand_math import ExpandMath
+from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
 

@@ -8,10 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from jit import Compiled, lower
-from relax_mlir.lowering.kernels import emit as e
-from relax_mlir.lowering.kernels import gemm_left
-from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm, emit_gemm_row
-from relax_mlir.lowering.kernels.gemm_tiling import tiling
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.gemm import gemm_left
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 

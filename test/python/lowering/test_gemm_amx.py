@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from jit import Compiled
-from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from test_gemm import module_of

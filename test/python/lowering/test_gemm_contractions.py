@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from jit import Compiled
-from relax_mlir.lowering.contractions import LowerContractions
+from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
 from relax_mlir.mlir import ir
 from relax_mlir.transform import PassContext
 

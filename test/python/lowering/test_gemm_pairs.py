@@ -9,10 +9,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from jit import Compiled
-from relax_mlir.lowering.constant_table import Layout, in_layout
-from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
-from relax_mlir.lowering.kernels.gemm_panels import emit_gemm_panels
-from relax_mlir.lowering.kernels.gemv import MAX_ROWS
+from relax_mlir.lowering.constants.constant_table import Layout, in_layout
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm.gemm_panels import emit_gemm_panels
+from relax_mlir.lowering.kernels.gemm.gemv import MAX_ROWS
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from test_gemm import DTYPES, LAYOUTS, check, module_of, operand

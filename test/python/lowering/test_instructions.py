@@ -10,17 +10,17 @@ import pytest
 from jit import lower
 from machine_text import Assembly, Code, destinations
 from math_check import MAX_ULP, loop
-from relax_mlir.lowering.cross_compile import assembly, object_file
-from relax_mlir.lowering.fma_expansion import ExpandFma
-from relax_mlir.lowering.kernels.attention_single import emit_weighted_sum
-from relax_mlir.lowering.kernels.attention_sizes import Sizes
-from relax_mlir.lowering.kernels.gemm import GemmKernel, emit_gemm
-from relax_mlir.lowering.kernels.gemm_micro import emit_finish, emit_tile
-from relax_mlir.lowering.kernels.gemm_pairs import PAIR
-from relax_mlir.lowering.kernels.gemm_tiling import tiling
-from relax_mlir.lowering.llvm_ir import llvm_ir
-from relax_mlir.lowering.math_expansion import ExpandMath
-from relax_mlir.lowering.rounding_expansion import ExpandRounding
+from relax_mlir.lowering.expand.expand_fma import ExpandFma
+from relax_mlir.lowering.expand.expand_math import ExpandMath
+from relax_mlir.lowering.expand.expand_rounding import ExpandRounding
+from relax_mlir.lowering.kernels.attention.attention_single import emit_weighted_sum
+from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish, emit_tile
+from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
+from relax_mlir.lowering.llvm.cross_compile import assembly, object_file
+from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from math_check import REFERENCES, compiled, error_of, loop, widths, worst_error
-from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.expand.expand_math import ExpandMath
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
 

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 from math_check import MAX_ULP_AVX512, error_of, loop
-from relax_mlir.lowering.kernels import math_erf, math_gelu
-from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.expand.expand_math import ExpandMath
+from relax_mlir.lowering.kernels.math import math_erf, math_gelu
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
 

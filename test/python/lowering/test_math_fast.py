@@ -11,8 +11,8 @@ import scipy.special
 from math_check import REFERENCES, loop
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.kernels.math import FAST_EXPANSIONS
-from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.expand.expand_math import ExpandMath
+from relax_mlir.lowering.kernels.math.math_functions import FAST_EXPANSIONS
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import to_numpy
 from relax_mlir.transform import PassContext

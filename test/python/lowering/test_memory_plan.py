@@ -16,8 +16,8 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from relax_mlir.lowering.memory_plan import PlanMemory
-from relax_mlir.lowering.memory_report import MEMORY_PLAN
+from relax_mlir.lowering.memory.plan_memory import PlanMemory
+from relax_mlir.lowering.memory.report import MEMORY_PLAN
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.memory_plan import MemoryPlan
 from relax_mlir.transform import Sequential

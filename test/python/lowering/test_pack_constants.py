@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.lowering.constant_table import (
+from relax_mlir.lowering.constants.constant_table import (
     HUGE_PAGE,
     Layout,
     column_panels,

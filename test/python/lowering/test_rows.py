@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import ml_dtypes
 import numpy as np
 import pytest
-from relax_mlir.lowering.float_expansion import ExpandFloats
-from relax_mlir.lowering.kernel_select import SelectKernels
-from relax_mlir.lowering.math_expansion import ExpandMath
+from relax_mlir.lowering.expand.expand_floats import ExpandFloats
+from relax_mlir.lowering.expand.expand_math import ExpandMath
+from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from rows_jit import Compiled

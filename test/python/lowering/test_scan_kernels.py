@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.lowering.kernel_select import SelectKernels
+from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.mlir import ir
 from rows_jit import Compiled
 

@@ -11,11 +11,11 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.linkage import attribute_name
-from relax_mlir.lowering.module_parts import Part
+from relax_mlir.lowering.abi.internalize import attribute_name
+from relax_mlir.lowering.parts.module_parts import Part
+from relax_mlir.lowering.parts.shared_code import shared_group
+from relax_mlir.lowering.parts.split_module import split_module
 from relax_mlir.lowering.pipeline import phases
-from relax_mlir.lowering.shared_code import shared_group
-from relax_mlir.lowering.split_module import split_module
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 

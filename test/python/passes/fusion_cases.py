@@ -10,7 +10,7 @@ import relax_mlir as rx
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
-from relax_mlir.passes.fuse_ops import FuseOps
+from relax_mlir.passes.fusion.fuse_ops import FuseOps
 
 Case = tuple[Callable[..., rx.Value], Callable[..., Any], Sequence[Tensor], int]
 """How it is built, the same in NumPy, its parameters, and how many calls of prim funcs are left."""

@@ -14,7 +14,7 @@ from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.mlir import ir
-from relax_mlir.passes.fuse_ops import FuseOps
+from relax_mlir.passes.fusion.fuse_ops import FuseOps
 
 Array = np.ndarray[Any, Any]
 MATRIX, ROW, COLUMN = (Tensor(shape, "float32") for shape in (("n", "m"), ("m",), ("n", 1)))

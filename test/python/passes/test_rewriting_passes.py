@@ -10,7 +10,7 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.passes.canonicalize_bindings import CanonicalizeBindings
 from relax_mlir.passes.convert_to_dataflow import ConvertToDataflow
-from relax_mlir.passes.dead_code import DeadCodeElimination
+from relax_mlir.passes.dead_code_elimination import DeadCodeElimination
 from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape
 from relax_mlir.passes.topological_sort import TopologicalSort
 from relax_mlir.runtime import to_numpy

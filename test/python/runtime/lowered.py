@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from relax_mlir.lowering.llvm import lower_to_llvm
+from relax_mlir.lowering.llvm.to_llvm import lower_to_llvm
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import Executable
 from relax_mlir.transform import Sequential

@@ -16,9 +16,9 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi import fast_call, pool, thread_pool
-from relax_mlir.lowering.early_support import early_support
-from relax_mlir.lowering.split_module import split_module
+from relax_mlir.lowering.parts.early_support import early_support
+from relax_mlir.lowering.parts.split_module import split_module
+from relax_mlir.lowering.runtime_lib import fast_call, pool, thread_pool
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_object, llvm_codegen
 from relax_mlir.runtime.compile_parts import SHARED_ENTRY

@@ -11,13 +11,13 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import ShapeError
-from relax_mlir.lowering.abi.status import LowerChecks
-from relax_mlir.lowering.abi.support import APART_SUPPORT, CORE_MAY_FAIL, CORE_NAMES, define_support
-from relax_mlir.lowering.abi.text import functions, is_declaration, symbol_name
-from relax_mlir.lowering.early_support import early_support
-from relax_mlir.lowering.llvm import kernels_to_flat
-from relax_mlir.lowering.module_parts import Part
+from relax_mlir.lowering.abi.lower_checks import LowerChecks
+from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat
+from relax_mlir.lowering.parts.early_support import early_support
+from relax_mlir.lowering.parts.module_parts import Part
+from relax_mlir.lowering.runtime_lib.support import APART_SUPPORT, CORE_MAY_FAIL, CORE_NAMES, define_support
 from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import functions, is_declaration, symbol_name
 from relax_mlir.runtime.compile_parts import PartCompiler
 from relax_mlir.runtime.part_lowering import BODY, lowered_part
 from relax_mlir.spare_context import spare_context

@@ -11,8 +11,8 @@ import pytest
 import tvm_ffi
 from lowered import compile_module, run_passes
 from relax_mlir import error
-from relax_mlir.lowering.llvm import lower_to_llvm
-from relax_mlir.lowering.memory_plan import PlanMemory
+from relax_mlir.lowering.llvm.to_llvm import lower_to_llvm
+from relax_mlir.lowering.memory.plan_memory import PlanMemory
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import Executable
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op
-from relax_mlir.lowering.in_place import InPlace
+from relax_mlir.lowering.memory.in_place import InPlace
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import Executable, memory
 

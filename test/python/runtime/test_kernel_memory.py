@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op
-from relax_mlir.lowering.abi.text import symbol_name
 from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import Executable, compile_parts, memory
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.memory import memory_stats

@@ -12,7 +12,7 @@ import pytest
 import tvm_ffi
 from lowered import compile_module
 from relax_mlir import error
-from relax_mlir.lowering.bufferize import bufferize
+from relax_mlir.lowering.bufferize.one_shot import bufferize
 from relax_mlir.runtime import Executable
 from relax_mlir.transform import MLIRPass
 

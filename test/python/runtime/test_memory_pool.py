@@ -17,7 +17,7 @@ import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import op
 from relax_mlir.error import ArgumentError, ShapeError
-from relax_mlir.lowering.abi.pool import (
+from relax_mlir.lowering.runtime_lib.pool import (
     ALIGNMENT,
     CLASSES,
     HUGE_BYTES,

@@ -75,7 +75,7 @@ def test_an_error_reaches_the_caller_of_build() -> None:
 TRACED = """
 import sys
 import relax_mlir.runtime
-from relax_mlir.lowering.abi.pool import STATE, pool_text
+from relax_mlir.lowering.runtime_lib.pool import STATE, pool_text
 from relax_mlir.runtime import process_code
 
 text, seen = pool_text(), set()
@@ -95,7 +95,7 @@ print(*sorted(seen))
 def test_the_key_depends_on_all_modules_that_make_the_code() -> None:
     done = subprocess.run([sys.executable, "-c", TRACED], capture_output=True, text=True, check=True)
     found = set(done.stdout.split())
-    plain = {"relax_mlir.lowering.module_parts"}  # a record
+    plain = {"relax_mlir.lowering.parts.module_parts"}  # a record
     assert "relax_mlir.runtime.llvm_codegen" in found
     assert found - plain <= set(process_code.MAKERS)
 

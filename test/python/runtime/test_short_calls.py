@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op
-from relax_mlir.lowering.abi.fast_call import SHORT_ELEMENTS
+from relax_mlir.lowering.runtime_lib.fast_call import SHORT_ELEMENTS
 from relax_mlir.lowering.shapes.short import MOST_CALLS, MOST_STATIC
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.executable import CompiledFunction

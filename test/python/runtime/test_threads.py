@@ -13,7 +13,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.error import ParseError
-from relax_mlir.lowering.abi import thread_pool
+from relax_mlir.lowering.runtime_lib import thread_pool
 from relax_mlir.runtime import Executable, threads
 from relax_mlir.target import Target
 

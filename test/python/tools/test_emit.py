@@ -1,4 +1,4 @@
-"""`relax_mlir.tools.emit`: LLVM IR, assembly and objects of modules, for any target."""
+"""`relax_mlir.tools.emit_code`: LLVM IR, assembly and objects of modules, for any target."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, CompileError, UnknownNameError, UnsupportedError
-from relax_mlir.lowering import cross_compile
-from relax_mlir.lowering.cross_compile import feature_text
-from relax_mlir.lowering.llvm_ir import llvm_ir, with_exact_floats
+from relax_mlir.lowering.llvm import cross_compile
+from relax_mlir.lowering.llvm.cross_compile import feature_text
+from relax_mlir.lowering.llvm.llvm_ir import llvm_ir, with_exact_floats
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
-from relax_mlir.tools import emit
+from relax_mlir.tools import emit_code as emit
 
 ARM = "cpu -mcpu=neoverse-n1"
 

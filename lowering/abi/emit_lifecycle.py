@@ -1,0 +1,71 @@
+"""`emit-lifecycle`: the functions through which the runtime fills and empties the globals of a module.
+
+`__relax_constants_address()` gives a pointer to the constant table, or null; `__relax_memory_address()` one to the two
+pointers {take, give} of the pool; `__relax_threads_address()` one to the pointer to what runs loops on several
+threads, or null; `__relax_profile_address()`, in modules that are profiled, one to the pointer of the records;
+`__relax_release()` drops the cached function handles.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from relax_mlir.lowering.constants.lower_constants import TABLE
+from relax_mlir.lowering.instrument.instrument_calls import TABLE as PROFILE_TABLE
+from relax_mlir.lowering.runtime_lib.support import CACHED_OBJECT
+from relax_mlir.lowering.runtime_lib.support_memory import MEMORY_TABLE
+from relax_mlir.lowering.runtime_lib.thread_pool import THREADS_TABLE
+from relax_mlir.mlir import ir, llvm
+from relax_mlir.mlir_text import Code, Fragment, symbol, symbol_name
+from relax_mlir.transform import ModulePass, PassContext
+
+RELEASE = "__relax_release"
+CONSTANTS_ADDRESS = "__relax_constants_address"
+MEMORY_ADDRESS = "__relax_memory_address"
+PROFILE_ADDRESS = "__relax_profile_address"
+THREADS_ADDRESS = "__relax_threads_address"
+
+
+class EmitLifecycle(ModulePass):
+    """Write `__relax_release` and the functions that give the addresses of tables."""
+
+    name: ClassVar[str] = "emit-lifecycle"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        globals = {symbol_name(op): op for op in module.body.operations if isinstance(op, llvm.GlobalOp)}
+        fragment = Fragment()
+        release = Code()
+        for name, op in globals.items():
+            if CACHED_OBJECT not in op.attributes:
+                continue
+            _known(fragment, name)
+            cache = release.let(f"llvm.mlir.addressof {symbol(name)} : !llvm.ptr")
+            held = release.let(
+                f"llvm.atomicrmw xchg {cache}, {release.null()} acq_rel : !llvm.ptr, !llvm.ptr"
+            )
+            drop = fragment.declare("relax.rt.drop", "(!llvm.ptr) -> ()")
+            release.do(f"func.call {drop}({held}) : (!llvm.ptr) -> ()")
+        release.do("func.return")
+        fragment.function(f"@{RELEASE}()", release)
+        tables = [
+            (CONSTANTS_ADDRESS, TABLE),
+            (MEMORY_ADDRESS, MEMORY_TABLE),
+            (THREADS_ADDRESS, THREADS_TABLE),
+        ]
+        if PROFILE_TABLE in globals:
+            tables.append((PROFILE_ADDRESS, PROFILE_TABLE))
+        for function, table in tables:
+            address = Code()
+            if table in globals:
+                _known(fragment, table)
+                value = address.let(f"llvm.mlir.addressof {symbol(table)} : !llvm.ptr")
+            else:
+                value = address.null()
+            address.do(f"func.return {value} : !llvm.ptr")
+            fragment.function(f"@{function}() -> !llvm.ptr", address)
+        fragment.splice(module)
+
+
+def _known(fragment: Fragment, name: str) -> None:
+    """Make a global of the module known to the text; `splice` keeps the module's own definition."""
+    fragment.define(f"llvm.mlir.global external {symbol(name)}() : !llvm.ptr")

@@ -1,0 +1,268 @@
+"""`lower-checks`: failing functions return a status, and every way out releases what was acquired.
+
+Runs once control flow is flat. A function *may fail* if it calls a check, `relax.propagate`, `cf.assert` or a
+function that may fail. It gets an extra leading i32 result, 0 or -1 (the convention of the TVM FFI: on -1 the
+error has been set), and its callers branch on it.
+
+So does a declaration that the attribute `relax.may_fail` says may fail: a part of its own defines it.
+
+A declaration `@g(…) -> i32` with the attribute `relax.status_of` = @f stands for a call of @f that does not leave the
+caller when it fails, but gives its status; @f has the same arguments and no results.
+
+A call with the attribute `relax.defer` stands for clean-up: "always" is run on every exit that comes after
+it in the text of the function, "error" only on error exits; the later one first. It must be in straight-line code
+of the function's top level (its block dominates what follows), which the verifier holds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from relax_mlir.dialects.attributes import CHECK, MAY_FAIL
+from relax_mlir.error import CompileError
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.abi.checks import Check, Raisers
+from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
+from relax_mlir.lowering.runtime_lib.frame import DEFER
+from relax_mlir.mlir import arith, cf, func, ir
+from relax_mlir.mlir_text import functions, is_declaration
+from relax_mlir.transform import ModulePass, PassContext
+
+PROPAGATE = "relax.propagate"
+STATUS_OF = "relax.status_of"
+ASSERT = "cf.assert"
+OK, FAILED = 0, -1
+UNLIKELY = [2000, 1]
+
+
+def callee(op: ir.OpView) -> str:
+    """The function that an operation calls directly, or ""."""
+    return str(op.callee.value) if isinstance(op, func.CallOp) else ""
+
+
+def _leaving(op: ir.OpView) -> str:
+    """What may make control leave at `op`: the name of a function, or ASSERT."""
+    return ASSERT if isinstance(op, cf.AssertOp) else callee(op)
+
+
+def _calls(function: func.FuncOp) -> list[ir.OpView]:
+    """The calls and the asserts in a function."""
+    return [op.opview for op in ops_of(function.operation, "func.call", ASSERT)]
+
+
+class _Failing:
+    """Which functions of a module may fail, and what else there is to do."""
+
+    def __init__(self, table: dict[str, func.FuncOp]) -> None:
+        self.checks = {name for name, op in table.items() if CHECK in op.attributes}
+        self.asserts: list[cf.AssertOp] = []
+        self.deferring: set[str] = set()
+        """Functions with clean-up."""
+        self.asking: set[str] = set()
+        """Functions that ask for the status of a call."""
+        self.declared = {
+            name for name, op in table.items() if MAY_FAIL in op.attributes and is_declaration(op)
+        }
+        """Functions that a part of its own defines."""
+        status = {name for name, op in table.items() if STATUS_OF in op.attributes}
+        calls: dict[str, set[str]] = {}
+        for name, function in table.items():
+            if is_declaration(function):
+                continue
+            found = _calls(function)
+            calls[name] = set(map(_leaving, found))
+            self.asserts += [op for op in found if isinstance(op, cf.AssertOp)]
+            if any(DEFER in op.attributes for op in found):
+                self.deferring.add(name)
+            if calls[name] & status:
+                self.asking.add(name)
+        self.functions = self.declared | {
+            name
+            for name, called in calls.items()
+            if called & (self.checks | {PROPAGATE, ASSERT}) or name.startswith(ENTRY_PREFIX)
+        }
+        while more := {
+            n for n, called in calls.items() if n not in self.functions and called & self.functions
+        }:
+            self.functions |= more
+
+    def at(self, op: ir.OpView) -> bool:
+        """Whether control may leave the function at `op`."""
+        name = _leaving(op)
+        return name in (PROPAGATE, ASSERT) or name in self.checks or name in self.functions
+
+
+class LowerChecks(ModulePass):
+    """Turn checks, asserts and failing calls into branches to exits that release everything and return -1."""
+
+    name: ClassVar[str] = "lower-checks"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        table = functions(module)
+        failing = _Failing(table)
+        bodies = [op for op in table.values() if not is_declaration(op)]
+        checks = {
+            name: (Check.of(table[name].operation), len(table[name].type.inputs) - 1)
+            for name in failing.checks
+        }
+        raisers = Raisers([*checks.values(), *((_asserted(op), 0) for op in failing.asserts)])
+        raisers.fragment.splice(module)
+        known = {name: check for name, (check, _) in checks.items()}
+        changing = failing.functions | failing.deferring
+        for function in bodies:
+            if function.name.value in changing:
+                _Exits(function, failing, known, raisers).lower()
+        for name in failing.declared:
+            _add_status(table[name])
+        for name in failing.asking:
+            _ask_for_status(table[name], failing, table)
+        for name in failing.checks | ({PROPAGATE} & table.keys()):
+            table[name].operation.erase()
+
+
+def _add_status(function: func.FuncOp) -> None:
+    """Let the type of a function say that it gives a status."""
+    type = ir.FunctionType.get(
+        function.type.inputs, [ir.IntegerType.get_signless(32), *function.type.results]
+    )
+    function.attributes["function_type"] = ir.TypeAttr.get(type)
+
+
+def _ask_for_status(function: func.FuncOp, failing: _Failing, table: dict[str, func.FuncOp]) -> None:
+    """Call the functions that declarations with `relax.status_of` stand for."""
+    for op in _calls(function):
+        declared = table.get(callee(op))
+        if declared is None or STATUS_OF not in declared.attributes:
+            continue
+        name = ir.FlatSymbolRefAttr(declared.attributes[STATUS_OF]).value
+        status = ir.IntegerType.get_signless(32)
+        with ir.InsertionPoint(op), op.location:
+            if name in failing.functions:
+                result = func.CallOp([status], name, list(op.operands)).results[0]
+            else:
+                func.CallOp([], name, list(op.operands))
+                result = arith.ConstantOp(status, OK).result
+        op.results[0].replace_all_uses_with(result)
+        op.operation.erase()
+
+
+def _asserted(op: cf.AssertOp) -> Check:
+    """The check that an assertion is; it shows no values."""
+    return Check("AssertionError", op.msg.value, literal=True)
+
+
+class _Exits:
+    """Rewrites one function."""
+
+    def __init__(
+        self, function: func.FuncOp, failing: _Failing, checks: dict[str, Check], raisers: Raisers
+    ) -> None:
+        self.function, self.failing, self.checks, self.raisers = function, failing, checks, raisers
+        self.results = list(function.type.results)
+        self.may_fail = function.name.value in failing.functions
+        self.status = ir.IntegerType.get_signless(32)
+
+    def lower(self) -> None:
+        deferred: list[ir.OpView] = []
+        blocks = []
+        for block in self.function.body:
+            entries = []
+            for op in block.operations:
+                if isinstance(op, func.CallOp) and DEFER in op.attributes:
+                    deferred.append(op)
+                entries.append((op, tuple(deferred)))
+            blocks.append((block, entries))
+        for block, entries in blocks:
+            self.lower_block(block, entries)
+        for op in deferred:
+            op.operation.erase()
+        if self.may_fail:
+            _add_status(self.function)
+
+    def lower_block(
+        self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]
+    ) -> None:
+        """Split a block, from its end on, wherever control may leave; `behind` is what follows in it."""
+        behind: deque[ir.OpView] = deque()
+        for op, active in reversed(entries):
+            if isinstance(op, func.ReturnOp):
+                behind.extendleft(reversed(self.leave(op, active)))
+            elif self.failing.at(op) and DEFER not in op.attributes:
+                behind = deque(self.branch(op, block, behind, active))
+            else:
+                behind.appendleft(op)
+
+    def leave(self, op: func.ReturnOp, active: Sequence[ir.OpView]) -> list[ir.OpView]:
+        """A return without error; the operations it is now."""
+        with ir.InsertionPoint(op), op.location:
+            written = self.clean_up(active, on_error=False)
+            if not self.may_fail:
+                return [*written, op]
+            status = arith.ConstantOp(self.status, OK)
+            back = func.ReturnOp([status.result, *op.operands])
+        op.operation.erase()
+        return [*written, status, back]
+
+    def branch(
+        self, op: ir.OpView, block: ir.Block, behind: Iterable[ir.OpView], active: Sequence[ir.OpView]
+    ) -> list[ir.OpView]:
+        """Go on behind `op` only if all is well; the operations in `block` in its place."""
+        rest, exit = block.create_after(), block.create_after()
+        for later in behind:
+            rest.append(later)
+        with op.location:
+            with ir.InsertionPoint(op):
+                well, written = self.condition(op)
+            with ir.InsertionPoint(exit):
+                self.raise_error(op)
+                self.clean_up(active, on_error=True)
+                status = arith.ConstantOp(self.status, FAILED)
+                func.ReturnOp([status.result, *(_nothing(type) for type in self.results)])
+            op.operation.erase()
+            with ir.InsertionPoint(block):
+                written.append(cf.CondBranchOp(well, [], [], rest, exit, branch_weights=UNLIKELY))
+        return written
+
+    def condition(self, op: ir.OpView) -> tuple[ir.Value, list[ir.OpView]]:
+        """i1: whether to go on, with the operations that find it out; calls of failing functions are replaced."""
+        if isinstance(op, cf.AssertOp) or callee(op) in self.failing.checks:
+            return op.operands[0], []
+        written: list[ir.OpView] = []
+        if callee(op) == PROPAGATE:
+            status = op.operands[0]
+        else:
+            call = func.CallOp([self.status, *(r.type for r in op.results)], callee(op), list(op.operands))
+            written.append(call)
+            status = call.results[0]
+            for old, new in zip(op.results, list(call.results)[1:], strict=True):
+                old.replace_all_uses_with(new)
+        ok = arith.ConstantOp(self.status, OK)
+        well = arith.CmpIOp(arith.CmpIPredicate.eq, status, ok.result)
+        return well.result, [*written, ok, well]
+
+    def raise_error(self, op: ir.OpView) -> None:
+        """Set the error, where nobody below has done so."""
+        if isinstance(op, cf.AssertOp):
+            self.raisers.raise_error(_asserted(op), [])
+        elif callee(op) in self.checks:
+            self.raisers.raise_error(self.checks[callee(op)], list(op.operands)[1:])
+
+    def clean_up(self, active: Sequence[ir.OpView], on_error: bool) -> list[ir.OpView]:
+        """Run what was deferred; the operations written."""
+        written = []
+        for op in reversed(active):
+            when = ir.StringAttr(op.attributes[DEFER]).value
+            if when not in ("always", "error"):
+                raise CompileError(f'{DEFER} is "always" or "error", not {when!r}: {op}')
+            if when == "always" or on_error:
+                copy = op.operation.clone(ir.InsertionPoint.current)
+                del copy.attributes[DEFER]
+                written.append(copy)
+        return written
+
+
+def _nothing(type: ir.Type) -> ir.Value:
+    """A value of `type` that nobody looks at."""
+    return ir.Operation.create("ub.poison", results=[type]).result

@@ -1,0 +1,44 @@
+"""`lower-copies`: `memref.copy` between contiguous buffers is one memcpy."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from relax_mlir.lowering.memory.entry_sizes import constant, static_bytes
+from relax_mlir.lowering.parts.shared_code import own_ops
+from relax_mlir.mlir import arith, ir, llvm, memref
+from relax_mlir.transform import ModulePass, PassContext
+
+
+class LowerCopies(ModulePass):
+    """Turn copies between row-major buffers into memcpy; copies with other layouts stay."""
+
+    name: ClassVar[str] = "lower-copies"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        for op in own_ops(module, "memref.copy"):
+            if all(_row_major(v.type) for v in op.operands):
+                _lower(op)
+
+
+def _row_major(type: ir.Type) -> bool:
+    return isinstance(type, ir.MemRefType) and ir.MemRefType(type).affine_map == ir.AffineMap.get_identity(
+        ir.MemRefType(type).rank
+    )
+
+
+def _lower(op: ir.Operation) -> None:
+    source, target = op.operands
+    type = ir.MemRefType(source.type)
+    pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
+    with ir.InsertionPoint(op), op.location:
+        size = constant(static_bytes(type))
+        for i in range(type.rank):
+            if type.is_dynamic_dim(i):
+                size = arith.MulIOp(size, memref.DimOp(source, constant(i)).result).result
+        addresses = []
+        for value in (target, source):
+            at = memref.ExtractAlignedPointerAsIndexOp(value).result
+            addresses.append(llvm.IntToPtrOp(pointer, arith.IndexCastOp(word, at).result).result)
+        llvm.intr_memcpy(*addresses, arith.IndexCastOp(word, size).result, False)
+    op.erase()

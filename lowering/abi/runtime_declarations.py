@@ -1,0 +1,102 @@
+"""Hooks: private declarations by which levels T to V say what the step to LLVM must provide.
+
+A hook is an external ``func.func`` with an attribute: `CHECK` (run-time check with a message), `CONSTANT` (pointer
+of the constant table), `PACKED` (call of a registered packed function). Functions on handles have names that begin
+with ``relax.object.``. Upstream passes see ordinary calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import CHECK, CONSTANT, CONSTANT_VALUE, PACKED
+from relax_mlir.mlir import func, ir
+
+SHAPES_SUFFIX = ".shapes"
+"""``f.shapes`` checks the dimensions of the arguments of ``f`` and computes the sizes of its results."""
+
+
+@dataclass
+class Hooks:
+    """Adds hooks to a module and emits calls of them at the current insertion point."""
+
+    module: ir.Module
+    _checks: int = 0
+    _packed: int = 0
+    _constants: dict[str, tuple[str, ir.MemRefType]] | None = None
+    _objects: set[str] = field(default_factory=set)
+
+    def check(self, condition: ir.Value, kind: str, message: str, values: Sequence[ir.Value]) -> None:
+        """Raise `kind` with `message` at run time unless `condition`; ``{i}`` in it stands for ``values[i]``."""
+        symbol = f"relax.check.{self._checks}"
+        self._checks += 1
+        attribute = ir.DictAttr.get({"kind": ir.StringAttr.get(kind), "message": ir.StringAttr.get(message)})
+        types = [ir.IntegerType.get_signless(1), *(ir.IndexType.get() for _ in values)]
+        self._declare(symbol, types, [], {CHECK: attribute})
+        func.CallOp([], symbol, [condition, *values])
+
+    def constant(self, value: ir.Attribute) -> ir.Value:
+        """A read-only memref of a constant of the table; equal resources share an entry."""
+        if self._constants is None:
+            self._constants = {}
+        key = str(value)
+        if key not in self._constants:
+            index = len(self._constants)
+            tensor_type = ir.RankedTensorType(value.type)
+            element = dtypes.from_element_type(tensor_type.element_type).storage_type()
+            memref_type = ir.MemRefType.get(tensor_type.shape, element)
+            symbol = f"relax.constant.{index}"
+            number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
+            self._declare(symbol, [], [memref_type], {CONSTANT: number, CONSTANT_VALUE: value})
+            self._constants[key] = (symbol, memref_type)
+        symbol, memref_type = self._constants[key]
+        return func.CallOp([memref_type], symbol, []).results[0]
+
+    def packed(
+        self,
+        name: str,
+        style: str,
+        arguments: Sequence[str],
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+        kinds: Sequence[str],
+        dtype_names: Sequence[str],
+    ) -> list[ir.Value]:
+        """Call the packed function `name`.
+
+        `arguments`: one entry per argument of the packed function: ``tensor``, ``shape:RANK``, ``int``, ``any`` take
+        operands; ``str:…``, ``int:…``, ``float:…``, ``bool:…`` are literals. `kinds`: the same per result.
+        `dtype_names`: dtypes of the tensor operands and then of the tensor results, in order (MLIR's types do not keep
+        signedness).
+        """
+        symbol = f"relax.packed.{self._packed}"
+        self._packed += 1
+        attribute = ir.DictAttr.get(
+            {
+                "name": ir.StringAttr.get(name),
+                "style": ir.StringAttr.get(style),
+                "args": ir.ArrayAttr.get([ir.StringAttr.get(a) for a in arguments]),
+                "results": ir.ArrayAttr.get([ir.StringAttr.get(k) for k in kinds]),
+                "dtypes": ir.ArrayAttr.get([ir.StringAttr.get(d) for d in dtype_names]),
+            }
+        )
+        self._declare(symbol, [operand.type for operand in operands], list(results), {PACKED: attribute})
+        return list(func.CallOp(list(results), symbol, list(operands)).results)
+
+    def object(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> list[ir.Value]:
+        """Call the function ``relax.object.<name>`` (see `relax_mlir.lowering.abi.lower_objects`)."""
+        symbol = f"relax.object.{name}"
+        if symbol not in self._objects:
+            self._objects.add(symbol)
+            self._declare(symbol, [operand.type for operand in operands], list(results), {})
+        return list(func.CallOp(list(results), symbol, list(operands)).results)
+
+    def _declare(
+        self, symbol: str, inputs: list[ir.Type], results: list[ir.Type], attributes: dict[str, ir.Attribute]
+    ) -> None:
+        with ir.InsertionPoint.at_block_begin(self.module.body):
+            declaration = func.FuncOp(symbol, ir.FunctionType.get(inputs, results), visibility="private")
+            for key, value in attributes.items():
+                declaration.attributes[key] = value

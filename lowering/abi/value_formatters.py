@@ -1,0 +1,43 @@
+"""Functions that turn values of the user's program into text, for messages: floats and bools.
+
+Each takes the value's bits and a buffer of `relax_mlir.lowering.abi.checks.NAME_ROOM` bytes, and gives the text.
+"""
+
+from __future__ import annotations
+
+from relax_mlir.mlir_text import Fragment
+
+FLOAT = "relax.rt.float_name"
+BOOL = "relax.rt.bool_name"
+
+_FLOAT = f"""
+llvm.mlir.global internal constant @relax.rt.float_format("%.9g\\00")
+func.func private @{FLOAT}(%bits: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
+  %room = arith.constant 64 : i64
+  %format = llvm.mlir.addressof @relax.rt.float_format : !llvm.ptr
+  %value = arith.bitcast %bits : i64 to f64
+  %n = llvm.call @snprintf(%buffer, %room, %format, %value) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>)
+    : (!llvm.ptr, i64, !llvm.ptr, f64) -> i32
+  return %buffer : !llvm.ptr
+}}
+"""
+_BOOL = f"""
+llvm.mlir.global internal constant @relax.rt.bool_true("True\\00")
+llvm.mlir.global internal constant @relax.rt.bool_false("False\\00")
+func.func private @{BOOL}(%bits: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
+  %zero = arith.constant 0 : i64
+  %yes = llvm.mlir.addressof @relax.rt.bool_true : !llvm.ptr
+  %no = llvm.mlir.addressof @relax.rt.bool_false : !llvm.ptr
+  %is = arith.cmpi ne, %bits, %zero : i64
+  %name = llvm.select %is, %yes, %no : i1, !llvm.ptr
+  return %name : !llvm.ptr
+}}
+"""
+
+
+def define_namers(fragment: Fragment, names: set[str]) -> None:
+    """Define those of the functions that are in `names`."""
+    for name, text in ((FLOAT, _FLOAT), (BOOL, _BOOL)):
+        if name in names:
+            fragment.external("@snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32")
+            fragment.define(text)

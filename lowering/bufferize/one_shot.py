@@ -1,0 +1,31 @@
+"""From level T to M: one-shot bufferisation of whole modules, functions in destination-passing style included."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.bufferize.drop_destination_results import DropDestinationResults
+from relax_mlir.lowering.bufferize.place_results import PlaceResults
+from relax_mlir.lowering.bufferize.protect_carried import ProtectCarried
+from relax_mlir.lowering.bufferize.protect_inputs import ProtectInputs
+from relax_mlir.lowering.bufferize.separate_empties import SeparateEmpties
+from relax_mlir.lowering.memory.plan_memory import PlanMemory
+from relax_mlir.transform import Pass
+from relax_mlir.transform.upstream import known_passes
+
+
+def bufferize() -> list[Pass]:
+    """The passes: results of calls land in their destinations or in buffers of their own, functions return nothing,
+    temporaries are planned.
+    """
+    return [
+        ProtectInputs(),
+        ProtectCarried(),
+        PlaceResults(),
+        SeparateEmpties(),
+        known_passes(
+            "one-shot-bufferize{allow-return-allocs-from-loops=true bufferize-function-boundaries=true "
+            "function-boundary-type-conversion=identity-layout-map}"
+        ),
+        DropDestinationResults(),
+        known_passes("canonicalize,cse"),
+        PlanMemory(),
+    ]

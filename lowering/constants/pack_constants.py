@@ -1,0 +1,177 @@
+"""The pass `pack-constants`: constant matrices are laid out for the matrix product once, when they are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+from relax_mlir.dialects.attributes import CONSTANT, CONSTANT_PANELS, CONSTANT_VALUE, PRIM_FUNC
+from relax_mlir.ir_queries import callee_of
+from relax_mlir.lowering.constants.constant_table import Layout
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.gemm.contraction import Contraction
+from relax_mlir.lowering.kernels.gemm.contraction_match import match_contraction
+from relax_mlir.lowering.kernels.gemm.gemm import tiling_of
+from relax_mlir.lowering.kernels.gemm.gemm_panels import emit_gemm_panels, has_panels, panels_name
+from relax_mlir.lowering.kernels.gemm.lower_contractions import emit_contraction, zero_fill_before
+from relax_mlir.lowering.parts.shared_code import own_ops
+from relax_mlir.mlir import func, ir, memref
+from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
+
+_MOST_COPIES = 4
+"""Constants of so few columns that panels would take more than this many times their memory stay as they are."""
+
+
+@dataclass(frozen=True)
+class PackConstants(ModulePass):
+    """Give prim funcs that multiply by a constant matrix the matrix packed in panels of columns.
+
+    Taken are products of floats in a private prim func whose right operand is an argument, used by nothing
+    else there, that is the same kind of constant (`@relax.constant.K`) in every call. Such a constant gets a
+    hook with `relax.constant_panels`, by which it is packed when the executable is loaded: one per constant
+    and layout, however many calls use it. The plain constant goes unless something else uses it.
+    """
+
+    name: ClassVar[str] = "pack-constants"
+
+    target: str = "cpu"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Transform the module in place."""
+        table = {
+            op.attributes["sym_name"].value: op
+            for op in module.body.operations
+            if op.operation.name == "func.func"
+        }
+        hooks = {name for name, op in table.items() if CONSTANT in op.attributes}
+        if not hooks:
+            return
+        target, calls = Target.parse(self.target), _calls(module)
+        packed: dict[tuple[str, Layout], str] = {}
+        for name, function in table.items():
+            users = calls.get(name, [])
+            if PRIM_FUNC not in function.attributes or function.is_external or not users:
+                continue
+            found = _product(function, target)
+            if found is None:
+                continue
+            operation, contraction, position = found
+            sources = [_hook(call.operands[position], hooks) for call in users]
+            if None in sources or function.attributes["sym_visibility"].value != "private":
+                continue
+            sizes = tiling_of(contraction.kernel, target)
+            turned = contraction.b.dims == (*contraction.columns, *contraction.depth)
+            layout = Layout(sizes.columns, turned, sizes.together)
+            type_ = _packed_type(contraction, layout)
+            _rewrite(module, function, operation, contraction, position, type_, target)
+            for call, source in zip(users, sources, strict=True):
+                key = (str(source), layout)
+                if key not in packed:
+                    packed[key] = _declare(module, table[key[0]], type_, layout)
+                with ir.InsertionPoint(call), call.location:
+                    call.operands[position] = func.CallOp([type_], packed[key], []).results[0]
+        if packed:
+            _drop_unused(module, {table[key[0]] for key in packed}, calls)
+
+
+def _calls(module: ir.Module) -> dict[str, list[ir.Operation]]:
+    found: dict[str, list[ir.Operation]] = {}
+    for op in own_ops(module, "func.call"):
+        found.setdefault(callee_of(op), []).append(op)
+    return found
+
+
+def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contraction, int] | None:
+    """A product in the function by an argument of static shape that is used there only, and which it is."""
+    for op in function.entry_block.operations:
+        contraction = match_contraction(op.operation)
+        if contraction is None or not has_panels(contraction.kernel, target):
+            continue
+        b, buffer = contraction.b, contraction.b.buffer
+        groups = {contraction.columns, contraction.depth}
+        if len(b.axes) != 2 or any(len(group) != 1 for group in groups):
+            continue
+        if b.dims not in (contraction.columns + contraction.depth, contraction.depth + contraction.columns):
+            continue
+        narrow = tiling_of(contraction.kernel, target).columns // _MOST_COPIES
+        if not isinstance(buffer.owner, ir.Block) or not b.contiguous or not buffer.type.has_static_shape:
+            continue
+        width = buffer.type.shape[b.axes.index(contraction.columns[0])]
+        if 0 in buffer.type.shape or width < narrow or len(list(buffer.uses)) != 1:
+            continue
+        return op.operation, contraction, ir.BlockArgument(buffer).arg_number
+    return None
+
+
+def _hook(value: ir.Value, hooks: set[str]) -> str | None:
+    """The constant hook whose call gives a value."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "func.call":
+        return None
+    name = str(owner.opview.callee.value)
+    return name if name in hooks else None
+
+
+def _packed_type(contraction: Contraction, layout: Layout) -> ir.MemRefType:
+    type_ = contraction.b.buffer.type
+    depth, width = type_.shape[::-1] if layout.transposed else type_.shape
+    size = e.round_up(width, layout.columns) * e.round_up(depth, layout.together)
+    return ir.MemRefType.get([size], type_.element_type)
+
+
+def _rewrite(
+    module: ir.Module,
+    function: func.FuncOp,
+    operation: ir.Operation,
+    contraction: Contraction,
+    position: int,
+    type_: ir.MemRefType,
+    target: Target,
+) -> None:
+    """Replace the product by a call of the kernel for packed operands; argument `position` becomes `type_`."""
+    fill = None if contraction.sums_outside else zero_fill_before(operation)
+    with ir.InsertionPoint(operation), operation.location:
+        buffer = ir.BlockArgument(contraction.b.buffer)
+        buffer.set_type(type_)
+        flat = memref.cast(e.flat_memref(type_.element_type), buffer)
+    panels = (panels_name(contraction.kernel), flat)
+    emit_contraction(module.body, operation, contraction, fill is not None, target, panels)
+    for op in (contraction.end, operation, fill):
+        if op is not None:
+            op.erase()
+    inputs = [argument.type for argument in function.arguments]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, function.type.results))
+    with function.location:
+        emit_gemm_panels(module.body, contraction.kernel, target)
+
+
+def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, layout: Layout) -> str:
+    """Declare the hook of a packed constant beside that of the plain one."""
+    pairs = f"x{layout.together}" if layout.together > 1 else ""
+    name = f"{plain.name.value}.panels_{layout.columns}{pairs}{'_transposed' if layout.transposed else ''}"
+    word = ir.IntegerType.get_signless(64)
+    with ir.InsertionPoint(plain), plain.location:
+        hook = func.FuncOp(name, ir.FunctionType.get([], [type_]), visibility="private")
+        hook.attributes[CONSTANT] = plain.attributes[CONSTANT]
+        hook.attributes[CONSTANT_VALUE] = plain.attributes[CONSTANT_VALUE]
+        fields = {field: ir.IntegerAttr.get(word, int(value)) for field, value in asdict(layout).items()}
+        hook.attributes[CONSTANT_PANELS] = ir.DictAttr.get(fields)
+    return name
+
+
+def _drop_unused(
+    module: ir.Module, plain: set[func.FuncOp], calls: Mapping[str, Sequence[ir.Operation]]
+) -> None:
+    """Remove plain constants that nothing reads any more, and number the hooks from 0 on; `calls` reads them."""
+    for hook in plain:
+        reads = calls.get(hook.name.value, [])
+        if all(not list(read.results[0].uses) for read in reads):
+            for read in reads:
+                read.erase()
+            hook.operation.erase()
+    word = ir.IntegerType.get_signless(64)
+    left = [op for op in module.body.operations if CONSTANT in op.attributes]
+    for number, hook in enumerate(left):
+        hook.attributes[CONSTANT] = ir.IntegerAttr.get(word, number)

@@ -1,0 +1,110 @@
+"""Pass `expand-math`: math functions become arithmetic that the vector units run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from relax_mlir.lowering.kernels.core.emit import Type, Value, element_of
+from relax_mlir.lowering.kernels.core.lanes import Lanes, same_shape
+from relax_mlir.lowering.kernels.math.math_erf import erf
+from relax_mlir.lowering.kernels.math.math_functions import (
+    BINARY_EXPANSIONS,
+    DOUBLE_EXPANSIONS,
+    EXPANSIONS,
+    FAST_EXPANSIONS,
+    PREDICATES,
+)
+from relax_mlir.lowering.kernels.math.math_gelu import gelu, written_with
+from relax_mlir.mlir import arith, ir
+from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.config import MATH_FAST
+
+Operation: TypeAlias = Any
+
+
+KNOWN = frozenset((*EXPANSIONS, *BINARY_EXPANSIONS, *PREDICATES))
+SINGLE: dict[str, Callable[..., Value]] = {**EXPANSIONS, **BINARY_EXPANSIONS}
+
+
+@dataclass(frozen=True)
+class ExpandMath(ModulePass):
+    """Expand exponentials, logarithms, powers, trigonometric and hyperbolic functions, their inverses, erf and remf.
+
+    They become polynomials, for f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of
+    libm. Results differ from the correctly rounded ones by a few ulp at most (each function in
+    `relax_mlir.lowering.kernels.math.math_functions` states how many);
+    NaN, infinities, signed zeros, overflow and denormals come
+    out as in libm. With `fast`, or the context's option ``math.fast``, exp, exp2, tanh and erf have shorter
+    polynomials, which are right to 1e-5. (In f64, expm1 and log1p are formed from libm's exp and log.)
+
+    An erf of f32 that is part of a gelu becomes that gelu. Where `target` has AVX-512, vectors of 16 have exp, exp2,
+    erf and gelu in fewer instructions.
+    """
+
+    name: ClassVar[str] = "expand-math"
+    target: str = "cpu"
+    fast: bool = False
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite all operations of the module in place."""
+        found: list[Operation] = []
+        fast = self.fast or bool(ctx.option(MATH_FAST))
+        single = {**SINGLE, **FAST_EXPANSIONS} if fast else SINGLE
+        target = Target.parse(self.target)
+
+        def visit(operation: Operation) -> Operation:
+            if operation.name in KNOWN:
+                found.append(operation)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        for operation in found:
+            if not (single["math.erf"] is erf and _replace_gelu(operation, target)):
+                _replace(operation, single, target)
+
+
+def _replace_gelu(operation: Operation, target: Target) -> bool:
+    """Replace a gelu of f32 as a whole, of which the operation is the erf; gives whether it did."""
+    if operation.name != "math.erf" or not isinstance(element_of(operation.operands[0].type), ir.F32Type):
+        return False
+    written = written_with(operation)
+    if written is None:
+        return False
+    lanes = Lanes.of(operation.operands[0].type, target)
+    last = written.operations[-1]
+    with ir.InsertionPoint(last), last.location:
+        last.results[0].replace_all_uses_with(gelu(lanes, written.argument))
+    for part in reversed(written.operations):
+        part.erase()
+    return True
+
+
+def _replace(operation: Operation, single: Mapping[str, Callable[..., Value]], target: Target) -> None:
+    operand = operation.operands[0]
+    element = element_of(operand.type)
+    with ir.InsertionPoint(operation), operation.location:
+        if operation.name in PREDICATES:
+            result = PREDICATES[operation.name](Lanes(operand.type), operand)
+        elif isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
+            result = _in_f32(list(operation.operands), element, single[operation.name], target)
+        elif isinstance(element, ir.F64Type) and operation.name in DOUBLE_EXPANSIONS:
+            result = DOUBLE_EXPANSIONS[operation.name](Lanes(operand.type), operand)
+        else:
+            return
+    operation.results[0].replace_all_uses_with(result)
+    operation.erase()
+
+
+def _in_f32(
+    operands: Sequence[Value], element: Type, expansion: Callable[..., Value], target: Target
+) -> Value:
+    type_ = operands[0].type
+    single = same_shape(type_, ir.F32Type.get())
+    lanes = Lanes.of(single, target)
+    if isinstance(element, ir.F32Type):
+        return expansion(lanes, *operands)
+    wide = expansion(lanes, *(arith.ExtFOp(single, operand).result for operand in operands))
+    return arith.TruncFOp(type_, wide).result

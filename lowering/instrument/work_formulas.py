@@ -1,0 +1,236 @@
+"""How much a prim func does, as formulas of the sizes of its arguments: floating-point operations and bytes.
+
+Formulas are polynomials with integer coefficients over atoms such as ``a0_1``, which is size 1 of argument 0 (``a2`` is
+argument 2 itself, an index). What cannot be said in this form (a loop that ends on data) has no formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from relax_mlir.lowering.abi.ffi_dtypes import element_bytes
+from relax_mlir.mlir import func, ir, linalg
+
+_ONE = frozenset(
+    {
+        f"arith.{n}"
+        for n in ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")
+    }
+)
+_FREE_MATH = frozenset({"math.isnan", "math.isinf", "math.isfinite", "math.isnormal", "math.copysign"})
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A polynomial: coefficients by sorted tuples of atoms."""
+
+    terms: Mapping[tuple[str, ...], int]
+
+    @staticmethod
+    def number(value: int) -> Formula:
+        return Formula({(): value} if value else {})
+
+    @staticmethod
+    def atom(name: str) -> Formula:
+        return Formula({(name,): 1})
+
+    def __add__(self, other: Formula) -> Formula:
+        terms = dict(self.terms)
+        for key, value in other.terms.items():
+            terms[key] = terms.get(key, 0) + value
+        return Formula({k: v for k, v in terms.items() if v})
+
+    def __mul__(self, other: Formula) -> Formula:
+        total = Formula({})
+        for key, value in self.terms.items():
+            for more, factor in other.terms.items():
+                total += Formula({tuple(sorted((*key, *more))): value * factor})
+        return total
+
+    def __str__(self) -> str:
+        parts = []
+        for key, value in sorted(self.terms.items(), key=lambda term: (-len(term[0]), term[0])):
+            factors = [*([str(value)] if value != 1 or not key else []), *key]
+            parts.append("*".join(factors))
+        return " + ".join(parts) or "0"
+
+    def atoms(self) -> set[str]:
+        """All arguments and sizes that it mentions."""
+        return {name for key in self.terms for name in key}
+
+
+ZERO, UNIT = Formula.number(0), Formula.number(1)
+
+
+class Unknown(Exception):
+    """There is no formula."""
+
+
+class Work:
+    """The formulas of one prim func at level M."""
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self.entry = function.body.blocks[0]
+        self._gathered: dict[int, Formula] = {}
+        self._whole: set[int] = set()
+
+    def flops(self) -> Formula | None:
+        """Floating-point operations of one call; a fused multiply-add counts as two, a function of `math` as one."""
+        try:
+            return self._block(self.entry)
+        except Unknown:
+            return None
+
+    def bytes(self) -> Formula | None:
+        """Bytes of the arguments, each once; of those that are only read element by element, what is read."""
+        try:
+            for number, argument in enumerate(self.entry.arguments):
+                if isinstance(argument.type, ir.MemRefType):
+                    self._uses(argument, number)
+            total = ZERO
+            for number, argument in enumerate(self.entry.arguments):
+                if not isinstance(argument.type, ir.MemRefType):
+                    continue
+                size = self._elements(argument)
+                if number not in self._whole and number in self._gathered:
+                    size = self._gathered[number]
+                total += size * Formula.number(element_bytes(argument.type.element_type))
+            return total
+        except Unknown:
+            return None
+
+    def _uses(self, value: ir.Value, number: int) -> None:
+        for use in value.uses:
+            op = use.owner.operation
+            if op.name in ("memref.dim", "memref.dealloc"):
+                continue
+            if op.name == "memref.load":
+                try:
+                    self._gathered[number] = self._gathered.get(number, ZERO) + self._times(op)
+                except Unknown:
+                    self._whole.add(number)
+            else:
+                self._whole.add(number)
+
+    def _times(self, op: ir.Operation) -> Formula:
+        """How often an op runs in one call."""
+        times, parent = UNIT, op.parent
+        while parent.name != "func.func":
+            if parent.name.startswith("linalg."):
+                times *= self._domain(parent.operation)
+            elif parent.name == "scf.for":
+                times *= self._trips(parent.operation)
+            elif parent.name != "scf.if":
+                raise Unknown
+            parent = parent.operation.parent
+        return times
+
+    def _block(self, block: ir.Block) -> Formula:
+        total = ZERO
+        for view in block.operations:
+            op = view.operation
+            if op.name.startswith("linalg.") and op.regions:
+                each = ZERO
+                for inner in op.regions:
+                    for body in inner.blocks:
+                        each += self._block(body)
+                total += each * self._domain(op) if each.terms else ZERO
+            elif op.name == "scf.for":
+                each = self._block(op.regions[0].blocks[0])
+                total += each * self._trips(op) if each.terms else ZERO
+            elif op.regions:
+                if any(self._block(body).terms for region in op.regions for body in region.blocks):
+                    raise Unknown
+            else:
+                total += Formula.number(self._scalar(op))
+        return total
+
+    @staticmethod
+    def _scalar(op: ir.Operation) -> int:
+        if op.name == "func.call":
+            raise Unknown
+        if op.name == "math.fma":
+            return 2
+        floats = any(isinstance(r.type, ir.FloatType) for r in op.results)
+        return int(op.name in _ONE or (floats and op.name.startswith("math.") and op.name not in _FREE_MATH))
+
+    def _domain(self, op: ir.Operation) -> Formula:
+        """The number of iterations of a linalg op."""
+        maps = [attribute.value for attribute in linalg.get_indexing_maps(op)]
+        total = UNIT
+        for loop in range(maps[0].n_dims):
+            total *= self._loop(op, maps, loop)
+        return total
+
+    def _loop(self, op: ir.Operation, maps: list[ir.AffineMap], loop: int) -> Formula:
+        for operand, map in zip(op.operands, maps, strict=True):
+            for position, result in enumerate(map.results):
+                if isinstance(result, ir.AffineDimExpr) and result.position == loop:
+                    return self._size(operand, position)
+        raise Unknown
+
+    def _trips(self, op: ir.Operation) -> Formula:
+        lower, upper, step = (self._index(v) for v in list(op.operands)[:3])
+        if lower.terms or step != UNIT:
+            raise Unknown
+        return upper
+
+    def _elements(self, value: ir.Value) -> Formula:
+        total = UNIT
+        for position in range(ir.MemRefType(value.type).rank):
+            total *= self._size(value, position)
+        return total
+
+    def _size(self, value: ir.Value, position: int) -> Formula:
+        type = ir.MemRefType(value.type)
+        if not type.is_dynamic_dim(position):
+            return Formula.number(type.get_dim_size(position))
+        if isinstance(value, ir.BlockArgument):
+            if value.owner != self.entry:
+                raise Unknown
+            return Formula.atom(f"a{value.arg_number}_{position}")
+        op = value.owner.operation
+        if op.name in ("memref.alloc", "memref.alloca"):
+            before = sum(type.is_dynamic_dim(i) for i in range(position))
+            return self._index(op.operands[before])
+        if op.name == "memref.cast":
+            return self._size(op.operands[0], position)
+        if op.name == "memref.subview":
+            counts = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+            sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
+            if len(sizes) != type.rank:
+                raise Unknown
+            before = sum(size < 0 for size in sizes[:position])
+            return self._index(op.operands[counts[0] + counts[1] + before])
+        if op.name == "memref.expand_shape":
+            before = sum(type.is_dynamic_dim(i) for i in range(position))
+            return self._index(op.operands[1 + before])
+        if op.name == "memref.collapse_shape":
+            groups = [list(group) for group in ir.ArrayAttr(op.attributes["reassociation"])]
+            total = UNIT
+            for dim in groups[position]:
+                total *= self._size(op.operands[0], ir.IntegerAttr(dim).value)
+            return total
+        raise Unknown
+
+    def _index(self, value: ir.Value) -> Formula:
+        if isinstance(value, ir.BlockArgument):
+            if value.owner != self.entry:
+                raise Unknown
+            return Formula.atom(f"a{value.arg_number}")
+        op = value.owner.operation
+        if op.name == "arith.constant":
+            return Formula.number(ir.IntegerAttr(op.attributes["value"]).value)
+        if op.name == "memref.dim":
+            position = self._index(op.operands[1])
+            if position.atoms():
+                raise Unknown
+            return self._size(op.operands[0], position.terms.get((), 0))
+        if op.name in ("arith.addi", "arith.muli"):
+            left, right = (self._index(v) for v in op.operands)
+            return left + right if op.name == "arith.addi" else left * right
+        if op.name == "arith.subi":
+            left, right = (self._index(v) for v in op.operands)
+            return left + right * Formula.number(-1)
+        raise Unknown

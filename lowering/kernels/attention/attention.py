@@ -1,0 +1,430 @@
+"""Attention in one kernel: no more scores at a time than a tile of queries has with a block of keys.
+
+For each batch and head, and each block of queries: the keys go by in blocks, which are packed (transposed into
+panels) together with their values; for each tile of queries the scores are formed, made weights (the softmax
+of what was seen so far, see `attention_softmax`), and multiplied by the values into sums, which are divided by
+the weights' total at the end. Both products are those of `gemm_blocks`. One query alone reads keys and values where
+they lie.
+
+After T. Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness",
+arXiv:2205.14135, 2022.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.attention.attention_exp import Exponential
+from relax_mlir.lowering.kernels.attention.attention_pack import (
+    emit_pack_keys,
+    emit_pack_rows,
+    emit_pack_values,
+    emit_write_rows,
+)
+from relax_mlir.lowering.kernels.attention.attention_single import emit_dots, emit_weighted_sum
+from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.attention.attention_softmax import Bias, Running, weigh_row
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
+from relax_mlir.lowering.kernels.gemm import epilogue as ep
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_tiles
+from relax_mlir.lowering.kernels.gemm.gemm_left import rows_type
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import even_step
+from relax_mlir.mlir import arith, ir, math, memref
+from relax_mlir.target import Target
+
+THIN = 1
+"""Up to so many queries it does not pay to pack keys and values."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What an attention computes: its scale (None: 1 / sqrt of the head size) and its causal mask, if any."""
+
+    scale: float | None
+    causal: str | None
+
+
+def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], meaning: Meaning) -> None:
+    """Emit attention at the insertion point, and the functions that it calls at the end of `block`.
+
+    `buffers`: query [b, s, h, d], key [b, t, g, d], value [b, t, g, e], perhaps a bias that broadcasts to [b, h,
+    s, t], and the result [b, s, h, e]; contiguous, of one float type. g divides h: query head i reads head
+    ``i // (h / g)`` of keys and values.
+    """
+    sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
+    emit_parts(block, sizes)
+    product = emit_tiles(block, GemmKernel(str(sizes.element), str(sizes.element)), target)
+    nothing = ep.nothing(block)
+    _Attention(sizes, *_operands(buffers), meaning, target.num_threads, product, nothing).emit()
+
+
+def emit_parts(block: e.Block, sizes: Sizes) -> list[str]:
+    """Emit the functions that all attentions on an element type share, unless they are there; gives their names."""
+    generators: dict[str, Callable[[e.Block, str, Sizes], None]] = {
+        "pack_keys": emit_pack_keys,
+        "pack_values": emit_pack_values,
+        **({"pack_rows": emit_pack_rows} if sizes.half else {}),
+        "write_rows": emit_write_rows,
+        "dots": emit_dots,
+        "weighted_sum": emit_weighted_sum,
+    }
+    names = {f"{sizes.name}.{part}": emit for part, emit in generators.items()}
+    for name, emit in names.items():
+        if not e.is_defined(block, name):
+            emit(block, name, sizes)
+    return list(names)
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A buffer of four axes, contiguous, seen as flat."""
+
+    flat: e.Value
+    shape: tuple[e.Index, ...]
+
+    @property
+    def stride(self) -> e.Index:
+        """Distance of two positions of the sequence."""
+        return e.mul(self.shape[2], self.shape[3])
+
+    def place(self, batch: e.Index, position: e.Index, head: e.Index) -> e.Index:
+        """Where a row of the last axis begins."""
+        line = e.add(e.mul(e.add(e.mul(batch, self.shape[1]), position), self.shape[2]), head)
+        return e.mul(line, self.shape[3])
+
+
+def _operands(buffers: Sequence[e.Value]) -> tuple[_Operand, _Operand, _Operand, Bias | None, _Operand]:
+    query, key, value, *bias, out = buffers
+    made = [
+        _Operand(_flat(buffer), tuple(e.dim(buffer, axis) for axis in range(4)))
+        for buffer in (query, key, value, out)
+    ]
+    return made[0], made[1], made[2], Bias.of(bias[0], _flat(bias[0])) if bias else None, made[3]
+
+
+def _flat(buffer: e.Value) -> e.Value:
+    """A contiguous buffer as one of rank 1."""
+    type_ = ir.MemRefType(buffer.type)
+    total: e.Index = 1
+    for axis in range(type_.rank):
+        total = e.mul(total, e.dim(buffer, axis))
+    flat = e.flat_memref(type_.element_type)
+    base = e.metadata(buffer).base if type_.rank else buffer
+    return memref.reinterpret_cast(flat, base, [], [e.index(total)], [], [0], [e.DYNAMIC], [1])
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A block of queries of one batch and head, and a block of keys."""
+
+    batch: e.Index
+    head: e.Index
+    key_head: e.Index
+    first_query: e.Index
+    queries: e.Index
+    first_key: e.Index = 0
+    keys: e.Index = 0
+
+
+@dataclass(frozen=True)
+class _Attention:
+    """The loops of one attention.
+
+    `product`: the function that multiplies rows by packed panels; it gets the epilogue that does `nothing`.
+    """
+
+    sizes: Sizes
+    query: _Operand
+    key: _Operand
+    value: _Operand
+    bias: Bias | None
+    out: _Operand
+    meaning: Meaning
+    threads: int
+    product: str
+    nothing: ep.Epilogue
+
+    def emit(self) -> None:
+        """Emit all of it."""
+        keys = self.key.shape[1]
+        if isinstance(keys, int):
+            self._emit_clear() if keys == 0 else self._emit_all()
+        else:
+            e.branch(e.compare("eq", keys, 0), self._emit_clear, self._emit_all)
+
+    def _emit_clear(self) -> None:
+        """Without keys every sum is empty."""
+        total: e.Index = 1
+        for size in self.out.shape:
+            total = e.mul(total, size)
+        with e.loop(0, total) as i:
+            e.store(e.constant(self.sizes.source, 0), self.out.flat, i)
+
+    def _emit_all(self) -> None:
+        sizes, (_, queries, heads, depth) = self.sizes, self.query.shape
+        keys, key_heads = self.key.shape[1:3]
+        key_depth = e.round_up(depth, sizes.lanes)
+        width = e.round_up(self.value.shape[3], sizes.panel)
+        key_step = even_step(keys, sizes.keys(e.add(key_depth, width)), sizes.panel)
+        query_step = e.minimum(e.maximum(queries, 1), sizes.queries(width))
+        group = 1 if key_heads is heads else e.div(heads, e.maximum(key_heads, 1))
+        regions = _Regions()
+        running_places = [
+            regions.take(e.mul(sizes.rows, key_step)),
+            *[regions.take(e.round_up(query_step, sizes.panel)) for _ in range(2)],
+            regions.take(e.mul(query_step, width)),
+            regions.take(key_step if sizes.half and self.bias is not None else 0),
+        ]
+        packed_keys = regions.take(e.mul(key_step, key_depth))
+        packed_values = regions.take(e.mul(key_step, width))
+        packed_queries = regions.take(e.mul(query_step, key_depth) if sizes.half else 0)
+        scores, largest, totals, sums, bias_row = running_places
+        factor, exponential = self._factor(), Exponential.of(sizes.element, keys)
+        blocks = e.ceildiv(queries, query_step)
+        tasks = e.mul(e.mul(self.query.shape[0], heads), blocks)
+        each = e.add(e.div(e.add(depth, width), 2 * sizes.lanes), 2)
+        cost = e.mul(e.mul(e.mul(self.query.shape[0], heads), e.mul(queries, keys)), each)
+        step = part_size(tasks, 1, self.threads, cost)
+        with (
+            parallel_loop(0, tasks, step, cost) as start,
+            e.scratch(sizes.element, regions.end) as buffer,
+            e.loop(start, e.minimum(e.add(start, step), tasks)) as task,
+        ):
+            at = Running(buffer, scores, key_step, largest, totals, sums, width, bias_row, exponential)
+            line, block = _divided(task, blocks)
+            batch, head = _divided(line, heads)
+            first = e.mul(block, query_step)
+            high = e.minimum(e.sub(queries, first), query_step)
+            place = _Place(batch, head, e.div(head, group), first, high)
+            packed = _Packed(packed_keys, key_depth, packed_values, key_step, packed_queries)
+            self._emit_block(at, place, packed, key_step, factor)
+
+    def _factor(self) -> e.Value:
+        """What the scores are multiplied with."""
+        element, depth = self.sizes.element, self.query.shape[3]
+        if self.meaning.scale is not None:
+            return e.constant(element, self.meaning.scale)
+        if isinstance(depth, int):
+            return e.constant(element, 1.0 / pymath.sqrt(max(depth, 1)))
+        size = arith.index_cast(ir.IntegerType.get_signless(64), e.maximum(depth, 1))
+        return arith.divf(e.constant(element, 1.0), math.sqrt(arith.sitofp(element, size)))
+
+    def _emit_block(
+        self, at: Running, place: _Place, packed: _Packed, key_step: e.Index, factor: e.Value
+    ) -> None:
+        """A block of queries, with all keys."""
+        sizes, query = self.sizes, self.query
+        queries = (query.flat, query.place(place.batch, place.first_query, place.head), query.stride)
+        if sizes.half:
+            size = [place.queries, query.shape[3]]
+            self._call("pack_rows", [*queries, *size, at.buffer, packed.queries, packed.key_depth])
+            queries = (at.buffer, packed.queries, packed.key_depth)
+        last = self._visible(e.add(place.first_query, e.sub(place.queries, 1)))
+        end = self.key.shape[1] if last is None else e.maximum(last, 1)
+        thin = e.compare("le", query.shape[1], THIN)
+        if sizes.half:
+            size = query.shape[3]
+            thin = e.all_of(thin, e.compare("eq", e.round_down(size, sizes.lanes), size))
+        with e.loop(0, end, key_step) as first_key:
+            keys = e.minimum(e.sub(end, first_key), key_step)
+            here = _Place(
+                place.batch, place.head, place.key_head, place.first_query, place.queries, first_key, keys
+            )
+            self._emit_keys(at, here, packed, queries, thin, factor)
+        target = self.out.place(place.batch, place.first_query, place.head)
+        sums = [at.buffer, at.sums, at.sum_width, at.totals, place.queries, self.out.shape[3]]
+        self._call("write_rows", [*sums, self.out.flat, target, self.out.stride])
+
+    def _emit_keys(
+        self,
+        at: Running,
+        place: _Place,
+        packed: _Packed,
+        queries: tuple[e.Value, e.Index, e.Index],
+        thin: e.Value,
+        factor: e.Value,
+    ) -> None:
+        """A block of queries with a block of keys."""
+        sizes, key = self.sizes, self.key
+        key_at = key.place(place.batch, place.first_key, place.key_head)
+        buffer, depth = at.buffer, key.shape[3]
+
+        def pack_keys() -> None:
+            source = [key.flat, key_at, key.stride, place.keys, depth]
+            self._call("pack_keys", [*source, buffer, packed.keys, packed.key_depth, factor])
+
+        with e.when(e.negate(thin)):
+            pack_keys()
+        sums = self._sums(at, place, packed, thin)
+        memory = memref.cast(rows_type(ir.MemRefType(queries[0].type).element_type), queries[0])
+        matrix = e.view(e.metadata(buffer), (sizes.rows, at.width), (at.width, 1), at.scores, unit_inner=True)
+
+        def scores(tile: _Tile) -> None:
+            query_at = e.add(queries[1], e.mul(tile.row, queries[2]))
+
+            def by_panels() -> None:
+                left, right = [memory, query_at, queries[2]], [buffer, packed.keys, packed.key_depth]
+                columns = e.round_up(tile.keys, sizes.panel)
+                self._multiply(left, right, (depth, tile.rows, columns), matrix, 0, e.flag(False))
+
+            def by_dots() -> None:
+                source = [queries[0], query_at, key.flat, key_at, key.stride, tile.keys, depth]
+                self._call("dots", [*source, buffer, at.scores, factor])
+
+            e.branch(thin, by_dots, by_panels)
+
+        self._emit_tiles(at, place, scores, sums)
+
+    def _sums(
+        self, at: Running, place: _Place, packed: _Packed, thin: e.Value
+    ) -> Callable[[_Tile, e.Value], None]:
+        """What adds weights times values to the sums of a tile; packs the values of the block, if it must.
+
+        One query alone reads them where they lie, if nothing behind the last panel of a row is outside of the buffer.
+        """
+        sizes, value = self.sizes, self.value
+        start = value.place(place.batch, place.first_key, place.key_head)
+        ahead = e.add(e.mul(e.sub(place.keys, 1), value.stride), at.sum_width)
+        inside = e.compare("le", e.add(start, ahead), e.dim(value.flat, 0))
+        in_place = e.all_of(thin, inside)
+        with e.when(e.negate(in_place)):
+            source = [value.flat, start, value.stride, place.keys, value.shape[3]]
+            self._call("pack_values", [*source, at.buffer, packed.values, packed.value_depth])
+        weights = memref.cast(rows_type(sizes.element), at.buffer)
+        shape, strides = (place.queries, at.sum_width), (at.sum_width, 1)
+        matrix = e.view(e.metadata(at.buffer), shape, strides, at.sums, unit_inner=True)
+
+        def added(tile: _Tile, first: e.Value) -> None:
+            def by_rows() -> None:
+                source = [at.buffer, at.scores, value.flat, start, value.stride, tile.keys]
+                to = e.add(at.sums, e.mul(tile.row, at.sum_width))
+                panels = e.div(at.sum_width, sizes.panel)
+                self._call("weighted_sum", [*source, panels, at.buffer, to, e.negate(first)])
+
+            def by_panels() -> None:
+                left = [weights, at.scores, at.width]
+                right = [at.buffer, packed.values, packed.value_depth]
+                size = (tile.keys, tile.rows, at.sum_width)
+                self._multiply(left, right, size, matrix, tile.row, e.negate(first))
+
+            e.branch(in_place, by_rows, by_panels)
+
+        return added
+
+    def _emit_tiles(
+        self,
+        at: Running,
+        place: _Place,
+        scores: Callable[[_Tile], None],
+        sums: Callable[[_Tile, e.Value], None],
+    ) -> None:
+        """The tiles of a block of queries, of about the same number of rows each: a multiple of `Sizes.row_step`."""
+        first, step = e.compare("eq", place.first_key, 0), self.sizes.row_step
+        steps = e.ceildiv(place.queries, step)
+        count = e.ceildiv(steps, self.sizes.rows // step)
+        least = e.div(steps, e.maximum(count, 1))
+        more = e.sub(steps, e.mul(least, count))
+        with e.loop(0, count) as number:
+            row = e.mul(e.add(e.mul(number, least), e.minimum(number, more)), step)
+            most = e.mul(e.add(least, e.select(e.compare("lt", number, more), 1, 0)), step)
+            high = e.minimum(most, e.sub(place.queries, row))
+            query = e.add(place.first_query, row)
+            seen = self._seen(place, e.add(query, e.sub(high, 1)))
+            tile = _Tile(row, high, seen)
+
+            def whole(tile: _Tile = tile, query: e.Index = query) -> None:
+                scores(tile)
+                with e.loop(0, tile.rows) as line:
+                    bias = None
+                    if self.bias is not None:
+                        position = (place.batch, place.head, e.add(query, line))
+                        bias = (self.bias, self.bias.place(position, place.first_key))
+                    visible = self._seen(place, e.add(query, line))
+                    row = e.add(tile.row, line)
+                    weigh_row(self.sizes, at, line, row, visible, tile.keys, first, bias)
+                sums(tile, first)
+
+            if self.meaning.causal is None:
+                whole()
+            else:
+                with e.when(e.any_of(first, e.compare("ne", seen, 0))):
+                    whole()
+
+    def _visible(self, query: e.Index) -> e.Index | None:
+        """How many keys a query sees; None: all."""
+        if self.meaning.causal is None:
+            return None
+        queries, keys = self.query.shape[1], self.key.shape[1]
+        if self.meaning.causal == "TopLeft":
+            return e.minimum(e.add(query, 1), keys)
+        end = e.add(e.add(query, 1), keys)
+        return e.minimum(e.sub(e.maximum(end, queries), queries), keys)
+
+    def _seen(self, place: _Place, query: e.Index) -> e.Index:
+        """How many keys of the block a query sees."""
+        visible = self._visible(query)
+        if visible is None:
+            return place.keys
+        seen = e.sub(e.maximum(visible, place.first_key), place.first_key)
+        return e.minimum(seen, place.keys)
+
+    def _call(self, part: str, arguments: Sequence[e.Value]) -> None:
+        e.call(f"{self.sizes.name}.{part}", [_value(a) for a in arguments])
+
+    def _multiply(
+        self,
+        left: Sequence[e.Index],
+        right: Sequence[e.Index],
+        size: Sequence[e.Index],
+        matrix: e.Value,
+        row: e.Index,
+        accumulate: e.Value,
+    ) -> None:
+        """Multiply rows by packed panels (see `emit_block`): their depth, number and columns are the `size`."""
+        place = [matrix, row, 0, accumulate, e.flag(False)]
+        e.call(self.product, [*left, *right, *size, *place, *self.nothing.arguments])
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """Places of what is packed, and the depth of the panels of keys and of values."""
+
+    keys: e.Index
+    key_depth: e.Index
+    values: e.Index
+    value_depth: e.Index
+    queries: e.Index
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Rows of a block of queries, and how many keys of a block they see."""
+
+    row: e.Index
+    rows: e.Index
+    keys: e.Index
+
+
+class _Regions:
+    """Parts of one scratch buffer, one behind the other."""
+
+    def __init__(self) -> None:
+        self.end: e.Index = 0
+
+    def take(self, size: e.Index) -> e.Index:
+        """The place of a new part."""
+        place, self.end = self.end, e.add(self.end, size)
+        return place
+
+
+def _divided(number: e.Index, by: e.Index) -> tuple[e.Index, e.Index]:
+    """Quotient and remainder."""
+    quotient = e.div(number, by)
+    return quotient, e.sub(number, e.mul(quotient, by))
+
+
+def _value(x: e.Index) -> e.Value:
+    return e.index(x) if isinstance(x, int) else x

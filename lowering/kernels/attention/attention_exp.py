@@ -1,0 +1,87 @@
+"""The exponential of a score relative to the largest one: of a number that is not positive."""
+
+from __future__ import annotations
+
+import math as pymath
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.avx512 import times_power
+from relax_mlir.lowering.kernels.core.lanes import Lanes
+from relax_mlir.lowering.kernels.math.exp_table import exp_of_rest, to_sixteenths
+from relax_mlir.lowering.kernels.math.math_exp import LOG2_E, ROUND_TO_INT, VANISHES
+from relax_mlir.mlir import arith, ir, math
+
+SMALLEST = -86.5
+"""e to this, about 2.7e-38, is still a normal float32; results below are 0."""
+
+POLYNOMIAL = (1.3843607e-3, 8.3741955e-3, 4.1668005e-2, 1.6666430e-1, 4.9999994e-1, 1.0, 1.0)
+"""e^r for |r| ≤ ln 2 / 2, 1.8e-8 off, from the highest power down: a least-squares fit of the relative error with
+the weights of C. Lawson's iteration, rounded to float32."""
+
+EXPONENT_BIAS, MANTISSA_BITS = 127, 23
+DOUBLE_BIAS, DOUBLE_MANTISSA_BITS = 1023, 52
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """e^x / 2^k for x ≤ 0; NaN stays NaN, -inf gives 0. f32: at most 2 ulp off, or next to 0 where e^x is below
+    e^-86.5 2^k.
+
+    2^k is above the number of keys, so that no sum of weights is above 1, and sums of large values do not overflow
+    before they are divided by it. `down` is k, in the type of the sums.
+    """
+
+    down: e.Value
+
+    @staticmethod
+    def of(element: e.Type, keys: e.Index) -> Exponential:
+        """The exponential for so many keys."""
+        if isinstance(keys, int):
+            return Exponential(e.constant(element, keys.bit_length()))
+        i64 = ir.IntegerType.get_signless(64)
+        leading = math.CountLeadingZerosOp(arith.index_cast(i64, keys)).result
+        return Exponential(arith.uitofp(element, arith.subi(e.constant(i64, 64), leading)))
+
+    def emit(self, lanes: Lanes, x: e.Value) -> e.Value:
+        """On a vector.
+
+        x = n·ln 2 + r as in `math_exp`, with fewer instructions: no upper limit, ln 2 in one piece (n is small where
+        the result counts), and 2ⁿ straight from the bits of the sum that rounds to n.
+        """
+        down = simd.splat(self.down, lanes.type.shape[0])
+        if lanes.width != 32:
+            return lanes.mul(math.ExpOp(x).result, _power(lanes, down))
+        if lanes.avx512:
+            x = lanes.at_least(x, VANISHES)
+            y, place = to_sixteenths(lanes, x, LOG2_E)
+            return times_power(exp_of_rest(lanes, _rest(lanes, x, y), place), lanes.sub(y, down))
+        shift = lanes.sub(lanes.const(ROUND_TO_INT + EXPONENT_BIAS), down)
+        smallest = lanes.fma(down, lanes.const(pymath.log(2.0)), lanes.const(SMALLEST))
+        return _exp(lanes, x, shift, smallest)
+
+
+def exp_of_difference(lanes: Lanes, x: e.Value) -> e.Value:
+    """e^x for x ≤ 0, as `Exponential`, scalar or vector."""
+    if lanes.width != 32:
+        return math.ExpOp(x).result
+    return _exp(lanes, x, lanes.const(ROUND_TO_INT + EXPONENT_BIAS), lanes.const(SMALLEST))
+
+
+def _exp(lanes: Lanes, x: e.Value, rounding: e.Value, smallest: e.Value) -> e.Value:
+    shifted = lanes.fma(x, lanes.const(LOG2_E), rounding)
+    power = lanes.from_bits(lanes.shift_left(lanes.bits(shifted), MANTISSA_BITS))
+    result = lanes.mul(lanes.horner(_rest(lanes, x, lanes.sub(shifted, rounding)), POLYNOMIAL), power)
+    return lanes.select(lanes.compare("olt", x, smallest), lanes.const(0.0), result)
+
+
+def _rest(lanes: Lanes, x: e.Value, n: e.Value) -> e.Value:
+    """x - n·ln 2."""
+    return lanes.fma(n, lanes.const(-pymath.log(2.0)), x)
+
+
+def _power(lanes: Lanes, down: e.Value) -> e.Value:
+    """2^-down in f64."""
+    exponent = arith.fptosi(lanes.ints, lanes.sub(lanes.const(DOUBLE_BIAS), down))
+    return lanes.from_bits(lanes.shift_left(exponent, DOUBLE_MANTISSA_BITS))

@@ -1,0 +1,145 @@
+"""Copies for attention: keys and values into panels, rows of queries, and rows of results."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.shuffles import transpose
+from relax_mlir.mlir import arith, ir
+
+
+def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
+    """Emit the copy of keys, times a factor, into panels: element k of key c goes to ``k * panel + c``.
+
+    Arguments: keys, place of the first, distance of two, their number (not 0), their size; the destination,
+    its place, the depth of its panels (not less than the size rounded up to the lanes); the factor. The lanes
+    of the last vector that are beyond the last key repeat it.
+    """
+    index = ir.IndexType.get()
+    flat, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
+    types = [flat, index, index, index, index, packed_type, index, index, sizes.element]
+    lanes, panel = sizes.lanes, sizes.panel
+    with e.function(block, name, types) as values:
+        keys, at, stride, count, size, packed, start, depth, factor = values
+        scale = simd.splat(factor, lanes)
+        full, last = e.round_down(size, lanes), e.sub(count, 1)
+        with e.loop(0, count, lanes) as j:
+            first = e.round_down(j, panel)
+            to = e.add(e.add(start, e.mul(first, depth)), e.sub(j, first))
+            places = [e.add(at, e.mul(e.minimum(e.add(j, q), last), stride)) for q in range(lanes)]
+
+            def square(counter: e.Index, where: e.Value | None) -> None:
+                i = e.opaque(counter)
+                lines = [simd.load(lanes, keys, e.add(place, i), where=where) for place in places]
+                scaled = [arith.mulf(simd.widen(line, sizes.element), scale) for line in lines]
+                for q, line in enumerate(transpose(scaled)):
+                    simd.store(line, packed, e.add(to, e.mul(e.add(i, q), panel)))
+
+            if sizes.half:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
+                with e.loop(0, full, lanes) as i:
+                    square(i, None)
+                with e.loop(full, size) as i:
+                    for q, place in enumerate(places):
+                        value = simd.widen(e.load(keys, e.add(place, i)), sizes.element)
+                        beside = e.add(e.add(to, e.mul(i, panel)), q)
+                        e.store(arith.mulf(value, factor), packed, beside)
+            elif sizes.avx512:  # masks cost nothing
+                with e.loop(0, size, lanes) as i:
+                    square(i, simd.mask(e.sub(size, i), lanes))
+            else:
+                with e.loop(0, full, lanes) as i:
+                    square(i, None)
+                with e.when(e.compare("ne", full, size)):
+                    square(full, simd.mask(e.sub(size, full), lanes))
+
+
+def emit_pack_values(block: e.Block, name: str, sizes: Sizes) -> None:
+    """Emit the copy of values into panels: column c of row k goes to ``k * panel + c``, widened.
+
+    Arguments: values, place of the first row, distance of two, their number, their size; the destination, its
+    place, the depth of its panels (not less than the number of rows). What is behind the last column is left as it is.
+    """
+    index, panel = ir.IndexType.get(), sizes.panel
+    source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
+    types = [source_type, index, index, index, index, packed_type, index, index]
+    with e.function(block, name, types) as (source, at, stride, count, size, packed, start, depth):
+        full = e.round_down(size, panel)
+
+        def copy(column: e.Index, width: e.Index) -> None:
+            panel_at = e.add(start, e.mul(column, depth))
+            with e.loop(0, count) as row:
+                place, to = e.add(e.add(at, column), e.mul(row, stride)), e.add(panel_at, e.mul(row, panel))
+                copy_row(sizes, source, place, width, packed, to)
+
+        with e.loop(0, full, panel) as column:
+            copy(column, panel)
+        with e.when(e.compare("ne", full, size)):
+            copy(full, e.sub(size, full))
+
+
+def emit_pack_rows(block: e.Block, name: str, sizes: Sizes) -> None:
+    """Emit the copy of rows, widened to what is computed.
+
+    Arguments: source, place of the first row, distance of two, their number, their size; the destination, its
+    place, the distance of two rows there (not less than the size rounded up to the lanes).
+    """
+    index = ir.IndexType.get()
+    source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
+    types = [source_type, index, index, index, index, packed_type, index, index]
+    with (
+        e.function(block, name, types) as (source, at, stride, count, size, packed, start, distance),
+        e.loop(0, count) as row,
+    ):
+        place, to = e.add(at, e.mul(row, stride)), e.add(start, e.mul(row, distance))
+        copy_row(sizes, source, place, size, packed, to)
+
+
+def copy_row(sizes: Sizes, source: e.Value, at: e.Index, size: e.Index, packed: e.Value, to: e.Index) -> None:
+    """Copy `size` elements, widened. What is written reaches to the next multiple of the lanes."""
+    lanes = sizes.lanes
+    full = e.round_down(size, lanes)
+    with e.loop(0, full, lanes) as i:
+        value = simd.load(lanes, source, e.add(at, i))
+        simd.store(simd.widen(value, sizes.element), packed, e.add(to, i))
+    if sizes.half:
+        with e.loop(full, size) as i:
+            value = simd.widen(e.load(source, e.add(at, i)), sizes.element)
+            e.store(value, packed, e.add(to, i))
+    else:
+        with e.when(e.compare("ne", full, size)):
+            where = simd.mask(e.sub(size, full), lanes)
+            simd.store(simd.load(lanes, source, e.add(at, full), where=where), packed, e.add(to, full))
+
+
+def emit_write_rows(block: e.Block, name: str, sizes: Sizes) -> None:
+    """Emit the end of attention: rows of sums divided by their row's total, rounded once.
+
+    Arguments: sums, their place, the distance of two rows, the place of the totals; the number of rows and
+    their size; the result, place of its first row, and the distance of two.
+    """
+    index, lanes = ir.IndexType.get(), sizes.lanes
+    flat = e.flat_memref(sizes.element)
+    types = [flat, index, index, index, index, index, e.flat_memref(sizes.source), index, index]
+    with e.function(block, name, types) as values:
+        sums, start, distance, totals, count, size, out, at, stride = values
+        full = e.round_down(size, lanes)
+        with e.loop(0, count) as row:
+            inverse = arith.divf(e.constant(sizes.element, 1.0), e.load(sums, e.add(totals, row)))
+            factor = simd.splat(inverse, lanes)
+            place, to = e.add(start, e.mul(row, distance)), e.add(at, e.mul(row, stride))
+
+            def scaled(i: e.Index) -> e.Value:
+                value = arith.mulf(simd.load(lanes, sums, e.add(place, i)), factor)
+                return simd.narrow(value, sizes.source)
+
+            with e.loop(0, full, lanes) as i:
+                simd.store(scaled(i), out, e.add(to, i))
+            if sizes.half:
+                with e.loop(full, size) as i:
+                    value = arith.mulf(e.load(sums, e.add(place, i)), inverse)
+                    e.store(simd.narrow(value, sizes.source), out, e.add(to, i))
+            else:
+                with e.when(e.compare("ne", full, size)):
+                    where = simd.mask(e.sub(size, full), lanes)
+                    simd.store(scaled(full), out, e.add(to, full), where=where)

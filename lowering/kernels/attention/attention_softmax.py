@@ -1,0 +1,187 @@
+"""The softmax of attention, block by block: scores become weights, and what was summed before is rescaled.
+
+After M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867, 2018: each row
+keeps the largest score seen so far and the sum of the weights relative to it.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.attention.attention_exp import Exponential, exp_of_difference
+from relax_mlir.lowering.kernels.attention.attention_pack import copy_row
+from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.lanes import Lanes
+from relax_mlir.lowering.kernels.rows.rows import Rows, Step, only
+from relax_mlir.mlir import ir
+
+UNROLL = 4
+"""Vectors at a time: enough independent exponentials to hide their latency."""
+
+
+@dataclass(frozen=True)
+class Bias:
+    """What is added to the scores: a contiguous buffer seen as flat, and the stride of each axis of the scores.
+
+    The strides are those of batch, head and query, 0 where the bias is repeated; `along`: whether it differs by
+    key.
+    """
+
+    flat: e.Value
+    strides: tuple[e.Index, e.Index, e.Index]
+    along: bool
+
+    @staticmethod
+    def of(buffer: e.Value, flat: e.Value) -> Bias:
+        """The bias in a buffer of rank 0 to 4; axes of static size 1 are repeated."""
+        type_ = ir.MemRefType(buffer.type)
+        strides: list[e.Index] = [0, 0, 0, 0]
+        step: e.Index = 1
+        for axis in reversed(range(type_.rank)):
+            size = e.dim(buffer, axis)
+            strides[4 - type_.rank + axis] = 0 if isinstance(size, int) and size == 1 else step
+            step = e.mul(step, size)
+        return Bias(flat, (strides[0], strides[1], strides[2]), strides[3] != 0)
+
+    def place(self, position: Sequence[e.Index], key: e.Index) -> e.Index:
+        """Where the bias of a key lies; position: batch, head and query."""
+        at: e.Index = 0
+        for where, stride in zip(position, self.strides, strict=True):
+            if not (isinstance(stride, int) and stride == 0):
+                at = e.add(at, e.mul(where, stride))
+        return e.add(at, key) if self.along else at
+
+
+@dataclass(frozen=True)
+class Running:
+    """The scratch memory of a block of queries: scores of a tile, largest scores, totals and sums by row.
+
+    `exponential` makes the weights.
+    """
+
+    buffer: e.Value
+    scores: e.Index
+    width: e.Index
+    largest: e.Index
+    totals: e.Index
+    sums: e.Index
+    sum_width: e.Index
+    bias_row: e.Index
+    exponential: Exponential
+
+
+def weigh_row(
+    sizes: Sizes,
+    at: Running,
+    line: e.Index,
+    row: e.Index,
+    visible: e.Index,
+    depth: e.Index,
+    first: e.Value,
+    bias: tuple[Bias, e.Index] | None,
+) -> None:
+    """Replace a row of scores by weights, and bring the row's numbers up to date.
+
+    `line`: the row's number in the tile, `row`: in the block of queries; `visible`: how many of the keys count
+    (the weights of the others, up to `depth`, become 0); `first`: whether there was no block before this one;
+    `bias`: with the place of the bias of the row's first key.
+    """
+    lanes, scalar = Lanes(sizes.vector()), Lanes(sizes.element)
+    sweep = Rows(sizes.element, sizes.lanes, UNROLL, 1, visible, avx512=sizes.avx512, together=sizes.together)
+    start = e.add(at.scores, e.mul(line, at.width))
+    score = _Score.of(sizes, at, start, visible, bias)
+    low = -pymath.inf
+
+    def larger(a: e.Value, b: e.Value) -> e.Value:
+        # The accumulator (the first) stays when the other is NaN: the weights formed with it are NaN anyway.
+        return lanes.select(lanes.compare("olt", a, b), b, a)
+
+    def maximum(place: e.Index, mask: e.Value | None, best: e.Value) -> e.Value:
+        value = score.load(lanes, place, mask)
+        return larger(best, value if mask is None else lanes.select(mask, value, lanes.const(low)))
+
+    found = simd.reduce("maxnumf", sweep.sweep(maximum, low, larger), fastmath="nnan")
+    place_of_largest, place_of_total = e.add(at.largest, row), e.add(at.totals, row)
+    before = scalar.select(first, scalar.const(low), e.load(at.buffer, place_of_largest))
+    best = scalar.select(scalar.compare("olt", before, found), found, before)
+    # As long as every key is at -inf, weights are 0 and not NaN: later blocks may have others.
+    none = scalar.compare("oeq", best, scalar.const(low))
+    base = scalar.select(none, scalar.const(0.0), best)
+
+    def weighing(part: Rows) -> Step:
+        lanes, shift = part.vector, part.splat(base)
+
+        def weight(place: e.Index, mask: e.Value | None, total: e.Value) -> e.Value:
+            value = at.exponential.emit(lanes, lanes.sub(score.load(lanes, place, mask), shift))
+            value = only(lanes, mask, value, 0.0)
+            simd.store(value, at.buffer, e.add(start, place))
+            return lanes.add(total, value)
+
+        return weight
+
+    total = sweep.heavy_sum(weighing)
+    if not (isinstance(depth, int) and depth == visible) and depth is not visible:
+        with e.loop(e.round_up(visible, sizes.lanes), depth, sizes.lanes) as place:
+            simd.store(lanes.const(0.0), at.buffer, e.add(start, place))
+
+    def rescaled() -> list[e.Value]:
+        factor = exp_of_difference(scalar, scalar.sub(before, base))
+        _scale(sizes, at, row, factor)
+        old = e.load(at.buffer, place_of_total)
+        return [scalar.add(scalar.mul(old, factor), total)]
+
+    total = e.choose(first, [sizes.element], lambda: [total], rescaled)[0]
+    e.store(best, at.buffer, place_of_largest)
+    e.store(total, at.buffer, place_of_total)
+
+
+def _scale(sizes: Sizes, at: Running, row: e.Index, factor: e.Value) -> None:
+    """Multiply the sums of a row, unless the factor is 1."""
+    lanes, scalar = Lanes(sizes.vector()), Lanes(sizes.element)
+    with e.when(scalar.compare("une", factor, scalar.const(1.0))):
+        start, factors = e.add(at.sums, e.mul(row, at.sum_width)), simd.splat(factor, sizes.lanes)
+        with e.loop(0, at.sum_width, sizes.lanes) as i:
+            place = e.add(start, i)
+            simd.store(lanes.mul(simd.load(sizes.lanes, at.buffer, place), factors), at.buffer, place)
+
+
+@dataclass(frozen=True)
+class _Score:
+    """How a row of scores is read, with its bias."""
+
+    sizes: Sizes
+    buffer: e.Value
+    start: e.Index
+    repeated: e.Value | None
+    row: tuple[e.Value, e.Index] | None
+
+    @staticmethod
+    def of(
+        sizes: Sizes, at: Running, start: e.Index, count: e.Index, bias: tuple[Bias, e.Index] | None
+    ) -> _Score:
+        if bias is None:
+            return _Score(sizes, at.buffer, start, None, None)
+        what, place = bias
+        if not what.along:
+            # Not where there is no key: the bias may have no element then.
+            value = simd.widen(e.load_if(e.compare("ne", count, 0), what.flat, place), sizes.element)
+            return _Score(sizes, at.buffer, start, value, None)
+        if sizes.half:
+            copy_row(sizes, what.flat, place, count, at.buffer, at.bias_row)
+            return _Score(sizes, at.buffer, start, None, (at.buffer, at.bias_row))
+        return _Score(sizes, at.buffer, start, None, (what.flat, place))
+
+    def load(self, lanes: Lanes, place: e.Index, mask: e.Value | None) -> e.Value:
+        """A vector of scores; lanes outside the mask mean nothing."""
+        (size,) = lanes.type.shape
+        value = simd.load(size, self.buffer, e.add(self.start, place))
+        if self.row is not None:
+            buffer, start = self.row
+            where = None if self.sizes.half else mask
+            more = simd.load(size, buffer, e.add(start, place), where=where)
+            return lanes.add(value, more)
+        return value if self.repeated is None else lanes.add(value, simd.splat(self.repeated, size))

@@ -1,0 +1,36 @@
+"""Sums in blocks: each has accumulators of its own, so that long ones lose no digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir.lowering.kernels.core import emit
+from relax_mlir.lowering.kernels.core.emit import Index, Value
+
+BLOCK_STEPS = 128
+"""Steps between which accumulators stay apart."""
+
+
+def in_blocks(
+    begin: Index,
+    end: Index,
+    step: int,
+    totals: Sequence[Value],
+    reduce: Callable[[Index, Index], Sequence[Value]],
+    merge: Callable[[Sequence[Value], Sequence[Value]], Sequence[Value]],
+) -> list[Value]:
+    """`totals` with what lies from `begin` to `end` merged in, block by block.
+
+    `reduce` emits the loop over a block, from its begin to its end in steps of `step`, with accumulators that start
+    from neutral elements; `merge` adds its results to the totals.
+    """
+    size = step * BLOCK_STEPS
+    with emit.carrying_loop(begin, end, size, totals) as blocks:
+        stop = emit.minimum(emit.add(blocks.index, size), end)
+        blocks.give(merge(blocks.values, reduce(blocks.index, stop)))
+    return list(blocks.results)
+
+
+def is_one_block(size: Index, step: int) -> bool:
+    """Whether so much is known to be one block at most."""
+    return isinstance(size, int) and size <= step * BLOCK_STEPS

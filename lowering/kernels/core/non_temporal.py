@@ -1,0 +1,43 @@
+"""Results larger than the caches are written past them: to write through them, each line is read from memory first.
+
+Whoever reads such a result next finds nothing of it in a cache anyway. On x86 the stores are not ordered with others,
+until an atomic read-modify-write is done: the team of threads counts parts that are done by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.lowering.kernels.core import emit
+from relax_mlir.lowering.kernels.core.emit import Index, Value
+from relax_mlir.lowering.kernels.nest.loop_nest import Access
+from relax_mlir.mlir import arith, memref, vector
+from relax_mlir.target import Target
+
+
+def is_past_caches(target: Target, output: Access, inputs: Sequence[Access], size: Index) -> Value | None:
+    """Whether to write `size` consecutive elements past the caches; None if they are too few.
+
+    They must begin at a whole vector, and in other memory than the inputs do: that is in the caches, which would have
+    to give it up.
+    """
+    most = target.l3_bytes or target.l2_bytes
+    bytes_ = emit.mul(size, output.bits // 8)
+    if isinstance(bytes_, int) and bytes_ <= most:
+        return None
+    start = _address(output)
+    aligned = emit.compare("eq", arith.andi(start, emit.index(target.vector_bytes - 1)), 0)
+    apart = [emit.compare("ne", start, _address(x)) for x in inputs if x.is_buffer]
+    return emit.all_of(aligned, emit.compare("gt", bytes_, most), *apart)
+
+
+def stream(value: Value, buffer: Value, position: Sequence[Index], multiple: int) -> None:
+    """Write a vector past the caches, at an address that is a multiple of so many bytes."""
+    vector.store(value, buffer, [emit.index(p) for p in position], nontemporal=True, alignment=multiple)
+
+
+def _address(access: Access) -> Value:
+    """The address of the first element of an operand."""
+    parts = emit.metadata(access.value)
+    start = memref.extract_aligned_pointer_as_index(parts.base)
+    return arith.addi(start, emit.index(emit.mul(parts.offset, access.bits // 8)))

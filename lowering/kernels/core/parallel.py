@@ -1,0 +1,82 @@
+"""Loops whose iterations may run on several threads.
+
+A generator marks such a loop, and says what all its iterations cost together; the pass `outline-parallel-loops` does
+the rest. The iterations must be independent: none reads or writes memory that another one writes. Scratch memory
+that an iteration writes is taken inside of the loop. Nothing in it may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.runtime_lib.thread_pool import PARTS_PER_THREAD
+from relax_mlir.mlir import func, ir
+
+MARK = "relax.parallel_cost"
+"""The function whose call, first in a loop, marks the loop; its argument is the cost."""
+
+PARALLEL = "relax.parallel"
+"""On a marked loop. A loop of one iteration may be gone when loops are outlined, and its call be in another one."""
+
+THRESHOLD = 100_000
+"""Loops that cost less (in cycles, see `parallel_loop`) run on the thread that calls: some 30 microseconds."""
+
+
+def part_size(size: e.Index, unit: int, threads: int, cost: e.Index, least: int | None = None) -> e.Index:
+    """Into parts of how many to cut `size` where each part has work of its own: one per thread, of whole units.
+
+    All of it where there is one thread, or the cost is below the threshold. With `least`, several parts per thread, as
+    many for each, not smaller than that.
+    """
+    whole = e.maximum(size, 1)
+    if threads == 1:
+        return whole
+    parts: e.Index = threads
+    if least is not None:
+        each = e.minimum(e.maximum(e.div(size, threads * least), 1), PARTS_PER_THREAD)
+        parts = e.mul(each, threads)
+    share = e.maximum(e.round_up(e.ceildiv(size, parts), unit), unit)
+    return e.select(e.compare("ge", cost, THRESHOLD), share, whole)
+
+
+@contextmanager
+def parallel_loop(
+    lower: e.Index, upper: e.Index, step: e.Index, cost: e.Index, unroll: bool = False
+) -> Iterator[e.Value]:
+    """``for i in range(lower, upper, step)`` on as many threads as are worth it; gives i.
+
+    `cost`: about how many cycles all iterations take on one thread (any ``index`` from outside of the loop).
+    A loop in such a loop is a plain one.
+    """
+    if _is_in_parallel_loop():
+        with e.loop(lower, upper, step) as i:
+            yield i
+        return
+    amount = e.index(cost)
+    with e.loop(lower, upper, step, unroll) as i:
+        _declare()
+        func.call([], MARK, [amount])
+        i.owner.owner.attributes[PARALLEL] = ir.UnitAttr.get()
+        yield i
+
+
+def _is_in_parallel_loop() -> bool:
+    owner = ir.InsertionPoint.current.block.owner
+    while isinstance(owner, ir.OpView | ir.Operation) and owner.operation.name != "func.func":
+        if PARALLEL in owner.operation.attributes:
+            return True
+        owner = owner.operation.parent
+    return False
+
+
+def _declare() -> None:
+    owner = ir.InsertionPoint.current.block.owner
+    while owner.operation.name != "builtin.module":
+        owner = owner.operation.parent
+    body = owner.opview.body if isinstance(owner, ir.Operation) else owner.body
+    if e.is_defined(body, MARK):
+        return
+    with ir.InsertionPoint(body):
+        func.FuncOp(MARK, ([ir.IndexType.get()], []), visibility="private")

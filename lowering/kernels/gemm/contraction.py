@@ -1,0 +1,349 @@
+"""Contractions on memrefs, cut down to matrix products.
+
+A contraction multiplies two operands, each read through a projection of the iteration space, and adds the
+products up. A dimension of that space belongs to one of four classes, by the buffers that it occurs in:
+*batch* (A, B and C), *m* (A and C), *n* (B and C) and *k* (A and B). One group of each of m, n and k goes to
+the matrix product; loops run over what is left. A group is several dimensions only if they lie in memory as
+one. `contraction_match` recognises contractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core.addresses import address
+from relax_mlir.lowering.kernels.core.parallel import parallel_loop
+from relax_mlir.lowering.kernels.gemm import epilogue as ep
+from relax_mlir.lowering.kernels.gemm.epilogue_match import scalars_of
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, finished, row_entry
+from relax_mlir.lowering.kernels.gemm.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.mlir import ir
+
+Dims = tuple[int, ...]
+"""Dimensions of the iteration space."""
+
+Axes = tuple[int | None, ...]
+"""The dimension that each axis of a buffer follows; None for one that is read at 0 only (it is repeated)."""
+
+FLOPS_PER_CYCLE = 16
+"""Multiplications per cycle, about, from which the cost of the loops around products is told."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A buffer and the dimension that each of its axes follows."""
+
+    buffer: e.Value
+    axes: Axes
+
+    @property
+    def dims(self) -> Dims:
+        """The dimensions, in the order of the axes."""
+        return tuple(d for d in self.axes if d is not None)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the type says that the axes lie in memory in order, without gaps."""
+        return bool(
+            self.buffer.type.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(self.axes)))
+        )
+
+    @property
+    def unit_inner(self) -> bool:
+        """Whether the type says that the last axis has unit stride."""
+        strides, _ = self.buffer.type.get_strides_and_offset()
+        return not strides or strides[-1] == 1
+
+    def joins(self, left: int, right: int) -> bool:
+        """Whether these two dimensions are one in memory, `left` the outer one, or move nothing."""
+        if right not in self.axes or left not in self.axes:
+            return right not in self.axes and left not in self.axes
+        at = self.axes.index(right)
+        return self.contiguous and at > 0 and self.axes[at - 1] == left
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The elementwise operation behind a product that is its epilogue, and its buffers in order.
+
+    `consumes`: nothing else reads the sums, and the operation writes another buffer.
+    """
+
+    operation: ir.Operation
+    operands: tuple[Operand, ...]
+    consumes: bool = False
+
+    def rounds_to(self, element: str) -> bool:
+        """Whether it only rounds the sums, to an element type, and nothing else reads them."""
+        first, *others = (op.operation for op in self.operation.regions[0].blocks[0].operations)
+        out = self.operands[-1]
+        return (
+            self.consumes
+            and len(self.operands) == 2
+            and first.name == "arith.truncf"
+            and [list(op.operands) for op in others] == [list(first.results)]
+            and str(out.buffer.type.element_type) == element
+            and out.unit_inner
+        )
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """C += A B, with the groups of dimensions that are the rows, columns and depth of the matrix product.
+
+    `finish`: what is done to each block of C right after its sums are complete.
+    """
+
+    a: Operand
+    b: Operand
+    c: Operand
+    kernel: GemmKernel
+    rows: Dims
+    columns: Dims
+    depth: Dims
+    finish: Finish | None = None
+
+    @property
+    def end(self) -> ir.Operation | None:
+        """The last operation that the contraction takes, if it is not the contraction itself."""
+        return None if self.finish is None else self.finish.operation
+
+    @property
+    def is_row(self) -> bool:
+        """Whether the product has one row whatever the sizes are, and an entry for that (`emit_gemm_row`)."""
+        return not self.rows and self.kernel.result == self.kernel.accumulator
+
+    @property
+    def entry(self) -> str:
+        """The function that computes the product."""
+        return row_entry(self.kernel) if self.is_row else self.kernel.name
+
+    @property
+    def loops(self) -> Dims:
+        """The other dimensions; those that are summed over come last."""
+        inside = {*self.rows, *self.columns, *self.depth}
+        every = dict.fromkeys((*self.c.dims, *self.a.dims))
+        return tuple(d for d in every if d not in inside)
+
+    @property
+    def sums_outside(self) -> bool:
+        """Whether a loop adds several matrix products up."""
+        return any(d not in self.c.dims for d in self.loops)
+
+    def emit_call(
+        self,
+        block: e.Block,
+        accumulate: bool,
+        tiling: Tiling,
+        rounding: Rounding | None,
+        panels: tuple[str, e.Value] | None = None,
+    ) -> None:
+        """Emit the loops around the call of the kernel at the current insertion point.
+
+        `block`: the module's body, where the function of an epilogue goes; `rounding`: what tiles can round sums to;
+        `panels`: the kernel for a B packed beforehand, and the packed buffer. Sums that only the epilogue reads are
+        kept for some rows at a time, or, where it only rounds them and they are complete at once, not at all.
+        """
+        operands = (self.a, self.c) if panels else (self.a, self.b, self.c)
+        parts = {x: e.metadata(x.buffer) for x in operands}
+        extent = {d: size for x in parts for d, size in zip(x.axes, parts[x].sizes, strict=True)}
+        name = panels[0] if panels else self.entry
+
+        def size(group: Dims) -> e.Index:
+            total: e.Index = 1
+            for d in group:
+                total = e.mul(total, extent[d])
+            return total
+
+        high, wide, deep = size(self.rows), size(self.columns), size(self.depth)
+        finish = (
+            None if self.finish is None else _FinishCall.prepare(self, self.finish, block, tiling.vectors)
+        )
+
+        def matrix(
+            x: Operand,
+            groups: tuple[Dims, Dims],
+            sizes: tuple[e.Index, e.Index],
+            at: Mapping[int, e.Value],
+            unit_inner: bool = False,
+            first: e.Index = 0,
+        ) -> e.Value:
+            """The matrix at a place of the loops, from its row `first` on."""
+            stride = dict(zip(x.axes, parts[x].strides, strict=True))
+            offset = _offset(stride, at)
+            # The stride of an axis of size 1 that is not there is never used; 0 is no unit stride.
+            strides = [stride[group[-1]] if group else 0 for group in groups]
+            return e.view(
+                parts[x], sizes, strides, e.add(offset, e.mul(first, strides[0])), unit_inner=unit_inner
+            )
+
+        def left_of(at: Mapping[int, e.Value], first: e.Index = 0, rows: e.Index = high) -> e.Value:
+            return matrix(self.a, (self.rows, self.depth), (rows, deep), at, first=first)
+
+        def right_of(at: Mapping[int, e.Value]) -> e.Value:
+            return panels[1] if panels else matrix(self.b, (self.depth, self.columns), (deep, wide), at)
+
+        def product(at: Mapping[int, e.Value]) -> None:
+            left, right = left_of(at), right_of(at)
+            result = matrix(self.c, (self.rows, self.columns), (high, wide), at, True)
+            arguments = [left, right, result, e.flag(accumulate)]
+            if finish is None:
+                e.call(name, arguments)
+            else:
+                e.call(finished(name), [*arguments, *finish.arguments(at)])
+
+        def by_rows(at: Mapping[int, e.Value], sums: e.Strided, step: e.Index) -> None:
+            assert finish is not None
+            right = right_of(at)
+            with e.loop(0, high, step) as first:
+                part = e.minimum(e.sub(high, first), step)
+                left = left_of(at, first, part)
+                result = e.view(sums, (part, wide), (tiling.sums_apart(wide), 1), unit_inner=True)
+                rest = finish.arguments(at, first, result)
+                e.call(finished(name), [left, right, result, e.flag(False), *rest])
+
+        def rounded(at: Mapping[int, e.Value]) -> None:
+            assert finish is not None
+            left, right = left_of(at), right_of(at)
+            *_, (start, apart, _) = finish.matrices(at)
+            element = e.element_of(self.c.buffer.type)
+            result = result_of_sums(start, apart, (high, wide), element)
+            e.call(finished(name), [left, right, result, e.flag(False), *rounds.arguments])
+
+        def product_cycles() -> e.Index:
+            return e.div(size((*self.loops, *self.rows, *self.columns, *self.depth)), FLOPS_PER_CYCLE)
+
+        def nest(
+            left: Sequence[int], at: dict[int, e.Value], do: Callable[[dict[int, e.Value]], None]
+        ) -> None:
+            if left:
+                # The words of an epilogue are those of one product at a time.
+                apart = not at and left[0] in self.c.dims and finish is None
+                cost = product_cycles() if apart else 0
+                with (
+                    parallel_loop(0, extent[left[0]], 1, cost)
+                    if apart
+                    else e.loop(0, extent[left[0]]) as position
+                ):
+                    nest(left[1:], {**at, left[0]: position}, do)
+                return
+            do(at)
+
+        if self.finish is None or not self.finish.consumes or accumulate:
+            nest(self.loops, {}, product)
+            return
+
+        def through_memory() -> None:
+            step = tiling.sum_rows(high, wide, kept=panels is None)
+            with e.scratch(e.element_of(self.c.buffer.type), e.mul(step, tiling.sums_apart(wide))) as memory:
+                sums = e.metadata(memory)
+                nest(self.loops, {}, lambda at: by_rows(at, sums, step))
+
+        if self.is_row or rounding is None or not self.finish.rounds_to(str(rounding.element)):
+            through_memory()
+            return
+        rounds = ep.nothing(block, rounds=True)
+        most_depth = tiling.depth if panels else tiling.depth_to_pack(high)
+        by_tiles = is_done_by_tiles(high, wide, deep, most_depth)
+        e.branch(by_tiles, lambda: nest(self.loops, {}, rounded), through_memory)
+
+
+def _offset(stride: Mapping[int | None, e.Index], at: Mapping[int, e.Value]) -> e.Index:
+    """Elements from the start of an operand to a place of the loops."""
+    offset: e.Index = 0
+    for d, position in at.items():
+        if d in stride:
+            offset = e.add(offset, e.mul(position, stride[d]))
+    return offset
+
+
+@dataclass(frozen=True)
+class _FinishCall:
+    """The arguments of a kernel that carry an epilogue."""
+
+    contraction: Contraction
+    finish: Finish
+    function: e.Value
+    words: e.Value
+    parts: Mapping[Operand, e.Strided]
+
+    @classmethod
+    def prepare(cls, contraction: Contraction, finish: Finish, block: e.Block, vectors: int) -> _FinishCall:
+        """Emit the epilogue's function, and what is the same in all loops around the kernel."""
+        matrices = [_matrix(contraction, operand, finish) for operand in finish.operands]
+        name = _fresh(block, f"{contraction.kernel.name}.epilogue")
+        ep.emit_epilogue(block, name, finish.operation, matrices, vectors)
+        name = _shared(block, name)
+        words = ep.reserve_words(len(matrices), len(scalars_of(finish.operation)))
+        parts = {operand: e.metadata(operand.buffer) for operand in finish.operands}
+        return cls(contraction, finish, ep.reference(name), words, parts)
+
+    def arguments(
+        self, at: Mapping[int, e.Value], first: e.Index = 0, sums: e.Value | None = None
+    ) -> list[e.Value]:
+        """The arguments that carry it at a place of the loops around the kernel, for rows from `first` on.
+
+        `sums`: the matrix that takes the place of C.
+        """
+        matrices = self.matrices(at, first, sums)
+        words = ep.write_words(self.words, matrices, scalars_of(self.finish.operation))
+        return [self.function, words, e.flag(False)]
+
+    def matrices(
+        self, at: Mapping[int, e.Value], first: e.Index = 0, sums: e.Value | None = None
+    ) -> list[list[e.Index]]:
+        """Address and strides of each matrix of the epilogue, the last of which is its output; as for `arguments`."""
+        matrices: list[list[e.Index]] = []
+        groups = (self.contraction.rows, self.contraction.columns)
+        for operand in self.finish.operands:
+            if sums is not None and operand.buffer == self.contraction.c.buffer:
+                parts = e.metadata(sums)
+                matrices.append([address(parts, 0), *parts.strides])
+                continue
+            parts = self.parts[operand]
+            stride = dict(zip(operand.axes, parts.strides, strict=True))
+            strides = [stride.get(group[-1], 0) if group else 0 for group in groups]
+            offset = e.add(_offset(stride, at), e.mul(first, strides[0]))
+            matrices.append([address(parts, offset), *strides])
+        return matrices
+
+
+def _matrix(contraction: Contraction, operand: Operand, finish: Finish) -> ep.Matrix:
+    """What an epilogue needs to know of an operand; C and the output always have rows and columns."""
+    rows, columns = contraction.rows, contraction.columns
+    full = operand.buffer in (contraction.c.buffer, finish.operands[-1].buffer)
+    by_row = full or any(d in operand.axes for d in rows)
+    by_column = full or any(d in operand.axes for d in columns)
+    last = bool(columns) and bool(operand.axes) and operand.axes[-1] == columns[-1]
+    unit = by_column and ((last and operand.unit_inner) or (full and not columns))
+    return ep.Matrix(operand.buffer.type.element_type, by_row, by_column, unit)
+
+
+def _fresh(block: e.Block, prefix: str) -> str:
+    names = {op.attributes["sym_name"].value for op in block.operations if "sym_name" in op.attributes}
+    number = 0
+    while f"{prefix}_{number}" in names:
+        number += 1
+    return f"{prefix}_{number}"
+
+
+def _shared(block: e.Block, name: str) -> str:
+    """The name of an epilogue that is the same as the one of this name, which is dropped then; else the name itself."""
+    named = [op for op in block.operations if "sym_name" in op.attributes]
+    functions: dict[str, ir.OpView] = {op.attributes["sym_name"].value: op for op in named}
+    prefix = name[: name.rindex("_") + 1]
+    text = _text(functions[name], name)
+    for other, function in functions.items():
+        if other != name and other.startswith(prefix) and _text(function, other) == text:
+            functions[name].operation.erase()
+            return other
+    return name
+
+
+def _text(function: ir.OpView, name: str) -> str:
+    text = function.operation.get_asm(use_local_scope=True, assume_verified=True)
+    assert isinstance(text, str)
+    return text.replace(f"@{name}(", "(", 1)

@@ -1,0 +1,199 @@
+"""Epilogues of matrix products: elementwise work on each block of C as soon as its sums are complete.
+
+The kernels of a product are the same for every epilogue. They take it as a function and the words that it works
+on, and call it for each register tile that has just been written, which is still in the first-level cache.
+An epilogue reads C and other matrices, rows, columns or scalars, and writes C or a matrix of another element type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core.addresses import item_bytes, memref_at
+from relax_mlir.lowering.kernels.gemm.epilogue_match import constants_of, scalars_of
+from relax_mlir.mlir import arith, func, ir, memref
+
+NOTHING = "relax.gemm.nothing"
+"""The epilogue that does nothing."""
+
+TOGETHER = "relax.vectors_together"
+"""On a generic: of how many vectors its rows mostly are."""
+
+WORDS = 3
+"""Words per matrix: address, stride of the rows, stride of the columns (both in elements)."""
+
+
+def types() -> list[e.Type]:
+    """The types of the arguments that carry an epilogue (`Epilogue.arguments`)."""
+    return [_function_type(), _words_type(), ir.IntegerType.get_signless(1)]
+
+
+def _words_type() -> e.Type:
+    return e.flat_memref(ir.IndexType.get())
+
+
+def _function_type() -> e.Type:
+    return ir.FunctionType.get([_words_type(), *[ir.IndexType.get()] * 4], [])
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """An epilogue in a kernel: the arguments that carry it.
+
+    `rounds`: tiles round their sums and write them to C, whose memory has elements of the type of the operands whatever
+    the type of C says (see `gemm_rounding`); there is nothing else to do then.
+    """
+
+    function: e.Value
+    words: e.Value
+    rounds: e.Value
+
+    @property
+    def arguments(self) -> list[e.Value]:
+        return [self.function, self.words, self.rounds]
+
+    def when(self, condition: e.Value) -> e.Value:
+        """Whether the condition holds and there is something to do: the epilogue that does nothing has no words."""
+        return e.all_of(condition, e.compare("ne", e.dim(self.words, 0), 0))
+
+    def run(self, row: e.Index, rows: e.Index, column: e.Index, columns: e.Index) -> None:
+        """Apply it to `rows` x `columns` elements of C from a place on."""
+        place = [e.index(x) for x in (row, rows, column, columns)]
+        func.CallIndirectOp([], self.function, [self.words, *place])
+
+
+def nothing(block: e.Block, rounds: bool = False) -> Epilogue:
+    """The epilogue that does nothing, unless it `rounds`.
+
+    Its function is emitted at the end of a module's body if it is not there.
+    """
+    if not e.is_defined(block, NOTHING):
+        with function(block, NOTHING):
+            pass
+    empty = memref.alloca(ir.MemRefType.get([0], ir.IndexType.get()), [], [])
+    return Epilogue(reference(NOTHING), memref.cast(_words_type(), empty), e.flag(rounds))
+
+
+def reference(name: str) -> e.Value:
+    """An epilogue's function as a value."""
+    return func.ConstantOp(_function_type(), ir.FlatSymbolRefAttr.get(name)).result
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """An operand of an epilogue: its element type, which loops move it, and whether columns are consecutive."""
+
+    element: e.Type
+    by_row: bool
+    by_column: bool
+    unit_inner: bool
+
+
+def reserve_words(matrices: int, scalars: int) -> e.Value:
+    """Stack memory for the words of an epilogue (to be reserved outside of loops)."""
+    return memref.alloca(ir.MemRefType.get([matrices * WORDS + scalars], ir.IndexType.get()), [], [])
+
+
+def write_words(words: e.Value, matrices: Sequence[Sequence[e.Index]], scalars: Sequence[e.Value]) -> e.Value:
+    """Fill the words in: address and strides per matrix, then the scalars; gives the argument for a kernel."""
+    values = [*(word for matrix in matrices for word in matrix), *map(_as_word, scalars)]
+    for position, value in enumerate(values):
+        e.store(e.index(value), words, position)
+    return memref.cast(_words_type(), words)
+
+
+def function(block: e.Block, name: str) -> AbstractContextManager[list[e.Value]]:
+    """An epilogue's function at the end of a module's body: gives its words, and row, rows, column and columns."""
+    return e.function(block, name, _function_type().inputs)
+
+
+def emit_epilogue(
+    block: e.Block, name: str, body: ir.Operation, matrices: Sequence[Matrix], vectors: int
+) -> None:
+    """Emit an epilogue's function at the end of a module's body.
+
+    `body` is the `linalg.generic` that it does; `matrices` its memref operands in order, the last of them the
+    output. Its words are those of the matrices, then the scalars of the body. The tiles that it gets are mostly so many
+    `vectors` wide.
+    """
+    scalars = scalars_of(body)
+    with function(block, name) as (words, *place):
+        buffers = [part(matrix, words, number, *place) for number, matrix in enumerate(matrices)]
+        loaded = [e.load(words, len(matrices) * WORDS + i) for i in range(len(scalars))]
+        given = zip(loaded, scalars, strict=True)
+        known = {scalar: _from_word(word, scalar.type) for word, scalar in given}
+        known |= {value: value.owner.clone().results[0] for value in constants_of(body)}
+        generic = _clone_on(body, iter(buffers), iter(matrices), known)
+        generic.attributes[TOGETHER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), vectors)
+
+
+def _clone_on(
+    body: ir.Operation, buffers: Iterator[e.Value], matrices: Iterator[Matrix], known: dict[e.Value, e.Value]
+) -> ir.Operation:
+    """Clone a generic over two parallel loops, rows and columns."""
+    generic = body.clone()
+    maps = []
+    for position, operand in enumerate(body.operands):
+        moved: list[bool] = []
+        if isinstance(operand.type, ir.MemRefType):
+            matrix = next(matrices)
+            generic.operands[position] = next(buffers)
+            moved = [matrix.by_row, matrix.by_column]
+        else:
+            generic.operands[position] = known[operand]
+        dims = [ir.AffineDimExpr.get(d) for d, moves in enumerate(moved) if moves]
+        maps.append(ir.AffineMapAttr.get(ir.AffineMap.get(2, 0, dims)))
+    generic.attributes["indexing_maps"] = ir.ArrayAttr.get(maps)
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    generic.attributes["iterator_types"] = ir.ArrayAttr.get([parallel, parallel])
+    for op in generic.regions[0].blocks[0].operations:
+        for position, operand in enumerate(op.operands):
+            if operand in known:
+                op.operation.operands[position] = known[operand]
+    return generic
+
+
+def part(
+    matrix: Matrix,
+    words: e.Value,
+    number: int,
+    row: e.Value,
+    rows: e.Value,
+    column: e.Value,
+    columns: e.Value,
+) -> e.Value:
+    """The part of a matrix, by its number among the words, for a block of rows and columns: of rank 2, 1 or 0."""
+    start, row_stride, column_stride = (e.load(words, number * WORDS + i) for i in range(WORDS))
+    offset: e.Index = 0
+    sizes, strides = [], []
+    for moves, (first, count), stride in (
+        (matrix.by_row, (row, rows), row_stride),
+        (matrix.by_column, (column, columns), 1 if matrix.unit_inner else column_stride),
+    ):
+        if moves:
+            offset = e.add(offset, e.mul(first, stride))
+            sizes.append(count)
+            strides.append(stride)
+    at = arith.addi(start, e.index(e.mul(offset, item_bytes(matrix.element))))
+    return memref_at(at, matrix.element, strides, matrix.unit_inner, sizes)
+
+
+def _as_word(value: e.Value) -> e.Value:
+    """A scalar's bits as an index."""
+    if isinstance(value.type, ir.IndexType):
+        return value
+    bits = value
+    if isinstance(value.type, ir.FloatType):
+        bits = arith.bitcast(ir.IntegerType.get_signless(value.type.width), value)
+    return arith.index_castui(ir.IndexType.get(), bits)
+
+
+def _from_word(word: e.Value, type_: e.Type) -> e.Value:
+    """The scalar that `_as_word` was given."""
+    if isinstance(type_, ir.IndexType):
+        return word
+    bits = arith.index_castui(ir.IntegerType.get_signless(type_.width), word)
+    return arith.bitcast(type_, bits) if isinstance(type_, ir.FloatType) else bits

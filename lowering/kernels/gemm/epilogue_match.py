@@ -1,0 +1,75 @@
+"""Which operation behind a matrix product is an epilogue of it."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.mlir import ir, linalg
+
+PURE = ("arith.", "index.", "memref.dim", "memref.subview", "memref.reinterpret_cast", "memref.cast")
+"""Operations that neither read nor write memory, by the beginning of their names."""
+
+
+def match_epilogue(operation: ir.Operation, c: e.Value) -> ir.Operation | None:
+    """The elementwise `linalg.generic` right behind an operation that writes `c`, if it is an epilogue of it."""
+    following = [op.operation for op in operation.block.operations]
+    for op in following[following.index(operation) + 1 :]:
+        if op.name == "linalg.generic":
+            return op if _is_elementwise_on(op, c) else None
+        if not op.name.startswith(PURE):
+            return None
+    return None
+
+
+def scalars_of(body: ir.Operation) -> list[e.Value]:
+    """The scalars that a generic reads: inputs and values from outside that its region uses, but no constants."""
+    return [value for value in _scalars(body) if not _is_constant(value)]
+
+
+def constants_of(body: ir.Operation) -> list[e.Value]:
+    """The constants that a generic reads."""
+    return [value for value in _scalars(body) if _is_constant(value)]
+
+
+def _scalars(body: ir.Operation) -> list[e.Value]:
+    region = body.regions[0].blocks[0]
+    inside = {*region.arguments, *(result for op in region.operations for result in op.results)}
+    given = [x for x in body.operands if not isinstance(x.type, ir.MemRefType)]
+    captured = [x for op in region.operations for x in op.operands if x not in inside]
+    return list(dict.fromkeys([*given, *captured]))
+
+
+def _is_constant(value: e.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and bool(value.owner.name == "arith.constant")
+
+
+def _is_elementwise_on(op: ir.Operation, c: e.Value) -> bool:
+    """Whether a generic reads `c` in place, writes it or another buffer in place, and does nothing else unusual."""
+    generic = op.opview
+    rank = ir.MemRefType(c.type).rank
+    if list(op.results) or len(generic.outputs) != 1 or c not in list(op.operands):
+        return False
+    if any("parallel" not in str(kind) for kind in op.attributes["iterator_types"]):
+        return False
+    identity = ir.AffineMap.get_identity(rank)
+    maps = [attribute.value for attribute in linalg.get_indexing_maps(op)]
+    for operand, map_ in zip(op.operands, maps, strict=True):
+        if operand in (c, generic.outputs[0]) and map_ != identity:
+            return False
+    if any(root(x) == root(c) for x in op.operands if x != c and isinstance(x.type, ir.MemRefType)):
+        return False
+    inside = [view.operation for view in op.regions[0].blocks[0].operations]
+    plain = all(x.name.startswith(("arith.", "math.", "linalg.yield")) for x in inside)
+    return plain and all(_is_scalar(x.type) for x in _scalars(op))
+
+
+def root(buffer: e.Value) -> e.Value:
+    """The buffer that a view is a view of."""
+    while not isinstance(buffer.owner, ir.Block) and buffer.owner.name.startswith("memref."):
+        if buffer.owner.name in ("memref.alloc", "memref.alloca"):
+            break
+        buffer = buffer.owner.operands[0]
+    return buffer
+
+
+def _is_scalar(type_: e.Type) -> bool:
+    return isinstance(type_, (ir.IndexType, ir.FloatType, ir.IntegerType))

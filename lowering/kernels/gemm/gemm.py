@@ -1,0 +1,354 @@
+"""Generator of matrix products: C = A B or C += A B, every size dynamic, operands with any strides.
+
+The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
+matrix unpacked (`gemm_thin`), more of them where lines of both operands are multiplied, all others go the way of Goto
+and van de Geijn: blocks of A and B are packed (`gemm_pack`; bf16 by pairs, `gemm_pairs`, where the target multiplies
+them) and multiplied by a register tile (`gemm_micro`), whose size follows from the target (`gemm_tiling`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.addresses import address
+from relax_mlir.lowering.kernels.gemm import epilogue as ep
+from relax_mlir.lowering.kernels.gemm import gemm_amx
+from relax_mlir.lowering.kernels.gemm.gemm_amx import emit_amx
+from relax_mlir.lowering.kernels.gemm.gemm_blocks import (
+    Parts,
+    emit_block,
+    emit_packed,
+    emit_shared,
+    signature,
+)
+from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
+from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR, PairPacking, can_round, has_dots, rounded
+from relax_mlir.lowering.kernels.gemm.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
+from relax_mlir.lowering.kernels.gemm.gemm_skinny import emit_thin, emit_thin_row
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, tiling
+from relax_mlir.lowering.kernels.gemm.gemv import (
+    LONG_DOTS,
+    MAX_NARROW_ROWS,
+    MAX_ROWS,
+    clear_rows,
+    emit_by_dots,
+    emit_by_rows,
+    max_dot_rows,
+)
+from relax_mlir.mlir import ir
+from relax_mlir.target import Target
+
+_Change = Callable[[e.Value, e.Type], e.Value]
+"""Converts floats to an element type."""
+
+FLOATS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
+"""Element types that matrix products are generated for, and their bits."""
+
+
+@dataclass(frozen=True)
+class GemmKernel:
+    """Which product: element types of the operands (equal) and of the result, by their MLIR names."""
+
+    operand: str
+    result: str
+
+    @property
+    def accumulator(self) -> str:
+        """Type in which products are summed: f64 for f64, else f32."""
+        return "f64" if self.operand == "f64" else "f32"
+
+    @property
+    def supported(self) -> bool:
+        """Whether there is a generator for it."""
+        return self.operand in FLOATS and self.result in (self.accumulator, self.operand)
+
+    @property
+    def name(self) -> str:
+        """Name of the generated function."""
+        suffix = "" if self.operand == self.result else f".{self.result}"
+        return f"relax.gemm.{self.operand}{suffix}"
+
+
+def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """Emit the functions of a product at the end of a module's body; gives the name of the entry.
+
+    Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, B: the same, C: memref<?x?xU, strided<[?, 1],
+    offset: ?>>, accumulate: i1)``, with A of M x K, B of K x N, C of M x N; M, N and K may be 0.
+    C must not overlap A or B. `finished` names the entry that takes an epilogue (see `epilogue`) besides.
+    Functions that exist already are not emitted again.
+    """
+    if kernel.result != kernel.accumulator:
+        return _emit_rounding(block, kernel, target)
+    if e.is_defined(block, kernel.name):
+        return kernel.name
+    source, element = _type(kernel.operand), _type(kernel.accumulator)
+    parts = Parts(kernel.name)
+    sizes = tiling_of(kernel, target)
+    with e.function(block, kernel.name, signature(source, element)) as arguments:
+        e.call(finished(kernel.name), [*arguments, *ep.nothing(block).arguments])
+    _emit_entry(block, parts, sizes, source, element)
+    emit_thin(block, parts, sizes, source, element)
+    _emit_streams(block, parts, sizes, source, element, (1, 2))
+    if uses_amx(kernel, target):
+        emit_amx(block, kernel.name, target)
+        return kernel.name
+    packing = packing_of(block, kernel, target)
+    emit_packed(block, parts, packing, element)
+    if sizes.threads > 1:
+        emit_shared(block, parts, packing, element)
+    packing.emit_b()
+    emit_left_and_tiles(block, kernel, target)
+    return kernel.name
+
+
+def row_entry(kernel: GemmKernel) -> str:
+    """Name of the entry for products of one row."""
+    return f"{kernel.name}.row"
+
+
+def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """Emit a product that has one row, known when it is compiled, where there is no such; gives the name of the entry.
+
+    The entry is like that of `emit_gemm`, with M = 1, for results that are not rounded; it needs a part of the code
+    only.
+    """
+    name = row_entry(kernel)
+    if e.is_defined(block, name):
+        return name
+    source, element = _type(kernel.operand), _type(kernel.accumulator)
+    parts, sizes = Parts(kernel.name), tiling_of(kernel, target)
+    types = signature(source, element)
+    with e.function(block, name, types) as arguments:
+        e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
+    with e.function(block, finished(name), [*types, *ep.types()]) as (a, b, c, accumulate, *rest):
+        columns = e.dim(c, 1)
+
+        def empty_sum() -> None:
+            with e.when(e.negate(accumulate)):
+                clear_rows(sizes.lanes, c, 0, 1, columns)
+
+        def product() -> None:
+            e.call(parts.thin_row, [a, b, c, accumulate])
+
+        e.branch(e.compare("eq", e.dim(a, 1), 0), empty_sum, product)
+        ep.Epilogue(*rest).run(0, 1, 0, columns)
+    emit_thin_row(block, parts, sizes, source, element)
+    _emit_streams(block, parts, sizes, source, element, (1,))
+    return name
+
+
+def _emit_streams(
+    block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type, rows: Sequence[int]
+) -> None:
+    """Emit what the ways of few rows call, unless it is there: dot products, and sums of some rows at a time."""
+    if not e.is_defined(block, parts.dots):
+        emit_by_dots(block, parts.dots, sizes, source, element)
+    for count in rows:
+        if not e.is_defined(block, parts.rows(count)):
+            emit_by_rows(block, parts.rows(count), sizes, source, element, count)
+
+
+def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """Emit the product of a block by register tiles, unless it is there; gives its name (see `emit_block`)."""
+    parts, packing = Parts(kernel.name), packing_of(block, kernel, target)
+    if not e.is_defined(block, parts.block):
+        packed, element = (packing.element, packing.element), _type(kernel.accumulator)
+        emit_block(block, parts, packing.tiling, element, packed, rounding_of(kernel, target))
+    return parts.block
+
+
+def emit_left_and_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> None:
+    """Emit what a product shares with that of a packed B, unless it is there: packing of A, its blocks, their tiles."""
+    packing = packing_of(block, kernel, target)
+    if not e.is_defined(block, packing.a):
+        packing.emit_a()
+    emit_tiles(block, kernel, target)
+
+
+def packing_of(block: e.Block, kernel: GemmKernel, target: Target) -> Packing:
+    """How a product packs its operands: widened, or as pairs."""
+    source, sizes = _type(kernel.operand), tiling_of(kernel, target)
+    if uses_dots(kernel, target):
+        return PairPacking(block, kernel.name, sizes, source, source)
+    return Packing(block, kernel.name, sizes, source, _type(kernel.accumulator))
+
+
+def tiling_of(kernel: GemmKernel, target: Target) -> Tiling:
+    """How a product is cut up."""
+    return tiling(target, FLOATS[kernel.accumulator], PAIR if uses_dots(kernel, target) else 1)
+
+
+def uses_dots(kernel: GemmKernel, target: Target) -> bool:
+    """Whether the product is computed by dot products of pairs."""
+    return has_dots(kernel.operand, target) and not uses_amx(kernel, target)
+
+
+def uses_amx(kernel: GemmKernel, target: Target) -> bool:
+    """Whether the product is computed by AMX tiles."""
+    return kernel.operand == "bf16" and target.has(*gemm_amx.FEATURES)
+
+
+def rounding_of(kernel: GemmKernel, target: Target) -> Rounding | None:
+    """What tiles can round sums to; None if that is no narrower, or tiles are AMX's."""
+    if uses_amx(kernel, target):
+        return None
+    return Rounding.of(_type(kernel.operand), _type(kernel.accumulator), uses_dots(kernel, target))
+
+
+def finished(name: str) -> str:
+    """Name of the entry that takes an epilogue, from that of the entry that takes none."""
+    return f"{name}.finished"
+
+
+def _type(name: str) -> e.Type:
+    return ir.Type.parse(name)
+
+
+def _transposed(parts: e.Strided) -> e.Value:
+    """The transpose of a matrix, over the same memory."""
+    return e.view(parts, parts.sizes[::-1], parts.strides[::-1])
+
+
+def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
+    """The entry: empty sums, then the way that fits the sizes."""
+    types = [*signature(source, element), *ep.types()]
+    with e.function(block, finished(parts.entry), types) as (a, b, c, accumulate, *rest):
+        epilogue = ep.Epilogue(*rest)
+        a_parts, b_parts, c_parts = e.metadata(a), e.metadata(b), e.metadata(c)
+        (rows, columns), depth = c_parts.sizes, a_parts.sizes[1]
+
+        def empty_sum() -> None:
+            with e.when(e.negate(accumulate)):
+                clear_rows(sizes.lanes, c, 0, rows, columns)
+            epilogue.run(0, rows, 0, columns)
+
+        def one_column() -> None:
+            line = e.view(c_parts, (1, rows), (rows, 1), unit_inner=True)
+            e.call(parts.thin, [_transposed(b_parts), _transposed(a_parts), line, accumulate])
+            epilogue.run(0, rows, 0, columns)
+
+        def few_rows() -> None:
+            e.call(parts.thin, [a, b, c, accumulate])
+            epilogue.run(0, rows, 0, columns)
+
+        def packed() -> None:
+            e.call(parts.packed, [a, b, c, accumulate, *rest])
+
+        def by_dots() -> e.Value:
+            """Whether dot products of lines of memory are better than packing."""
+            lie = [e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1)]
+            # Packed, few columns would waste as many lanes of a tile.
+            few_columns = e.compare("le", columns, sizes.columns // 2)
+            few_dots = e.any_of(e.compare("le", rows, max_dot_rows(sizes)), few_columns)
+            return e.all_of(*lie, few_dots, e.compare("ge", depth, LONG_DOTS * sizes.lanes))
+
+        def product() -> None:
+            # A column with its elements next to each other is the row of the transposed product.
+            column = e.all_of(e.compare("eq", columns, 1), e.compare("eq", c_parts.strides[0], 1))
+            few = e.compare("le", rows, MAX_ROWS)
+            if source == element:  # else products of more rows may be told to round their sums in tiles
+                small = e.all_of(
+                    e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.lanes)
+                )
+                few = e.any_of(few, small, by_dots())
+            e.branch(column, one_column, lambda: e.branch(few, few_rows, packed))
+
+        e.branch(e.compare("eq", depth, 0), empty_sum, product)
+
+
+def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
+    """A product with a result narrower than the sums, each of which is rounded once, when it is complete."""
+    inner = emit_gemm(block, GemmKernel(kernel.operand, kernel.accumulator), target)
+    if e.is_defined(block, kernel.name):
+        return kernel.name
+    source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
+    sizes = tiling_of(kernel, target)
+    exact = _emit_round(block, f"{kernel.name}.round", sizes.lanes, element, narrow)
+    quick = exact
+    if uses_dots(kernel, target) and can_round(sizes.lanes):
+        name = f"{kernel.name}.round_dots"
+        quick = _emit_round(block, name, sizes.lanes, element, narrow, rounded)
+    with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
+        a_parts, c_parts = e.metadata(a), e.metadata(c)
+        rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
+        words, nothing = ep.reserve_words(2, 0), ep.nothing(block, rounds=True)
+
+        def by_tiles() -> None:
+            result = result_of_sums(address(c_parts, 0), c_parts.strides[0], (rows, columns), element)
+            e.call(finished(inner), [a, b, result, e.flag(False), *nothing.arguments])
+
+        def through_memory() -> None:
+            step, apart = sizes.sum_rows(rows, columns, kept=True), sizes.sums_apart(columns)
+            with (
+                e.scratch(element, e.mul(step, apart)) as memory,
+                e.loop(0, rows, step) as i,
+            ):
+                high = e.minimum(e.sub(rows, i), step)
+                sums = e.view(e.metadata(memory), (high, columns), (apart, 1), unit_inner=True)
+                with e.when(accumulate):
+                    _convert(sizes.lanes, c, i, sums, 0, (high, columns))
+                left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
+                places = [(address(e.metadata(sums), 0), apart, 1)]
+                places.append((address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
+                finish = ep.write_words(words, places, [])
+                arguments = [left, b, sums, accumulate]
+
+                def product(rounding: str) -> None:
+                    rest = [ep.reference(rounding), finish, e.flag(False)]
+                    e.call(finished(inner), [*arguments, *rest])
+
+                if quick == exact:
+                    product(exact)
+                else:  # sums of few rows are not those of `dot`
+                    few = e.compare("le", high, MAX_ROWS)
+                    e.branch(few, lambda: product(exact), lambda: product(quick))
+
+        if rounding_of(kernel, target) is None:
+            through_memory()
+        else:
+            done = is_done_by_tiles(rows, columns, depth, sizes.depth_to_pack(rows))
+            e.branch(e.all_of(done, e.negate(accumulate)), by_tiles, through_memory)
+    return kernel.name
+
+
+def _emit_round(
+    block: e.Block, name: str, lanes: int, element: e.Type, narrow: e.Type, change: _Change | None = None
+) -> str:
+    """Emit the epilogue that rounds sums to the matrix that is its second one, and give its name."""
+    with ep.function(block, name) as (words, *place):
+        sums, result = (
+            ep.part(ep.Matrix(type_, by_row=True, by_column=True, unit_inner=True), words, number, *place)
+            for number, type_ in enumerate((element, narrow))
+        )
+        _, rows, _, columns = place
+        _convert(lanes, sums, 0, result, 0, (rows, columns), change)
+    return name
+
+
+def _convert(
+    lanes: int,
+    source: e.Value,
+    at: e.Index,
+    result: e.Value,
+    to: e.Index,
+    shape: tuple[e.Index, e.Index],
+    change_vector: _Change | None = None,
+) -> None:
+    """Copy rows, from the rows `at` and `to` on, into a matrix of another float type; both with unit inner stride.
+
+    `change_vector`: how to convert a vector, if not as everything else.
+    """
+    element = e.element_of(result.type)
+    change = simd.widen if element.width > e.element_of(source.type).width else simd.narrow
+    rows, columns = shape
+    full = e.round_down(columns, lanes)
+    with e.loop(0, rows) as i:
+        read, write = e.add(at, i), e.add(to, i)
+        with e.loop(0, full, lanes) as j:
+            vector = simd.load(lanes, source, read, j)
+            simd.store((change_vector or change)(vector, element), result, write, j)
+        with e.loop(full, columns) as j:
+            e.store(change(e.load(source, read, j), element), result, write, j)

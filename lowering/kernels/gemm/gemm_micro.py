@@ -1,0 +1,241 @@
+"""The register tile of a matrix product: a part of C in vector registers, summed over packed operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.addresses import address, item_bytes, memref_at
+from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR, dot, splat_pair
+from relax_mlir.lowering.kernels.gemm.gemm_rounding import Rounding
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.mlir import arith, ir
+from relax_mlir.target import CACHE_LINE
+
+_AHEAD = 32
+"""How many steps of the depth ahead to ask for B, where a vector fills a cache line: each load of B misses the
+first-level cache otherwise, 2 to 4 % of the time on Zen 5. (With narrower vectors the hardware keeps up.)"""
+
+
+def emit_tile(
+    block: e.Block,
+    name: str,
+    finish: str,
+    tiling: Tiling,
+    element: e.Type,
+    rows: int,
+    operands: tuple[e.Type, e.Type],
+    rounding: Rounding | None,
+    narrow: bool = False,
+) -> None:
+    """Emit the function that computes `rows` rows of one panel of C; of a `narrow` one no more than its first vector.
+
+    C has the type `element`, and so has packed A, whereas packed B (`operands`) may be narrower and is widened; or both
+    hold pairs to be multiplied together.
+
+    Arguments: the address of its first row of A and how far rows are apart, the address of the panel of packed B,
+    the depth of the block, the address of the tile in C and how far rows are apart there, the number of columns left
+    from there, whether to add to C, with a `rounding` whether C gets rounded sums, and, where tiles may lack their last
+    row (`Tiling.row_step`), the number of rows: the row before is read in its place. Last, where tiles ask for what
+    comes next (`Tiling.half_lines`), its address, and how far on it is after each step of the depth. The function
+    `finish` (`emit_finish`) does what is not simply to write a full tile.
+    """
+    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
+    may_lack = tiling.row_step > 1
+    types = [*[size] * 7, flag, *[flag] * bool(rounding), *[size] * may_lack]
+    types += [size] * (2 * tiling.half_lines)
+    with e.function(block, name, types) as values:
+        a_at, a_apart, b_at, depth, c_at, c_apart, left, accumulate, *rest = values
+        rounds, rest = rest[: bool(rounding)], rest[bool(rounding) :]
+        counts, ahead = rest[:may_lack], rest[may_lack:]
+        a, b = (
+            memref_at(at, type_, [1], unit_inner=True)
+            for at, type_ in zip((a_at, b_at), operands, strict=True)
+        )
+        c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
+        lines = c
+        if rounding:
+            apart = e.mul(c_apart, rounding.item_bytes(rounds[0], element))
+            lines = memref_at(c_at, ir.IntegerType.get_signless(8), [apart, 1], unit_inner=True)
+        for r in range(rows):  # C comes from afar while the sums are computed
+            e.prefetch(lines, r, 0, write=True)
+        buffer = e.stack(element, rows * tiling.columns)
+        starts = [e.mul(r, a_apart) for r in range(rows - len(counts))]
+        starts += [e.mul(e.sub(count, 1), a_apart) for count in counts]
+        vectors = 1 if narrow else tiling.vectors
+        sums = _multiply(tiling, vectors, element, a, starts, b, depth, ahead)
+        count = counts[0] if counts else rows
+
+        def finished() -> None:
+            e.call(finish, [own, count, c_at, c_apart, left, accumulate, *rounds])
+
+        own = address(e.metadata(buffer), 0)
+        if narrow:
+            _store(tiling, sums, _places(own, tiling.columns, element, rows, [], own))
+            finished()
+            return
+        whole = e.all_of(e.compare("ge", left, tiling.columns), e.negate(accumulate))
+        is_full = [e.compare("eq", count, rows) for count in counts]
+
+        def write() -> None:
+            """To C, or by way of memory, by the same instructions: they are a large part of the code."""
+            simple = e.all_of(whole, *map(e.negate, rounds))
+            start, apart = e.select(simple, c_at, own), e.select(simple, c_apart, tiling.columns)
+            has_last = [e.any_of(full, e.negate(simple)) for full in is_full]
+            places = _places(start, apart, element, rows, has_last, own)
+            _store(tiling, sums, places)
+            with e.when(e.negate(simple)):
+                finished()
+
+        def write_rounded() -> None:
+            assert rounding is not None
+            rounded = [[rounding.apply(x) for x in line] for line in sums]
+            _store(tiling, rounded, _places(c_at, c_apart, rounding.element, rows, is_full, own))
+
+        if rounding and rows == tiling.rows:  # lower tiles are for the edges
+            e.branch(e.all_of(whole, *rounds), write_rounded, write)
+        else:
+            write()
+
+
+_Place = tuple[e.Value, int]
+"""Memory, and a row of it."""
+
+
+def _places(
+    start: e.Value, apart: e.Index, element: e.Type, rows: int, has_last: Sequence[e.Value], own: e.Value
+) -> list[_Place]:
+    """Where the rows of a tile go, from an address on: the last, if `has_last` says that it is not there, to `own`."""
+    matrix = memref_at(start, element, [apart, 1], unit_inner=True)
+    places = [(matrix, r) for r in range(rows - len(has_last))]
+    for is_there in has_last:
+        last = e.add(start, e.mul(apart, (rows - 1) * item_bytes(element)))
+        places.append((memref_at(e.select(is_there, last, own), element, [0, 1], unit_inner=True), 0))
+    return places
+
+
+def _store(tiling: Tiling, lines: Sequence[Sequence[e.Value]], places: Sequence[_Place]) -> None:
+    for (memory, row), line in zip(places, lines, strict=True):
+        for v, x in enumerate(line):
+            simd.store(x, memory, row, v * tiling.lanes)
+
+
+def _multiply(
+    tiling: Tiling,
+    vectors: int,
+    element: e.Type,
+    a: e.Value,
+    starts: Sequence[e.Index],
+    b: e.Value,
+    depth: e.Value,
+    ahead: Sequence[e.Value],
+) -> list[list[e.Value]]:
+    """The products' sums over the depth of the block: the first `vectors` of each row, which have `starts` in A.
+
+    `ahead`: nothing, or the address to ask for in the first step, and how far on that of the next step is.
+    """
+    rows = len(starts)
+    high = rows == tiling.rows  # lower tiles are for the edges
+    wide = tiling.lanes * tiling.together
+    pairs = tiling.together == PAIR
+
+    def added(left: e.Value, right: e.Value, total: e.Value) -> e.Value:
+        return dot(left, right, total) if pairs else simd.fma(left, right, total, tiling.fused)
+
+    def step(k: e.Value, sums: Sequence[e.Value]) -> list[e.Value]:
+        at = e.mul(k, tiling.columns)
+        places = [e.add(at, v * wide) for v in range(vectors)]
+        if wide * e.element_of(b.type).width == 8 * CACHE_LINE:
+            for place in places:
+                e.prefetch(b, e.add(place, _AHEAD * tiling.columns * tiling.together))
+        line = [simd.load(wide, b, place) for place in places]
+        line = line if pairs else [simd.widen(right, element) for right in line]
+        found = []
+        for row, start in enumerate(starts):
+            place = e.add(start, k)
+            left = splat_pair(a, place, tiling.lanes) if pairs else simd.splat(e.load(a, place), tiling.lanes)
+            old = sums[row * vectors : (row + 1) * vectors]
+            found += [added(left, x, y) for x, y in zip(line, old, strict=True)]
+        return found
+
+    count = rows * vectors
+    values = [*[e.constant(e.vector_type(tiling.lanes, element), 0)] * count, *ahead[:1]]
+    done: e.Index = 0
+    # Some steps at a time, then the rest of the depth one by one.
+    for steps in sorted({tiling.steps, 1}, reverse=True) if high else [1]:
+        size = steps * tiling.together
+        end = e.round_down(depth, size) if steps > 1 else depth
+        with e.carrying_loop(done, end, size, values, unroll=high) as k:
+            sums, asked = k.values[:count], k.values[count:]
+            for number in range(steps):
+                sums = step(e.add(k.index, number * tiling.together), sums)
+            for place in asked:
+                e.prefetch_ahead(memref_at(place, ir.IntegerType.get_signless(8), [1], unit_inner=True), 0)
+            k.give([*sums, *[e.add(place, e.mul(ahead[1], steps)) for place in asked]])
+        values, done = k.results, end
+    return [values[row * vectors : (row + 1) * vectors] for row in range(rows)]
+
+
+def emit_finish(
+    block: e.Block, name: str, tiling: Tiling, element: e.Type, rounding: Rounding | None
+) -> None:
+    """Emit the function that writes a tile's sums to C, adds them, or rounds them, as far as C goes.
+
+    Arguments: the address of the sums, row by row, and the number of rows; the address of the tile in C and how far
+    rows are apart there, the number of columns from there, whether to add to C, and with a `rounding` whether C gets
+    rounded sums.
+    """
+    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
+    lanes = tiling.lanes
+    with e.function(block, name, [*[size] * 5, flag, *[flag] * bool(rounding)]) as values:
+        sums_at, rows, c_at, c_apart, left, accumulate, *rounds = values
+        sums = memref_at(sums_at, element, [1], unit_inner=True)
+        c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
+        zero = e.constant(e.vector_type(lanes, element), 0)
+
+        def by_masks(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
+            # What C holds is read through a mask that is empty if it does not count.
+            mask = simd.mask(count, lanes)
+            old = simd.load(lanes, c, *place, where=e.all_of(mask, simd.splat(accumulate, lanes)))
+            simd.store(arith.addf(simd.load(lanes, sums, at), old), c, *place, where=mask)
+
+        def by_elements(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
+            def vector() -> None:
+                there = [zero.type], lambda: [simd.load(lanes, c, *place)], lambda: [zero]
+                simd.store(arith.addf(simd.load(lanes, sums, at), *e.choose(accumulate, *there)), c, *place)
+
+            def elements() -> None:
+                with e.loop(0, count) as j:
+                    here = (place[0], e.add(place[1], j))
+                    old = e.load_if(accumulate, c, *here)
+                    e.store(arith.addf(e.load(sums, e.add(at, j)), old), c, *here)
+
+            e.branch(e.compare("eq", count, lanes), vector, elements)
+
+        def rounded(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
+            assert rounding is not None
+            narrow = memref_at(c_at, rounding.element, [c_apart, 1], unit_inner=True)
+
+            def vector() -> None:
+                simd.store(rounding.apply(simd.load(lanes, sums, at)), narrow, *place)
+
+            def elements() -> None:
+                with e.loop(0, count) as j:
+                    value = simd.narrow(e.load(sums, e.add(at, j)), rounding.element)
+                    e.store(value, narrow, place[0], e.add(place[1], j))
+
+            e.branch(e.compare("eq", count, lanes), vector, elements)
+
+        def write(way: Callable[[e.Value, tuple[e.Value, e.Value], e.Value], None]) -> None:
+            with e.loop(0, rows) as r:
+                for start in range(0, tiling.columns, lanes):
+                    at = e.add(e.mul(r, tiling.columns), start)
+                    count = e.minimum(e.sub(e.maximum(left, start), start), lanes)
+                    way(at, (r, e.index(start)), count)
+
+        exact = by_masks if tiling.masked else by_elements
+        if rounding:
+            e.branch(rounds[0], lambda: write(rounded), lambda: write(exact))
+        else:
+            write(exact)

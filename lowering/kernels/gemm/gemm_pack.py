@@ -1,0 +1,228 @@
+"""Packing: copies of blocks of A and B, in the order in which the register tile reads them.
+
+A block of A is packed row by row, the rows as far apart as the caller says; a block of B in panels of `Tiling.columns`
+columns, each panel by rows, the panels as many rows apart as the caller says. Operands may have any strides; those with
+unit stride in either direction are read by vectors. Elements narrower than the accumulator are widened on the
+way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.shuffles import transpose
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.mlir import ir, memref
+
+_LINES = 4
+"""Lines of B that are packed side by side, so that as many cache lines of a panel are written one after the other."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Emits the functions that pack, at the end of `block`; their names begin with `prefix`.
+
+    Attributes:
+        source: element type of the operands.
+        element: element type of the packed blocks.
+    """
+
+    block: e.Block
+    prefix: str
+    tiling: Tiling
+    source: e.Type
+    element: e.Type
+
+    @property
+    def a(self) -> str:
+        """Name of the function that packs a block of A."""
+        return f"{self.prefix}.pack_a"
+
+    @property
+    def b(self) -> str:
+        """Name of the function that packs a block of B."""
+        return f"{self.prefix}.pack_b"
+
+    @property
+    def transpose(self) -> str:
+        """Name of the function that packs across lines of memory."""
+        return f"{self.prefix}.pack_transpose"
+
+    @property
+    def copy(self) -> str:
+        """Name of the function that packs element by element."""
+        return f"{self.prefix}.pack_elements"
+
+    def emit_a(self) -> None:
+        """Emit `a`, and what packs across lines and by elements.
+
+        Arguments: A, first row, number of rows, first column, number of columns, destination, and how far rows are
+        apart there.
+        """
+        size, flat = ir.IndexType.get(), e.flat_memref(self.element)
+        arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
+        with e.function(self.block, self.a, arguments) as (a, row, rows, column, columns, packed, apart):
+            parts = e.metadata(a)
+
+            def by_rows() -> None:
+                lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
+                with e.loop(0, rows) as i:
+                    self._copy_line(lines, e.add(row, i), column, columns, packed, e.mul(i, apart))
+
+            def by_columns() -> None:
+                lines = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
+                e.call(self.transpose, [lines, column, columns, row, rows, packed, 0, apart])
+
+            def by_elements() -> None:
+                e.call(self.copy, [a, row, rows, column, columns, packed, 0, apart, 1])
+
+            e.branch(
+                e.compare("eq", parts.strides[1], 1),
+                by_rows,
+                lambda: e.branch(e.compare("eq", parts.strides[0], 1), by_columns, by_elements),
+            )
+        self._emit_transpose()
+        self._emit_copy()
+
+    def emit_b(self) -> None:
+        """Emit `b`, which uses what `emit_a` emits.
+
+        Arguments: B, first row, number of rows, first column, number of columns, destination, place, and how many rows
+        panels are apart.
+        """
+        size, wide = ir.IndexType.get(), self.tiling.columns
+        flat = e.flat_memref(self.element)
+        arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size, size]
+        with e.function(self.block, self.b, arguments) as (b, row, rows, column, columns, packed, at, apart):
+            parts = e.metadata(b)
+
+            def by_rows() -> None:
+                lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
+                self._pack_rows(lines, row, rows, column, columns, packed, at, apart)
+
+            def by_panels() -> None:
+                unit_outer = e.compare("eq", parts.strides[0], 1)
+                with e.loop(0, columns, wide) as j:
+                    first, left = e.add(column, j), e.minimum(e.sub(columns, j), wide)
+                    panel = e.add(at, e.mul(j, apart))
+                    with e.when(e.compare("ne", left, wide)):
+                        self._clear(packed, panel, e.mul(rows, wide))
+
+                    def by_columns() -> None:
+                        lines = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
+                        e.call(self.transpose, [lines, first, left, row, rows, packed, panel, wide])
+
+                    def by_elements() -> None:
+                        e.call(self.copy, [b, row, rows, first, left, packed, panel, wide, 1])
+
+                    e.branch(unit_outer, by_columns, by_elements)
+
+            e.branch(e.compare("eq", parts.strides[1], 1), by_rows, by_panels)
+
+    def _pack_rows(
+        self,
+        lines: e.Value,
+        row: e.Value,
+        rows: e.Value,
+        column: e.Value,
+        columns: e.Value,
+        packed: e.Value,
+        at: e.Value,
+        apart: e.Value,
+    ) -> None:
+        """Pack a block of B whose rows have unit stride: full panels, then one with zeros at its end."""
+        lanes, wide = self.tiling.lanes, self.tiling.columns
+        starts = [v * lanes for v in range(self.tiling.vectors)]
+        full = e.round_down(columns, wide)
+
+        def copy(k: e.Value, j: e.Value, count: int) -> None:
+            to = e.add(e.add(at, e.mul(j, apart)), e.mul(k, wide))
+            for r in range(count):
+                line, place = e.add(e.add(row, k), r), e.add(to, r * wide)
+                for start in starts:
+                    value = simd.load(lanes, lines, line, e.add(e.add(column, j), start))
+                    simd.store(simd.widen(value, self.element), packed, e.add(place, start))
+
+        groups = e.round_down(rows, _LINES)
+        with e.loop(0, groups, _LINES) as k, e.loop(0, full, wide) as j:
+            copy(k, j, _LINES)
+        with e.loop(groups, rows) as k, e.loop(0, full, wide) as j:
+            copy(k, j, 1)
+        with e.when(e.compare("ne", full, columns)):
+            panel = e.add(at, e.mul(full, apart))
+            self._clear(packed, panel, e.mul(rows, wide))
+            with e.loop(0, rows) as k:
+                to = e.add(panel, e.mul(k, wide))
+                self._copy_line(lines, e.add(row, k), e.add(column, full), e.sub(columns, full), packed, to)
+
+    def _clear(self, packed: e.Value, at: e.Index, count: e.Index) -> None:
+        """Zero `count` elements, a multiple of the lanes."""
+        zero = e.constant(e.vector_type(self.tiling.lanes, self.element), 0)
+        with e.loop(0, count, self.tiling.lanes) as i:
+            simd.store(zero, packed, e.add(at, i))
+
+    def _copy_line(
+        self, lines: e.Value, line: e.Index, start: e.Index, count: e.Index, packed: e.Value, at: e.Index
+    ) -> None:
+        """Copy `count` elements of one line with unit stride.
+
+        Zeros may be written behind them, as far as the next multiple of the lanes.
+        """
+        lanes = self.tiling.lanes
+        full = e.round_down(count, lanes)
+        with e.loop(0, full, lanes, unroll=True) as i:
+            value = simd.load(lanes, lines, line, e.add(start, i))
+            simd.store(simd.widen(value, self.element), packed, e.add(at, i))
+        if self.source.width < 32:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
+            with e.loop(full, count) as i:
+                value = e.load(lines, line, e.add(start, i))
+                e.store(simd.widen(value, self.element), packed, e.add(at, i))
+            return
+        with e.when(e.compare("ne", full, count)):
+            where = simd.mask(e.sub(count, full), lanes)
+            value = simd.load(lanes, lines, line, e.add(start, full), where=where)
+            simd.store(simd.widen(value, self.element), packed, e.add(at, full))
+
+    def _emit_transpose(self) -> None:
+        """Pack a part of some lines so that what is next to each other across the lines becomes contiguous.
+
+        Arguments: the lines (unit inner stride), the first one and their number, the first element in each
+        and the number of elements, destination, place in it, stride. Element i of line o goes to
+        ``place + i * stride + o``.
+        """
+        size, lanes = ir.IndexType.get(), self.tiling.lanes
+        source = e.strided_memref(self.source, 2, unit_inner=True)
+        arguments = [source, size, size, size, size, e.flat_memref(self.element), size, size]
+        with e.function(self.block, self.transpose, arguments) as values:
+            lines, line, count, start, length, packed, at, stride = values
+            full_count, full_length = e.round_down(count, lanes), e.round_down(length, lanes)
+            with e.loop(0, full_count, lanes) as o, e.loop(0, full_length, lanes) as counter:
+                i = e.opaque(counter)
+                square = [
+                    simd.load(lanes, lines, e.add(e.add(line, o), q), e.add(start, i)) for q in range(lanes)
+                ]
+                turned = transpose([simd.widen(row, self.element) for row in square])
+                for q, row in enumerate(turned):
+                    simd.store(row, packed, e.add(e.add(at, e.mul(e.add(i, q), stride)), o))
+            matrix = memref.cast(e.strided_memref(self.source, 2), lines)
+            beside = [e.add(start, full_length), e.sub(length, full_length)]
+            to = e.add(at, e.mul(full_length, stride))
+            e.call(self.copy, [matrix, line, full_count, *beside, packed, to, 1, stride])
+            below = [e.add(line, full_count), e.sub(count, full_count)]
+            e.call(self.copy, [matrix, *below, start, length, packed, e.add(at, full_count), 1, stride])
+
+    def _emit_copy(self) -> None:
+        """Pack element by element.
+
+        Arguments: a matrix, first row, number of rows, first column, number of columns, destination, place in
+        it, and the strides there of a step down and of a step to the right.
+        """
+        size, matrix = ir.IndexType.get(), e.strided_memref(self.source, 2)
+        arguments = [matrix, size, size, size, size, e.flat_memref(self.element), size, size, size]
+        with e.function(self.block, self.copy, arguments) as values:
+            source, row, rows, column, columns, packed, at, down, right = values
+            with e.loop(0, rows) as i, e.loop(0, columns) as j:
+                value = simd.widen(e.load(source, e.add(row, i), e.add(column, j)), self.element)
+                e.store(value, packed, e.add(e.add(at, e.mul(i, down)), e.mul(j, right)))

@@ -1,0 +1,244 @@
+"""Products with few rows (vector times matrix and the like): B is read once, as it lies in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial, reduce
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.shuffles import sum_each
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.mlir import arith, ir
+
+MAX_ROWS = 4
+"""Products with more rows are worth packing."""
+
+MAX_NARROW_ROWS = 8
+"""Products with more rows are worth packing, if C is no wider than a vector."""
+
+LONG_DOTS = 8
+"""Vectors of depth from which on dot products of lines of memory are worth adding up their lanes."""
+
+_DOTS = 4
+"""Columns of C whose dot products go side by side."""
+
+
+_WAYS = 8
+"""Lines of a set of the first-level cache, at least: rows of B and of C that are some pages apart share sets."""
+
+
+def high_dots(tiling: Tiling) -> int:
+    """Rows of C whose dot products go side by side, so that there is one for each lane of a vector."""
+    return max(1, tiling.lanes // _DOTS)
+
+
+def max_dot_rows(tiling: Tiling) -> int:
+    """Products with more rows are worth packing, if dot products of lines of memory are the other way.
+
+    A block of dot products reads 1 / 4 + 1 / `high_dots` vectors per multiply-add, half of what is best for four rows
+    at a time, and too much for few (measured with AVX-512 and AVX2 on Zen 4).
+    """
+    return max(MAX_ROWS, 2 * high_dots(tiling) ** 2)
+
+
+def emit_by_rows(
+    block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int
+) -> None:
+    """Emit C (+)= A B for `rows` rows of A and C, where B has unit stride along its rows.
+
+    Elements of A and B (`source`) are widened to those of C (`element`).
+
+    Some rows of B at a time are streamed and added, scaled, to the rows of C, which stay in the cache. The last
+    columns, less than a register tile, are summed in registers.
+    Arguments: A (any strides), the first row in A and C, B and C (unit inner stride), whether to add to C.
+    """
+    flag = ir.IntegerType.get_signless(1)
+    lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
+    arguments = [e.strided_memref(source, 2), ir.IndexType.get(), lines, result, flag]
+    with e.function(block, name, arguments) as (a, row, b, c, accumulate):
+        depth, columns = e.dim(b, 0), e.dim(b, 1)
+        group = min(8 // rows, _WAYS - rows)  # factors that stay in registers, lines that stay in the cache
+        wide = e.round_down(columns, tiling.columns)
+        with e.when(e.negate(accumulate)):
+            clear_rows(tiling.lanes, c, row, rows, wide)
+        full = e.round_down(depth, group)
+        with e.loop(0, full, group) as k:
+            _add_scaled(tiling, a, b, c, row, rows, k, group, wide)
+        with e.loop(full, depth) as k:
+            _add_scaled(tiling, a, b, c, row, rows, k, 1, wide)
+        with e.loop(wide, columns, tiling.lanes) as j:
+            where = simd.mask(e.sub(columns, j), tiling.lanes)
+            _sum_columns(tiling, a, b, c, row, rows, j, where, simd.splat(accumulate, tiling.lanes))
+
+
+def _sum_columns(
+    tiling: Tiling,
+    a: e.Value,
+    b: e.Value,
+    c: e.Value,
+    row: e.Value,
+    rows: int,
+    column: e.Value,
+    where: e.Value,
+    accumulate: e.Value,
+) -> None:
+    """One vector of columns of some rows of C, its lanes in the mask `where`, over the whole depth."""
+    lanes = tiling.lanes
+    counts = e.all_of(where, accumulate)
+    old = [simd.load(lanes, c, e.add(row, r), column, where=counts) for r in range(rows)]
+    with e.carrying_loop(0, e.dim(b, 0), 1, old, unroll=False) as k:
+        line = _line(lanes, b, k.index, column, c, where)
+        factors = [_factor(lanes, a, e.add(row, r), k.index, c) for r in range(rows)]
+        k.give([simd.fma(x, line, total, tiling.fused) for x, total in zip(factors, k.values, strict=True)])
+    for r, total in enumerate(k.results):
+        simd.store(total, c, e.add(row, r), column, where=where)
+
+
+def clear_rows(lanes: int, c: e.Value, row: e.Index, rows: e.Index, columns: e.Index) -> None:
+    """Zero some rows of a matrix with unit inner stride."""
+    zero = e.constant(e.vector_type(lanes, e.element_of(c.type)), 0)
+    full = e.round_down(columns, lanes)
+    with e.loop(row, e.add(row, rows)) as i:
+        with e.loop(0, full, lanes) as j:
+            simd.store(zero, c, i, j)
+        with e.loop(full, columns, lanes) as j:
+            simd.store(zero, c, i, j, where=simd.mask(e.sub(columns, j), lanes))
+
+
+def _add_scaled(
+    tiling: Tiling,
+    a: e.Value,
+    b: e.Value,
+    c: e.Value,
+    row: e.Value,
+    rows: int,
+    k: e.Value,
+    group: int,
+    columns: e.Index,
+) -> None:
+    """Add to `rows` rows of C `group` rows of B, from row k on, each times its element of A.
+
+    `columns` is a multiple of the register tile's columns.
+    """
+    lanes = tiling.lanes
+    factors = [[_factor(lanes, a, e.add(row, r), e.add(k, g), c) for g in range(group)] for r in range(rows)]
+    with e.loop(0, columns, tiling.columns) as j:
+        starts = [e.add(j, v * lanes) for v in range(tiling.vectors)]
+        sums = [[simd.load(lanes, c, e.add(row, r), s) for s in starts] for r in range(rows)]
+        for g in range(group):
+            line = [_line(lanes, b, e.add(k, g), s, c) for s in starts]
+            for r in range(rows):
+                sums[r] = [
+                    simd.fma(factors[r][g], x, y, tiling.fused) for x, y in zip(line, sums[r], strict=True)
+                ]
+        for r in range(rows):
+            for s, total in zip(starts, sums[r], strict=True):
+                simd.store(total, c, e.add(row, r), s)
+
+
+def _line(
+    lanes: int, b: e.Value, row: e.Index, column: e.Index, c: e.Value, where: e.Value | None = None
+) -> e.Value:
+    """A vector of B in the element type of C."""
+    return simd.widen(simd.load(lanes, b, row, column, where=where), e.element_of(c.type))
+
+
+def _factor(lanes: int, a: e.Value, row: e.Index, column: e.Index, c: e.Value) -> e.Value:
+    """An element of A in all lanes, in the element type of C."""
+    return simd.splat(simd.widen(e.load(a, row, column), e.element_of(c.type)), lanes)
+
+
+def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
+    """Emit C (+)= A B where A has unit stride along its rows and B along its columns: C by dot products.
+
+    As many of them go side by side as a vector has lanes, for some rows at a time: so their sums become one vector.
+    Arguments: A and the transpose of B (unit inner strides), C, whether to add to C.
+    """
+    flag = ir.IntegerType.get_signless(1)
+    lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
+    with e.function(block, name, [lines, lines, result, flag]) as (a, b, c, accumulate):
+        rows, columns = e.dim(a, 0), e.dim(b, 0)
+        high, most = high_dots(tiling), max_dot_rows(tiling)
+        full = e.round_down(columns, _DOTS)
+
+        def several(row: e.Value, column: e.Value) -> None:
+            """A block of `high` rows and `_DOTS` columns."""
+            sums = simd_sums(row, column, high, _DOTS, 1)
+            total = sum_each(sums)
+            for r in range(high):
+                part, place = simd.lanes_of(total, r * _DOTS, _DOTS), (e.add(row, r), column)
+                zero = e.constant(part.type, 0)
+                (before,) = e.choose(
+                    accumulate, [part.type], partial(_loaded, c, place), partial(list, [zero])
+                )
+                simd.store(arith.addf(part, before), c, *place)
+
+        def one_row(row: e.Value, column: e.Value, count: int) -> None:
+            for n, line in enumerate(simd_sums(row, column, 1, count, 2)):
+                at = e.add(column, n)
+                before = e.load_if(accumulate, c, row, at)
+                e.store(arith.addf(before, simd.reduce("add", line, fastmath="reassoc")), c, row, at)
+
+        def simd_sums(row: e.Value, column: e.Value, high: int, wide: int, chains: int) -> list[e.Value]:
+            return _dots(tiling, element, a, b, (row, high), (column, wide), chains)
+
+        with e.loop(0, rows, most) as start:  # of A, so that it stays in the caches while B goes by
+            end = e.minimum(e.add(start, most), rows)
+            first = e.add(start, e.round_down(e.sub(end, start), high)) if high > 1 else start
+            with e.loop(0, full, _DOTS) as j:
+                if high > 1:
+                    with e.loop(start, first, high) as i:
+                        several(i, j)
+                with e.loop(first, end) as i:
+                    one_row(i, j, _DOTS)
+            with e.loop(full, columns) as j, e.loop(start, end) as i:
+                one_row(i, j, 1)
+
+
+def _loaded(c: e.Value, place: Sequence[e.Index]) -> list[e.Value]:
+    return [simd.load(_DOTS, c, *place)]
+
+
+def _dots(
+    tiling: Tiling,
+    element: e.Type,
+    a: e.Value,
+    b: e.Value,
+    rows: tuple[e.Value, int],
+    columns: tuple[e.Value, int],
+    chains: int,
+) -> list[e.Value]:
+    """Vectors whose lanes are to be added up: products of some lines of A, from a row on, with some of B, in order.
+
+    `chains`: sums of each product that do not wait for each other, to hide the latency of the multiply-add.
+    """
+    lanes, depth = tiling.lanes, e.dim(a, 1)
+    (row, high), (column, wide) = rows, columns
+    zero = e.constant(e.vector_type(lanes, element), 0)
+    step = lanes * chains
+    full = e.round_down(depth, step)
+
+    def advance(
+        sums: list[e.Value], chains_now: int, counter: e.Value, where: e.Value | None
+    ) -> list[e.Value]:
+        result, k = list(sums), e.opaque(counter)
+        for u in range(chains_now):
+            at = e.add(k, u * lanes)
+
+            def line(memory: e.Value, number: e.Index, at: e.Value = at) -> e.Value:
+                return simd.widen(simd.load(lanes, memory, number, at, where=where), element)
+
+            rights = [line(b, e.add(column, n)) for n in range(wide)]
+            for r in range(high):
+                left = line(a, e.add(row, r))
+                for n, right in enumerate(rights):
+                    place = (r * wide + n) * chains + u
+                    result[place] = simd.fma(left, right, result[place], tiling.fused)
+        return result
+
+    with e.carrying_loop(0, full, step, [zero] * (high * wide * chains), unroll=False) as main:
+        main.give(advance(main.values, chains, main.index, None))
+    with e.carrying_loop(full, depth, lanes, main.results, unroll=False) as tail:
+        tail.give(advance(tail.values, 1, tail.index, simd.mask(e.sub(depth, tail.index), lanes)))
+    return [reduce(arith.addf, tail.results[n : n + chains]) for n in range(0, high * wide * chains, chains)]

@@ -1,0 +1,93 @@
+"""The pass `lower-contractions`: linalg contractions on memrefs become calls of generated matrix products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.gemm.contraction import Contraction
+from relax_mlir.lowering.kernels.gemm.contraction_match import match_contraction
+from relax_mlir.lowering.kernels.gemm.epilogue_match import PURE
+from relax_mlir.lowering.kernels.gemm.gemm import (
+    GemmKernel,
+    emit_gemm,
+    emit_gemm_row,
+    rounding_of,
+    tiling_of,
+)
+from relax_mlir.lowering.parts.shared_code import own_ops
+from relax_mlir.mlir import ir
+from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
+
+
+@dataclass(frozen=True)
+class LowerContractions(ModulePass):
+    """Replace linalg contractions on memrefs by loops around calls of kernels generated for the target.
+
+    Taken are products of two float operands under any projections (matmul, batch_matmul, matvec, dot,
+    contract, generic, ...) with a result whose last axis has unit stride. A fill of the result with zero
+    right before is taken with it. Everything else stays as it is.
+    """
+
+    name: ClassVar[str] = "lower-contractions"
+
+    target: str = "cpu"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Transform the module in place."""
+        found = [operation for operation in own_ops(module) if operation.name.startswith("linalg.")]
+        target = Target.parse(self.target)
+        kernels: dict[tuple[GemmKernel, bool], ir.Location] = {}
+        taken: set[ir.Operation] = set()
+        for operation in found:
+            contraction = None if operation in taken else match_contraction(operation)
+            if contraction is None:
+                continue
+            kernels.setdefault((contraction.kernel, contraction.is_row), operation.location)
+            fill = None if contraction.sums_outside else zero_fill_before(operation)
+            emit_contraction(module.body, operation, contraction, fill is not None, target)
+            taken.update(op for op in (contraction.end, operation, fill) if op is not None)
+        for operation in taken:
+            operation.erase()
+        for (kernel, is_row), location in kernels.items():
+            with location:
+                (emit_gemm_row if is_row else emit_gemm)(module.body, kernel, target)
+
+
+def emit_contraction(
+    block: e.Block,
+    operation: ir.Operation,
+    contraction: Contraction,
+    overwrite: bool,
+    target: Target,
+    panels: tuple[str, e.Value] | None = None,
+) -> None:
+    """Emit calls of the kernel in the place of a contraction and its epilogue, which the caller erases.
+
+    `block`: the module's body; `overwrite`: C is not added to; `panels`: see `Contraction.emit_call`.
+    """
+    with ir.InsertionPoint(contraction.end or operation), operation.location:
+        sizes = tiling_of(contraction.kernel, target)
+        rounding = rounding_of(contraction.kernel, target)
+        contraction.emit_call(block, not overwrite, sizes, rounding, panels)
+
+
+def zero_fill_before(operation: ir.Operation) -> ir.Operation | None:
+    """The fill with zero of the operation's result, if nothing between the two touches memory."""
+    result = operation.operands[-1]
+    siblings = [op.operation for op in operation.block.operations]
+    for earlier in reversed(siblings[: siblings.index(operation)]):
+        if earlier.name == "linalg.fill" and earlier.operands[-1] == result:
+            return earlier if _is_zero(earlier.operands[0]) else None
+        if not earlier.name.startswith(PURE):
+            return None
+    return None
+
+
+def _is_zero(value: ir.Value) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return False
+    return bool(owner.opview.literal_value == 0.0)

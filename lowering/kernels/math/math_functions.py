@@ -1,0 +1,76 @@
+"""The math functions that have a vectorisable expansion, by operation name.
+
+`EXPANSIONS` take f32 values, scalar or vector, and return values of the same type; the accuracy over the
+whole range is stated at each function and measured in the tests. A function that is not here is a call of
+libm, but for `DOUBLE_EXPANSIONS`: what upstream would lower to something inaccurate in f64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import TypeAlias
+
+from relax_mlir.lowering.kernels.core.emit import Value
+from relax_mlir.lowering.kernels.core.lanes import Lanes
+from relax_mlir.lowering.kernels.math import (
+    math_erf,
+    math_exp,
+    math_fast,
+    math_hyperbolic,
+    math_inverse,
+    math_log,
+    math_pow,
+    math_remainder,
+    math_trig,
+)
+
+Expansion: TypeAlias = Callable[[Lanes, Value], Value]
+
+DOUBLE_EXPANSIONS: dict[str, Expansion] = {
+    "math.expm1": math_exp.expm1_by_libm,
+    "math.log1p": math_log.log1p_by_libm,
+}
+
+PREDICATES: dict[str, Expansion] = {
+    "math.isinf": lambda lanes, x: lanes.compare("oeq", lanes.abs(x), lanes.const(inf)),
+}
+"""Questions, for any float type: upstream has no lowering of them."""
+
+BINARY_EXPANSIONS: dict[str, Callable[[Lanes, Value, Value], Value]] = {
+    "arith.remf": math_remainder.fmod,
+    "math.atan2": math_inverse.atan2,
+    "math.powf": math_pow.pow,
+}
+"""The same for functions of two arguments."""
+
+EXPANSIONS: dict[str, Expansion] = {
+    "math.acos": math_inverse.acos,
+    "math.acosh": math_hyperbolic.acosh,
+    "math.asin": math_inverse.asin,
+    "math.asinh": math_hyperbolic.asinh,
+    "math.atan": math_inverse.atan,
+    "math.atanh": math_hyperbolic.atanh,
+    "math.cosh": math_hyperbolic.cosh,
+    "math.sinh": math_hyperbolic.sinh,
+    "math.cos": math_trig.cos,
+    "math.erf": math_erf.erf,
+    "math.exp": math_exp.exp,
+    "math.exp2": math_exp.exp2,
+    "math.expm1": math_exp.expm1,
+    "math.log": math_log.log,
+    "math.log10": math_log.log10,
+    "math.log1p": math_log.log1p,
+    "math.log2": math_log.log2,
+    "math.sin": math_trig.sin,
+    "math.tan": math_trig.tan,
+    "math.tanh": math_hyperbolic.tanh,
+}
+
+FAST_EXPANSIONS: dict[str, Expansion] = {
+    "math.erf": math_fast.erf,
+    "math.exp": math_fast.exp,
+    "math.exp2": math_fast.exp2,
+    "math.tanh": math_fast.tanh,
+}
+"""What takes the place of `EXPANSIONS` where ``math.fast`` is set."""

@@ -1,0 +1,453 @@
+"""Loop nests emitted so that they run on vectors.
+
+One loop of a nest is taken to be the vector loop:
+
+- a parallel one, if all outputs and all inputs that it moves are consecutive along it (elementwise work,
+  column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers,
+  fresh ones for each block of steps (`in_blocks`), or, for sums of long rows, add some rows at a time to the
+  results in memory;
+- else a reduction loop along which all inputs are consecutive and which moves no output (row sums): several
+  vector accumulators side by side, fresh ones for each block, merged at the end.
+
+**Both add floats in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate
+as in the scalar operation.
+
+Otherwise, where elementwise work moves data across lines, squares are turned in registers (see
+`relax_mlir.lowering.kernels.nest.transposed_tiles`); all other loops stay scalar.
+
+What remains after the last whole vector is done with a mask where memory of the element types can be masked cheaply
+(32 and 64 bits), else element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from relax_mlir.lowering.kernels.core import emit, simd
+from relax_mlir.lowering.kernels.core.block_sums import in_blocks, is_one_block
+from relax_mlir.lowering.kernels.core.emit import Index, Value
+from relax_mlir.lowering.kernels.core.lanes import side_by_side
+from relax_mlir.lowering.kernels.core.non_temporal import is_past_caches
+from relax_mlir.lowering.kernels.core.parallel import parallel_loop
+from relax_mlir.lowering.kernels.core.scalar_body import Body, Combiner, Place, iota
+from relax_mlir.lowering.kernels.nest.loop_nest import Access, Nest
+from relax_mlir.lowering.kernels.nest.nest_operands import Operands
+from relax_mlir.lowering.kernels.nest.transposed_tiles import emit_turned
+from relax_mlir.mlir import func, ir
+from relax_mlir.target import Target
+
+MASKABLE = (32, 64)
+
+LIGHT_TOGETHER = 4
+"""Vectors of a body of few operations that go side by side: enough to hide the latency of a sum."""
+
+HEAVY_CYCLES = 8
+"""About how many cycles a vector takes in a body with mathematical functions; in others it is one."""
+
+
+TURN_ROWS = 8
+"""Rows that are added up before they are added to the results in memory, which are read and written once for all."""
+
+TURN_BYTES = 2048
+"""Rows at least that long are added in turn; the columns of shorter ones are summed in registers."""
+
+
+def emit_nest(nest: Nest, target: Target, together: int | None = None, next_row: Sequence[int] = ()) -> bool:
+    """Emit the loops of a nest at the insertion point; False (and nothing emitted) if its body cannot be.
+
+    `together`: of how many vectors its rows mostly are, which are computed side by side then. `next_row`: inputs of
+    which the next row is asked for, if the nest is one over a row and takes its time.
+    """
+    body = Body(nest.body)
+    if not body.can_be_emitted:
+        return False
+    emitter = _Emitter(nest, body, target, together, next_row)
+    if emitter.vector_loop is not None or not emit_turned(nest, body, target, emitter.run):
+        emitter.run()
+    return True
+
+
+@dataclass
+class _Emitter:
+    nest: Nest
+    body: Body
+    target: Target
+    together: int | None
+    next_row: Sequence[int]
+
+    def run(self) -> None:
+        """Emit all loops, around which the views of the operands are made."""
+        _ = self.operands
+        if self.vector_loop is not None and self.nest.parallel[self.vector_loop]:
+            self._along_parallel(self.vector_loop)
+        elif self.vector_loop is not None:
+            self._along_reduction(self.vector_loop)
+        else:
+            with self._loops(self.parallel_loops):
+                self._point(Place(0, None), {})
+
+    # Decisions
+
+    @cached_property
+    def accesses(self) -> tuple[Access, ...]:
+        return (*self.nest.inputs, *self.nest.outputs)
+
+    @cached_property
+    def used(self) -> tuple[bool, ...]:
+        """Which arguments the body reads."""
+        return tuple(self.body.uses(position) for position in range(len(self.accesses)))
+
+    @cached_property
+    def parallel_loops(self) -> list[int]:
+        return [loop for loop, parallel in enumerate(self.nest.parallel) if parallel]
+
+    @cached_property
+    def reduction_loops(self) -> list[int]:
+        return [loop for loop, parallel in enumerate(self.nest.parallel) if not parallel]
+
+    @cached_property
+    def vector_loop(self) -> int | None:
+        for loop in reversed(self.parallel_loops):
+            if all(a.is_unit(loop) for a in self.nest.outputs) and self._suits(loop):
+                return loop
+        if any(combiner is None for combiner in self.combiners):
+            return None
+        return next((loop for loop in reversed(self.reduction_loops) if self._suits(loop)), None)
+
+    def _suits(self, loop: int) -> bool:
+        """Whether the body can run on vectors along a loop, whose inputs are consecutive or fixed."""
+        inputs = [a for a, used in zip(self.nest.inputs, self.used, strict=False) if used]
+        if not all(a.is_unit(loop) or not a.moves(loop) for a in inputs):
+            return False
+        along = self.nest.origin.index(loop)
+        moved = [i for i, a in enumerate(self.accesses) if a.moves(loop)]
+        return self.body.can_be_vectorised(along, moved)
+
+    @cached_property
+    def combiners(self) -> list[Combiner | None]:
+        first = len(self.nest.inputs)
+        return [self.body.combiner(i, first + i) for i in range(len(self.nest.outputs))]
+
+    @cached_property
+    def reassociated(self) -> list[Combiner] | None:
+        """How the outputs are reduced, if it is by sums or products of floats: these are formed in blocks."""
+        combiners = [combiner for combiner in self.combiners if combiner and _reassociate(combiner)]
+        return combiners if len(combiners) == len(self.combiners) else None
+
+    @cached_property
+    def lanes(self) -> int:
+        """Lanes that fill a register with the widest element in memory."""
+        return self.target.lanes(max(a.bits for a in self.accesses))
+
+    @cached_property
+    def side_by_side(self) -> int:
+        """How many vectors are one to the body, in rows that have so many."""
+        if self.together:
+            return self.together
+        if self.body.is_light:
+            return LIGHT_TOGETHER
+        bits, carries = max(a.bits for a in self.accesses), bool(self.reduction_loops)
+        return side_by_side(self.target, bits, carries)
+
+    @cached_property
+    def can_mask(self) -> bool:
+        assert self.vector_loop is not None
+        moved = [a.bits in MASKABLE for a in self.accesses if a.moves(self.vector_loop)]
+        return all(moved) and not self.body.may_trap
+
+    @cached_property
+    def operands(self) -> Operands:
+        return Operands(self.nest, self.vector_loop)
+
+    # Loops
+
+    def _loops(self, loops: Sequence[int]) -> ExitStack:
+        """Loops around what is emitted in the context."""
+        assert self.operands is not None
+        stack = ExitStack()
+        marked = next((loop for loop in loops if self.nest.sizes[loop] != 1), None)
+        for loop in loops:
+            size = self.nest.sizes[loop]
+            made = parallel_loop(0, size, 1, self._cost()) if loop == marked else emit.loop(0, size)
+            self.operands.places[loop] = stack.enter_context(made)
+        return stack
+
+    def _cost(self) -> Index:
+        """About how many cycles the nest takes (see `parallel_loop`)."""
+        total: Index = 1 if self.body.is_light else HEAVY_CYCLES
+        for size in self.nest.sizes:
+            total = emit.mul(total, size)
+        return total if self.vector_loop is None else emit.div(total, self.lanes)
+
+    def _carry(
+        self,
+        loops: Sequence[int],
+        initial: Sequence[Value],
+        step: Callable[[Sequence[Value]], Sequence[Value]],
+    ) -> list[Value]:
+        """Nested loops that carry values."""
+        if not loops:
+            return list(step(initial))
+        with emit.carrying_loop(0, self.nest.sizes[loops[0]], 1, initial) as loop:
+            self.operands.places[loops[0]] = loop.index
+            loop.give(self._carry(loops[1:], loop.values, step))
+        return list(loop.results)
+
+    def _along_parallel(self, along: int) -> None:
+        if not self._can_take_turns(along):
+            self._columns(along)
+            return
+        bits = max(access.bits for access in self.nest.inputs)
+        long = emit.compare("ge", self.nest.sizes[along], TURN_BYTES * 8 // bits)
+        emit.branch(long, lambda: self._rows_in_turn(along), lambda: self._columns(along))
+
+    def _can_take_turns(self, along: int) -> bool:
+        """Whether the nest adds up rows of something."""
+        size = self.nest.sizes[along]
+        inputs = [a for a, used in zip(self.nest.inputs, self.used, strict=False) if used]
+        return (
+            bool(self.reduction_loops)
+            and self.body.is_light
+            and all(access.moves(along) for access in inputs)
+            and not (isinstance(size, int) and size < TURN_BYTES * 8 // 64)
+        )
+
+    def _rows_in_turn(self, along: int) -> None:
+        """Reduce some rows at a time into the outputs, in memory: a column of long rows is not for caches."""
+        *outer, last = self.reduction_loops
+        size = self.nest.sizes[last]
+        whole = emit.round_down(size, TURN_ROWS)
+        with self._loops([*(loop for loop in self.parallel_loops if loop != along), *outer]):
+            with emit.loop(0, whole, TURN_ROWS) as row:
+                self._add_rows(along, last, [emit.add(row, i) for i in range(TURN_ROWS)])
+            with emit.loop(whole, size) as row:
+                self._add_rows(along, last, [row])
+
+    def _add_rows(self, along: int, loop: int, rows: Sequence[Index]) -> None:
+        """One sweep along the vector loop, with these iterations of the reduction loop."""
+        first, count = len(self.nest.inputs), len(self.nest.outputs)
+
+        def point(place: Place) -> None:
+            sums: Sequence[Value] = [self.operands.load(first + i, place) for i in range(count)]
+            combiners = self.reassociated
+            carried = self._neutral(combiners, place.lanes) if combiners else sums
+            for row in rows:
+                self.operands.places[loop] = row
+                carried = self._evaluate(place, carried, {})
+            if combiners:
+                carried = _merge(combiners, sums, carried)
+            for i, value in enumerate(carried):
+                self.operands.store(first + i, place, value)
+
+        size = self.nest.sizes[along]
+        end = emit.round_down(size, self.lanes)
+        with emit.loop(0, end, self.lanes) as start:
+            point(Place(start, self.lanes))
+        self._rest(size, end, point)
+
+    def _columns(self, along: int) -> None:
+        size, lanes = self.nest.sizes[along], self.lanes * self.side_by_side
+        wide_end, end = emit.round_down(size, lanes), emit.round_down(size, self.lanes)
+        others = [loop for loop in self.parallel_loops if loop != along]
+        with self._loops(others):
+            fixed = {} if self.reduction_loops else self._load_fixed(along)
+            inner = emit.loop if others else partial(parallel_loop, cost=self._cost())
+            takes_time = len(self.nest.sizes) == 1 and not self.body.is_light
+            asks_ahead = takes_time and self._is_alone
+            next_row, ahead = (self.next_row, self._to_next_row(size)) if takes_time else ((), 0)
+
+            def whole_vectors(streamed: int | None = None) -> None:
+                with inner(0, wide_end, lanes) as start:
+                    place = Place(start, lanes, streamed=streamed)
+                    if asks_ahead:
+                        self.operands.prefetch_ahead(place)
+                    for number in next_row:
+                        self.operands.prefetch(number, place, ahead)
+                    self._point(place, fixed)
+
+            past_caches = self._is_past_caches(along)
+            if past_caches is not None:
+                emit.branch(past_caches, lambda: whole_vectors(self.target.vector_bytes), whole_vectors)
+            elif wide_end != 0:
+                whole_vectors()
+            if lanes != self.lanes:
+                with emit.loop(wide_end, end, self.lanes) as start:
+                    self._point(Place(start, self.lanes), fixed)
+            self._rest(size, end, lambda place: self._point(place, fixed))
+
+    def _to_next_row(self, size: Index) -> Index:
+        """How far to ask ahead for the next row; 0 if rows are too long for the first-level cache to hold both."""
+        most = self.target.l1_bytes * 8 // (2 * len(self.accesses) * max(a.bits for a in self.accesses))
+        return emit.select(emit.compare("le", size, most), size, 0)
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether this is all that is done: rows or tiles of a kernel are in the caches, and are read again soon."""
+        return isinstance(ir.InsertionPoint.current.block.owner.opview, func.FuncOp) and not self.together
+
+    def _is_past_caches(self, along: int) -> Value | None:
+        """Whether to write the result past the caches; None: no need to ask."""
+        *inputs, output = self.accesses
+        only = len(self.nest.outputs) == 1 and len(self.nest.sizes) == 1
+        if not self._is_alone or not only or output.bits < max(a.bits for a in inputs or [output]):
+            return None
+        return is_past_caches(self.target, output, inputs, self.nest.sizes[along])
+
+    def _rest(self, size: Index, start: Index, point: Callable[[Place], None]) -> None:
+        """What is left of the vector loop from `start`."""
+        rest = emit.sub(size, start)
+        if isinstance(rest, int) and rest == 0:
+            return
+        if self.can_mask:
+            with emit.when(emit.compare("ne", rest, 0)):
+                point(Place(start, self.lanes, simd.mask(rest, self.lanes)))
+            return
+        with emit.loop(start, size) as place:
+            point(Place(place, None))
+
+    def _point(self, place: Place, fixed: dict[int, Value]) -> None:
+        """All reduction loops for a place of the vector loop: read the outputs, reduce, write them."""
+        first, count = len(self.nest.inputs), len(self.nest.outputs)
+        needed = [i for i in range(count) if self.reduction_loops or self.used[first + i]]
+        initial = [self.operands.load(first + i, place) for i in needed]
+
+        def step(carried: Sequence[Value]) -> list[Value]:
+            outputs: list[Value | None] = [None] * count
+            for i, value in zip(needed, carried, strict=False):
+                outputs[i] = value
+            return self._evaluate(place, outputs, fixed)
+
+        for i, value in enumerate(self._reduce(place, initial, step)):
+            self.operands.store(first + i, place, value)
+
+    def _reduce(
+        self, place: Place, initial: Sequence[Value], step: Callable[[Sequence[Value]], Sequence[Value]]
+    ) -> Sequence[Value]:
+        """All reduction loops for a place of the vector loop, the innermost one in blocks if that saves digits."""
+        combiners = self.reassociated
+        if not self.reduction_loops or not combiners:
+            return self._carry(self.reduction_loops, initial, step)
+        *outer, last = self.reduction_loops
+        size = self.nest.sizes[last]
+        if is_one_block(size, 1):
+            return self._carry(self.reduction_loops, initial, step)
+
+        def block(begin: Index, end: Index) -> Sequence[Value]:
+            with emit.carrying_loop(begin, end, 1, self._neutral(combiners, place.lanes)) as loop:
+                self.operands.places[last] = loop.index
+                loop.give(step(loop.values))
+            return loop.results
+
+        def blocks(carried: Sequence[Value]) -> Sequence[Value]:
+            return in_blocks(0, size, 1, carried, block, partial(_merge, combiners))
+
+        return self._carry(outer, initial, blocks)
+
+    def _along_reduction(self, along: int) -> None:
+        size, lanes = self.nest.sizes[along], self.lanes * self.side_by_side
+        wide_end, end = emit.round_down(size, lanes), emit.round_down(size, self.lanes)
+        combiners = [combiner for combiner in self.combiners if combiner is not None]
+        first, count = len(self.nest.inputs), len(combiners)
+        single, several = self._neutral(combiners, self.lanes), self._neutral(combiners, lanes)
+        with self._loops(self.parallel_loops):
+
+            def rows(carried: Sequence[Value]) -> list[Value]:
+                fixed = self._load_fixed(along)
+
+                def block(begin: Index, end: Index) -> Sequence[Value]:
+                    with emit.carrying_loop(begin, end, lanes, several) as loop:
+                        loop.give(self._evaluate(Place(loop.index, lanes), loop.values, fixed))
+                    return loop.results
+
+                merge = partial(_merge, combiners)
+                totals = in_blocks(0, wide_end, lanes, carried[count:], block, merge)
+                sums = carried[:count]
+                if lanes != self.lanes:
+                    with emit.carrying_loop(wide_end, end, self.lanes, sums, unroll=False) as rest:
+                        rest.give(self._evaluate(Place(rest.index, self.lanes), rest.values, fixed))
+                    sums = rest.results
+                return [*self._masked_rest(size, end, sums, fixed), *totals]
+
+            def remainder(carried: Sequence[Value]) -> list[Value]:
+                fixed = self._load_fixed(along)
+                with emit.carrying_loop(end, size, 1, carried, unroll=False) as loop:
+                    loop.give(self._evaluate(Place(loop.index, None), loop.values, fixed))
+                return list(loop.results)
+
+            others = [loop for loop in self.reduction_loops if loop != along]
+            vectors = self._carry(others, [*single, *several], rows)
+            totals = []
+            for i, combiner in enumerate(combiners):
+                merged = vectors[i]
+                for start in range(0, lanes, self.lanes):
+                    merged = _combine(combiner, merged, simd.lanes_of(vectors[count + i], start, self.lanes))
+                total = simd.reduce(combiner.kind, merged, fastmath=_reassociate(combiner))
+                totals.append(_combine(combiner, self.operands.load(first + i, Place(0, None)), total))
+            if not (self.can_mask or (isinstance(size, int) and size % self.lanes == 0)):
+                totals = self._carry(others, totals, remainder)
+            for i, total in enumerate(totals):
+                self.operands.store(first + i, Place(0, None), total)
+
+    def _masked_rest(
+        self, size: Index, start: Index, sums: Sequence[Value], fixed: dict[int, Value]
+    ) -> Sequence[Value]:
+        """Reduce what is left of the vector loop from `start`, if a mask does."""
+        left = emit.sub(size, start)
+        if not self.can_mask or (isinstance(left, int) and left == 0):
+            return sums
+
+        def step() -> list[Value]:
+            mask = simd.mask(left, self.lanes)
+            given = self._evaluate(Place(start, self.lanes, mask), sums, fixed)
+            return [emit.select(mask, new, old) for new, old in zip(given, sums, strict=True)]
+
+        return emit.choose(emit.compare("ne", left, 0), [x.type for x in sums], step, lambda: list(sums))
+
+    def _neutral(self, combiners: Sequence[Combiner], lanes: int | None) -> list[Value]:
+        """What accumulators start from: per output a vector, or a scalar."""
+        types = [access.element for access in self.nest.outputs]
+        return [
+            emit.constant(emit.vector_type(lanes, type_) if lanes else type_, combiner.neutral(type_))
+            for combiner, type_ in zip(combiners, types, strict=True)
+        ]
+
+    # One evaluation of the body
+
+    def _evaluate(
+        self, place: Place, outputs: Sequence[Value | None], fixed: dict[int, Value]
+    ) -> list[Value]:
+        inputs = [
+            fixed[i] if i in fixed else self.operands.load(i, place) if self.used[i] else None
+            for i in range(len(self.nest.inputs))
+        ]
+
+        def index(loop: int) -> Index:
+            number = self.nest.origin[loop]
+            if number is None:
+                return 0
+            if number != self.vector_loop:
+                return self.operands.places[number]
+            return place.at if place.lanes is None else iota(place.at, place.lanes)
+
+        return self.body.evaluate([*inputs, *outputs], index, place, contract=bool(self.reduction_loops))
+
+    def _load_fixed(self, along: int) -> dict[int, Value]:
+        """The inputs that the vector loop does not move, read before it."""
+        numbers = range(len(self.nest.inputs))
+        fixed = [i for i in numbers if self.used[i] and not self.accesses[i].moves(along)]
+        return {i: self.operands.load(i, Place(0, None)) for i in fixed}
+
+
+def _combine(combiner: Combiner, a: Value, b: Value) -> Value:
+    return ir.Operation.create(combiner.operation, results=[a.type], operands=[a, b]).result
+
+
+def _merge(combiners: Sequence[Combiner], some: Sequence[Value], more: Sequence[Value]) -> list[Value]:
+    return [_combine(*triple) for triple in zip(combiners, some, more, strict=True)]
+
+
+def _reassociate(combiner: Combiner) -> str | None:
+    return "reassoc" if combiner.operation in ("arith.addf", "arith.mulf") else None

@@ -1,0 +1,106 @@
+"""The loops of norms over rows: sums of a row, numbers made of the sums, and what those make of each vector.
+
+Plainly one row after the other. With an epilogue of many operations in the last sweep, that sweep finds the sums of the
+next row but one meanwhile: its loads then wait while there is arithmetic to do, and nothing waits for the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from relax_mlir.lowering.kernels.core import emit
+from relax_mlir.lowering.kernels.core.emit import Index, Value
+from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
+from relax_mlir.lowering.kernels.rows.pipelined_rows import LEAST_ROWS
+from relax_mlir.lowering.kernels.rows.row_epilogues import Stages, prepare
+from relax_mlir.lowering.kernels.rows.row_loops import Around
+from relax_mlir.lowering.kernels.rows.rows import Rows, Steps, Work, row_sums
+from relax_mlir.target import Target
+
+Normalise: TypeAlias = "Callable[[Index, Value | None], Value]"
+"""Emits the normalised vector at a place, given its mask."""
+
+
+class Norm(Protocol):
+    """A norm over rows, in three steps."""
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that it is over."""
+
+    @property
+    def count(self) -> int:
+        """How many sums it needs of a row."""
+
+    def sums(self, row: Value) -> Steps:
+        """The step of a sweep over a row that adds to the sums."""
+
+    def numbers(self, row: Value, sums: Sequence[Value]) -> list[Value]:
+        """What is to be known of a row (scalars), made of its sums (scalars)."""
+
+    def normalise(self, part: Rows, row: Value, numbers: Sequence[Value]) -> Normalise:
+        """What the numbers make of the row, in vectors of the length of `part`."""
+
+
+def emit_norm(target: Target, norm: Norm, out: Value, inner: int, around: Around) -> None:
+    """Write the normalised rows to `out`, whose last `inner` axes form a row, with what goes around each."""
+    sink = norm.rows.matrix(out)
+    stages = prepare(around, out, inner, may_be_heavy=norm.rows.avx512)
+    emit_rows = _two_ahead if stages.is_heavy else _one_by_one
+    emit_rows(target, norm, sink, stages)
+
+
+def _one_by_one(target: Target, norm: Norm, sink: Value, stages: Stages) -> None:
+    rows = norm.rows
+    with parallel_loop(0, rows.count, 1, rows.cost) as row:
+        stages.before(row)
+        numbers = norm.numbers(row, row_sums(rows, norm.sums(row), norm.count))
+        last = stages.last(row)
+        normalise = norm.normalise(rows, row, numbers)
+
+        def write(at: Index, mask: Value | None, _: Value) -> None:
+            rows.store(last(rows, at, mask, normalise(at, mask)), sink, row, at, mask=mask)
+
+        rows.sweep(write)
+        stages.behind(row)
+
+
+def _two_ahead(target: Target, norm: Norm, sink: Value, stages: Stages) -> None:
+    rows = norm.rows
+    part = part_size(rows.count, 1, target.num_threads, rows.cost, least=LEAST_ROWS)
+    with parallel_loop(0, rows.count, part, rows.cost) as first:
+        end = emit.sub(emit.minimum(emit.add(first, part), rows.count), 1)
+
+        def begin(row: Index) -> list[Value]:
+            stages.before(row)
+            return rows.sums(norm.sums(row), norm.count)
+
+        def nothing() -> list[Value]:
+            return [rows.scalar.const(0.0)] * norm.count
+
+        numbers = norm.numbers(first, begin(first))
+        second = emit.add(first, 1)
+        types = [rows.element] * norm.count
+        sums = emit.choose(emit.compare("le", second, end), types, lambda: begin(second), nothing)
+        with emit.carrying_loop(first, emit.add(end, 1), 1, [*numbers, *sums], unroll=False) as loop:
+            row = loop.index
+            numbers, sums = loop.values[: len(numbers)], loop.values[len(numbers) :]
+            # Behind the last row it comes again: its results are not used.
+            following = norm.numbers(emit.minimum(emit.add(row, 1), end), sums)
+            third = emit.add(row, 2)
+            with emit.when(emit.compare("le", third, end)):
+                stages.before(third)
+            last = stages.last(row)
+
+            def work(part: Rows) -> Work:
+                normalise = norm.normalise(part, row, numbers)
+
+                def write(at: Index, mask: Value | None, made: Sequence[Value]) -> None:
+                    part.store(last(part, at, mask, made[0]), sink, row, at, mask=mask)
+
+                return Work(lambda at, mask: [normalise(at, mask)], write)
+
+            sums = rows.sums(norm.sums(emit.minimum(third, end)), norm.count, work)
+            stages.behind(row)
+            loop.give([*following, *sums])

@@ -1,0 +1,70 @@
+"""Rows in turn: the last sweep over a row does the first one over the row that follows, too.
+
+It writes results, and has arithmetic to spare; one sweep and one wait for its result are saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.core import emit
+from relax_mlir.lowering.kernels.core.emit import Value
+from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
+from relax_mlir.lowering.kernels.rows.row_loops import OnRow
+from relax_mlir.lowering.kernels.rows.rows import Rows
+from relax_mlir.target import Target
+
+LEAST_ROWS = 8
+"""Parts for threads have so many rows at least, where there are more parts than threads."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A row, and what was `found` in it (a scalar)."""
+
+    row: Value
+    found: Value
+    finish: Callable[[Callable[[Value], Value], Callable[[], None]], None]
+    """Emits the last sweep: the first function, given the next row, gives what it has found there meanwhile; the second
+    one is for rows without a next one."""
+
+
+@contextmanager
+def in_turn(target: Target, rows: Rows, before: OnRow, find: Callable[[Value], Value]) -> Iterator[Turn]:
+    """A loop over all rows, on as many threads as are worth it, which get parts of consecutive rows.
+
+    `before` emits what goes before a row is read (see `Around`); `find` emits the sweep that finds something in a row,
+    if the last one over the row before has not. `Turn.finish` is to be called last of all but for what goes behind.
+    """
+    part = part_size(rows.count, 1, target.num_threads, rows.cost, least=LEAST_ROWS)
+    with parallel_loop(0, rows.count, part, rows.cost) as first:
+        stop = emit.minimum(emit.add(first, part), rows.count)
+        nothing = rows.scalar.const(0.0)
+        with emit.carrying_loop(first, stop, 1, [nothing], unroll=False) as loop:
+            row = loop.index
+            results: list[Value] = []
+
+            def begin() -> list[Value]:
+                before(row)
+                return [find(row)]
+
+            def finish(with_next: Callable[[Value], Value], alone: Callable[[], None]) -> None:
+                following = emit.add(row, 1)
+
+                def more() -> list[Value]:
+                    before(following)
+                    return [with_next(following)]
+
+                def last() -> list[Value]:
+                    alone()
+                    return [nothing]
+
+                has_next = emit.compare("lt", following, stop)
+                results.extend(emit.choose(has_next, [rows.element], more, last))
+
+            is_first = emit.compare("eq", row, first)
+            (found,) = emit.choose(is_first, [rows.element], begin, lambda: loop.values)
+            yield Turn(row, found, finish)
+            loop.give(results)

@@ -1,0 +1,97 @@
+"""LLVM IR as assembly or as an object file, for any target: by the LLVM that comes with ``llvmlite``.
+
+This is for looking at code, and for machines other than the one at hand. What `relax_mlir.build` runs is compiled by
+the LLVM of MLIR's bindings, which knows the host only and may be a newer one.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from relax_mlir.error import CompileError, UnsupportedError
+from relax_mlir.lowering.llvm.llvm_ir import with_exact_floats
+from relax_mlir.target import Target
+
+EXTRA = "asm"
+"""The extra of the package that brings ``llvmlite``."""
+
+_NAMES = {"sse4_1": "sse4.1", "asimd": "neon", "asimdhp": "fullfp16", "asimddp": "dotprod"}
+
+
+def assembly(text: str, target: Target, opt_level: int = 2) -> str:
+    """The LLVM IR `text` as assembly.
+
+    Raises:
+        UnsupportedError: llvmlite is not installed, or knows no such target.
+        CompileError: llvmlite's LLVM cannot read the IR.
+    """
+    machine, module = compiled(text, target, opt_level)
+    return str(machine.emit_assembly(module))
+
+
+def object_file(text: str, target: Target, opt_level: int = 2) -> bytes:
+    """The LLVM IR `text` as a relocatable object of position-independent code; raises as `assembly` does."""
+    machine, module = compiled(text, target, opt_level)
+    return bytes(machine.emit_object(module))
+
+
+def feature_text(target: Target) -> str:
+    """What the target says about features, in LLVM's names: ``+avx2,-fma``; what is missing comes last and counts."""
+    wanted = [f"+{_llvm_name(name)}" for name in sorted(target.features)]
+    masked = [f"-{_llvm_name(name)}" for name in sorted(target.known_features - target.features)]
+    return ",".join([*wanted, *masked])
+
+
+def _llvm_name(feature: str) -> str:
+    """LLVM's name of a feature that Linux names ``avx512_bf16``, ``amx_tile`` or ``asimdhp``."""
+    if feature.startswith("amx_"):
+        return feature.replace("_", "-")
+    return _NAMES.get(feature, feature.replace("_", ""))
+
+
+def compiled(text: str, target: Target, opt_level: int) -> tuple[Any, Any]:
+    """llvmlite's target machine, and its module of the LLVM IR `text`, optimised; raises as `assembly` does."""
+    binding = _binding()
+    machine = _machine(binding, target, opt_level)
+    try:
+        module = binding.parse_assembly(with_exact_floats(text))
+    except RuntimeError as error:
+        version = ".".join(map(str, binding.llvm_version_info))
+        raise CompileError(
+            f"llvmlite, with LLVM {version}, cannot read the LLVM IR (a newer llvmlite may): {error}"
+        ) from None
+    module.triple, module.data_layout = target.triple, str(machine.target_data)
+    tuning = binding.create_pipeline_tuning_options(speed_level=opt_level)
+    tuning.slp_vectorization = False
+    builder = binding.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return machine, module
+
+
+def _machine(binding: Any, target: Target, opt_level: int) -> Any:  # noqa: ANN401 - llvmlite is untyped
+    cpu, features = target.cpu, feature_text(target)
+    if cpu == "native":
+        cpu = binding.get_host_cpu_name()
+        features = f"{binding.get_host_cpu_features().flatten()},{features}"
+    try:
+        found = binding.Target.from_triple(target.triple)
+    except RuntimeError as error:
+        raise UnsupportedError(f"no machine code for the triple {target.triple!r}: {error}") from None
+    return found.create_target_machine(
+        cpu=cpu, features=features, opt=opt_level, reloc="pic", codemodel="default"
+    )
+
+
+@functools.cache
+def _binding() -> Any:  # noqa: ANN401 - llvmlite is untyped
+    try:
+        import llvmlite.binding as binding  # an extra: needed for machine code that is not run here
+    except ImportError:
+        raise UnsupportedError(
+            f"assembly and object files are made by llvmlite, which is not installed: "
+            f"pip install 'relax-mlir[{EXTRA}]' brings it"
+        ) from None
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    return binding

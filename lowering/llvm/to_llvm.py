@@ -1,0 +1,93 @@
+"""From level V (kernels: vector, scf, memref) by way of level F (flat functions) to level L (LLVM dialect)."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.abi.emit_ffi_wrappers import EmitFFIWrappers
+from relax_mlir.lowering.abi.emit_lifecycle import EmitLifecycle
+from relax_mlir.lowering.abi.internalize import Internalize
+from relax_mlir.lowering.abi.lower_checks import LowerChecks
+from relax_mlir.lowering.abi.lower_copies import LowerCopies
+from relax_mlir.lowering.abi.lower_objects import LowerObjects
+from relax_mlir.lowering.abi.lower_packed_calls import LowerPackedCalls
+from relax_mlir.lowering.abi.mangle_names import MangleNames
+from relax_mlir.lowering.constants.lower_constants import LowerConstants
+from relax_mlir.lowering.expand.bfloat16_bits import BFloat16Bits
+from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
+from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops
+from relax_mlir.transform.pass_base import Pass
+from relax_mlir.transform.upstream import MLIRPass, known_passes
+
+
+def boundary(support_apart: bool = False) -> list[Pass]:
+    """Entry points and hooks get bodies; support functions, too, unless they are `support_apart`."""
+    return [
+        PoolBuffers(),
+        LowerCopies(),
+        LowerPackedCalls(),
+        LowerObjects(),
+        MangleNames(),
+        EmitFFIWrappers(support_apart),
+        LowerConstants(),
+        EmitLifecycle(),
+    ]
+
+
+def flat_control_flow() -> list[MLIRPass]:
+    """Vectors of rank 1 or less, loops and branches as blocks, function by function."""
+    return [
+        known_passes("fold-memref-alias-ops"),
+        known_passes("expand-strided-metadata"),
+        known_passes("convert-vector-to-scf{full-unroll=true}"),
+        known_passes("lower-affine"),
+        known_passes("cse"),
+        known_passes("convert-scf-to-cf"),
+    ]
+
+
+def kernels_to_flat() -> list[MLIRPass]:
+    """What is left to do until level F for kernels that leave a module within level V (`CutKernels`)."""
+    return [known_passes("canonicalize,cse"), *flat_control_flow()]
+
+
+def to_llvm_dialect(half_floats: bool = True, all_vectors: bool = True) -> list[Pass]:
+    """All of F → L, function by function.
+
+    Without `half_floats` there is no bf16; without `all_vectors`, only those ops of the vector dialect that
+    `convert-to-llvm` takes (see `Part`).
+    """
+    return [
+        *([known_passes("convert-vector-to-llvm{enable-x86=true}")] if all_vectors else []),
+        known_passes("arith-expand{include-bf16=true}"),
+        known_passes("convert-math-to-llvm{approximate-log1p=false}"),
+        known_passes("convert-math-to-libm"),
+        known_passes("convert-to-llvm"),
+        known_passes("reconcile-unrealized-casts"),
+        *([BFloat16Bits()] if half_floats else []),
+        known_passes("canonicalize{region-simplify=aggressive}"),
+        known_passes("cse"),
+    ]
+
+
+def support_to_flat() -> list[Pass]:
+    """What is left to do until level F for support functions that are compiled apart (`APART_SUPPORT`)."""
+    return [*kernels_to_flat(), LowerChecks(), Internalize()]
+
+
+def flatten(target: str = "cpu", support_apart: bool = False) -> list[Pass]:
+    """All of V → F, where the functions of a module no longer depend on each other's bodies.
+
+    If they are `support_apart`, the module declares the support functions that all modules need.
+    """
+    return [
+        OutlineParallelLoops(target),
+        *boundary(support_apart),
+        *flat_control_flow(),
+        LowerChecks(),
+        known_passes("symbol-dce"),
+        Internalize(),
+    ]
+
+
+def lower_to_llvm(target: str = "cpu") -> list[Pass]:
+    """All of V → L."""
+    return [*flatten(target), *to_llvm_dialect()]

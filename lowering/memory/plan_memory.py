@@ -1,0 +1,264 @@
+"""`plan-memory`: the temporaries of a Relax function share one workspace.
+
+Buffers that are never live together share a slot, and so do an argument that dies at a call and a result of equal
+size that the call may compute in its place (see `in_place`). The slots lie one behind the other in the workspace, each
+aligned to 64 bytes. Slots are as large as their largest buffer; sizes are formulas of the function's arguments,
+computed at its entry. The workspace is a block of the pool (see `lowering/runtime_lib/pool.py`),
+taken at the function's start
+and given back on every way out.
+
+What does not fit in: small buffers of static size go on the stack; buffers whose size is not known at entry, and
+those that a loop carries from one round to the next, are allocated where they are and freed when the function
+returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
+from relax_mlir.lowering.memory.entry_sizes import (
+    EntrySizes,
+    Key,
+    checked_product,
+    constant,
+    static_bytes,
+)
+from relax_mlir.lowering.memory.in_place import InPlace
+from relax_mlir.lowering.memory.liveness import Buffer, Liveness
+from relax_mlir.lowering.memory.report import Formulas, describe, record
+from relax_mlir.lowering.runtime_lib.frame import DEFER, declare_release, frame_of
+from relax_mlir.mlir import arith, func, ir, memref
+from relax_mlir.mlir_text import Fragment, functions, is_declaration
+from relax_mlir.symbolic import Dim, maximum
+from relax_mlir.transform import ModulePass, PassContext
+
+ALIGNMENT = 64
+NOT_RELAX = (PRIM_FUNC, KERNEL)
+
+
+@dataclass
+class Slot:
+    """A part of the workspace, and the buffers that use it one after the other; `over`: those that begin in place."""
+
+    buffers: list[Buffer] = field(default_factory=list)
+    sizes: list[Key] = field(default_factory=list)
+    over: list[Buffer] = field(default_factory=list)
+
+    def free_for(self, buffer: Buffer, dying: Buffer | None = None) -> bool:
+        """Whether no buffer in the slot is live together with this one; `dying` may be where this one begins."""
+        return not any(buffer.meets(other) for other in self.buffers if other is not dying)
+
+    def add(self, buffer: Buffer, size: Key) -> None:
+        self.buffers.append(buffer)
+        if size not in self.sizes:
+            self.sizes.append(size)
+
+    def distance(self, size: Key) -> tuple[bool, int]:
+        """How far a size is from the slot's: whether there is none of its kind in it, and the difference of factors."""
+        kind = [other[1] for other in self.sizes if (len(other) > 2) == (len(size) > 2)]
+        return not kind, abs(max(kind, default=0) - size[1])
+
+    @property
+    def largest_static(self) -> int:
+        return max((size[1] for size in self.sizes if len(size) == 2), default=0)
+
+    @property
+    def dynamic(self) -> bool:
+        return any(len(size) > 2 for size in self.sizes)
+
+
+Dying = Callable[[Buffer, Key], Sequence[Buffer]]
+"""The buffers of a size whose memory another one may take over at the call that begins it."""
+
+
+def assign_slots(buffers: Sequence[tuple[Buffer, Key]], dying: Dying = lambda buffer, size: ()) -> list[Slot]:
+    """Give every buffer a slot, large ones first (those of more symbols, then those of a larger factor).
+
+    Among equal ones they come in the order in which they are first used. A buffer takes the slot of one of equal
+    size which dies where it begins, if `dying` gives one. Of the slots that are free it takes one that holds a buffer
+    of equal size; else the one whose size is nearest, static sizes with static ones and dynamic with dynamic ones
+    before mixing them. A larger slot is never worse than a new one.
+    """
+
+    def order(item: tuple[Buffer, Key]) -> tuple[int, ...]:
+        buffer, size = item
+        return -len(size), -size[1], buffer.first, buffer.position
+
+    slots: list[Slot] = []
+    for buffer, size in sorted(buffers, key=order):
+        before = {id(other): other for other in dying(buffer, size)}
+        over = next(
+            (
+                slot
+                for slot in slots
+                for other in slot.buffers
+                if id(other) in before and slot.free_for(buffer, other)
+            ),
+            None,
+        )
+        if over is not None:
+            over.add(buffer, size)
+            over.over.append(buffer)
+            continue
+        free = [slot for slot in slots if slot.free_for(buffer)]
+        slot = min(free, key=lambda s: (size not in s.sizes, *s.distance(size)), default=None)
+        if slot is None:
+            slot = Slot()
+            slots.append(slot)
+        slot.add(buffer, size)
+    return slots
+
+
+@dataclass(frozen=True)
+class PlanMemory(ModulePass):
+    """Replace the allocations of Relax functions by parts of one workspace per call.
+
+    `stack_bytes`: buffers of static size up to this go on the stack.
+    """
+
+    name: ClassVar[str] = "plan-memory"
+    stack_bytes: int = 256
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        declared, table = False, functions(module)
+        in_place = InPlace(table)
+        for function in list(table.values()):
+            if is_declaration(function) or any(mark in function.attributes for mark in NOT_RELAX):
+                continue
+            liveness = Liveness(function)
+            buffers = [b for b in liveness.buffers if not b.escapes]
+            if not buffers:
+                continue
+            if not declared:
+                declare_allocation(module)
+                declare_release(module)
+                declared = True
+            self.plan(function, buffers, in_place, liveness.operations)
+
+    def plan(
+        self,
+        function: func.FuncOp,
+        buffers: Sequence[Buffer],
+        in_place: InPlace,
+        operations: Sequence[ir.Operation],
+    ) -> None:
+        sizes, formulas = EntrySizes(function), Formulas(function)
+        planned: list[tuple[Buffer, Key]] = []
+        entries: list[tuple[int, dict[str, Any]]] = []
+        keys = [sizes.bytes_key(buffer.type, list(buffer.alloc.operands)) for buffer in buffers]
+        for number, (buffer, size) in enumerate(zip(buffers, keys, strict=True)):
+            formula = None if size is None else formulas.bytes(size)
+            for op in buffer.freed:
+                op.erase()
+            buffer.freed.clear()
+            if buffer.carried or size is None:
+                entries.append((number, describe(buffer, "call", formula)))
+                allocate_in_frame(buffer, frame_of(function))
+            elif len(size) == 2 and size[1] <= self.stack_bytes:
+                entries.append((number, describe(buffer, "stack", formula)))
+                _allocate_on_stack(buffer, sizes.entry)
+            else:
+                planned.append((buffer, size))
+
+        def dying(buffer: Buffer, size: Key) -> list[Buffer]:
+            ending = [b for b, s in planned if s == size and b is not buffer and b.last == buffer.first]
+            return [b for b in ending if in_place.allows(operations[buffer.first], b, buffer)]
+
+        slots = sorted(assign_slots(planned, dying), key=lambda slot: slot.dynamic)
+        slot_of = {id(buffer): i for i, slot in enumerate(slots) for buffer in slot.buffers}
+        numbers = {id(buffer): number for number, buffer in enumerate(buffers)}
+        for buffer, size in planned:
+            number = slot_of[id(buffer)]
+            in_its_place = any(buffer is other for other in slots[number].over)
+            entry = describe(buffer, "workspace", formulas.bytes(size), number, in_its_place)
+            entries.append((numbers[id(buffer)], entry))
+        ordered = [entry for _, entry in sorted(entries, key=lambda item: item[0])]
+        record(function, ordered, [_slot_bytes(slot, formulas) for slot in slots], ALIGNMENT)
+        if slots:
+            _allocate_in_workspace(function, slots, sizes)
+
+
+def _slot_bytes(slot: Slot, formulas: Formulas) -> Dim:
+    return maximum(*(formulas.bytes(size) for size in slot.sizes))
+
+
+def declare_allocation(module: ir.Module) -> None:
+    """Make the functions that take and give memory known to the module, which `emit-ffi-wrappers` defines."""
+    fragment = Fragment()
+    fragment.declare("relax.rt.workspace_take", "(index) -> memref<?xi8>")
+    fragment.declare("relax.rt.workspace_give", "(memref<?xi8>) -> ()")
+    fragment.declare("relax.rt.frame_buffer", "(!llvm.ptr, index) -> memref<?xi8>")
+    fragment.splice(module)
+
+
+def _bytes_type() -> ir.Type:
+    return ir.Type.parse("memref<?xi8>")
+
+
+def _view(buffer: Buffer, source: ir.Value, offset: ir.Value) -> None:
+    """Let a buffer be a part of `source`."""
+    view = memref.ViewOp(buffer.type, source, offset, list(buffer.alloc.operands)).result
+    buffer.alloc.results[0].replace_all_uses_with(view)
+    buffer.alloc.erase()
+
+
+def allocate_in_frame(buffer: Buffer, frame: ir.Value) -> None:
+    """Replace an allocation by memory that lives until the function returns."""
+    with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:
+        size = checked_product([constant(static_bytes(buffer.type)), *buffer.alloc.operands])
+        memory = func.CallOp([_bytes_type()], "relax.rt.frame_buffer", [frame, size]).results[0]
+        _view(buffer, memory, constant(0))
+
+
+def allocate_in_pool(buffer: Buffer) -> None:
+    """Replace an allocation in a function's own block by memory that every later way out gives back."""
+    with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:
+        size = checked_product([constant(static_bytes(buffer.type)), *buffer.alloc.operands])
+        _view(buffer, _take(size), constant(0))
+
+
+def _take(size: ir.Value) -> ir.Value:
+    """Code that takes a block of the pool and gives it back on every later way out; in a function's own block."""
+    memory = func.CallOp([_bytes_type()], "relax.rt.workspace_take", [size]).results[0]
+    give = func.CallOp([], "relax.rt.workspace_give", [memory])
+    give.operation.attributes[DEFER] = ir.StringAttr.get("always")
+    return memory
+
+
+def _allocate_on_stack(buffer: Buffer, entry: ir.Block) -> None:
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT)
+    with ir.InsertionPoint.at_block_begin(entry), buffer.alloc.location:
+        memory = memref.AllocaOp(buffer.type, [], [], alignment=alignment).result
+    buffer.alloc.results[0].replace_all_uses_with(memory)
+    buffer.alloc.erase()
+
+
+def _allocate_in_workspace(function: func.FuncOp, slots: Sequence[Slot], sizes: EntrySizes) -> None:
+    with ir.InsertionPoint.at_block_begin(sizes.entry), function.location:
+        offsets, total = _offsets(slots, sizes)
+        workspace = _take(total)
+    for slot, offset in zip(slots, offsets, strict=True):
+        for buffer in slot.buffers:
+            with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:
+                _view(buffer, workspace, offset)
+
+
+def _offsets(slots: Sequence[Slot], sizes: EntrySizes) -> tuple[list[ir.Value], ir.Value]:
+    """Code for the offset of every slot, the static ones first, and for the size of the workspace."""
+    offsets, end, static = [], constant(0), 0
+    for slot in slots:
+        offsets.append(end)
+        if not slot.dynamic:
+            static += -(-slot.largest_static // ALIGNMENT) * ALIGNMENT
+            end = constant(static)
+            continue
+        size = sizes.emit_bytes(slot.sizes[0])
+        for other in slot.sizes[1:]:
+            size = arith.MaxUIOp(size, sizes.emit_bytes(other)).result
+        up = arith.AddIOp(size, constant(ALIGNMENT - 1)).result
+        rounded = arith.AndIOp(up, constant(-ALIGNMENT)).result
+        end = arith.AddIOp(end, rounded).result
+    return offsets, end

@@ -1,0 +1,122 @@
+"""`pool-buffers`: the buffers of kernels and prim funcs are memory of the pool, and given back when nobody needs them.
+
+Runs when loops have become jobs of threads (`outline-parallel-loops`). A buffer of a function's own block is a block of
+the pool that every way out gives back. One that is made deeper inside is on the function's frame, until its block ends;
+if a block may pass it on, until the function returns. Where there is no memory, the call fails with an error, from any
+thread (see `job_errors`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
+from relax_mlir.error import CompileError
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
+from relax_mlir.lowering.memory.liveness import Liveness, enclosing
+from relax_mlir.lowering.memory.plan_memory import allocate_in_frame, allocate_in_pool, declare_allocation
+from relax_mlir.lowering.runtime_lib.frame import declare_release, frame_of
+from relax_mlir.lowering.threads.job_errors import RUN, guard_jobs, jobs_of, pointed
+from relax_mlir.mlir import func, ir, llvm
+from relax_mlir.mlir_text import functions, is_declaration
+from relax_mlir.transform import ModulePass, PassContext
+
+_MARKS = (PRIM_FUNC, KERNEL)
+
+
+class PoolBuffers(ModulePass):
+    """Replace every `memref.alloc` whose buffer does not leave its function, and its `memref.dealloc`s.
+
+    Raises `CompileError` for a buffer in a function that is called by its address and is no job of threads.
+    """
+
+    name: ClassVar[str] = "pool-buffers"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        uses = {name: _Uses.of(op) for name, op in functions(module).items() if not is_declaration(op)}
+        taking = _taking(uses)
+        if not taking:
+            return
+        declare_allocation(module)
+        declare_release(module)
+        for name in taking:
+            if uses[name].allocates:
+                _pool(uses[name].function)
+        guard_jobs(module, [uses[name].function for name in uses if RUN in uses[name].calls], taking)
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """What a function calls, which functions it knows by their address, and whether it has buffers."""
+
+    function: func.FuncOp
+    calls: set[str]
+    addresses: set[str]
+    allocates: bool
+
+    @classmethod
+    def of(cls, function: func.FuncOp) -> _Uses:
+        ops = ops_of(function.operation, "func.call", "func.constant", "memref.alloc")
+        calls = {callee_of(op) for op in ops if op.name == "func.call"}
+        addresses = {pointed(op) for op in ops if op.name == "func.constant"}
+        return cls(function, calls, addresses, any(op.name == "memref.alloc" for op in ops))
+
+
+def _taking(uses: dict[str, _Uses]) -> set[str]:
+    """The functions that take memory: those that have buffers, and all that call them or run them as jobs."""
+    users: dict[str, set[str]] = {}
+    for name, use in uses.items():
+        for used in use.calls | use.addresses:
+            users.setdefault(used, set()).add(name)
+    taking = {name for name, use in uses.items() if use.allocates}
+    left = list(taking)
+    while left:
+        more = users.get(left.pop(), set()) - taking
+        taking |= more
+        left += more
+    for use in uses.values():
+        pointed_at = use.addresses & taking
+        if pointed_at and (
+            wrong := sorted(pointed_at - {pointed(job.body) for job in jobs_of(use.function)})
+        ):
+            raise CompileError(
+                f"pool-buffers: @{wrong[0]}, which @{use.function.name.value} calls by its address, needs memory "
+                "of the pool, but cannot say that there is none"
+            )
+    return taking
+
+
+def _pool(function: func.FuncOp) -> None:
+    """Let the buffers of a function be memory of the pool."""
+    nested = []
+    for buffer in Liveness(function).buffers:
+        if buffer.escapes:
+            continue
+        for op in buffer.freed:
+            op.erase()
+        buffer.freed.clear()
+        if enclosing(buffer.alloc) or buffer.yielded:
+            nested.append(buffer)
+        else:
+            allocate_in_pool(buffer)
+    if not nested:
+        return
+    frame = frame_of(function)
+    own = any(mark in function.attributes for mark in _MARKS) or function.name.value.startswith(OWN_PREFIX)
+    # On the frame of a Relax function are objects, too, which others may still use.
+    if own and not any(buffer.yielded for buffer in nested):
+        for block in dict.fromkeys(buffer.alloc.block for buffer in nested):
+            _release_at_end(block, next(b.alloc for b in nested if b.alloc.block == block), frame)
+    for buffer in nested:
+        allocate_in_frame(buffer, frame)
+
+
+def _release_at_end(block: ir.Block, first: ir.Operation, frame: ir.Value) -> None:
+    """Let what comes on the frame from `first` on be released at the end of its block."""
+    with ir.InsertionPoint(first), first.location:
+        mark = llvm.LoadOp(ir.Type.parse("!llvm.ptr"), frame).result
+    with ir.InsertionPoint.at_block_terminator(block), first.location:
+        func.CallOp([], "relax.rt.release_to", [frame, mark])

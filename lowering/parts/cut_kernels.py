@@ -1,0 +1,89 @@
+"""Kernels leave a module as soon as they are there: they are compiled while the rest is lowered further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from relax_mlir.dialects.attributes import APART
+from relax_mlir.lowering.abi.internalize import internalize
+from relax_mlir.lowering.parts.module_parts import ModuleGraph, Part, make_part
+from relax_mlir.lowering.parts.shared_code import shared_group
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform import ModulePass, PassContext
+
+_DIALECTS = frozenset(("arith", "builtin", "func", "llvm", "memref", "scf", "vector"))
+"""What later passes of level V leave as it is, but for `canonicalize` and `cse`."""
+
+_FAILING = "memref.alloc"
+
+
+class CutKernels(ModulePass):
+    """Take the kernels that are the same in all modules and cannot fail out of a module: they become parts of it.
+
+    Functions that take memory of the pool, call others than such kernels, or have ops that the rest of level V would
+    rewrite stay. The parts are modules within the module, each called as its group, unless somebody takes them: what
+    is compiled apart leaves the module.
+    """
+
+    name: ClassVar[str] = "cut-kernels"
+
+    def __init__(self, hand_on: Callable[[list[Part]], None] | None = None) -> None:
+        self.hand_on = hand_on
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        parts = cut_kernels(module)
+        if self.hand_on is not None:
+            self.hand_on(parts)
+            return
+        with module.context, ir.InsertionPoint(module.body):
+            for part in parts:
+                nested = ir.Module.parse(part.source).operation.clone()
+                nested.attributes["sym_name"] = ir.StringAttr.get(part.group)
+
+
+def cut_kernels(module: ir.Module) -> list[Part]:
+    """Take groups of functions out of a module (see `CutKernels`, `shared_group`), and give them as parts.
+
+    What the module uses of them it declares, with the attribute `APART`.
+    """
+    graph = ModuleGraph.of(module)
+    groups = _independent_groups(graph)
+    owners = {name: number for number, names in enumerate(groups) for name in names}
+    with module.context:
+        for name in owners:
+            internalize(graph.ops[name])
+    crossing = graph.crossing(owners)
+    parts = [make_part(graph, number, owners, crossing, is_flat=False) for number in range(len(groups))]
+    for name in owners:
+        op = graph.ops[name]
+        if name in crossing:
+            with ir.InsertionPoint(op), op.location:
+                declared = func.FuncOp(name, op.type, visibility="private")
+                declared.attributes[APART] = ir.UnitAttr.get()
+        op.operation.erase()
+    return parts
+
+
+def _independent_groups(graph: ModuleGraph) -> list[list[str]]:
+    """The functions of each group that needs nothing but others of these groups."""
+    groups: dict[str, list[str]] = {}
+    for name in graph.weights:
+        if (group := shared_group(name)) is not None:
+            groups.setdefault(group, []).append(name)
+    for group, names in list(groups.items()):
+        ops = {op for name in names for op in graph.contents[name]}
+        if _FAILING in ops or not {op.partition(".")[0] for op in ops} <= _DIALECTS:
+            del groups[group]
+    while True:
+        there = {name for names in groups.values() for name in names}
+        needing = [
+            group
+            for group, names in groups.items()
+            if any(used not in there for name in names for used in graph.references[name])
+        ]
+        if not needing:
+            return list(groups.values())
+        for group in needing:
+            del groups[group]

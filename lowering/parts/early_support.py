@@ -1,0 +1,27 @@
+"""The support functions that all modules need: a part that is compiled apart, the first one, as its text is there."""
+
+from __future__ import annotations
+
+import functools
+
+from relax_mlir.lowering.parts.module_parts import BRANCH_OPS, Part
+from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP
+from relax_mlir.lowering.runtime_lib.support import APART_SUPPORT, CORE_NAMES
+from relax_mlir.lowering.runtime_lib.support_memory import MEMORY_TABLE
+
+
+@functools.cache
+def early_support() -> Part:
+    """The part; modules that go without declare its functions (see `EmitFFIWrappers`)."""
+    return Part(
+        source=APART_SUPPORT.encode(),
+        exported=tuple(sorted(CORE_NAMES)),
+        used_within=tuple(sorted(name for name in CORE_NAMES if APART_SUPPORT.count(f"@{name}(") > 1)),
+        external=(MEMORY_TABLE,),
+        group=SUPPORT_GROUP,
+        ops=APART_SUPPORT.count("\n") + BRANCH_OPS * APART_SUPPORT.count("scf."),
+        is_flat=False,
+        all_vectors=False,
+        optimised=False,
+        has_checks=True,
+    )

@@ -1,0 +1,266 @@
+"""Parts of a module that are compiled apart: each defines some functions and declares what it uses."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import APART
+from relax_mlir.error import CompileError
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.abi.internalize import attribute_name, leave_plain
+from relax_mlir.lowering.parts.shared_code import shared_group
+from relax_mlir.mlir import func, ir, llvm, memref
+from relax_mlir.mlir_text import is_declaration, symbol_name
+from relax_mlir.spare_context import PART_DIALECTS
+from relax_mlir.transform.native_pipeline import run_native
+
+BRANCH_OPS = 15
+"""How many other ops a branch counts for: what takes LLVM's time is loops."""
+
+_BRANCHES = ("cf.cond_br", "llvm.cond_br", "scf.for", "scf.if")
+_SYMBOLS = {
+    "func.call": "callee",
+    "func.constant": "value",
+    "llvm.call": "callee",
+    "llvm.mlir.addressof": "global_name",
+    "memref.get_global": "name",
+}
+"""The ops that name symbols, and the attributes that do."""
+
+_VECTOR_OPS = frozenset(
+    f"vector.{name}"
+    for name in (
+        "bitcast",
+        "broadcast",
+        "extract",
+        "fma",
+        "insert",
+        "load",
+        "maskedload",
+        "maskedstore",
+        "reduction",
+        "shuffle",
+        "step",
+        "store",
+    )
+)
+"""What `convert-to-llvm` takes of the dialect, as long as vectors have one axis; for others there is a pass before."""
+
+_VECTORS = ("vector.", "x86.")
+"""The dialects of which `convert-vector-to-llvm` converts ops."""
+
+_FUNCTIONS = (func.FuncOp, llvm.LLVMFuncOp)
+_EXTERNAL = "#llvm.linkage<external>"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a module, which needs no context.
+
+    `source`: MLIR bytecode or text, without locations; `exported`: the functions that it defines for others;
+    `used_within`: those of them that it uses itself; `external`: what other parts define for it; `group`: that of its
+    functions, if other modules have it, too (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of level
+    F or L, else it is of level V; `all_vectors`: whether it has ops that only `convert-vector-to-llvm` converts;
+    `optimised`: whether LLVM's own optimisations gain anything for it; `has_checks`: whether its functions, of level V,
+    have checks that may fail.
+    """
+
+    source: bytes
+    exported: tuple[str, ...]
+    used_within: tuple[str, ...]
+    external: tuple[str, ...]
+    group: str | None
+    ops: int
+    is_flat: bool
+    all_vectors: bool
+    optimised: bool
+    has_checks: bool = False
+
+
+@dataclass(frozen=True)
+class ModuleGraph:
+    """The ops at the top of a module by name, without those that nobody can reach, and what they use.
+
+    `references`: the symbols that each names; `contents`: the names of the ops in each; `weights`: how many ops each
+    function that is defined counts for.
+    """
+
+    module: ir.Module
+    ops: Mapping[str, ir.OpView]
+    references: Mapping[str, tuple[str, ...]]
+    contents: Mapping[str, frozenset[str]]
+    weights: Mapping[str, int]
+
+    @staticmethod
+    def of(module: ir.Module) -> ModuleGraph:
+        """Raises CompileError for ops at the top that no part can hold."""
+        ops: dict[str, ir.OpView] = {}
+        references: dict[str, tuple[str, ...]] = {}
+        contents: dict[str, frozenset[str]] = {}
+        weights: dict[str, int] = {}
+        for op in module.body.operations:
+            if not isinstance(op, (*_FUNCTIONS, llvm.GlobalOp)) and not is_table(op):
+                raise _refused(op.operation)
+            name = symbol_name(op)
+            ops[name] = op
+            references[name], contents[name], weight = _inside(op.operation)
+            if isinstance(op, _FUNCTIONS) and not is_declaration(op):
+                weights[name] = weight
+        roots = [name for name, op in ops.items() if not is_table(op) and _is_external(op)]
+        used = _reachable(roots, references)
+        return ModuleGraph(
+            module,
+            {name: op for name, op in ops.items() if name in used},
+            references,
+            contents,
+            {name: weight for name, weight in weights.items() if name in used},
+        )
+
+    def is_copied(self, name: str) -> bool:
+        """Whether every part that uses a global has it: constants whose address means nothing."""
+        op = self.ops[name]
+        return is_table(op) or (
+            isinstance(op, llvm.GlobalOp)
+            and "constant" in op.attributes
+            and str(op.attributes["linkage"]) in ("#llvm.linkage<internal>", "#llvm.linkage<private>")
+            and not self.references[name]
+        )
+
+    def crossing(self, owners: Mapping[str, int]) -> set[str]:
+        """What is used by others than the part that owns it."""
+        return {
+            name
+            for user, used in self.references.items()
+            for name in used
+            if name in owners and owners[name] != owners.get(user)
+        }
+
+
+def make_part(
+    graph: ModuleGraph,
+    number: int,
+    owners: Mapping[str, int],
+    crossing: set[str],
+    *,
+    is_flat: bool,
+    optimised: bool = False,
+    plain: Container[str] = (),
+) -> Part:
+    """The part that owns what `owners` say; of that, it exports what is `crossing`, or public.
+
+    `plain`: functions that LLVM had better not optimise at all (see `leave_plain`).
+
+    Raises CompileError for ops of other dialects than those of levels V, F and L.
+    """
+    own = [name for name in graph.ops if owners.get(name) == number]
+    needed = {used for name in own for used in graph.references[name]}
+    external = []
+    with graph.module.context, ir.Location.unknown():
+        part = ir.Module.create()
+        for name in graph.module.operation.attributes:
+            part.operation.attributes[name] = graph.module.operation.attributes[name]
+        with ir.InsertionPoint(part.body):
+            for name, op in graph.ops.items():
+                if owners.get(name) == number:
+                    copy = op.operation.clone()
+                    if name in crossing:
+                        copy.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse(_EXTERNAL)
+                    if name in plain:
+                        leave_plain(copy.opview)
+                elif name in needed and (name in owners or APART in op.attributes):
+                    external.append(name)
+                    _declare(op)
+                elif name in needed:  # a constant, or what no part defines
+                    op.operation.clone()
+        run_native("builtin.module(strip-debuginfo)", part, verify=False)
+    bytecode = io.BytesIO()
+    part.operation.write_bytecode(bytecode)
+    functions = [name for name in own if name in graph.weights]
+    exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
+    group = shared_group(functions[0])
+    ops = sum(graph.weights[name] for name in functions)
+    contents = {op for name in functions for op in graph.contents[name]}
+    if foreign := {op for op in contents if op.partition(".")[0] not in PART_DIALECTS}:
+        raise _refused(next(op for name in functions for op in ops_of(graph.ops[name].operation, *foreign)))
+    all_vectors = any(map(_needs_conversion, contents))
+    used_within = tuple(name for name in exported if name in needed)
+    return Part(
+        bytecode.getvalue(),
+        exported,
+        used_within,
+        tuple(external),
+        group,
+        ops,
+        is_flat,
+        all_vectors,
+        optimised,
+    )
+
+
+def _refused(op: ir.Operation) -> CompileError:
+    return CompileError(f"{location_text(op.location)}: no part of a module can hold the op {op.name}")
+
+
+def _needs_conversion(op: str) -> bool:
+    """Whether `convert-vector-to-llvm` is needed for ops of that name."""
+    return op.startswith(_VECTORS) and op not in _VECTOR_OPS
+
+
+def is_table(op: ir.OpView) -> bool:
+    """Whether a global is a constant of level F."""
+    return (
+        isinstance(op, memref.GlobalOp) and "constant" in op.attributes and "sym_visibility" in op.attributes
+    )
+
+
+def _inside(top: ir.Operation) -> tuple[tuple[str, ...], frozenset[str], int]:
+    """The symbols that the ops of a function or global name, the names of these ops, and how many they count for."""
+    used: dict[str, None] = {}
+    names: set[str] = set()
+    weight = 0
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal weight
+        weight += 1
+        name = op.name
+        names.add(name)
+        attribute = _SYMBOLS.get(name)
+        if attribute is not None:
+            if attribute in op.attributes:  # not in calls of pointers
+                used[ir.FlatSymbolRefAttr(op.attributes[attribute]).value] = None
+        elif name in _BRANCHES:
+            weight += BRANCH_OPS
+        return ir.WalkResult.ADVANCE
+
+    top.walk(visit)
+    return tuple(used), frozenset(names), weight
+
+
+def _reachable(roots: Iterable[str], references: Mapping[str, Sequence[str]]) -> set[str]:
+    """The roots, and all that they use, and so on."""
+    found = set(roots)
+    left = list(found)
+    while left:
+        more = set(references[left.pop()]) - found
+        found |= more
+        left += more
+    return found
+
+
+def _is_external(op: ir.OpView) -> bool:
+    key = attribute_name(op, "linkage")
+    return key not in op.attributes or str(op.attributes[key]) == _EXTERNAL
+
+
+def _declare(op: ir.OpView) -> None:
+    """Declare what another part defines."""
+    if isinstance(op, func.FuncOp):
+        func.FuncOp(op.name.value, op.type, visibility="private")
+        return
+    left_out = ("linkage", "sym_visibility", "value", "passthrough", APART)
+    attributes = {name: op.attributes[name] for name in op.attributes if name not in left_out}
+    attributes["linkage"] = ir.Attribute.parse(_EXTERNAL)
+    ir.Operation.create(op.operation.name, attributes=attributes, regions=1)

@@ -1,0 +1,135 @@
+"""A module of level F or L as parts that are compiled apart.
+
+Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
+all modules that use them, so that their machine code can be kept; few support functions are not worth a part.
+Everything else is cut into parts of similar size, callees near their callers: loops and short calls, which LLVM
+optimises, and the rest: what is written as it is to run, and what runs once per call of some length, whose code need
+not be good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC, SHORT
+from relax_mlir.lowering.abi.internalize import SUPPORT_PREFIXES
+from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
+from relax_mlir.lowering.parts.module_parts import ModuleGraph, Part, make_part
+from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, shared_group
+from relax_mlir.mlir import func, ir, llvm
+
+_FEW_OPS = 200
+"""Fewer than so many are no part of their own."""
+
+_AS_WRITTEN = ("attention",)
+"""Kernels with loops of their own that LLVM does not make faster."""
+
+_EPILOGUES = f"{OWN_PREFIX}gemm."
+"""How the names of the epilogues of products begin: straight loops over vectors, which LLVM does not make faster."""
+
+_LOOP = "cf.br"
+"""An op that every loop has."""
+
+_PARALLEL = f"{OWN_PREFIX}parallel."
+"""How the names of parts of loops for threads begin."""
+
+PART_OPS = 2000
+"""Ops of a part that is not shared, about. To start LLVM takes as long as to compile some 50 ops."""
+
+
+def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
+    """The parts of a module of level F or L, which is left as it is; without functions that nobody can call.
+
+    Args:
+        module: of functions, globals of the LLVM dialect and constant ones of `memref`; what other modules use of it
+            is external.
+        part_ops: about how many ops a part has that is not shared.
+
+    Raises CompileError for other ops at the top, and for ops of other dialects than those of levels V, F and L.
+    """
+    graph = ModuleGraph.of(module)
+    groups: dict[str, list[str]] = {}
+    rest: list[str] = []
+    hot: list[str] = []
+    for name in graph.weights:
+        if (group := shared_group(name)) is not None:
+            groups.setdefault(group, []).append(name)
+        else:
+            (hot if _is_hot(graph, name) else rest).append(name)
+    if _weight(graph, groups.get(SUPPORT_GROUP, ())) < _FEW_OPS:  # what `early_support` does not have
+        rest += groups.pop(SUPPORT_GROUP, [])
+    if _weight(graph, rest) < _FEW_OPS:
+        hot, rest = [*hot, *rest], []
+    optimised = _cut(graph, _callees_near(graph, hot), part_ops)
+    chunks = [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
+    owners = _owners(graph, [*optimised, *chunks])
+    crossing = graph.crossing(owners)
+    plain = {name for name in rest if not _is_as_written(graph, name)}
+    return [
+        make_part(
+            graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised), plain=plain
+        )
+        for number in range(len(optimised) + len(chunks))
+    ]
+
+
+def _weight(graph: ModuleGraph, names: Sequence[str]) -> int:
+    return sum(graph.weights[name] for name in names)
+
+
+def _is_hot(graph: ModuleGraph, name: str) -> bool:
+    """Whether LLVM saves time in a function that is not shared: in its loops, or in a call that takes microseconds."""
+    op = graph.ops[name]
+    if _is_as_written(graph, name):
+        return False
+    if SHORT in op.attributes or not isinstance(op, func.FuncOp) or name.startswith(_PARALLEL):
+        return True
+    return PRIM_FUNC in op.attributes and _LOOP in graph.contents[name]
+
+
+def _is_as_written(graph: ModuleGraph, name: str) -> bool:
+    """Whether a function that is not shared is generated as it is to run."""
+    op = graph.ops[name]
+    kernel = ir.StringAttr(op.attributes[KERNEL]).value if KERNEL in op.attributes else ""
+    return kernel in _AS_WRITTEN or name.startswith(_EPILOGUES)
+
+
+def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:
+    """Functions behind those that call them first; support functions, which everybody calls, last."""
+    among = set(names)
+    order: dict[str, None] = {}
+    for root in names:
+        left = [root]
+        while left:
+            name = left.pop()
+            if name in order or name.startswith(SUPPORT_PREFIXES):
+                continue
+            order[name] = None
+            left += [used for used in reversed(graph.references[name]) if used in among]
+    return [*order, *(name for name in names if name not in order)]
+
+
+def _cut(graph: ModuleGraph, names: Sequence[str], part_ops: int) -> list[list[str]]:
+    """Names in order as parts of about the same weight."""
+    if not names:
+        return []
+    total = _weight(graph, names)
+    limit = total / max(1, round(total / part_ops))
+    chunks: list[list[str]] = []
+    done = 0
+    for name in names:
+        middle = done + graph.weights[name] / 2
+        if not chunks or middle >= limit * len(chunks):
+            chunks.append([])
+        chunks[-1].append(name)
+        done += graph.weights[name]
+    return chunks
+
+
+def _owners(graph: ModuleGraph, chunks: Sequence[Sequence[str]]) -> dict[str, int]:
+    """The part that defines each function and each global that is not copied."""
+    owners = {name: number for number, names in enumerate(chunks) for name in names}
+    for name in graph.ops:
+        if isinstance(graph.ops[name], llvm.GlobalOp) and not graph.is_copied(name):
+            owners[name] = 0
+    return owners

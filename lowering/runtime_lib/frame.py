@@ -1,0 +1,51 @@
+"""The frame of a function written with builders (see `support`): where its calls leave what it must release."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from relax_mlir.ir_queries import callee_of
+from relax_mlir.mlir import func, ir, llvm
+from relax_mlir.mlir_text import Fragment
+
+FRAME = "relax.frame"
+DEFER = "relax.defer"
+
+
+def declare_release(module: ir.Module) -> None:
+    """Make `relax.rt.release` and `relax.rt.release_to` known to the module, which `emit-ffi-wrappers` defines."""
+    fragment = Fragment()
+    fragment.declare("relax.rt.release", "(!llvm.ptr) -> ()")
+    fragment.declare("relax.rt.release_to", "(!llvm.ptr, !llvm.ptr) -> ()")
+    fragment.splice(module)
+
+
+def frame_of(function: func.FuncOp) -> ir.Value:
+    """The frame of `function` (created at its entry if it has none), released on every way out."""
+    entry = function.body.blocks[0]
+    for op in entry.operations:
+        if FRAME in op.attributes:
+            return op.results[0]
+    pointer, size = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
+    with ir.InsertionPoint.at_block_begin(entry), function.location:
+        eight = llvm.ConstantOp(size, ir.IntegerAttr.get(size, 8)).result
+        byte = ir.TypeAttr.get(ir.IntegerType.get_signless(8))
+        frame = llvm.AllocaOp(pointer, eight, byte, alignment=8)
+        frame.operation.attributes[FRAME] = ir.UnitAttr.get()
+        llvm.StoreOp(llvm.ZeroOp(pointer).result, frame.result)
+        release = func.CallOp([], "relax.rt.release", [frame.result])
+        release.operation.attributes[DEFER] = ir.StringAttr.get("always")
+    return frame.result
+
+
+def calls_of(function: func.FuncOp, callees: Container[str]) -> list[func.CallOp]:
+    """The calls in `function` of functions named in `callees`."""
+    found: list[func.CallOp] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "func.call" and callee_of(op) in callees:
+            found.append(op.opview)
+        return ir.WalkResult.ADVANCE
+
+    function.operation.walk(visit)
+    return found

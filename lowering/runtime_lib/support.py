@@ -1,0 +1,137 @@
+"""The few functions that compiled code brings along: memory of one call, result tensors, contiguous copies.
+
+They are part of every module (unused ones are dropped again), so that compiled code needs libc and libtvm_ffi
+only. Like all code of this level they fail through the hooks `relax.check` and `relax.propagate`.
+
+All memory comes in blocks from the pool of the process (see `pool`): `@__relax_memory` holds its two functions, which
+the runtime fills in; without it they are those of the C library.
+
+The *frame* of a call is the address of a list head on its stack: a chain of blocks {next, class of the block, object
+or null, padding to 64 bytes, memory}, released together when the function returns, with or without an error. A block
+is memory of the call, or holds a reference to an FFI object.
+
+What every module needs can be compiled apart from it (`APART_SUPPORT`); the module then has declarations.
+"""
+
+from __future__ import annotations
+
+import re
+
+from relax_mlir.dialects.attributes import APART, MAY_FAIL
+from relax_mlir.lowering.runtime_lib.support_memory import MEMORY, MEMORY_TABLE
+from relax_mlir.lowering.runtime_lib.support_names import NAMES
+from relax_mlir.lowering.runtime_lib.support_objects import OBJECTS
+from relax_mlir.lowering.runtime_lib.support_tensors import TENSORS
+from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import Fragment, attribute, functions, is_declaration, symbol_name
+
+CACHED_OBJECT = "relax.cached_object"
+
+_HEAD = re.compile(
+    r"^(?P<kind>func\.func private|llvm\.func internal) (?P<name>@relax\.rt\.\w+)\((?P<inputs>[^)]*)\)"
+    r"(?P<results>[^{]*?)( attributes \{.*\})? \{$",
+    re.MULTILINE,
+)
+
+
+def _declarations(text: str) -> dict[str, str]:
+    """Declarations of the functions that a text defines, by name."""
+    found = {}
+    for match in _HEAD.finditer(text):
+        kind = match["kind"].removesuffix(" internal")
+        inputs = re.sub(r"%\w+: ", "", match["inputs"])
+        found[match["name"][1:]] = f"{kind} {match['name']}({inputs}){match['results']}"
+    return found
+
+
+_MEMORY_CHECK = attribute(
+    {
+        "kind": "MemoryError",
+        "message": "cannot allocate {0} bytes (0 stands for a size that is negative or beyond all memory)",
+    }
+)
+
+_DECLARED = f"""
+llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
+llvm.func @free(!llvm.ptr)
+llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
+llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)
+llvm.func @TVMFFIGetTypeInfo(i32) -> !llvm.ptr
+llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
+llvm.func @TVMFFITensorFromDLPackVersioned(!llvm.ptr, i32, i32, !llvm.ptr) -> i32
+llvm.func @TVMFFIFunctionGetGlobal(!llvm.ptr, !llvm.ptr) -> i32
+llvm.func @TVMFFIFunctionCall(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+
+func.func private @relax.propagate(i32)
+func.func private @relax.check.memory(i1, index) attributes {{relax.check = {_MEMORY_CHECK}}}
+"""
+
+_TABLE = f"""
+llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr> {{
+  %0 = llvm.mlir.zero : !llvm.array<2 x ptr>
+  %take = llvm.mlir.addressof @relax.rt.system_take : !llvm.ptr
+  %give = llvm.mlir.addressof @free : !llvm.ptr
+  %1 = llvm.insertvalue %take, %0[0] : !llvm.array<2 x ptr>
+  %2 = llvm.insertvalue %give, %1[1] : !llvm.array<2 x ptr>
+  llvm.return %2 : !llvm.array<2 x ptr>
+}}
+"""
+
+_CORE = "\n".join([MEMORY, TENSORS, NAMES])
+"""What entry points with tensors need."""
+
+CORE_MAY_FAIL = frozenset(
+    f"relax.rt.{name}"
+    for name in (
+        "allocate",
+        "compact",
+        "frame_allocate",
+        "frame_buffer",
+        "managed",
+        "own",
+        "tensor",
+        "workspace_take",
+    )
+)
+"""Those functions of it that may fail."""
+
+APART_SUPPORT = "\n".join(
+    [_DECLARED, f"llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr>", _CORE]
+)
+"""A module of level V with checks: what `define_support` leaves out, if it `is_apart`."""
+
+CORE_NAMES = frozenset(_declarations(_CORE))
+"""The names of all functions of it."""
+
+_CORE_APART = "\n".join(
+    f"{declared} attributes {{{APART}{f', {MAY_FAIL}' if name in CORE_MAY_FAIL else ''}}}"
+    for name, declared in _declarations(_CORE).items()
+)
+"""Declarations in their place."""
+
+_OBJECT_NAMES = frozenset(_declarations(OBJECTS))
+
+
+def define_support(module: ir.Module, is_apart: bool) -> None:
+    """Define in a module what entry points with tensors need, or, if it `is_apart`, declare what is compiled apart."""
+    fragment = Fragment()
+    fragment.define(_DECLARED)
+    fragment.define(_TABLE)
+    if is_apart:
+        for name, function in functions(module).items():
+            if name in CORE_NAMES:  # a declaration without the marks
+                function.operation.erase()
+        fragment.define(_CORE_APART)
+    else:
+        fragment.define(_CORE)
+    fragment.splice(module)
+
+
+def define_object_support(module: ir.Module) -> None:
+    """Define the support functions that a module declares and `define_support` does not know."""
+    if any(symbol_name(op) in _OBJECT_NAMES and is_declaration(op) for op in module.body.operations):
+        fragment = Fragment()
+        fragment.define(_DECLARED)
+        fragment.define("\n".join(_declarations(_CORE).values()))
+        fragment.define(OBJECTS)
+        fragment.splice(module)

@@ -1,0 +1,246 @@
+"""Pass `outline-parallel-loops`: marked loops become functions that the threads of the process run parts of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.dialects.attributes import APART, CHECK, MAY_FAIL
+from relax_mlir.error import CompileError
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core.parallel import MARK, PARALLEL, THRESHOLD
+from relax_mlir.lowering.runtime_lib.thread_pool import THREADS_TABLE
+from relax_mlir.mlir import arith, func, ir, llvm
+from relax_mlir.mlir_text import Fragment, descriptor, functions, symbol_name
+from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
+
+RUN = "relax.rt.parallel"
+
+
+@dataclass(frozen=True)
+class OutlineParallelLoops(ModulePass):
+    """Outline every `scf.for` with `relax.parallel` that begins with a call of `@relax.parallel_cost(index)`.
+
+    The loop becomes a function of a context (what it captures, in a struct on the stack), a first and a last
+    iteration. In its place stands a call of `@relax.rt.parallel`, which runs it on the threads of the process if
+    the cost is worth it, else on the thread that calls. For a `target` with one thread the marks are dropped, and
+    so they are for loops in which a check may fail (an error cannot leave another thread), and where the loop is gone.
+
+    Raises `CompileError` for marked loops that carry values.
+    """
+
+    name: ClassVar[str] = "outline-parallel-loops"
+    target: str = "cpu"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        threads = Target.parse(self.target).num_threads
+        marks = [call for call in ops_of(module.operation, "func.call") if callee_of(call) == MARK]
+        table = functions(module)
+        numbers: Counter[str] = Counter()
+        for mark in marks:
+            loop, cost = _marked(mark), mark.operands[0]
+            mark.erase()
+            if loop is None:
+                continue
+            del loop.attributes[PARALLEL]
+            if threads > 1 and not _may_fail(loop, table):
+                prefix = _prefix(loop)
+                with loop.location:
+                    _outline(module, loop, cost, f"{prefix}.{numbers[prefix]}", threads)
+                numbers[prefix] += 1
+        if MARK in table:
+            table[MARK].operation.erase()
+        if threads > 1 and marks:
+            _runtime().splice(module)
+
+
+def _marked(mark: ir.Operation) -> ir.Operation | None:
+    """The loop that a mark is for; None if it is no loop any more."""
+    loop = mark.parent.operation
+    if PARALLEL not in loop.attributes or loop.regions[0].blocks[0].operations[0].operation != mark:
+        return None
+    if loop.results:
+        raise CompileError("outline-parallel-loops: a loop that carries values cannot run on several threads")
+    if not _is_outside(mark.operands[0], loop):
+        raise CompileError("outline-parallel-loops: the cost of a loop must be computed outside of it")
+    return loop
+
+
+def _is_outside(value: ir.Value, loop: ir.Operation) -> bool:
+    """Whether a value is not made in a loop."""
+    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+    op = block.owner.operation
+    while op is not None and op.name != "builtin.module":
+        if op == loop:
+            return False
+        op = op.parent.operation if op.parent is not None else None
+    return True
+
+
+def _may_fail(loop: ir.Operation, table: dict[str, ir.OpView]) -> bool:
+    """Whether a check may fail in a loop, or in what it calls."""
+    left, seen = [loop], set()
+    while left:
+        for op in ops_of(left.pop()):
+            if op.name == "cf.assert":
+                return True
+            name = callee_of(op) if op.name == "func.call" else ""
+            if not name or name in seen:
+                continue
+            seen.add(name)
+            called = table.get(name)
+            if called is None or CHECK in called.attributes:
+                return True
+            if called.is_external:
+                if APART in called.attributes and MAY_FAIL not in called.attributes:
+                    continue
+                return True
+            left.append(called.operation)
+    return False
+
+
+def _captured(loop: ir.Operation) -> list[ir.Value]:
+    """The values from outside that a loop uses, without its bounds; constants are not among them."""
+    found: dict[ir.Value, None] = {}
+    for op in ops_of(loop)[1:]:
+        for value in op.operands:
+            if value not in found and not _is_constant(value) and _is_outside(value, loop):
+                found[value] = None
+    return list(found)
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.name in ("arith.constant", "func.constant")
+
+
+def _stored_type(type_: ir.Type) -> ir.Type:
+    """The type of LLVM as which a value of a type is captured."""
+    if isinstance(type_, ir.MemRefType):
+        return ir.Type.parse(descriptor(type_.rank))
+    if isinstance(type_, ir.IndexType):
+        return ir.IntegerType.get_signless(64)
+    if isinstance(type_, ir.FunctionType):
+        return ir.Type.parse("!llvm.ptr")
+    plain = (
+        isinstance(type_, ir.VectorType)
+        and type_.rank == 1
+        and not isinstance(type_.element_type, ir.IndexType)
+    )
+    if plain or isinstance(type_, ir.IntegerType | ir.FloatType) or str(type_).startswith("!llvm."):
+        return type_
+    raise CompileError(f"outline-parallel-loops: a value of type {type_} cannot be given to another thread")
+
+
+def _convert(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A value as one of the type by which it is captured, or back."""
+    if value.type == type_:
+        return value
+    if isinstance(value.type, ir.IndexType) or isinstance(type_, ir.IndexType):
+        return arith.index_cast(type_, value)
+    return ir.Operation.create("builtin.unrealized_conversion_cast", results=[type_], operands=[value]).result
+
+
+def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, threads: int) -> None:
+    lower, upper, step = loop.operands
+    captured = list(dict.fromkeys([lower, upper, step, *_captured(loop)]))
+    captured = [value for value in captured if not _is_constant(value)]
+    stored = [_stored_type(value.type) for value in captured]
+    struct = ir.Type.parse(f"!llvm.struct<({', '.join(_inside(t) for t in stored)})>")
+    pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
+    signature = [pointer, ir.IndexType.get(), ir.IndexType.get()]
+    entry = _function_of(loop).regions[0].blocks[0]
+    with ir.InsertionPoint.at_block_begin(entry):
+        one = llvm.ConstantOp(word, ir.IntegerAttr.get(word, 1)).result
+        context = llvm.AllocaOp(pointer, one, ir.TypeAttr.get(struct), alignment=64).result
+    with ir.InsertionPoint(loop):
+        for position, (value, type_) in enumerate(zip(captured, stored, strict=True)):
+            llvm.StoreOp(_convert(value, type_), _field(context, struct, position))
+        some = arith.cmpi(arith.CmpIPredicate.slt, lower, upper)
+        count = e.select(some, e.ceildiv(e.sub(upper, lower), step), 0)
+        type_ = ir.FunctionType.get(signature, [])
+        body = func.ConstantOp(type_, ir.FlatSymbolRefAttr.get(name)).result
+        sizes = [arith.index_cast(word, x) for x in (e.index(count), cost, e.index(threads))]
+        func.call([], RUN, [_convert(body, pointer), context, *sizes])
+    with e.function(module.body, name, signature) as (given, begin, end):
+        known = {}
+        for position, (value, type_) in enumerate(zip(captured, stored, strict=True)):
+            loaded = llvm.LoadOp(type_, _field(given, struct, position)).result
+            known[value] = _convert(loaded, value.type)
+        for op in ops_of(loop):
+            for value in op.operands:
+                if value not in known and _is_constant(value) and _is_outside(value, loop):
+                    known[value] = value.owner.operation.clone().results[0]
+        first = arith.addi(known[lower], arith.muli(begin, known[step]))
+        last = arith.addi(known[lower], arith.muli(end, known[step]))
+        bounds = [first, arith.minsi(last, known[upper]), known[step]]
+        anchor = first.owner.operation
+    terminator = anchor.block.operations[len(anchor.block.operations) - 1].operation
+    loop.move_before(terminator)
+    for op in ops_of(loop):
+        for position, value in enumerate(op.operands):
+            if value in known:
+                op.operands[position] = known[value]
+    for position, bound in enumerate(bounds):
+        loop.operands[position] = bound
+
+
+def _prefix(loop: ir.Operation) -> str:
+    """How the name of a loop's function begins: that of a kernel does not depend on the rest of the module."""
+    name = symbol_name(_function_of(loop))
+    return f"{name}.parallel" if name.startswith(OWN_PREFIX) else f"{OWN_PREFIX}parallel"
+
+
+def _inside(type_: ir.Type) -> str:
+    """The text of a type inside of one of LLVM."""
+    return str(type_).removeprefix("!llvm.")
+
+
+def _field(base: ir.Value, struct: ir.Type, position: int) -> ir.Value:
+    attributes = {
+        "rawConstantIndices": ir.DenseI32ArrayAttr.get([0, position]),
+        "elem_type": ir.TypeAttr.get(struct),
+    }
+    return ir.Operation.create(
+        "llvm.getelementptr", results=[base.type], operands=[base], attributes=attributes
+    ).result
+
+
+def _function_of(op: ir.Operation) -> ir.Operation:
+    while op.name != "func.func":
+        op = op.parent.operation
+    return op
+
+
+def _runtime() -> Fragment:
+    """`relax.rt.parallel(function, context, count, cost, threads)`, and the pointer to what runs jobs."""
+    fragment = Fragment()
+    fragment.define(
+        f"llvm.mlir.global external @{THREADS_TABLE}() : !llvm.ptr {{\n"
+        "  %0 = llvm.mlir.zero : !llvm.ptr\n  llvm.return %0 : !llvm.ptr\n}"
+    )
+    fragment.define(f"""
+func.func private @{RUN}(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64, %cost: i64, %threads: i64) {{
+  %threshold = arith.constant {THRESHOLD} : i64
+  %zero = arith.constant 0 : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %table = llvm.mlir.addressof @{THREADS_TABLE} : !llvm.ptr
+  %run = llvm.load %table : !llvm.ptr -> !llvm.ptr
+  %there = llvm.icmp "ne" %run, %null : !llvm.ptr
+  %worth = arith.cmpi sge, %cost, %threshold : i64
+  %one = arith.constant 1 : i64
+  %cut = arith.cmpi sgt, %count, %one : i64
+  %both = arith.andi %worth, %cut : i1
+  %several = arith.andi %there, %both : i1
+  scf.if %several {{
+    llvm.call %run(%function, %context, %count, %threads) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, i64) -> ()
+  }} else {{
+    llvm.call %function(%context, %zero, %count) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
+  }}
+  return
+}}""")
+    return fragment

@@ -1,0 +1,379 @@
+"""Pass ``specialize-closures``: calls of function values become calls of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.closures import MakeClosureOp
+from relax_mlir.dialects.structure import TUPLE, maker_of, pack, unpack
+from relax_mlir.dialects.types import StructInfo, Tuple, struct_info
+from relax_mlir.error import RelaxError, ShapeError, UnsupportedError
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.closures.cleanup import check, clean
+from relax_mlir.passes.closures.lambda_lift import fresh_function_name
+from relax_mlir.passes.closures.sources import (
+    Choice,
+    Known,
+    Path,
+    callable_paths,
+    has_callables,
+    replaced,
+    source_of,
+)
+from relax_mlir.passes.closures.symbols import in_terms_of
+from relax_mlir.passes.to_non_dataflow import ToNonDataflow
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+INVOKE = frozenset({"relax.invoke_closure", "relax.invoke_pure_closure"})
+LIMIT = 64
+"""More clones of functions than this mean a recursion that makes a new closure at every step."""
+
+
+class SpecializeClosures(ModulePass):
+    """Call the functions that function values stand for.
+
+    Where a closure is known, its call is a call of the function with the captured values behind the arguments.
+    Functions that are given closures are cloned for them, with the captured values as parameters; functions that
+    return closures return the captured values. A call of one of two closures that a condition chooses becomes a
+    conditional. Comes after ``lambda-lift``.
+    """
+
+    name: ClassVar[str] = "specialize-closures"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `UnsupportedError` for a function value that is not known before the program runs."""
+        functions = [f for f in relax_functions(module) if _uses_callables(f)]
+        for function in functions:
+            ToNonDataflow().run_on_function(function, module, ctx)
+        if functions:
+            _Specializer(module).run()
+
+
+def _uses_callables(function: func.FuncOp) -> bool:
+    types = [*function.type.inputs, *function.type.results]
+    types += [result.type for op in ops_of(function.operation) for result in op.results]
+    return any(map(has_callables, types))
+
+
+def _callee(op: ir.Operation) -> str:
+    return callee_of(op)
+
+
+@dataclass
+class _Specializer:
+    module: ir.Module
+    clones: dict[Hashable, str] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    """Of a clone's name, the name of the function that users wrote."""
+
+    def run(self) -> None:
+        """Resolve until nothing is left to resolve; what is left over then is an error."""
+        while self.step():
+            pass
+        check(self.module)
+
+    def functions(self) -> dict[str, func.FuncOp]:
+        return {op.name.value: op for op in self.module.body.operations if isinstance(op, func.FuncOp)}
+
+    def step(self) -> bool:
+        """Resolve what can be resolved; True if anything changed."""
+        changed = clean(self.module)
+        for function in list(relax_functions(self.module)):
+            for op in ops_of(function.operation):
+                if op.name == "relax.tuple_get_item":
+                    changed |= _forward(op)
+        for function in list(relax_functions(self.module)):
+            for op in _calls(function):
+                changed |= self.invoke(op) if op.name in INVOKE else self.call(op)
+        clean(self.module)
+        for function in list(relax_functions(self.module)):
+            changed |= self.returned(function)
+        return changed
+
+    # -- calls of function values
+
+    def invoke(self, op: ir.Operation) -> bool:
+        """Make the call of a known closure a call of its function."""
+        source = source_of(op.operands[0])
+        if isinstance(source, Choice):
+
+            def again(closure: ir.Value) -> ir.Operation:
+                copy = op.clone().operation
+                copy.operands[0] = closure
+                return copy
+
+            return _split(op, source, again)
+        if source is None:
+            return False
+        with op.location, ir.InsertionPoint(op):
+            given = struct_info(op.operands[1].type)
+            assert isinstance(given, Tuple)
+            arguments = [*unpack(op.operands[1], [f.to_type() for f in given.fields]), *source.captured]
+            new = self.emit_call(op, source.callee, arguments)
+        op.results[0].replace_all_uses_with(new)
+        op.erase()
+        return True
+
+    def emit_call(self, op: ir.Operation, callee: str, arguments: Sequence[ir.Value]) -> ir.Value:
+        """A call in place of `op`, with the result's info that `op` claims."""
+        functions = self.functions()
+        if callee not in functions:
+            raise UnsupportedError(f"{where(op)}: {op.name}: the module has no function '{callee}'")
+        try:
+            inferred = infer_call(callee, functions[callee], [struct_info(value.type) for value in arguments])
+        except RelaxError as error:
+            raise ShapeError(f"{where(op)}: {error}") from None
+        wanted = struct_info(op.results[0].type)
+        if not implies(inferred, wanted):
+            raise ShapeError(f"{where(op)}: {op.name} gives {wanted}, but '{callee}' returns {inferred}")
+        return _call(callee, pack(arguments, op.location), op.results[0].type)
+
+    # -- functions that are given closures
+
+    def call(self, op: ir.Operation) -> bool:
+        """Call a clone of the function that is made for the closures among the arguments."""
+        arguments = struct_info(op.operands[0].type)
+        target = self.functions().get(_callee(op))
+        if target is None or not callable_paths(arguments):
+            return False
+        assert isinstance(arguments, Tuple)
+        known: dict[Path, Known] = {}
+        for path in callable_paths(arguments):
+            source = source_of(op.operands[0], path)
+            if isinstance(source, Choice):
+                return _split_argument(op, path, source)
+            if source is None:
+                return False
+            known[path] = source
+        parts = in_terms_of(target, arguments, known)
+        key = (
+            target.name.value,
+            tuple((path, known[path].callee, tuple(map(str, parts[path]))) for path in known),
+        )
+        if key not in self.clones:
+            self.clones[key] = self.clone(op, target, known, parts)
+        with op.location, ir.InsertionPoint(op):
+            operands = unpack(op.operands[0], [f.to_type() for f in arguments.fields])
+            given = [
+                _without_closures(value, info, known, (index,))
+                for index, (value, info) in enumerate(zip(operands, arguments.fields, strict=True))
+            ]
+            new = _call(self.clones[key], pack(given, op.location), op.results[0].type)
+        op.results[0].replace_all_uses_with(new)
+        op.erase()
+        return True
+
+    def clone(
+        self,
+        op: ir.Operation,
+        target: func.FuncOp,
+        known: dict[Path, Known],
+        parts: dict[Path, Sequence[StructInfo]],
+    ) -> str:
+        """A copy of `target` that takes what the closures captured; its name."""
+        origin = self.origins.get(target.name.value, target.name.value)
+        if len(self.clones) >= LIMIT:
+            raise UnsupportedError(
+                f"{where(op)}: '{origin}' is called with more than {LIMIT} different functions; a recursion "
+                "that makes a new function at every step has no native form"
+            )
+        wanted = "_".join([origin, *(source.callee for source in known.values())])
+        copy = target.operation.clone(ip=ir.InsertionPoint(self.module.body)).opview
+        copy.attributes["sym_name"] = ir.StringAttr.get(fresh_function_name(self.module, wanted))
+        self.origins[copy.name.value] = origin
+        copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        block = copy.regions[0].blocks[0]
+        first = block.operations[0]
+        for index, argument in enumerate(block.arguments):
+            info = struct_info(argument.type)
+            if not callable_paths(info):
+                continue
+            uses = list(argument.uses)
+            argument.set_type(replaced(info, parts, (index,)).to_type())
+            with target.location, ir.InsertionPoint(first):
+                again = _with_closures(argument, info, known, (index,))
+            for use in uses:
+                use.owner.operation.operands[use.operand_number] = again
+        copy.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get([argument.type for argument in block.arguments], list(copy.type.results))
+        )
+        return str(copy.name.value)
+
+    # -- functions that return closures
+
+    def returned(self, function: func.FuncOp) -> bool:
+        """Let a private function return what the closures among its results captured, and its callers use that."""
+        terminator = function.regions[0].blocks[0].operations[-1].operation
+        result = terminator.operands[0]
+        info = struct_info(result.type)
+        name = function.name.value
+        if not callable_paths(info) or "sym_visibility" not in function.attributes:
+            return False
+        users = [op for caller in relax_functions(self.module) for op in _users(caller, name)]
+        if any(op.name == MakeClosureOp.OPERATION_NAME for op in users):
+            return False
+        known: dict[Path, Known] = {}
+        for path in callable_paths(info):
+            source = source_of(result, path)
+            if not isinstance(source, Known):
+                return False
+            known[path] = source
+        with terminator.location, ir.InsertionPoint(terminator):
+            terminator.operands[0] = _without_closures(result, info, known, ())
+        inputs = list(function.type.inputs)
+        function.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(inputs, [terminator.operands[0].type])
+        )
+        for op in users:
+            self.receive(op, function, known)
+        return True
+
+    def receive(self, op: ir.Operation, function: func.FuncOp, known: dict[Path, Known]) -> None:
+        """Make the closures anew of what a call gives."""
+        arguments = struct_info(op.operands[0].type)
+        assert isinstance(arguments, Tuple)
+        name = function.name.value
+        try:
+            given = infer_call(name, function, arguments.fields)
+        except RelaxError as error:
+            raise UnsupportedError(
+                f"{where(op)}: what the function that '{name}' returns captures: {error}"
+            ) from None
+        with op.location, ir.InsertionPoint(op):
+            new = _call(name, op.operands[0], given.to_type())
+            again = _with_closures(new, struct_info(op.results[0].type), known, ())
+        op.results[0].replace_all_uses_with(again)
+        op.erase()
+
+
+def _calls(function: func.FuncOp) -> list[ir.Operation]:
+    return [op for op in ops_of(function.operation) if op.name in INVOKE or op.name == "relax.call"]
+
+
+def _users(function: func.FuncOp, name: str) -> list[ir.Operation]:
+    """The ops that call `name` or make closures of it."""
+    ops = (op for op in ops_of(function.operation) if op.name in ("relax.call", MakeClosureOp.OPERATION_NAME))
+    return [op for op in ops if _callee(op) == name]
+
+
+def _call(callee: str, arguments: ir.Value, result: ir.Type) -> ir.Value:
+    return ir.Operation.create(
+        "relax.call",
+        results=[result],
+        operands=[arguments],
+        attributes={"callee": ir.FlatSymbolRefAttr.get(callee)},
+    ).results[0]
+
+
+def _forward(op: ir.Operation) -> bool:
+    """Take the field of a tuple that is at hand."""
+    maker = maker_of(op.operands[0])
+    if maker is None or maker.name != TUPLE:
+        return False
+    op.results[0].replace_all_uses_with(maker.operands[ir.IntegerAttr(op.attributes["index"]).value])
+    op.erase()
+    return True
+
+
+def _split(op: ir.Operation, choice: Choice, again: Callable[[ir.Value], ir.Operation]) -> bool:
+    """Do `op` with either function, as the condition says; `again` makes it for one of them."""
+    for value in (choice.taken, choice.other):
+        source = source_of(value)
+        outside = isinstance(source, Known) and not any(_is_made_in(v, choice.op) for v in source.captured)
+        if _is_made_in(value, choice.op) and not outside:
+            raise UnsupportedError(
+                f"{where(op)}: {op.name}: the function that the conditional at {where(choice.op)} chooses depends on "
+                "what is computed in a branch; make it, and what it captures, before the conditional"
+            )
+    if has_callables(op.results[0].type):
+        raise UnsupportedError(
+            f"{where(op)}: {op.name}: the conditional at {where(choice.op)} chooses a function that returns a "
+            "function; native code knows all functions before it runs: call either function inside the branches"
+        )
+    with op.location, ir.InsertionPoint(op):
+        new = ir.Operation.create("scf.if", results=[op.results[0].type], operands=[choice.flag], regions=2)
+        for region, value in zip(new.regions, (choice.taken, choice.other), strict=True):
+            with ir.InsertionPoint(region.blocks.append()):
+                source = source_of(value)
+                if _is_made_in(value, choice.op):
+                    assert isinstance(source, Known)
+                    value = _closure(source.callee, pack(source.captured, op.location), value.type)
+                ir.Operation.create("scf.yield", operands=list(again(value).results))
+    op.results[0].replace_all_uses_with(new.results[0])
+    op.erase()
+    return True
+
+
+def _split_argument(op: ir.Operation, path: Path, choice: Choice) -> bool:
+    maker = maker_of(op.operands[0])
+    if len(path) != 1 or maker is None or maker.name != TUPLE:
+        raise UnsupportedError(
+            f"{where(op)}: {op.name}: a conditional chooses a function that is in a tuple; pass it as an "
+            "argument of its own"
+        )
+
+    def again(closure: ir.Value) -> ir.Operation:
+        fields = [closure if index == path[0] else value for index, value in enumerate(maker.operands)]
+        return _call(_callee(op), pack(fields, op.location), op.results[0].type).owner.operation
+
+    return _split(op, choice, again)
+
+
+def _is_made_in(value: ir.Value, ancestor: ir.Operation) -> bool:
+    """Whether `value` is computed inside the regions of `ancestor`."""
+    current = (
+        value.owner.owner.operation if isinstance(value.owner, ir.Block) else value.owner.operation.parent
+    )
+    while current is not None:
+        if current.operation == ancestor:
+            return True
+        current = current.operation.parent
+    return False
+
+
+def _closure(callee: str, captured: ir.Value, type_: ir.Type) -> ir.Value:
+    return ir.Operation.create(
+        MakeClosureOp.OPERATION_NAME,
+        results=[type_],
+        operands=[captured],
+        attributes={"callee": ir.FlatSymbolRefAttr.get(callee)},
+    ).results[0]
+
+
+def _without_closures(value: ir.Value, info: StructInfo, known: dict[Path, Known], path: Path) -> ir.Value:
+    """`value` with its closures replaced by tuples of what they captured."""
+    if path in known:
+        return pack(known[path].captured, ir.Location.current)
+    if not callable_paths(info):
+        return value
+    assert isinstance(info, Tuple)
+    fields = unpack(value, [item.to_type() for item in info.fields])
+    parts = [
+        _without_closures(item, sub, known, (*path, index))
+        for index, (item, sub) in enumerate(zip(fields, info.fields, strict=True))
+    ]
+    return pack(parts, ir.Location.current)
+
+
+def _with_closures(value: ir.Value, info: StructInfo, known: dict[Path, Known], path: Path) -> ir.Value:
+    """The value described by `info` again, of `value`, in which closures are tuples of what they captured."""
+    given = struct_info(value.type)
+    if path in known:
+        assert isinstance(given, Tuple)
+        captured = unpack(value, [item.to_type() for item in given.fields])
+        return _closure(known[path].callee, pack(captured, ir.Location.current), info.to_type())
+    if not callable_paths(info):
+        return value
+    assert isinstance(info, Tuple) and isinstance(given, Tuple)
+    fields = unpack(value, [item.to_type() for item in given.fields])
+    parts = [
+        _with_closures(item, sub, known, (*path, index))
+        for index, (item, sub) in enumerate(zip(fields, info.fields, strict=True))
+    ]
+    return pack(parts, ir.Location.current)

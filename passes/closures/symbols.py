@@ -1,0 +1,56 @@
+"""What closures captured, in terms of the symbols of the function that they are given to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.closures import bind_symbols, fresh_symbol
+from relax_mlir.dialects.types import Callable as CallableInfo
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info, substitute
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.closures.lambda_lift import used_symbols
+from relax_mlir.passes.closures.sources import Known, Path
+from relax_mlir.symbolic import Dim
+
+
+def in_terms_of(
+    target: func.FuncOp, arguments: Tuple, known: dict[Path, Known]
+) -> dict[Path, Sequence[StructInfo]]:
+    """Infos of what the closures captured, for `target`, which is called with `arguments`.
+
+    A size that the call gives to a symbol of `target` is that symbol, so that what is equal in the caller is known
+    to be equal in the function; another size is a new symbol.
+    """
+    mapping = bind_symbols([struct_info(type_) for type_ in target.type.inputs], arguments.fields)
+    names = {str(dim): name for name, dim in reversed(mapping.items())}
+    taken = used_symbols(target.operation)
+
+    def rename(dim: Dim | None) -> Dim | None:
+        if dim is None or isinstance(dim, int):
+            return dim
+        if str(dim) not in names:
+            wanted = symbolic.linear_definition(dim) or "size"
+            names[str(dim)] = fresh_symbol(wanted, taken)
+            taken.add(names[str(dim)])
+        return symbolic.symbol(names[str(dim)])
+
+    return {
+        path: [_map_dims(_info(value), rename) for value in source.captured] for path, source in known.items()
+    }
+
+
+def _info(value: ir.Value) -> StructInfo:
+    return struct_info(value.type)
+
+
+def _map_dims(info: StructInfo, rename: Callable[[Dim | None], Dim | None]) -> StructInfo:
+    if isinstance(info, Tensor) and info.shape is not None:
+        return Tensor([rename(dim) for dim in info.shape], info.dtype)
+    if isinstance(info, Shape) and info.values is not None:
+        return Shape([rename(dim) for dim in info.values])
+    if isinstance(info, Tuple):
+        return Tuple([_map_dims(item, rename) for item in info.fields])
+    if isinstance(info, CallableInfo):
+        return substitute(info, {name: rename(symbolic.symbol(name)) for name in info.symbols()})
+    return info

@@ -1,0 +1,507 @@
+"""Pass ``fuse-ops``: chains of elementwise prim funcs become one (level R1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import KERNEL, PATTERN
+from relax_mlir.dialects.structure import TUPLE, pack
+from relax_mlir.dialects.types import dims_attr
+from relax_mlir.ir_queries import callee_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.fusion.checks import require_fusible
+from relax_mlir.passes.fusion.groups import Group, against_kinds
+from relax_mlir.passes.fusion.prim_calls import (
+    CALL_TIR,
+    PrimCall,
+    is_float,
+    saved_traffic,
+    unpack_tuples,
+    users_of,
+)
+from relax_mlir.passes.fusion.prim_costs import CHEAP
+from relax_mlir.passes.fusion.prim_loops import (
+    Read,
+    looks_at_its_place,
+    maker,
+    over_rows,
+    reads_of,
+    row_kernel,
+    takes_row_epilogue,
+)
+from relax_mlir.passes.fusion.prim_merging import (
+    Merge,
+    Wiring,
+    is_contraction,
+    merge,
+    merge_epilogue,
+    merge_prologue,
+    merge_row_epilogue,
+    unsized_axes,
+)
+from relax_mlir.passes.fusion.prim_transposes import against_transpose, merge_transpose, permutation_of
+from relax_mlir.passes.fusion.report import FusionDecision, current_report
+from relax_mlir.symbolic import Dim
+from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.passes import relax_functions
+
+TRANSPARENT = frozenset(
+    {
+        CALL_TIR,
+        TUPLE,
+        "arith.constant",
+        "index.constant",
+        "relax.call_dps_packed",
+        "relax.constant",
+        "relax.expand_dims",
+        "relax.flatten",
+        "relax.match_shape",
+        "relax.output",
+        "relax.prim_value",
+        "relax.reshape",
+        "relax.shape_expr",
+        "relax.shape_of",
+        "relax.squeeze",
+        "relax.tuple_get_item",
+    }
+)
+"""Ops that write to no tensor that a prim func may read, so that a call may move past them."""
+
+
+@dataclass(frozen=True)
+class FuseOps(ModulePass):
+    """Fuse calls of prim funcs into their users, where that saves more memory traffic than it repeats work.
+
+    Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop, or one
+    per part of a concatenation: they become one loop, or one per part. Slices are read in place. A reduction computes
+    what only it reads. What is cheap may be computed again: for each element that it is broadcast to, and in each of
+    several users, if they read no more memory for it. Exponentials and the like are computed once, and not in loops
+    that read out of order, which have no vectors. Contractions (pattern out_fusable) read tensors as they lie in place
+    of permuted copies, where their kernels can; they take the loop that uses their result as their epilogue, and
+    kernels over rows (softmax, norms) the loop that makes their input as their prologue and the one that uses their
+    result as their epilogue. `max_depth`: at most so many prim funcs become one. Like groups share one fused prim func.
+    `explain_fusion` tells what was decided.
+    """
+
+    name: ClassVar[str] = "fuse-ops"
+    max_depth: int = 16
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        require_fusible(module)
+        fusion = _Fusion(module, self.max_depth)
+        for function in relax_functions(module):
+            fusion.name = function.name.value
+            for block in _blocks(function.operation):
+                unpack_tuples(block)
+                for fuse in fusion.steps():
+                    fusion.run_on_block(block, fuse)
+                fusion.explain_rest(block)
+        fusion.drop_unused()
+
+
+def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
+    for region in op.regions:
+        for block in region.blocks:
+            yield block
+            for view in block.operations:
+                yield from _blocks(view.operation)
+
+
+Fuse: TypeAlias = "Callable[[PrimCall, PrimCall], PrimCall | None]"
+"""Makes one call of the call that makes an operand and the call that uses it; None if they do not fuse."""
+
+
+@dataclass
+class _Fusion:
+    module: ir.Module
+    max_depth: int
+    groups: dict[str, Group | None] = field(default_factory=dict)
+    merged: dict[Hashable, str | None] = field(default_factory=dict)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        self.functions = {f.name.value: f for f in self.module.body.operations if isinstance(f, func.FuncOp)}
+
+    def steps(self) -> tuple[Fuse, ...]:
+        """The ways to fuse, each for all calls before the next: what saves more comes first."""
+        return (
+            self.read_transposed,
+            self.join_loops,
+            self.copy_loops,
+            self.add_epilogue,
+            self.add_prologue,
+            self.add_row_epilogue,
+        )
+
+    def run_on_block(self, block: ir.Block, fuse: Fuse) -> None:
+        """Fuse each call with the calls that make its operands, in order, as long as that goes on."""
+        epoch = 0
+        epochs: dict[ir.Value, int] = {}
+        for view in list(block.operations):
+            op = view.operation
+            if op.name not in TRANSPARENT:
+                epoch += 1
+            if op.name != CALL_TIR:
+                continue
+            epochs[op.results[0]] = epoch
+            call = PrimCall.of(op)
+            while call is not None:
+                call = self._fuse_one(call, epochs, epoch, fuse)
+
+    def _fuse_one(
+        self, call: PrimCall, epochs: dict[ir.Value, int], epoch: int, fuse: Fuse
+    ) -> PrimCall | None:
+        """Fuse `call` with one of its producers; returns the new call, or None if there is none to fuse."""
+        function = self.functions.get(call.callee)
+        takes_others = function is not None and (row_kernel(function) or is_contraction(function))
+        if self._group(call.callee) is None and not takes_others:
+            return None
+        for operand in dict.fromkeys(call.operands):
+            made_by = maker(operand)
+            if epochs.get(operand) != epoch or made_by is None:
+                continue
+            producer = PrimCall.of(made_by)
+            if producer is None or call.info is None or producer.info is None:
+                continue
+            fused = fuse(producer, call)
+            if fused is not None:
+                epochs[fused.op.results[0]] = epoch
+                return fused
+        return None
+
+    def read_transposed(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """A contraction that reads an operand as it is before its axes are permuted."""
+        if any(self._against_transpose(producer, user) for user in users_of(producer.op)):
+            return None
+        return self._fuse(producer, consumer, merge_transpose, lambda _: None, "read as it lies")
+
+    def _against_transpose(self, producer: PrimCall, user: ir.Operation) -> str:
+        """Why a user of a permuted tensor needs the copy; "" if it reads the tensor itself."""
+        call = PrimCall.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
+        first, second = (self.functions.get(x.callee) if x is not None else None for x in (producer, call))
+        if call is None or first is None or second is None:
+            return "several users, not all of them contractions"
+        numbers = [i for i, value in enumerate(call.operands) if value == producer.op.results[0]]
+        return against_transpose(first, second, numbers)
+
+    def join_loops(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """One loop of two, the second of which is the only user of the first."""
+        if not consumer.is_only_user(producer.op.results[0]) or self._against_one_loop(producer, consumer):
+            return None
+        again = self._again(producer, consumer)
+        cheap = f", cheap enough: {again}" if again else ""
+        return self._join(producer, consumer, f"its only user{self._where(producer, consumer)}{cheap}")
+
+    def copy_loops(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """One loop of two, the first of which goes into all its users, as it is cheap."""
+        if self._against_copies(producer, consumer) or self._against_one_loop(producer, consumer):
+            return None
+        return self._join(producer, consumer, "cheap: computed in each user")
+
+    def add_epilogue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """A contraction and a loop over its result, which has the same shape."""
+        if not consumer.is_only_user(producer.op.results[0]) or self._against_epilogue(producer, consumer):
+            return None
+        assert producer.info is not None and consumer.info is not None
+        rounds = producer.info.dtype != consumer.info.dtype
+        reason = f"epilogue of the contraction{f', to {consumer.info.dtype}' if rounds else ''}"
+        return self._fuse(producer, consumer, merge_epilogue, lambda _: None, reason)
+
+    def add_prologue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """A loop, and a kernel over rows that reads its result."""
+        if not consumer.is_only_user(producer.op.results[0]) or self._against_prologue(producer, consumer):
+            return None
+        reason = f"prologue of the kernel {row_kernel(self.functions[consumer.callee])}"
+        return self._fuse(producer, consumer, merge_prologue, lambda _: None, reason)
+
+    def add_row_epilogue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """A kernel over rows, and a loop over its result, which has the same type."""
+        if not consumer.is_only_user(producer.op.results[0]):
+            return None
+        if self._against_row_epilogue(producer, consumer):
+            return None
+        reason = f"epilogue of the kernel {takes_row_epilogue(self.functions[producer.callee])}"
+        return self._fuse(producer, consumer, merge_row_epilogue, lambda _: None, reason)
+
+    def _join(self, producer: PrimCall, consumer: PrimCall, reason: str) -> PrimCall | None:
+        first, second = self._group(producer.callee), self._group(consumer.callee)
+        assert first is not None and second is not None
+        members = first.members + second.members
+        return self._fuse(producer, consumer, merge, lambda f: Group.of(f, members), reason)
+
+    def _against_one_loop(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Why two calls do not become one loop; "" if they may."""
+        first, second = self._group(producer.callee), self._group(consumer.callee)
+        if first is not None and second is None and self._pattern(consumer.callee) == "reduction":
+            return f"{consumer.callee} reads its input more than once, or in a way of its own"
+        if first is None or second is None:
+            return self._no_loop(producer.callee if first is None else consumer.callee)
+        if first.members + second.members > self.max_depth:
+            return f"more than max-depth={self.max_depth} ops"
+        against = against_kinds(first, second, self._reads(producer, consumer))
+        if against:
+            return against
+        if producer.info is None or producer.info.known_shape is None:
+            return "of unknown shape"
+        if consumer.info is None or consumer.info.known_shape is None:
+            return f"{consumer.callee} is of unknown shape"
+        scattered = first.traits.scattered or second.traits.scattered
+        if scattered and (first.traits.is_heavy or second.traits.is_heavy):
+            return "functions like exp need vectors, which reads out of order prevent"
+        if self._again(producer, consumer) and not first.traits.is_cheap:
+            return (
+                f"{self._again(producer, consumer)}: weight {first.traits.weight} > {CHEAP} would be repeated"
+            )
+        return ""
+
+    def _reads(self, producer: PrimCall, consumer: PrimCall) -> list[Read]:
+        """How the loops of `consumer` read the result of `producer`; none if they cannot compute it."""
+        numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
+        function = self.functions.get(consumer.callee)
+        return (reads_of(function, numbers) if function is not None else None) or []
+
+    def _where(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Words for the reader where the two are more than one loop each."""
+        first, second = self._group(producer.callee), self._group(consumer.callee)
+        if first is not None and first.kind == "pieces":
+            return ", part by part"
+        if second is not None and second.kind == "reduction":
+            return ", a reduction that computes it"
+        return ", in slices" if any(read.part is not None for read in self._reads(producer, consumer)) else ""
+
+    def _against_copies(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Why a call is not copied into all its users; "" if it may be."""
+        first, users = self._group(producer.callee), users_of(producer.op)
+        if first is None:
+            return self._no_loop(producer.callee)
+        if first.kind != "loop":
+            return "several users: of a concatenation, or sums"
+        if not first.traits.is_cheap:
+            return f"several users: weight {first.traits.weight} > {CHEAP} would be repeated"
+        for user in users:
+            call = PrimCall.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
+            if call is None or self._group(call.callee) is None:
+                return "several users, not all of them loops: the value is needed anyway"
+            if self._against_one_loop(producer, call):
+                return "several users, not all of which can compute it"
+        info, before = producer.info, producer.reads()
+        assert info is not None and info.dtype is not None
+        if len(users) * before > before + (1 + len(users)) * info.dtype.itemsize:
+            return f"several users: reading its inputs {len(users)} times costs more than storing it"
+        return ""
+
+    def _against_epilogue(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Why a loop does not become the epilogue of a contraction; "" if it may."""
+        function, loop = self.functions.get(producer.callee), self._group(consumer.callee)
+        if function is None or not is_contraction(function):
+            return self._no_loop(producer.callee)
+        if loop is None or loop.kind != "loop":
+            return self._no_loop(consumer.callee)
+        if producer.info is None or consumer.info is None or producer.info.shape != consumer.info.shape:
+            return "the result of the contraction has another shape"
+        if producer.info.dtype != consumer.info.dtype and not is_float(producer.info):
+            return "another dtype, and no kernel that has the sums of some rows at a time"
+        return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
+
+    def _against_prologue(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Why a loop is not computed in a kernel over rows; "" if it may."""
+        loop, function = self._group(producer.callee), self.functions.get(consumer.callee)
+        if loop is None or loop.kind != "loop" or function is None or not row_kernel(function):
+            return self._no_loop(producer.callee if loop is None else consumer.callee)
+        if producer.info != consumer.info or producer.op.results[0] != consumer.operands[0]:
+            return "not the rows that the kernel walks"
+        if loop.traits.scattered or looks_at_its_place(loop.function):
+            return "read out of order"
+        return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
+
+    def _against_row_epilogue(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Why a loop does not become the epilogue of a kernel over rows; "" if it may."""
+        loop, function = self._group(consumer.callee), self.functions.get(producer.callee)
+        if loop is None or loop.kind != "loop" or function is None or not takes_row_epilogue(function):
+            return self._no_loop(consumer.callee if loop is None else producer.callee)
+        if producer.info != consumer.info:
+            return "the result of the kernel has another type"
+        if loop.traits.scattered or looks_at_its_place(loop.function):
+            return "read out of order"
+        return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
+
+    def _no_loop(self, symbol: str) -> str:
+        function = self.functions.get(symbol)
+        if function is None:
+            return f"{symbol} is not a prim func of this module"
+        if KERNEL in function.attributes:
+            return f"{symbol} has a kernel of its own ({ir.StringAttr(function.attributes[KERNEL]).value})"
+        return f"{symbol} is {self._pattern(symbol)}, not of parallel loops"
+
+    def _pattern(self, symbol: str) -> str:
+        function = self.functions.get(symbol)
+        known = function is not None and PATTERN in function.attributes
+        return ir.StringAttr(function.attributes[PATTERN]).value if known and function else "opaque"
+
+    def _again(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Words for the reader where elements are computed for several elements of the user; else ""."""
+        assert producer.info is not None and consumer.info is not None
+        group, reads = self._group(consumer.callee), self._reads(producer, consumer)
+        if len(reads) > 1:
+            return "read in several places"
+        if group is not None and (group.kind != "loop" or reads[0].part is not None):
+            return "broadcast" if any(read.leaves_out_loops for read in reads) else ""
+        sizes = [[d for d in info.known_shape or () if d != 1] for info in (producer.info, consumer.info)]
+        return "" if sorted(map(str, sizes[0])) == sorted(map(str, sizes[1])) else "broadcast"
+
+    def explain_rest(self, block: ir.Block) -> None:
+        """Report the calls that did not become one with a call that uses their result."""
+        if current_report() is None:
+            return
+        for view in block.operations:
+            consumer = PrimCall.of(view.operation) if view.operation.name == CALL_TIR else None
+            for value in dict.fromkeys(consumer.operands if consumer is not None else ()):
+                made_by = maker(value)
+                producer = PrimCall.of(made_by) if made_by is not None and made_by.name == CALL_TIR else None
+                if producer is not None and consumer is not None:
+                    self._report(producer, consumer, False, self._why_apart(producer, consumer))
+
+    def _why_apart(self, producer: PrimCall, consumer: PrimCall) -> str:
+        if producer.info is None or consumer.info is None:
+            return "more than one result"
+        if producer.op.block != consumer.op.block:
+            return "in different blocks"
+        function, only = self.functions.get(producer.callee), consumer.is_only_user(producer.op.results[0])
+        turned = function is not None and permutation_of(function) is not None
+        if turned and is_contraction(self.functions[consumer.callee]):
+            reasons = [self._against_transpose(producer, user) for user in users_of(producer.op)]
+            return next(filter(None, reasons), "an op between them may write")
+        if function is not None and is_contraction(function):
+            against = self._against_epilogue(producer, consumer)
+            return against or (
+                "read in another order" if only else "several users: a contraction is computed once"
+            )
+        if not only and over_rows(self.functions[consumer.callee]):
+            return "several users"
+        if function is not None and row_kernel(self.functions[consumer.callee]):
+            return self._against_prologue(producer, consumer) or "an op between them may write"
+        if function is not None and takes_row_epilogue(function):
+            against = self._against_row_epilogue(producer, consumer)
+            return against or "read in another order" if only else "several users"
+        against = self._against_one_loop(producer, consumer)
+        if not against and not only:
+            against = self._against_copies(producer, consumer)
+        return against or "an op between them may write, or the loops do not merge"
+
+    def _report(self, producer: PrimCall, consumer: PrimCall, fused: bool, reason: str) -> None:
+        report = current_report()
+        if report is None:
+            return
+        patterns = self._pattern(producer.callee), self._pattern(consumer.callee)
+        place = location_text(producer.op.location)
+        saved = saved_traffic(producer, consumer) if fused else ""
+        report.decisions.append(
+            FusionDecision(self.name, place, producer.callee, consumer.callee, patterns, fused, reason, saved)
+        )
+
+    def _fuse(
+        self,
+        producer: PrimCall,
+        consumer: PrimCall,
+        merge: Merge,
+        group: Callable[[func.FuncOp], Group | None],
+        reason: str,
+    ) -> PrimCall | None:
+        wiring, operands, exprs = self._wire(producer, consumer)
+        symbol = self._merged(producer.callee, consumer.callee, wiring, merge, group)
+        if symbol is None:
+            return None
+        self._report(producer, consumer, True, reason)
+        old = consumer.op
+        location = ir.Location.fused([producer.op.location, old.location])
+        with ir.InsertionPoint(old):
+            new = ir.Operation.create(
+                CALL_TIR,
+                results=[old.results[0].type],
+                operands=[pack(operands, location)],
+                attributes={"callee": ir.FlatSymbolRefAttr.get(symbol), "tir_vars": dims_attr(exprs)},
+                loc=location,
+            )
+        old.results[0].replace_all_uses_with(new.results[0])
+        consumer.erase()
+        if not list(producer.op.results[0].uses):
+            producer.erase()
+        return PrimCall(new, symbol, operands, exprs)
+
+    def _wire(self, producer: PrimCall, consumer: PrimCall) -> tuple[Wiring, list[ir.Value], list[Dim]]:
+        """The wiring of the fused call, its operands and its index expressions, each of them once."""
+        result = producer.op.results[0]
+        operands: list[ir.Value] = []
+        exprs: list[Dim] = []
+
+        def operand_number(value: ir.Value) -> int:
+            if value not in operands:
+                operands.append(value)
+            return operands.index(value)
+
+        def index_number(expr: Dim) -> int:
+            if expr not in exprs:
+                exprs.append(expr)
+            return exprs.index(expr)
+
+        numbers = [i for i, value in enumerate(consumer.operands) if value == result]
+        unsized = unsized_axes(self.functions[producer.callee], self.functions[consumer.callee], numbers)
+        shape = producer.info.known_shape if producer.info is not None else None
+        assert shape is not None
+        wiring = Wiring(
+            tuple(map(operand_number, producer.operands)),
+            tuple(None if value == result else operand_number(value) for value in consumer.operands),
+            tuple(map(index_number, producer.index_exprs)),
+            tuple(map(index_number, consumer.index_exprs)),
+            tuple((axis, index_number(shape[axis])) for axis in unsized),
+        )
+        return wiring, operands, exprs
+
+    def _group(self, symbol: str) -> Group | None:
+        if symbol not in self.groups:
+            function = self.functions.get(symbol)
+            self.groups[symbol] = None if function is None else Group.of(function)
+        return self.groups[symbol]
+
+    def _merged(
+        self,
+        producer: str,
+        consumer: str,
+        wiring: Wiring,
+        merge: Merge,
+        group: Callable[[func.FuncOp], Group | None],
+    ) -> str | None:
+        """Symbol of the prim func that does both, made when first asked for; None if they do not merge."""
+        key = (producer, consumer, wiring)
+        if key not in self.merged:
+            symbol = self._fresh(f"{producer}_{consumer}")
+            function = merge(self.module, self.functions[producer], self.functions[consumer], wiring, symbol)
+            self.merged[key] = None if function is None else symbol
+            if function is not None:
+                self.functions[symbol] = function
+                self.groups[symbol] = group(function)
+        return self.merged[key]
+
+    def _fresh(self, name: str) -> str:
+        count, symbol = 0, name
+        while symbol in self.functions:
+            count += 1
+            symbol = f"{name}_{count}"
+        return symbol
+
+    def drop_unused(self) -> None:
+        """Erase the prim funcs made on the way to larger ones."""
+        used: set[str] = set()
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == CALL_TIR:
+                used.add(callee_of(op))
+            return ir.WalkResult.ADVANCE
+
+        self.module.operation.walk(visit)
+        for symbol in self.merged.values():
+            if symbol is not None and symbol not in used:
+                self.functions[symbol].operation.erase()

@@ -1,0 +1,241 @@
+"""Loops whose result is read in slices, or whose input is written in slices, become loops over these slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from relax_mlir.mlir import arith, func, ir, linalg, tensor
+from relax_mlir.passes.fusion.prim_loops import LOOPS, is_parallel, loops_of, maker, maps_of, pieces_of
+
+Size: TypeAlias = "int | ir.Value"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A part of an axis, or of a loop: where it starts, how long it is, and its step."""
+
+    offset: Size
+    size: Size
+    stride: Size
+
+
+def separate_slices(function: func.FuncOp) -> None:
+    """Move slices of the results of loops to the inputs of the loops, and loops over concatenations into their parts.
+
+    Loops that are read by several loops are cloned for each. What does not fit stays as it is.
+    """
+    for loop in loops_of(function):
+        _over_parts(loop)
+    for op in _ops(function, "tensor.extract_slice"):
+        source = maker(op.operands[0])
+        if source is not None and source.name in LOOPS and _is_plain(source):
+            _move_slice(op, source)
+    for copy in _ops(function, "linalg.copy"):
+        _fold_copy(copy)
+    for loop in loops_of(function):
+        _clone_for_users(loop)
+
+
+def write_into(function: func.FuncOp, out: ir.Value) -> None:
+    """Let loops write into `out`, or the slices of it that they make: upstream's fusion gives them new tensors."""
+    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
+    loop = maker(returned)
+    if loop is not None and loop.name in LOOPS and is_parallel(loop) and not _updates(loop):
+        loop.operands[len(loop.operands) - 1] = out
+    pieces = pieces_of(returned)
+    if pieces and (base := maker(pieces[0].operands[1])) is not None and base.name == "tensor.empty":
+        pieces[0].operands[1] = out
+    for piece in pieces:
+        loop = maker(piece.operands[0])
+        assert loop is not None
+        if len(list(loop.results[0].uses)) > 1:  # equal parts, of which CSE made one
+            with ir.InsertionPoint(piece):
+                loop = loop.clone().operation
+            piece.operands[0] = loop.results[0]
+        loop.move_before(piece)
+        with ir.InsertionPoint(loop), loop.location:
+            part = _slice(piece.operands[1], _cuts_of(piece), piece.operands[0].type)
+        loop.operands[len(loop.operands) - 1] = part
+
+
+def _updates(loop: ir.Operation) -> bool:
+    """Whether a loop reads what its output holds."""
+    inside = loop.regions[0].blocks[0].arguments
+    return loop.name != "linalg.copy" and any(True for _ in inside[len(inside) - 1].uses)
+
+
+def _ops(function: func.FuncOp, name: str) -> list[ir.Operation]:
+    return [op.operation for op in function.entry_block.operations if op.operation.name == name]
+
+
+def _is_plain(loop: ir.Operation) -> bool:
+    """Whether a loop is parallel, computes its result in place, and does not look at where it is."""
+    inside = [op.operation.name for op in loop.regions[0].blocks[0].operations]
+    maps = maps_of(loop)
+    return (
+        is_parallel(loop)
+        and len(loop.results) == 1
+        and maps[-1] == ir.AffineMap.get_identity(maps[-1].n_dims)
+        and not any(name in ("linalg.index", "tensor.extract") for name in inside)
+    )
+
+
+def _over_parts(loop: ir.Operation) -> None:
+    """A loop over a concatenation becomes a concatenation of loops."""
+    if not _is_plain(loop):
+        return
+    maps = maps_of(loop)
+    for number, value in enumerate(list(loop.operands)[:-1]):
+        pieces = pieces_of(value)
+        axes = _cut_axes(pieces)
+        dims = [maps[number].results[axis] for axis in axes]
+        if not axes or not all(isinstance(dim, ir.AffineDimExpr) for dim in dims):
+            continue
+        result = loop.operands[len(loop.operands) - 1]
+        for piece in pieces:
+            cuts = _cuts_of(piece)
+            with ir.InsertionPoint(loop), loop.location:
+                window = {dim.position: cuts[axis] for dim, axis in zip(dims, axes, strict=True)}
+                inputs = [_part(x, m, window) for x, m in zip(list(loop.operands)[:-1], maps, strict=False)]
+                inputs[number] = piece.operands[0]
+                out = _all_cuts(result, window)
+                part = _rebuilt(loop, inputs, _slice(result, out))
+                result = _insert(part, result, out)
+        loop.results[0].replace_all_uses_with(result)
+        loop.erase()
+        return
+
+
+def _cut_axes(pieces: Sequence[ir.Operation]) -> list[int]:
+    """The axes along which the pieces follow each other."""
+    found = set()
+    for piece in pieces:
+        found |= {axis for axis, cut in enumerate(_cuts_of(piece)) if not _is(cut.offset, 0)}
+    return sorted(found)
+
+
+def _move_slice(op: ir.Operation, loop: ir.Operation) -> None:
+    """A slice of a loop's result becomes the result of a loop over slices."""
+    type_ = ir.RankedTensorType(op.results[0].type)
+    whole = ir.RankedTensorType(loop.results[0].type)
+    cuts = _cuts_of(op)
+    if type_.rank != whole.rank:
+        return
+    window = {
+        axis: cut
+        for axis, cut in enumerate(cuts)
+        if not (_is(cut.offset, 0) and _is(cut.stride, 1) and _is(cut.size, _static(whole, axis)))
+    }
+    with ir.InsertionPoint(op), op.location:
+        inputs = [_part(x, m, window) for x, m in zip(list(loop.operands)[:-1], maps_of(loop), strict=False)]
+        out = tensor.empty([cut.size for cut in cuts], type_.element_type)
+        result = _rebuilt(loop, inputs, out)
+        op.results[0].replace_all_uses_with(result)
+    op.erase()
+
+
+def _fold_copy(copy: ir.Operation) -> None:
+    """A copy goes whose operand another loop makes, or whose result is an operand of another loop."""
+    source = maker(copy.operands[0])
+    made = source is not None and source.name in LOOPS
+    if made or any(use.owner.operation.name in LOOPS for use in copy.results[0].uses):
+        copy.results[0].replace_all_uses_with(copy.operands[0])
+        copy.erase()
+
+
+def _clone_for_users(loop: ir.Operation) -> None:
+    """One loop per loop that reads it: upstream fuses those that are read once."""
+    users = [use.owner.operation for use in loop.results[0].uses]
+    readers = list(dict.fromkeys(user for user in users if user.name in LOOPS))
+    for reader in readers[1:]:
+        with ir.InsertionPoint(reader):
+            copy = loop.clone()
+        for number, value in enumerate(reader.operands):
+            if value == loop.results[0]:
+                reader.operands[number] = copy.operation.results[0]
+
+
+def _part(value: ir.Value, map_: ir.AffineMap, window: Mapping[int, Cut]) -> ir.Value:
+    """The part of a loop's input that a window of the loops reads."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return value
+    cut = {
+        axis: window[x.position]
+        for axis, x in enumerate(map_.results)
+        if isinstance(x, ir.AffineDimExpr) and x.position in window
+    }
+    return _slice(value, _all_cuts(value, cut)) if cut else value
+
+
+def _all_cuts(value: ir.Value, known: Mapping[int, Cut]) -> list[Cut]:
+    """Cuts of all axes of a tensor; those that are not known are whole."""
+    type_ = ir.RankedTensorType(value.type)
+    return [known.get(axis) or Cut(0, _size(value, axis), 1) for axis in range(type_.rank)]
+
+
+def _size(value: ir.Value, axis: int) -> Size:
+    type_ = ir.RankedTensorType(value.type)
+    if not type_.is_dynamic_dim(axis):
+        return int(type_.get_dim_size(axis))
+    return tensor.dim(value, arith.constant(ir.IndexType.get(), axis))
+
+
+def _static(type_: ir.RankedTensorType, axis: int) -> int | None:
+    return None if type_.is_dynamic_dim(axis) else int(type_.get_dim_size(axis))
+
+
+def _is(size: Size, number: int | None) -> bool:
+    return isinstance(size, int) and size == number
+
+
+def _cuts_of(op: ir.Operation) -> list[Cut]:
+    """The offsets, sizes and strides of a ``tensor.extract_slice`` or ``tensor.insert_slice``."""
+    marker = ir.ShapedType.get_dynamic_size()
+    values = list(op.operands)[1 if op.name == "tensor.extract_slice" else 2 :]
+    columns: list[list[Size]] = []
+    for name in ("static_offsets", "static_sizes", "static_strides"):
+        static = [int(x) for x in ir.DenseI64ArrayAttr(op.attributes[name])]
+        columns.append([values.pop(0) if x == marker else x for x in static])
+    return [Cut(*cut) for cut in zip(*columns, strict=True)]
+
+
+def _mixed(values: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:
+    marker = ir.ShapedType.get_dynamic_size()
+    return [x for x in values if not isinstance(x, int)], [
+        x if isinstance(x, int) else marker for x in values
+    ]
+
+
+def _operands(cuts: Sequence[Cut]) -> tuple[list[ir.Value], ...]:
+    columns = [_mixed([getattr(cut, name) for cut in cuts]) for name in ("offset", "size", "stride")]
+    return (*(dynamic for dynamic, _ in columns), *(static for _, static in columns))
+
+
+def _slice(value: ir.Value, cuts: Sequence[Cut], type_: ir.Type | None = None) -> ir.Value:
+    marker = ir.ShapedType.get_dynamic_size()
+    shape = [cut.size if isinstance(cut.size, int) else marker for cut in cuts]
+    element = ir.RankedTensorType(value.type).element_type
+    return tensor.extract_slice(type_ or ir.RankedTensorType.get(shape, element), value, *_operands(cuts))
+
+
+def _insert(part: ir.Value, into: ir.Value, cuts: Sequence[Cut]) -> ir.Value:
+    return tensor.insert_slice(part, into, *_operands(cuts))
+
+
+def _rebuilt(loop: ir.Operation, inputs: Sequence[ir.Value], out: ir.Value) -> ir.Value:
+    """The result of the same loop over other tensors."""
+    if loop.name == "linalg.copy":
+        return linalg.copy(inputs[0], outs=[out])
+    copy = loop.clone()
+    new = linalg.GenericOp(
+        result_tensors=[out.type],
+        inputs=list(inputs),
+        outputs=[out],
+        indexing_maps=loop.attributes["indexing_maps"],
+        iterator_types=loop.attributes["iterator_types"],
+    )
+    copy.regions[0].blocks[0].append_to(new.regions[0])
+    copy.operation.erase()
+    return new.results[0]

@@ -1,0 +1,343 @@
+"""Pass ``call-tir-rewrite``: destination-passing calls get destinations in explicit memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects.calls import CallPackedOp, destinations
+from relax_mlir.dialects.memory import (
+    CallPrimOp,
+    MemoryAllocStorageOp,
+    MemoryAllocTensorOp,
+    MemoryCopyOp,
+    MemoryKillStorageOp,
+    MemoryKillTensorOp,
+    bytes_of,
+    call_attributes,
+    storage_attributes,
+    tensor_attributes,
+)
+from relax_mlir.dialects.structure import TUPLE, ShapeExprOp, TupleGetItemOp, maker_of, pack, unpack
+from relax_mlir.dialects.types import (
+    Object,
+    Shape,
+    StructInfo,
+    Tensor,
+    dims_attr,
+    dims_from_attr,
+    struct_info,
+)
+from relax_mlir.dialects.vm import VmCallTirDynOp
+from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import callee_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import ExplicitEffects
+from relax_mlir.passes.memory.lifetimes import Lifetimes
+from relax_mlir.symbolic import Dim
+from relax_mlir.transform import FunctionPass, PassContext
+
+KEPT = frozenset(
+    f"relax.{name}"
+    for name in [
+        "constant",
+        "shape_expr",
+        "prim_value",
+        "shape_of",
+        "match_shape",
+        "tuple_get_item",
+        "call",
+        "call_packed",
+        "call_pure_packed",
+        "updated",
+        "reshape",
+        "flatten",
+        "expand_dims",
+        "squeeze",
+        "assert_op",
+        "shape_to_tensor",
+        "tensor_to_shape",
+        "call_prim",
+    ]
+)
+"""Ops that the explicit-memory form has in common with level R1, and those it adds."""
+REWRITTEN = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed", "relax.distinct"})
+FAMILIES = ("relax.memory_", "relax.vm_")
+
+
+class CallTirRewrite(FunctionPass):
+    """Allocate the results of `call_tir`, `call_tir_inplace` and `call_dps_packed`, and pass them as arguments.
+
+    Every result gets a storage and a tensor in it; both are killed behind the last use of the tensor and of what
+    shares its memory, on every branch for itself. What is returned, yielded or given to a packed function is not
+    killed. A tensor that a packed function may change, or whose memory a result takes, is copied first, unless nothing
+    else reads it.
+
+    Needs level R1 without dataflow blocks (``legalize-ops``, ``to-non-dataflow``). A function in explicit memory
+    stays as it is.
+    """
+
+    name: ClassVar[str] = "call-tir-rewrite"
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `UnsupportedError` for a function that is not at that level."""
+        _require_form(function)
+        names = {op.name for op in _walk(function.regions[0].blocks[0])}
+        if not names & REWRITTEN and any(name.startswith(FAMILIES) for name in names):
+            return
+        ExplicitEffects().run_on_function(function, module, ctx)
+        rewriter = _Rewriter()
+        for op in list(_walk(function.regions[0].blocks[0])):
+            with op.location:
+                rewriter.rewrite(op)
+        _fold_tuples(function)
+        _kill(function, rewriter)
+
+
+def _require_form(function: func.FuncOp) -> None:
+    name = function.name.value
+    for op in _walk(function.regions[0].blocks[0]):
+        if op.name == "relax.dataflow":
+            raise UnsupportedError(
+                f"{where(op)}: {name}: a dataflow block is left; run to-non-dataflow before call-tir-rewrite"
+            )
+        known = op.name in KEPT or op.name in REWRITTEN or op.name.startswith(FAMILIES)
+        if op.name.startswith("relax.") and not known:
+            raise UnsupportedError(
+                f"{where(op)}: {name}: {op.name} is no call with a destination; run legalize-ops before "
+                "call-tir-rewrite (match_shape operands of unknown shape first)"
+            )
+
+
+def _walk(block: ir.Block) -> Iterator[ir.Operation]:
+    for view in list(block.operations):
+        yield view.operation
+        for region in view.operation.regions:
+            for inner in region.blocks:
+                yield from _walk(inner)
+
+
+@dataclass
+class _Rewriter:
+    """Rewrites calls; remembers storages with their tensors, and results of packed calls that only borrow."""
+
+    allocated: list[tuple[ir.Value, ir.Value]] = field(default_factory=list)
+    borrowing: set[ir.Value] = field(default_factory=set)
+    owned: set[ir.Value] = field(default_factory=set)
+    """Tensors in memory of their own, which a packed function may change if nothing else reads them."""
+    fillers: dict[ir.Value, list[ir.Operation]] = field(default_factory=dict)
+    """Tensors, each with the tuples (of calls) and copies by which it gets its elements."""
+
+    def rewrite(self, op: ir.Operation) -> None:
+        if op.name == "relax.call_tir":
+            self._call_tir(op)
+        elif op.name == "relax.call_tir_inplace":
+            self._call_tir_inplace(op)
+        elif op.name == "relax.call_dps_packed":
+            self._call_dps_packed(op)
+        elif op.name == "relax.call_packed":
+            self._call_packed(op)
+        elif op.name == "relax.distinct":
+            _replace(op, [self._copy(op.operands[0], op)])
+
+    def _call_tir(self, op: ir.Operation) -> None:
+        with ir.InsertionPoint(op):
+            arguments, outs = self._arguments(op)
+            self._call_prim(op, arguments, outs)
+        _replace(op, outs)
+
+    def _call_prim(
+        self,
+        op: ir.Operation,
+        arguments: Sequence[ir.Value],
+        outs: Sequence[ir.Value],
+        taken: Sequence[ir.Value] = (),
+    ) -> None:
+        tir_vars = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
+        operands, name = [self._pack(arguments, outs, op, taken)], CallPrimOp.OPERATION_NAME
+        if tir_vars:
+            operands, name = [*operands, shape_value(tir_vars)], VmCallTirDynOp.OPERATION_NAME
+        callee = callee_of(op)
+        ir.Operation.create(name, operands=operands, attributes=call_attributes(callee, len(outs)))
+
+    def _call_tir_inplace(self, op: ir.Operation) -> None:
+        """Results take the memory of arguments, or of copies where the old elements are needed."""
+        maker = maker_of(op.operands[0])
+        results: list[ir.Value] = []
+        fresh: list[ir.Value] = []
+        infos = destinations(struct_info(op.results[0].type))
+        with ir.InsertionPoint(op):
+            given = list(self._fields(op))
+            for index, info in zip(ir.ArrayAttr(op.attributes["inplace_indices"]), infos, strict=True):
+                position = int(ir.IntegerAttr(index).value)
+                if position < 0:
+                    fresh.append(self._allocate(info, op.location))
+                    results.append(fresh[-1])
+                    continue
+                value = given[position]
+                owned = maker is not None and maker.name == TUPLE and self._is_owned(value, op, maker)
+                if not owned or given.count(value) > 1:
+                    given[position] = self._copy(value, op)
+                results.append(given[position])
+            self._call_prim(op, given, fresh, [value for value in results if value not in fresh])
+        _replace(op, results)
+
+    def _call_dps_packed(self, op: ir.Operation) -> None:
+        with ir.InsertionPoint(op):
+            arguments, outs = self._arguments(op)
+            spec = [*ir.ArrayAttr(op.attributes["arg_spec"]), *[ir.UnitAttr.get()] * len(outs)]
+            call = ir.Operation.create(
+                CallPackedOp.OPERATION_NAME,
+                results=[ir.TupleType.get_tuple([])],
+                operands=[self._pack(arguments, outs, op)],
+                attributes={"func": op.attributes["func"], "arg_spec": ir.ArrayAttr.get(spec)},
+            )
+        self.borrowing.add(call.results[0])
+        _replace(op, outs)
+
+    def _pack(
+        self,
+        arguments: Sequence[ir.Value],
+        outs: Sequence[ir.Value],
+        op: ir.Operation,
+        taken: Sequence[ir.Value] = (),
+    ) -> ir.Value:
+        given = pack([*arguments, *outs], op.location)
+        for value in {*outs, *taken}:
+            self.fillers.setdefault(value, []).append(given.owner.operation)
+        return given
+
+    def _arguments(self, op: ir.Operation) -> tuple[list[ir.Value], list[ir.Value]]:
+        """The arguments of a destination-passing call, and new tensors for its results."""
+        outs = [self._allocate(info, op.location) for info in destinations(struct_info(op.results[0].type))]
+        return self._fields(op), outs
+
+    @staticmethod
+    def _fields(op: ir.Operation) -> list[ir.Value]:
+        given = ir.TupleType(op.operands[0].type)
+        return unpack(op.operands[0], [given.get_type(i) for i in range(given.num_types)])
+
+    def _allocate(self, info: StructInfo, location: ir.Location) -> ir.Value:
+        assert isinstance(info, Tensor) and info.known_shape is not None and info.dtype is not None
+        storage = ir.Operation.create(
+            MemoryAllocStorageOp.OPERATION_NAME,
+            results=[Object().to_type()],
+            operands=[shape_value([bytes_of(info)])],
+            attributes=storage_attributes(0, "global", info.dtype),
+            loc=ir.Location.name("storage", location),
+        ).results[0]
+        tensor = ir.Operation.create(
+            MemoryAllocTensorOp.OPERATION_NAME,
+            results=[info.to_type()],
+            operands=[storage, shape_value(info.known_shape)],
+            attributes=tensor_attributes(0, info.dtype),
+            loc=location,
+        ).results[0]
+        self.allocated.append((storage, tensor))
+        self.owned.add(tensor)
+        return tensor
+
+    def _call_packed(self, op: ir.Operation) -> None:
+        """Let the call have tensors of its own, which it may change."""
+        maker = maker_of(op.operands[0])
+        if maker is None or maker.name != TUPLE:
+            return
+        given = dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor))
+        copies = {v: self._copy(v, op) for v in given if not self._is_owned(v, op, maker)}
+        if copies:
+            with ir.InsertionPoint(op):
+                op.operands[0] = pack([copies.get(v, v) for v in maker.operands], op.location)
+        for value in given:
+            for use in list(value.uses):
+                updated = use.owner.operation
+                if updated.name == "relax.updated" and _reads(updated, op):
+                    updated.operands[0] = copies.get(value, value)
+                    if op.results[0].type == ir.TupleType.get_tuple([]):
+                        self.owned.add(updated.results[0])
+
+    def _is_owned(self, value: ir.Value, call: ir.Operation, maker: ir.Operation) -> bool:
+        """Whether nothing but `call` needs the elements that `value` has before it."""
+        made_by = maker_of(value)
+        if value not in self.owned or made_by is None or made_by.block != call.block:
+            return False
+        for use in value.uses:
+            user = use.owner.operation
+            fills = any(user == filler for filler in self.fillers.get(value, ()))
+            if user.name != "relax.updated" and user != maker and not fills:
+                return False
+        return [use.owner.operation for use in maker.results[0].uses] == [call]
+
+    def _copy(self, value: ir.Value, call: ir.Operation) -> ir.Value:
+        info = struct_info(value.type)
+        assert isinstance(info, Tensor)
+        if info.known_shape is None or info.dtype is None:
+            op = call.name.removeprefix("relax.")
+            raise UnsupportedError(
+                f"{where(call)}: {op} may change its argument {info}, which needs a copy of unknown size: "
+                "match_shape it to a known shape and dtype first"
+            )
+        with ir.InsertionPoint(call):
+            copy = self._allocate(info, call.location)
+            filler = ir.Operation.create(MemoryCopyOp.OPERATION_NAME, operands=[value, copy])
+            self.fillers[copy] = [filler]
+        return copy
+
+
+def shape_value(dims: Sequence[Dim]) -> ir.Value:
+    """A shape value of the given dimensions, made at the current insertion point."""
+    return ir.Operation.create(
+        ShapeExprOp.OPERATION_NAME,
+        results=[Shape(dims).to_type()],
+        attributes={"values": dims_attr(dims)},
+    ).results[0]
+
+
+def _reads(updated: ir.Operation, call: ir.Operation) -> bool:
+    """Whether `updated` stands for what `call` has left: it follows it, with other such ops at most between."""
+    found = False
+    for view in call.block.operations:
+        if found and view.operation.name != "relax.updated":
+            return False
+        if found and view.operation == updated:
+            return True
+        found = found or view.operation == call
+    return False
+
+
+def _replace(op: ir.Operation, outs: Sequence[ir.Value]) -> None:
+    result = op.results[0]
+    if isinstance(result.type, ir.TupleType):
+        with ir.InsertionPoint(op):
+            result.replace_all_uses_with(pack(outs, op.location))
+    else:
+        result.replace_all_uses_with(outs[0])
+    arguments = maker_of(op.operands[0])
+    op.erase()
+    if arguments is not None and arguments.name == TUPLE and not list(arguments.results[0].uses):
+        arguments.erase()
+
+
+def _fold_tuples(function: func.FuncOp) -> None:
+    """Let fields of tuples that are made in the function be used directly, so that lifetimes do not mix."""
+    for op in list(_walk(function.regions[0].blocks[0])):
+        maker = maker_of(op.operands[0]) if op.name == TupleGetItemOp.OPERATION_NAME else None
+        if maker is not None and maker.name == TUPLE:
+            index = int(ir.IntegerAttr(op.attributes["index"]).value)
+            op.results[0].replace_all_uses_with(maker.operands[index])
+            op.erase()
+    for op in reversed(list(_walk(function.regions[0].blocks[0]))):
+        if op.name == TUPLE and not list(op.results[0].uses):
+            op.erase()
+
+
+def _kill(function: func.FuncOp, rewriter: _Rewriter) -> None:
+    """End every tensor, and its storage, behind its last use."""
+    lifetimes = Lifetimes(function, rewriter.borrowing)
+    ends = [(storage, tensor, lifetimes.ends(tensor)) for storage, tensor in rewriter.allocated]
+    for storage, tensor, places in ends:
+        for place in places:
+            with place.insertion_point(), tensor.owner.operation.location:
+                ir.Operation.create(MemoryKillTensorOp.OPERATION_NAME, operands=[tensor])
+                ir.Operation.create(MemoryKillStorageOp.OPERATION_NAME, operands=[storage])

@@ -1,0 +1,210 @@
+"""Pass ``static-plan-block-memory``: tensors that never live at the same time share a storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from relax_mlir import symbolic
+from relax_mlir.analysis.well_formed import defining_symbols
+from relax_mlir.dialects.memory import (
+    MemoryAllocStorageOp,
+    MemoryAllocTensorOp,
+    MemoryKillStorageOp,
+    MemoryKillTensorOp,
+    shape_dims,
+)
+from relax_mlir.dialects.structure import MatchShapeOp, ShapeExprOp, maker_of
+from relax_mlir.dialects.types import dims_from_attr, struct_info
+from relax_mlir.error import RelaxError
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.memory.call_tir_rewrite import shape_value
+from relax_mlir.passes.memory.lifetimes import Lifetimes, Place
+from relax_mlir.symbolic import Bounds, Dim
+from relax_mlir.transform import FunctionPass, PassContext
+
+SYMBOL_BOUNDS = "relax.symbol_bounds"
+
+
+class StaticPlanBlockMemory(FunctionPass):
+    """Let tensors use the storages of others that have ended, where one size is provably at least the other.
+
+    The proofs are symbolic, with the function's bounds of symbols. A storage may grow to the larger of two sizes if the
+    symbols of that are known where it is allocated. Branches of a conditional use the same storages; a loop uses
+    those that ended before it in every round. What is not killed (results, say) keeps its storage for itself.
+
+    Needs the form that ``call-tir-rewrite`` makes.
+    """
+
+    name: ClassVar[str] = "static-plan-block-memory"
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        planner = _Planner(function, symbol_bounds(function))
+        symbols = {s for t in function.type.inputs for s in _symbols_of(t)}
+        planner.walk(function.regions[0].blocks[0], [], symbols)
+        planner.merge()
+
+
+def symbol_bounds(function: func.FuncOp) -> Bounds:
+    """The bounds of the function's symbols that its attribute `relax.symbol_bounds` gives."""
+    if SYMBOL_BOUNDS not in function.attributes:
+        return {}
+    given = ir.DictAttr(function.attributes[SYMBOL_BOUNDS])
+    bounds: dict[str, tuple[int, int | None]] = {}
+    for item in (given[i] for i in range(len(given))):
+        low, high = ir.ArrayAttr(item.attr)
+        limit = int(ir.IntegerAttr(high).value) if isinstance(high, ir.IntegerAttr) else None
+        bounds[item.name] = (int(ir.IntegerAttr(low).value), limit)
+    return bounds
+
+
+def _symbols_of(type_: ir.Type) -> set[str]:
+    try:
+        return set(defining_symbols(struct_info(type_)))
+    except RelaxError:
+        return set()  # a value of an upstream op
+
+
+@dataclass(eq=False)
+class _Storage:
+    """A storage and those that are merged into it; `symbols`: what is known where it is allocated."""
+
+    alloc: ir.Operation
+    size: Dim
+    symbols: frozenset[str]
+    merged: list[ir.Operation] = field(default_factory=list)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return str(self.alloc.attributes["device"]), str(self.alloc.attributes["storage_scope"])
+
+    def ends(self, lifetimes: Lifetimes) -> list[Place]:
+        """Where the last tensor of the storage has ended, on every branch."""
+        uses = [use for member in (self.alloc, *self.merged) for use in _tensor_uses(member)]
+        return lifetimes.places(self.alloc.block, uses)
+
+    def merge(self, places: Sequence[Place]) -> None:
+        """Let all tensors use the one storage, which is killed at `places`."""
+        kills = [kill for member in (self.alloc, *self.merged) for kill in _kills(member)]
+        _resize(self)
+        for member in self.merged:
+            member.results[0].replace_all_uses_with(self.alloc.results[0])
+            _erase_with_size(member)
+        for kill in kills:
+            kill.erase()
+        for place in places:
+            with place.insertion_point(), self.alloc.location:
+                ir.Operation.create(MemoryKillStorageOp.OPERATION_NAME, operands=[self.alloc.results[0]])
+
+
+class _Planner:
+    """Gives storages to tensors in program order, from a pool of those that have ended."""
+
+    def __init__(self, function: func.FuncOp, bounds: Bounds) -> None:
+        self._function, self._bounds = function, bounds
+        self._root: dict[ir.Operation, _Storage] = {}
+
+    def walk(self, block: ir.Block, pool: list[_Storage], symbols: set[str]) -> None:
+        """Plan the storages of `block`. `pool`, changed in place: storages that are free."""
+        for view in block.operations:
+            op = view.operation
+            if op.name == MatchShapeOp.OPERATION_NAME:
+                pattern = [d for d in dims_from_attr(op.attributes["pattern"]) if d is not None]
+                symbols |= {name for d in pattern if (name := symbolic.linear_definition(d)) is not None}
+            elif op.name == MemoryAllocStorageOp.OPERATION_NAME:
+                self._allocate(op, pool, symbols)
+            elif op.name == MemoryKillStorageOp.OPERATION_NAME:
+                root = self._root.get(op.operands[0].owner.operation)
+                if root is not None and root not in pool:
+                    pool.append(root)
+            elif len(op.regions):
+                self._regions(op, pool, symbols)
+
+    def _regions(self, op: ir.Operation, pool: list[_Storage], symbols: set[str]) -> None:
+        pools = []
+        known = [id(s) for s in self._root.values()]
+        for region in op.regions:
+            inner = list(pool)
+            for block in region.blocks:
+                self.walk(block, inner, set(symbols))
+            pools.append(inner)
+        if op.name == "scf.if" and len(pools) == 2:
+            pool += [s for s in pools[0] if s in pools[1] and id(s) in known and s not in pool]
+
+    def _allocate(self, op: ir.Operation, pool: list[_Storage], symbols: set[str]) -> None:
+        if not _kills(op):
+            return
+        dims = shape_dims(struct_info(op.operands[0].type))
+        if dims is None or dims[0] is None:
+            return
+        wanted = _Storage(op, dims[0], frozenset(symbols))
+        chosen = self._choose(wanted, [s for s in pool if s.place == wanted.place])
+        if chosen is None:
+            self._root[op] = wanted
+            return
+        pool.remove(chosen)
+        chosen.merged.append(op)
+        self._root[op] = chosen
+        if not symbolic.prove_less_equal(wanted.size, chosen.size, self._bounds):
+            chosen.size = wanted.size
+
+    def _choose(self, wanted: _Storage, free: Sequence[_Storage]) -> _Storage | None:
+        """A free storage of equal size, else the tightest that is large enough, else one that may grow."""
+        best: _Storage | None = None
+        for storage in free:
+            if symbolic.prove_equal(storage.size, wanted.size, self._bounds):
+                return storage
+            fits = symbolic.prove_less_equal(wanted.size, storage.size, self._bounds)
+            tighter = best is None or symbolic.prove_less_equal(storage.size, best.size, self._bounds)
+            if fits and tighter:
+                best = storage
+        return best or next((s for s in free if self._may_grow(s, wanted.size)), None)
+
+    def _may_grow(self, storage: _Storage, size: Dim) -> bool:
+        return storage.symbols.issuperset(symbolic.symbols(size)) and symbolic.prove_less_equal(
+            storage.size, size, self._bounds
+        )
+
+    def merge(self) -> None:
+        """Rewrite the function by the plan."""
+        lifetimes = Lifetimes(self._function)
+        shared = [storage for op, storage in self._root.items() if storage.merged and op == storage.alloc]
+        planned = [(s, s.ends(lifetimes)) for s in shared]
+        for storage, places in planned:
+            storage.merge(places)
+
+
+def _users(value: ir.Value, name: str) -> list[ir.Operation]:
+    return [op for use in value.uses if (op := use.owner.operation).name == name]
+
+
+def _kills(alloc: ir.Operation) -> list[ir.Operation]:
+    return _users(alloc.results[0], MemoryKillStorageOp.OPERATION_NAME)
+
+
+def _tensor_uses(alloc: ir.Operation) -> list[ir.Operation]:
+    """Where the tensors of a storage begin and end."""
+    tensors = _users(alloc.results[0], MemoryAllocTensorOp.OPERATION_NAME)
+    ends = [kill for t in tensors for kill in _users(t.results[0], MemoryKillTensorOp.OPERATION_NAME)]
+    return [*tensors, *ends]
+
+
+def _resize(storage: _Storage) -> None:
+    old = maker_of(storage.alloc.operands[0])
+    if shape_dims(struct_info(storage.alloc.operands[0].type)) == (storage.size,):
+        return
+    with ir.InsertionPoint(storage.alloc), storage.alloc.location:
+        storage.alloc.operands[0] = shape_value([storage.size])
+    _erase_unused(old)
+
+
+def _erase_with_size(alloc: ir.Operation) -> None:
+    size = maker_of(alloc.operands[0])
+    alloc.erase()
+    _erase_unused(size)
+
+
+def _erase_unused(size: ir.Operation | None) -> None:
+    if size is not None and size.name == ShapeExprOp.OPERATION_NAME and not list(size.results[0].uses):
+        size.erase()

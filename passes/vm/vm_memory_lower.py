@@ -1,0 +1,98 @@
+"""Pass ``vm-memory-lower``: explicit memory becomes calls of the virtual machine's builtins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects.types import Shape, Tensor, struct_info
+from relax_mlir.dialects.vm import VmReshapeOp
+from relax_mlir.error import UnsupportedError
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.memory.call_tir_rewrite import shape_value
+from relax_mlir.transform import FunctionPass, PassContext
+
+RENAMED = {
+    "relax.memory_alloc_storage": "relax.vm_alloc_storage",
+    "relax.memory_alloc_tensor": "relax.vm_alloc_tensor",
+    "relax.memory_copy": "relax.vm_copy",
+    "relax.memory_kill_tensor": "relax.vm_kill_object",
+    "relax.memory_kill_storage": "relax.vm_kill_object",
+}
+"""Ops of explicit memory → the builtin that takes the same operands and attributes."""
+VIEWS = frozenset({"relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze"})
+EARLIER = {
+    "relax.dataflow": "to-non-dataflow",
+    "relax.call_tir": "call-tir-rewrite",
+    "relax.call_tir_inplace": "call-tir-rewrite",
+    "relax.call_dps_packed": "call-tir-rewrite",
+}
+"""Ops that a pass should have removed before, with that pass."""
+
+
+class VmMemoryLower(FunctionPass):
+    """Turn `memory.*` into `vm.*`, and views into `vm.reshape`.
+
+    Needs explicit memory (``call-tir-rewrite``).
+    """
+
+    name: ClassVar[str] = "vm-memory-lower"
+
+    def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `UnsupportedError` for a function without explicit memory, and for views of unknown shape."""
+        refuse(function, EARLIER, self.name)
+        for op in list(walk(function.regions[0].blocks[0])):
+            with op.location:
+                if op.name in RENAMED:
+                    _rename(op, RENAMED[op.name])
+                elif op.name in VIEWS:
+                    _reshape(op)
+
+
+def refuse(function: func.FuncOp, earlier: dict[str, str], name: str) -> None:
+    """Raise `UnsupportedError` for an op that a pass before should have removed."""
+    for op in walk(function.regions[0].blocks[0]):
+        if op.name in earlier:
+            raise UnsupportedError(
+                f"{where(op)}: {function.name.value}: {op.name} is left; run {earlier[op.name]} before {name}"
+            )
+
+
+def walk(block: ir.Block) -> Iterator[ir.Operation]:
+    """All ops in `block`, nested ones behind the op around them."""
+    for view in list(block.operations):
+        yield view.operation
+        for region in view.operation.regions:
+            for inner in region.blocks:
+                yield from walk(inner)
+
+
+def _rename(op: ir.Operation, name: str) -> None:
+    attributes = {a.name: a.attr for a in (op.attributes[i] for i in range(len(op.attributes)))}
+    with ir.InsertionPoint(op):
+        new = ir.Operation.create(
+            name, results=[r.type for r in op.results], operands=list(op.operands), attributes=attributes
+        )
+    for old, result in zip(op.results, new.results, strict=True):
+        old.replace_all_uses_with(result)
+    op.erase()
+
+
+def _reshape(op: ir.Operation) -> None:
+    info = struct_info(op.results[0].type)
+    assert isinstance(info, Tensor)
+    with ir.InsertionPoint(op):
+        if info.known_shape is not None:
+            shape = shape_value(info.known_shape)
+        elif len(op.operands) == 2 and isinstance(struct_info(op.operands[1].type), Shape):
+            shape = op.operands[1]
+        else:
+            raise UnsupportedError(
+                f"{where(op)}: {op.name} gives {info}; its shape must be known: match_shape its operand first"
+            )
+        new = ir.Operation.create(
+            VmReshapeOp.OPERATION_NAME, results=[op.results[0].type], operands=[op.operands[0], shape]
+        )
+    op.results[0].replace_all_uses_with(new.results[0])
+    op.erase()

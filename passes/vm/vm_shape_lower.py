@@ -1,0 +1,386 @@
+"""Pass ``vm-shape-lower``: symbols and their expressions become slots of a shape heap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from relax_mlir import symbolic
+from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects import structure, vm
+from relax_mlir.dialects.ir_types import ShapeValueType
+from relax_mlir.dialects.memory import call_prim
+from relax_mlir.dialects.shape_values import tensor_to_shape
+from relax_mlir.dialects.structure import tuple_get_item
+from relax_mlir.dialects.symbolic_attributes import dim_attributes, dims_in
+from relax_mlir.dialects.types import (
+    Prim,
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    dims_from_attr,
+    struct_info,
+)
+from relax_mlir.dialects.value import Value
+from relax_mlir.dialects.vm import MakeCode, MatchCode
+from relax_mlir.error import ShapeError
+from relax_mlir.mlir import func, ir, tensor
+from relax_mlir.passes.memory.static_plan_block_memory import SYMBOL_BOUNDS, symbol_bounds
+from relax_mlir.passes.vm.erase_shapes import erase_signature, erase_types, erased, new_dtype
+from relax_mlir.passes.vm.shape_functions import ShapeFunctions
+from relax_mlir.passes.vm.vm_memory_lower import EARLIER, RENAMED, VIEWS, refuse, walk
+from relax_mlir.symbolic import Bounds, Dim, Expr
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+REFUSED = {**EARLIER, **dict.fromkeys([*RENAMED, *VIEWS], "vm-memory-lower")}
+CHECKED = ("relax.call_packed", "relax.call_pure_packed")
+"""Calls whose results must have the shapes that their types say."""
+
+
+class VmShapeLower(ModulePass):
+    """Keep symbolic shapes in a heap, an int64 tensor with a slot for every symbol and expression of the function.
+
+    Parameters and `match_shape` store the symbols that they define and check the others; generated prim funcs, the
+    shape functions, compute the expressions (and check bounds of symbols); `load_shape` and `make_shape` read them.
+    No symbol is left in a type: a dimension is static or unknown.
+
+    Needs the form that ``vm-memory-lower`` makes.
+    """
+
+    name: ClassVar[str] = "vm-shape-lower"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `UnsupportedError` for a module in another form, `ShapeError` for a symbol that is not defined."""
+        functions = relax_functions(module)
+        for function in functions:
+            refuse(function, REFUSED, self.name)
+        for function in functions:
+            with function.location:
+                _FunctionLowering(module, function).run()
+        for function in functions:
+            erase_signature(function)
+        for function in functions:
+            erase_types(function, {f.name.value: f for f in functions})
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What is known at a place: the texts whose slots hold their values, the symbols whose bounds are checked."""
+
+    ready: set[str] = field(default_factory=set)
+    bounded: set[str] = field(default_factory=set)
+
+    def nested(self) -> _Scope:
+        return _Scope(set(self.ready), set(self.bounded))
+
+    def has(self, dim: Dim) -> bool:
+        return all(symbol in self.ready for symbol in symbolic.symbols(dim))
+
+
+class _FunctionLowering:
+    def __init__(self, module: ir.Module, function: func.FuncOp) -> None:
+        self.function, self.name = function, str(function.name.value)
+        self.block = function.regions[0].blocks[0]
+        self.bounds: Bounds = symbol_bounds(function)
+        self.wanted: dict[str, Dim] = {}
+        """Expressions of symbols that the function uses, by text."""
+        self.slots: dict[str, int] = {}
+        self._collect()
+        self.functions = ShapeFunctions(module, self.name, self.slots)
+
+    # -- slots
+
+    def _collect(self) -> None:
+        infos: list[StructInfo] = [struct_info(a.type) for a in self.block.arguments if _is_relax(a.type)]
+        dims = [dim for info in infos for dim in _dims(info)]
+        for op in walk(self.block):
+            dims += _dims_used(op)
+        for dim in dims:
+            for name in symbolic.symbols(dim):
+                self.slots.setdefault(name, len(self.slots))
+        for dim in dims:
+            if isinstance(dim, Expr) and symbolic.linear_definition(dim) is None:
+                self.wanted.setdefault(str(dim), dim)
+                self.slots.setdefault(str(dim), len(self.slots))
+
+    def slot(self, dim: Dim) -> int:
+        return self.slots[str(dim)]
+
+    # -- the function
+
+    def run(self) -> None:
+        if not self.slots:
+            return
+        scope, body = _Scope(), _ops(self.block)
+        with ir.InsertionPoint.at_block_begin(self.block):
+            self.heap = _named(vm.alloc_shape_heap(len(self.slots)), "shape_heap")
+            self._parameters(scope)
+        self._lower_ops(body, scope)
+        if SYMBOL_BOUNDS in self.function.attributes:
+            del self.function.attributes[SYMBOL_BOUNDS]
+
+    def _parameters(self, scope: _Scope) -> None:
+        leaves = []
+        names = parameter_names(self.function)
+        for name, argument in zip(names, self.block.arguments, strict=True):
+            if _is_relax(argument.type):
+                leaves += list(_leaves(f"parameter '{name}'", Value(argument), argument.type))
+        later = []
+        for what, value, info in leaves:
+            dims = _leaf_dims(info)
+            if dims is None or not any(isinstance(dim, Expr) for dim in dims):
+                continue
+            shape = _shape(value, info)
+            context = f"{self.name}: {what}"
+            late = self._define(shape, dims, scope, context)
+            later.append((shape, late, context))
+        self._compute(scope)
+        for shape, late, context in later:
+            self._check(shape, late, scope, context)
+
+    def _lower_ops(self, ops: Sequence[ir.Operation], scope: _Scope) -> None:
+        for op in ops:
+            for region in op.regions:
+                for block in region.blocks:
+                    self._lower_ops(_ops(block), scope.nested())
+            with op.location:
+                self._lower_op(op, scope)
+
+    def _lower_op(self, op: ir.Operation, scope: _Scope) -> None:
+        if op.name == "relax.shape_expr":
+            self._shape_expr(op, scope)
+        elif op.name == "relax.prim_value":
+            self._prim_value(op, scope)
+        elif op.name == "relax.match_shape":
+            self._match_shape(op, scope)
+        elif op.name == "relax.assert_op":
+            self._assert(op, scope)
+        elif op.name in CHECKED:
+            self._check_result(op, scope)
+
+    # -- ops
+
+    def _shape_expr(self, op: ir.Operation, scope: _Scope) -> None:
+        dims = [d for d in dims_from_attr(op.attributes["values"]) if d is not None]
+        if not any(isinstance(dim, Expr) for dim in dims):
+            return
+        with ir.InsertionPoint(op):
+            self._ensure(dims, scope, op)
+            if all(isinstance(dim, Expr) for dim in dims):
+                shape = vm.load_shape(self.heap, [self.slot(dim) for dim in dims])
+            else:
+                shape = vm.make_shape(self.heap, *self._sources(dims))
+        op.results[0].replace_all_uses_with(shape.ssa)
+        op.erase()
+
+    def _sources(self, dims: Sequence[Dim]) -> tuple[list[int], list[int]]:
+        """Where dimensions come from: codes of `MakeCode`, with their numbers and slots."""
+        codes = [int(MakeCode.SLOT if isinstance(dim, Expr) else MakeCode.IMMEDIATE) for dim in dims]
+        return codes, [dim if isinstance(dim, int) else self.slot(dim) for dim in dims]
+
+    def _assert(self, op: ir.Operation, scope: _Scope) -> None:
+        dims = [dim for dim in dims_in(op.attributes["values"]) if dim is not None]
+        if not any(isinstance(dim, Expr) for dim in dims):
+            return
+        relation, message = (ir.StringAttr(op.attributes[name]).value for name in ("relation", "message"))
+        with ir.InsertionPoint(op):
+            self._ensure(dims, scope, op)
+            vm.assert_relation(self.heap, Value(op.operands[0]), relation, *self._sources(dims), message)
+        op.erase()
+
+    def _prim_value(self, op: ir.Operation, scope: _Scope) -> None:
+        (dim,) = dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]]))
+        if not isinstance(dim, Expr):
+            return
+        with ir.InsertionPoint(op):
+            self._ensure([dim], scope, op)
+            value = vm.load_prim(self.heap, self.slot(dim))
+        op.results[0].replace_all_uses_with(value.ssa)
+        op.erase()
+
+    def _match_shape(self, op: ir.Operation, scope: _Scope) -> None:
+        pattern = dims_from_attr(op.attributes["pattern"])
+        if not any(isinstance(dim, Expr) for dim in pattern):
+            return
+        value = Value(op.operands[0])
+        info = value.struct_info
+        known = _leaf_dims(info) or (None,) * len(pattern)
+        context = f"{self.name}: match_shape at {where(op)}"
+        with ir.InsertionPoint(op):
+            static = [dim if isinstance(dim, int) else None for dim in pattern]
+            claimed = struct_info(op.results[0].type)
+            if erased(info) != erased(claimed):
+                value = structure.match_shape(value, static, new_dtype(value, claimed))
+            shape = _shape(value, claimed)
+            late = self._define(shape, pattern, scope, context, known)
+            self._compute(scope)
+            self._check(shape, late, scope, context)
+        op.results[0].replace_all_uses_with(value.ssa)
+        op.erase()
+
+    def _check_result(self, op: ir.Operation, scope: _Scope) -> None:
+        result = op.results[0]
+        name = ir.StringAttr(op.attributes["func"]).value
+        with ir.InsertionPoint.after(op):
+            for what, value, info in _leaves(
+                f"result of '{name}' at {where(op)}", Value(result), result.type
+            ):
+                dims = _leaf_dims(info)
+                if dims is not None and any(isinstance(dim, Expr) for dim in dims):
+                    self._ensure([d for d in dims if d is not None], scope, op)
+                    self._check(_shape(value, info), dims, scope, f"{self.name}: {what}")
+
+    # -- the heap
+
+    def _define(
+        self,
+        shape: Value,
+        dims: Sequence[Dim | None],
+        scope: _Scope,
+        context: str,
+        known: Sequence[Dim | None] | None = None,
+    ) -> list[Dim | None]:
+        """Store the symbols that `dims` define, check those that are ready; gives the dimensions left to check."""
+        codes, values = [], []
+        late: list[Dim | None] = [None] * len(dims)
+        for axis, dim in enumerate(dims):
+            have = None if known is None else known[axis]
+            code, value = MatchCode.IGNORE, 0
+            name = None if dim is None else symbolic.linear_definition(dim)
+            if dim is None or ((name is None or name in scope.ready) and _same(dim, have)):
+                pass
+            elif isinstance(dim, int):
+                code, value = MatchCode.ASSERT_IMMEDIATE, dim
+            elif name is not None and name not in scope.ready:
+                scope.ready.add(name)
+                code, value = MatchCode.STORE, self.slot(dim)
+            elif name is not None:
+                code, value = MatchCode.ASSERT_SLOT, self.slot(dim)
+            else:
+                late[axis] = dim
+            codes.append(code)
+            values.append(value)
+        if codes and all(code == MatchCode.STORE for code in codes):
+            vm.store_shape(shape, self.heap, values)
+        elif any(code != MatchCode.IGNORE for code in codes):
+            vm.match_shape(shape, self.heap, codes, values, context)
+        return late
+
+    def _check(self, shape: Value, dims: Sequence[Dim | None], scope: _Scope, context: str) -> None:
+        """Check `dims`, whose symbols are all ready."""
+        if all(dim is None for dim in dims):
+            return
+        self._ensure([dim for dim in dims if dim is not None], scope, None)
+        codes, values = [], []
+        for dim in dims:
+            if isinstance(dim, Expr):
+                codes.append(MatchCode.ASSERT_SLOT)
+                values.append(self.slot(dim))
+            else:
+                codes.append(MatchCode.IGNORE if dim is None else MatchCode.ASSERT_IMMEDIATE)
+                values.append(dim or 0)
+        vm.match_shape(shape, self.heap, codes, values, context)
+
+    def _compute(self, scope: _Scope) -> None:
+        """Compute every expression that the symbols now ready allow, unless it divides by a symbol.
+
+        Such a one may have no value, where nothing uses it: it is computed at its use.
+        """
+        self._call_shape_function(
+            [
+                dim
+                for text, dim in self.wanted.items()
+                if text not in scope.ready and scope.has(dim) and not _divides_by_symbols(dim)
+            ],
+            scope,
+        )
+
+    def _ensure(self, dims: Sequence[Dim], scope: _Scope, op: ir.Operation | None) -> None:
+        """Compute those of `dims` that have no value yet."""
+        for dim in dims:
+            missing = [symbol for symbol in symbolic.symbols(dim) if symbol not in scope.ready]
+            if missing:
+                place = "" if op is None else f"{where(op)}: "
+                raise ShapeError(
+                    f"{place}{self.name}: symbol '{missing[0]}' in '{dim}' is not defined; a symbol is defined by a "
+                    "dimension of a parameter or of a match_shape that is the symbol alone"
+                )
+        self._call_shape_function(
+            [dim for dim in dims if isinstance(dim, Expr) and str(dim) not in scope.ready], scope
+        )
+
+    def _call_shape_function(self, dims: Sequence[Dim], scope: _Scope) -> None:
+        new = scope.ready - scope.bounded
+        due = {name: limits for name, limits in self.bounds.items() if name in new}
+        if not dims and not due:
+            return
+        scope.bounded.update(due)
+        unique = list({str(dim): dim for dim in dims}.values())
+        call_prim(self.functions.make(unique, due), [self.heap])
+        scope.ready.update(map(str, unique))
+
+
+def _ops(block: ir.Block) -> list[ir.Operation]:
+    return [view.operation for view in block.operations]
+
+
+def _same(dim: Dim, have: Dim | None) -> bool:
+    return have is not None and symbolic.prove_equal(dim, have)
+
+
+def _divides_by_symbols(dim: Dim) -> bool:
+    return any(isinstance(divisor, Expr) for divisor in symbolic.divisors(dim))
+
+
+def _is_relax(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType | ir.TupleType | ShapeValueType)
+
+
+def _leaf_dims(info: StructInfo) -> tuple[Dim | None, ...] | None:
+    if isinstance(info, Tensor):
+        return info.shape
+    return info.values if isinstance(info, Shape) else None
+
+
+def _dims(info: StructInfo) -> Iterator[Dim]:
+    if isinstance(info, Tuple):
+        for item in info.fields:
+            yield from _dims(item)
+    yield from (dim for dim in _leaf_dims(info) or () if dim is not None)
+
+
+def _dims_used(op: ir.Operation) -> Iterator[Dim]:
+    """Dimensions that the lowering of `op` needs in slots."""
+    for _, dims in dim_attributes(op):
+        yield from (dim for dim in dims if dim is not None)
+    if op.name in CHECKED:
+        yield from _dims(struct_info(op.results[0].type))
+
+
+def _leaves(what: str, value: Value, type_: ir.Type) -> Iterator[tuple[str, Value, StructInfo]]:
+    """A value, or the fields of a tuple that have shapes."""
+    info = struct_info(type_)
+    if not isinstance(info, Tuple):
+        yield what, value, info
+        return
+    for index, item in enumerate(info.fields):
+        if any(isinstance(dim, Expr) for dim in _dims(item)):
+            yield from _leaves(f"{what}[{index}]", tuple_get_item(value, index), item.to_type())
+
+
+def _shape(value: Value, info: StructInfo) -> Value:
+    """The shape of a tensor, a shape itself, or an integer as a shape of one dimension."""
+    if isinstance(info, Prim):
+        type_ = ir.RankedTensorType.get([1], ir.IntegerType.get_signless(64))
+        return tensor_to_shape(Value(tensor.from_elements(type_, [value.ssa])))
+    return structure.shape_of(value) if isinstance(info, Tensor) else value
+
+
+def _named(value: Value, name: str) -> Value:
+    owner = structure.maker_of(value.ssa)
+    assert owner is not None
+    owner.location = ir.Location.name(name, owner.location)
+    return value
