@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, pack
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.rewrite.binding import TERMINATORS
 from relax_mlir.transform import FunctionPass, PassContext
 
 
@@ -52,7 +52,7 @@ def _runs(block: ir.Block, impure: set[str]) -> Iterator[list[ir.Operation]]:
 
 
 def _may_join(op: ir.Operation, impure: set[str]) -> bool:
-    if len(op.regions) or op.name in TERMINATORS:
+    if len(op.regions) or has_trait(op, EndsBlock):
         return False
     if op.name == "relax.call":
         return callee_of(op) not in impure

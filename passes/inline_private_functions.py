@@ -11,6 +11,7 @@ from relax_mlir.analysis.call_graph import call_graph, components, recursion
 from relax_mlir.analysis.call_inference import call_mapping
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import pack, unpack
+from relax_mlir.dialects.traits import IsConditional, IsLoop, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, struct_info, substitute
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
@@ -26,8 +27,6 @@ from relax_mlir.rewrite.function_editing import (
 )
 from relax_mlir.symbolic import Dim, symbol
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
-
-CONTROL_FLOW = ("scf.if", "scf.for", "scf.while")
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class InlinePrivateFunctions(ModulePass):
 
 
 def _has_control_flow(function: func.FuncOp) -> bool:
-    return any(op.name in CONTROL_FLOW for op in ops_of(function.operation))
+    return any(has_trait(op, IsConditional, IsLoop) for op in ops_of(function.operation))
 
 
 def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> None:

@@ -8,8 +8,8 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.structure import pack
+from relax_mlir.dialects.traits import KeptAtR1, ops_with
 from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.legality import STRUCTURE
 from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.printing import legalize_print
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
@@ -23,7 +23,7 @@ FUNCTION_VALUES = frozenset(
     for name in ("lambda", "lambda_return", "make_closure", "invoke_closure", "invoke_pure_closure")
 )
 """Ops that `lambda-lift` and `specialize-closures` replace, before this pass or after it."""
-LEFT = STRUCTURE | FUNCTION_VALUES
+LEFT = ops_with(KeptAtR1) | FUNCTION_VALUES
 
 
 def relax_ops(module: ir.Module) -> list[ir.Operation]:
@@ -72,7 +72,7 @@ def _legalized(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> ir
         return packed(op, cls.args_of(op))
     if (unknown := run_unknown(op, cls)) is not None:
         return unknown
-    if op.name in STRUCTURE:
+    if op.name in ops_with(KeptAtR1):
         return None
     rule = rule_for(op.name, cls.__module__.rpartition(".")[2])
     if rule is None:

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_INPUTS, PRIM_FUNC
+from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.ffi_dtypes import element_bytes
 from relax_mlir.lowering.kernels.gemm.contraction_match import match_contraction
@@ -33,10 +34,6 @@ SCANS_IN_PLACE = frozenset({"cumprod", "cumsum"})
 
 _SIMPLE = frozenset({"func.return", "linalg.fill", "memref.alloc", "memref.copy", "memref.dealloc"})
 _WITHOUT_BUFFERS = ("affine.", "arith.", "index.", "math.")
-
-
-_WHOLE = frozenset({"memref.cast", "memref.collapse_shape", "memref.expand_shape"})
-"""Views of all elements, in the same order."""
 
 
 Views = Mapping[ir.Value, tuple[str, ...]]
@@ -126,7 +123,7 @@ class InPlace:
 def _is_whole(value: ir.Value) -> bool:
     """Whether a value is all of a buffer, and no other one under some condition."""
     maker = value.owner
-    while not isinstance(maker, ir.Block) and maker.name in _WHOLE:
+    while not isinstance(maker, ir.Block) and has_trait(maker, IsView):
         maker = maker.operands[0].owner
     return not isinstance(maker, ir.Block) and bool(maker.name == "memref.alloc")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Union
 
 from relax_mlir.diagnostics import locate, where
+from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.dialects.types import (
     Object,
     Shape,
@@ -195,12 +196,9 @@ Handler = Callable[[BodyLowering, ir.Operation], Sequence[Lowered]]
 _HANDLERS: dict[str, Handler] = {}
 
 
-VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
-
-
 def memory_of(value: ir.Value) -> ir.Value:
     """The tensor at level T that `value` is a view of."""
-    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in VIEWS:
+    while not isinstance(value, ir.BlockArgument) and has_trait(value.owner.operation, IsView):
         value = value.owner.operation.operands[0]
     return value
 

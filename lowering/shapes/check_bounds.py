@@ -8,6 +8,7 @@ from typing import ClassVar
 from relax_mlir.analysis.prim_calls import prim_params
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import CHECK, PRIM_FUNC
+from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import ancestors
 from relax_mlir.lowering.abi.runtime_declarations import Hooks
@@ -17,7 +18,6 @@ from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.config import BOUNDS_CHECK
 
 MODES = ("auto", "all", "none")
-LOOPS = ("scf.for", "scf.while")
 ACCESSES = {"memref.load": 0, "memref.store": 1}
 """Ops that take indices, and which operand the buffer is."""
 
@@ -57,7 +57,7 @@ def _check_function(function: func.FuncOp, hooks: Hooks, *, everywhere: bool) ->
     ranges = Ranges(function)
     names = _names(function)
     for op in found:
-        if not everywhere and any(around.name in LOOPS for around in ancestors(op)):
+        if not everywhere and any(has_trait(around, IsLoop) for around in ancestors(op)):
             continue
         number = ACCESSES[op.name]
         buffer = op.operands[number]

@@ -10,12 +10,11 @@ from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence, implies, op_class
 from relax_mlir.dialects.infer_rules import deduced
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp
+from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
-
-LOOPS = frozenset({"scf.for", "scf.while"})
 
 Functions = dict[str, func.FuncOp]
 """The functions of a module by name."""
@@ -42,7 +41,7 @@ def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
 
 def retype_results(op: ir.Operation, functions: Functions) -> None:
     """Give the results of `op` the best types that are known and that their users can do with."""
-    forced = op.name in (TUPLE, "scf.if") or op.name in LOOPS
+    forced = op.name in (TUPLE, "scf.if") or has_trait(op, IsLoop)
     for result, info in zip(op.results, _best(op, functions), strict=True):
         if info is None or result.type == info.to_type():
             continue  # no Relax value, or nothing new
@@ -76,7 +75,7 @@ def _accepts(user: ir.Operation, index: int, info: StructInfo, functions: Functi
 def _deduce_block(block: ir.Block, functions: Functions) -> None:
     for view in list(block.operations):
         op = view.operation
-        if op.name in LOOPS:
+        if has_trait(op, IsLoop):
             _prepare_loop(op)
         for region in op.regions:
             for nested in region.blocks:
@@ -99,7 +98,7 @@ def _best(op: ir.Operation, functions: Functions) -> Sequence[StructInfo | None]
     """The best infos known of the results of `op`; None for ops of other dialects."""
     if op.name == "scf.if":
         return _branches(op)
-    if op.name in LOOPS:
+    if has_trait(op, IsLoop):
         return _carried(op)
     if not op.name.startswith("relax.") and op.name != TUPLE:
         return [None] * len(op.results)

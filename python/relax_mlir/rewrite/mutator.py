@@ -9,6 +9,7 @@ import numpy as np
 
 from relax_mlir.dialects.create import full
 from relax_mlir.dialects.structure import is_pure, make_tuple
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import ArgumentError, RelaxError
@@ -16,7 +17,7 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_explicit
-from relax_mlir.rewrite.binding import TERMINATORS, Binding
+from relax_mlir.rewrite.binding import Binding
 from relax_mlir.rewrite.replace import Replacer
 from relax_mlir.rewrite.visitor import Target, Walker, bindings_in, roots_of
 
@@ -125,7 +126,7 @@ class ExprMutator(Walker):
         for view in list(block.operations):
             op = view.operation
             replacer.refresh(op)
-            if op.name in TERMINATORS:
+            if has_trait(op, EndsBlock):
                 continue
             for region in op.regions:
                 for nested in region.blocks:
