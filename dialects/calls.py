@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import tvm_ffi
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.infer_rules import check_rule, deduced
 from relax_mlir.dialects.structure import make_tuple, prim_value
@@ -221,6 +220,8 @@ def call_tir(
     tensors when `out` is a sequence.
     """
     point = require_insertion_point("call_tir")
+    import tvm_ffi  # which imports torch where that is installed; tools that only read modules need neither
+
     name = callee_name("call_tir", callee)
     if not _is_symbol(point, name) and tvm_ffi.get_global_func(name, allow_missing=True) is not None:
         if tir_vars:
