@@ -25,6 +25,7 @@ from relax_mlir.dialects.types import (
 )
 from relax_mlir.dialects.value import Scalar, Value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, ParseError, RelaxError, ShapeError, expect
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ext, ir
 
 
@@ -332,14 +333,9 @@ def pack(fields: Sequence[ir.Value], location: ir.Location) -> ir.Value:
     return ir.Operation.create(TUPLE, results=[tuple_type], operands=list(fields), loc=location).results[0]
 
 
-def maker_of(value: ir.Value) -> ir.Operation | None:
-    """The op whose result `value` is; None for the argument of a block."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
 def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
     """The fields of a tuple, of the given types: read off the op that made it where that is at hand."""
-    maker = maker_of(value)
+    maker = defining_op(value)
     if maker is not None and maker.name == TUPLE:
         return list(maker.operands)
     i64 = ir.IntegerType.get_signless(64)

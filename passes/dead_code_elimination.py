@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.canonicalize_bindings import clean_outputs
 from relax_mlir.rewrite.binding import TERMINATORS
@@ -30,7 +30,7 @@ class DeadCodeElimination(ModulePass):
         for function in relax_functions(module):
             for block in dataflow_blocks(function):
                 clean_outputs(block)
-            _clean(function.regions[0].blocks[0], impure)
+            _clean(entry_block(function), impure)
         _drop_unreachable(module)
 
 

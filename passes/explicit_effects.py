@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.dialects.calls import CallPackedOp, DistinctOp, UpdatedOp
-from relax_mlir.dialects.structure import TUPLE, is_pure, maker_of, pack
+from relax_mlir.dialects.structure import TUPLE, is_pure, pack
 from relax_mlir.dialects.types import Tensor, struct_info
+from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, owner_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext
 
@@ -21,7 +22,7 @@ class ExplicitEffects(FunctionPass):
     name: ClassVar[str] = "explicit-effects"
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
-        make_explicit(function.regions[0].blocks[0])
+        make_explicit(entry_block(function))
 
 
 Updates = dict[ir.Value, ir.Value]
@@ -43,7 +44,7 @@ def make_explicit(block: ir.Block) -> Updates:
         for old, new in changed.items():
             _replace_later_uses(old, new)
             origin = next((origin for origin, latest in updates.items() if latest == old), old)
-            if origin != old or _owner_block(old) != block:
+            if origin != old or owner_block(old) != block:
                 updates[origin] = new
     return updates
 
@@ -56,7 +57,7 @@ def _is_updated(call: ir.Operation) -> bool:
 
 
 def _after_call(call: ir.Operation) -> Updates:
-    maker = maker_of(call.operands[0])
+    maker = defining_op(call.operands[0])
     if maker is None or maker.name != TUPLE:
         return {}
     tensors = list(dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor)))
@@ -77,7 +78,7 @@ def _kept_apart(call: ir.Operation, maker: ir.Operation, tensors: list[ir.Value]
     given: Updates = {}
     seen: set[tuple[str, str]] = set()
     for value in tensors:
-        made_by = maker_of(value)
+        made_by = defining_op(value)
         kind = None if made_by is None or not is_pure(made_by) else (made_by.name, str(value.type))
         given[value] = value
         if kind is not None and kind in seen:
@@ -156,15 +157,8 @@ def _replace_uses_within(block: ir.Block, old: ir.Value, new: ir.Value) -> None:
     """Let the ops of a loop's block, and those nested in them, use `new` for `old`."""
     for use in list(old.uses):
         user = use.owner.operation
-        top = user
-        while top.name != "func.func" and top.block != block:
-            top = top.parent.operation
-        if top.name != "func.func":
+        if enclosing_op_in(block, user) is not None:
             user.operands[use.operand_number] = new
-
-
-def _owner_block(value: ir.Value) -> ir.Block:
-    return value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
 
 
 def _replace_later_uses(old: ir.Value, new: ir.Value) -> None:
@@ -177,8 +171,6 @@ def _replace_later_uses(old: ir.Value, new: ir.Value) -> None:
         following.append(view.operation)
     for use in list(old.uses):
         user = use.owner.operation
-        top = user
-        while top is not None and top.block != maker.block and top.name != "func.func":
-            top = top.parent.operation
-        if top in following:
+        top = enclosing_op_in(maker.block, user)
+        if top is not None and top in following:
             user.operands[use.operand_number] = new

@@ -12,7 +12,7 @@ from relax_mlir.analysis.call_inference import call_mapping
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, struct_info, substitute
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.normalize import Normalize
 from relax_mlir.rewrite.function_editing import (
@@ -101,7 +101,7 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
     copy = callee.operation.clone(ip=False).opview
     assert isinstance(copy, func.FuncOp)
     substitute_symbols(copy.operation, mapping)
-    block = copy.regions[0].blocks[0]
+    block = entry_block(copy)
     result = block.operations[-1].operation.operands[0]
     if not _can_match(struct_info(result.type), struct_info(call.results[0].type)):
         return
@@ -131,7 +131,7 @@ def _flattened(op: ir.Operation) -> list[ir.Operation]:
     """The ops of a dataflow block, which is dissolved; any other op by itself."""
     if op.name != "relax.dataflow":
         return [op]
-    inner = [view.operation for view in op.regions[0].blocks[0].operations]
+    inner = [view.operation for view in entry_block(op).operations]
     op.results[0].replace_all_uses_with(inner[-1].operands[0])
     for moved in inner[:-1]:
         moved.move_before(op)

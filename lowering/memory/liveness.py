@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from relax_mlir.ir_queries import FUNCTION, ancestors
 from relax_mlir.mlir import func, ir
 
 VIEWS = frozenset(
@@ -114,7 +115,7 @@ class Liveness:
             parent = op.parent.operation
             buffer.yielded = True
             if parent.name in _LOOPS:
-                buffer.carried = buffer.carried or _inside(buffer.alloc, parent)
+                buffer.carried = buffer.carried or parent in ancestors(buffer.alloc)
                 return _loop_values(parent)
             return [parent.results[operand]] if parent.name == "scf.if" else list(parent.results)
         return _loop_values(op) if op.name in _LOOPS else list(op.results)
@@ -126,20 +127,6 @@ def _loop_values(loop: ir.Operation) -> list[ir.Value]:
     return [*loop.results, *arguments]
 
 
-def _inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
-    current = op.parent
-    while current is not None:
-        if current.operation == ancestor:
-            return True
-        current = current.operation.parent
-    return False
-
-
-def enclosing(op: ir.Operation) -> list[str]:
-    """Names of the operations around `op`, from the innermost to the function."""
-    names = []
-    current = op.parent
-    while current is not None and current.operation.name != "func.func":
-        names.append(current.operation.name)
-        current = current.operation.parent
-    return names
+def is_nested(op: ir.Operation) -> bool:
+    """Whether `op` stands in an op of its function, not in the function's own blocks."""
+    return op.parent is not None and op.parent.operation.name != FUNCTION

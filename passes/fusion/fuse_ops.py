@@ -10,7 +10,7 @@ from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import KERNEL, PATTERN
 from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import dims_attr
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, defining_op
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion.checks import require_fusible
 from relax_mlir.passes.fusion.groups import Group, against_kinds
@@ -26,7 +26,6 @@ from relax_mlir.passes.fusion.prim_costs import CHEAP
 from relax_mlir.passes.fusion.prim_loops import (
     Read,
     looks_at_its_place,
-    maker,
     over_rows,
     reads_of,
     row_kernel,
@@ -160,7 +159,7 @@ class _Fusion:
         if self._group(call.callee) is None and not takes_others:
             return None
         for operand in dict.fromkeys(call.operands):
-            made_by = maker(operand)
+            made_by = defining_op(operand)
             if epochs.get(operand) != epoch or made_by is None:
                 continue
             producer = PrimCall.of(made_by)
@@ -359,7 +358,7 @@ class _Fusion:
         for view in block.operations:
             consumer = PrimCall.of(view.operation) if view.operation.name == CALL_TIR else None
             for value in dict.fromkeys(consumer.operands if consumer is not None else ()):
-                made_by = maker(value)
+                made_by = defining_op(value)
                 producer = PrimCall.of(made_by) if made_by is not None and made_by.name == CALL_TIR else None
                 if producer is not None and consumer is not None:
                     self._report(producer, consumer, False, self._why_apart(producer, consumer))

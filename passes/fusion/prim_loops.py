@@ -15,6 +15,7 @@ from relax_mlir.dialects.attributes import (
     PATTERN,
     PRIM_FUNC,
 )
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 
 RANKS = ("elementwise", "broadcast", "injective")
@@ -91,7 +92,7 @@ def _is_reduction(function: func.FuncOp) -> bool:
     return (
         _holds_only(function, AROUND | _SLICES | _BESIDE_SUMS)
         and all(ARG_REDUCE not in loop.attributes for loop in loops)
-        and all(maker(x) is not None or not isinstance(x.type, ir.RankedTensorType) for x in later)
+        and all(defining_op(x) is not None or not isinstance(x.type, ir.RankedTensorType) for x in later)
     )
 
 
@@ -101,7 +102,7 @@ def _kind_of_loops(function: func.FuncOp) -> Kind | None:
         return None
     if not all(is_parallel(loop) and _reads_arguments(loop) for loop in loops):
         return None
-    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
+    returned = entry_block(function).operations[-1].operation.operands[0]
     if len(loops) == 1 and returned.owner == loops[0]:
         return "loop"
     pieces = pieces_of(returned)
@@ -124,17 +125,11 @@ def _holds_only(function: func.FuncOp, allowed: frozenset[str]) -> bool:
 def _reads_arguments(loop: ir.Operation) -> bool:
     """Whether all inputs are arguments of the function, slices of them, or scalars."""
     for value in list(loop.operands)[:-1]:
-        while (op := maker(value)) is not None and op.name == "tensor.extract_slice":
+        while (op := defining_op(value)) is not None and op.name == "tensor.extract_slice":
             value = op.operands[0]
-        if maker(value) is not None and isinstance(value.type, ir.RankedTensorType):
+        if defining_op(value) is not None and isinstance(value.type, ir.RankedTensorType):
             return False
     return True
-
-
-def maker(value: ir.Value) -> ir.Operation | None:
-    """The op whose result `value` is; None for a block argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def is_parallel(loop: ir.Operation) -> bool:
@@ -188,20 +183,20 @@ def takes_row_epilogue(function: func.FuncOp) -> str:
 
 def looks_at_its_place(function: func.FuncOp) -> bool:
     """Whether a loop uses the numbers of its iterations, or reads elements at computed places."""
-    inside = [op for loop in loops_of(function) for op in loop.regions[0].blocks[0].operations]
+    inside = [op for loop in loops_of(function) for op in entry_block(loop).operations]
     return any(op.operation.name in ("linalg.index", "tensor.extract") for op in inside)
 
 
 def pieces_of(value: ir.Value) -> list[ir.Operation]:
     """The ``tensor.insert_slice`` of results of loops that make a tensor, first to last; none for other tensors."""
     found: list[ir.Operation] = []
-    while (op := maker(value)) is not None and op.name == "tensor.insert_slice":
-        source = maker(op.operands[0])
+    while (op := defining_op(value)) is not None and op.name == "tensor.insert_slice":
+        source = defining_op(op.operands[0])
         if source is None or source.name not in LOOPS:
             return []
         found.append(op)
         value = op.operands[1]
-    return found[::-1] if maker(value) is None or found else []
+    return found[::-1] if defining_op(value) is None or found else []
 
 
 def reads_of(function: func.FuncOp, numbers: Sequence[int]) -> list[Read] | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.ir_types import ObjectType
+from relax_mlir.ir_queries import enclosing_op_in, entry_block
 from relax_mlir.mlir import func, ir
 
 CAPTURING = frozenset({"relax.call_packed", "relax.call_pure_packed", "func.return"})
@@ -72,7 +73,7 @@ class Lifetimes:
 
     def __post_init__(self) -> None:
         self._position: dict[ir.Operation, int] = {}
-        self._number(self.function.regions[0].blocks[0])
+        self._number(entry_block(self.function))
 
     def _number(self, block: ir.Block) -> None:
         for position, view in enumerate(block.operations):
@@ -97,7 +98,7 @@ class Lifetimes:
         `sharing`: ops whose results share the memory, so that a branch must not end it. None, if a user is
         outside of `home`, or its terminator.
         """
-        outer = [ancestor for user in users if (ancestor := _ancestor_in(home, user)) is not None]
+        outer = [ancestor for user in users if (ancestor := enclosing_op_in(home, user)) is not None]
         if len(outer) < len(users):
             return []
         return list(self._places(home, users, sharing or set()))
@@ -107,7 +108,7 @@ class Lifetimes:
     ) -> Iterator[Place]:
         inside: dict[ir.Operation, list[ir.Operation]] = {}
         for user in users:
-            ancestor = _ancestor_in(block, user)
+            ancestor = enclosing_op_in(block, user)
             if ancestor is not None:
                 inside.setdefault(ancestor, []).append(user)
         if not inside:
@@ -159,13 +160,3 @@ def _aliases(op: ir.Operation, operand: int) -> list[ir.Value]:
 def _loop_values(loop: ir.Operation) -> list[ir.Value]:
     arguments = [a for region in loop.regions for block in region.blocks for a in block.arguments]
     return [*loop.results, *arguments]
-
-
-def _ancestor_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
-    """`op`, or the op around it that stands in `block`."""
-    current = op
-    while current.name != "func.func":
-        if current.block == block:
-            return current
-        current = current.parent.operation
-    return None

@@ -9,6 +9,7 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.types import Shape, Tensor, struct_info
 from relax_mlir.dialects.vm import VmReshapeOp
 from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.memory.call_tir_rewrite import shape_value
 from relax_mlir.transform import FunctionPass, PassContext
@@ -42,7 +43,7 @@ class VmMemoryLower(FunctionPass):
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function without explicit memory, and for views of unknown shape."""
         refuse(function, EARLIER, self.name)
-        for op in list(walk(function.regions[0].blocks[0])):
+        for op in list(walk(entry_block(function))):
             with op.location:
                 if op.name in RENAMED:
                     _rename(op, RENAMED[op.name])
@@ -52,7 +53,7 @@ class VmMemoryLower(FunctionPass):
 
 def refuse(function: func.FuncOp, earlier: dict[str, str], name: str) -> None:
     """Raise `UnsupportedError` for an op that a pass before should have removed."""
-    for op in walk(function.regions[0].blocks[0]):
+    for op in walk(entry_block(function)):
         if op.name in earlier:
             raise UnsupportedError(
                 f"{where(op)}: {function.name.value}: {op.name} is left; run {earlier[op.name]} before {name}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from relax_mlir.dialects.attributes import FORCE_PURE, PRIM_FUNC
 from relax_mlir.dialects.structure import IMPURE_FAMILIES
 from relax_mlir.error import expect
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 
 EFFECTS = frozenset(
@@ -30,7 +30,7 @@ def is_pure(function: func.FuncOp) -> bool:
     them. A recursive function is pure if nothing that it reaches acts.
     """
     expect("is_pure: 'function'", function, func.FuncOp, "a function of a module")
-    tops = function.operation.parent.regions[0].blocks[0].operations
+    tops = entry_block(function.operation.parent).operations
     functions = {op.name.value: op for op in tops if isinstance(op, func.FuncOp)}
     return function.name.value not in impure_functions(functions)
 

@@ -9,10 +9,10 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence, implies, op_class
 from relax_mlir.dialects.infer_rules import deduced
-from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, maker_of
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
 
 LOOPS = frozenset({"scf.for", "scf.while"})
@@ -28,7 +28,7 @@ def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
     equal when the program is compiled may be when it runs.
     """
     functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
-    block = function.regions[0].blocks[0]
+    block = entry_block(function)
     for argument in block.arguments:
         info = struct_info(argument.type)
         if argument.type != info.to_type():
@@ -87,7 +87,7 @@ def _deduce_block(block: ir.Block, functions: Functions) -> None:
 
 
 def _forward_field(op: ir.Operation) -> bool:
-    maker = maker_of(op.operands[0])
+    maker = defining_op(op.operands[0])
     if maker is None or maker.name != TUPLE:
         return False
     op.results[0].replace_all_uses_with(maker.operands[ir.IntegerAttr(op.attributes["index"]).value])
@@ -118,7 +118,7 @@ def deduce(op: ir.Operation, current: Sequence[StructInfo], functions: Functions
     if op.name == TUPLE:
         return [Tuple([struct_info(operand.type) for operand in op.operands])]
     if op.name == "relax.dataflow":
-        return [struct_info(op.regions[0].blocks[0].operations[-1].operation.operands[0].type)]
+        return [struct_info(entry_block(op).operations[-1].operation.operands[0].type)]
     cls = op_class(op)
     told = None if cls is None else _infer(op, cls, cls.args_of(op), functions)
     return [new if implies(new, old) else old for old, new in zip(current, told or current, strict=True)]
@@ -179,7 +179,7 @@ def _prepare_loop(op: ir.Operation) -> None:
 
 def _carried(op: ir.Operation) -> list[StructInfo | None]:
     """Infos of a loop's results. A loop keeps the types it carries: what goes into it gives in."""
-    carried = [_info(argument.type) for argument in op.regions[0].blocks[0].arguments]
+    carried = [_info(argument.type) for argument in entry_block(op).arguments]
     if op.name == "scf.for":
         carried = carried[1:]
     first = len(op.operands) - len(carried)
@@ -191,7 +191,7 @@ def _carried(op: ir.Operation) -> list[StructInfo | None]:
     if op.name == "scf.for":
         return carried
     after = [_info(argument.type) for argument in op.regions[1].blocks[0].arguments]
-    condition = op.regions[0].blocks[0].operations[-1].operation
+    condition = entry_block(op).operations[-1].operation
     for index, info in enumerate(after):
         if info is not None:
             _forget(condition, 1 + index, info)

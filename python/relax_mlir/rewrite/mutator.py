@@ -13,6 +13,7 @@ from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_explicit
 from relax_mlir.rewrite.binding import TERMINATORS, Binding
@@ -88,7 +89,7 @@ class ExprMutator(Walker):
         operation = root.operation
         function = _function_of(operation)
         if any(op.name == "relax.call_packed" for op in bindings_in(function)):
-            make_explicit(function.regions[0].blocks[0])
+            make_explicit(entry_block(function))
         total = 0
         for _ in range(self.max_walks if self.repeat else 1):
             count, last = self._walk(function, operation)
@@ -103,15 +104,13 @@ class ExprMutator(Walker):
     def _walk(self, function: ir.Operation, root: ir.Operation) -> tuple[int, str]:
         module = function.parent.operation
         functions = {
-            view.name.value: view
-            for view in module.regions[0].blocks[0].operations
-            if isinstance(view, func.FuncOp)
+            view.name.value: view for view in entry_block(module).operations if isinstance(view, func.FuncOp)
         }
         scratch = func.FuncOp("rewrite", ir.FunctionType.get([], []), visibility="private", ip=False)
         self._replacer = Replacer(functions, scratch.operation, scratch.add_entry_block())
         self._last = ""
         try:
-            self._visit_block(function.regions[0].blocks[0], root, inside=False)
+            self._visit_block(entry_block(function), root, inside=False)
             self._replacer.sweep()
             return self._replacer.count, self._last
         finally:
@@ -168,11 +167,10 @@ class DataflowMutator(ExprMutator):
 
 
 def _function_of(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
-        if op.parent is None:
-            raise ArgumentError(f"visit: {op.name} stands in no function")
-        op = op.parent.operation
-    return op
+    function = enclosing_function(op)
+    if function is None:
+        raise ArgumentError(f"visit: {op.name} stands in no function")
+    return function
 
 
 def _value_of(given: Replacement, binding: Binding, name: str) -> Value | None:

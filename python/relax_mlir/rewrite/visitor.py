@@ -12,6 +12,7 @@ from relax_mlir.dialects.dialect import Relax, import_families
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite import binding as views
 from relax_mlir.rewrite.binding import NAMES, TERMINATORS, Binding
@@ -116,9 +117,7 @@ def roots_of(target: Target) -> tuple[ir.Context, list[Any]]:
 def parameters(function: func.FuncOp) -> list[Var]:
     """The parameters of a function, by name."""
     found = []
-    for name, argument in zip(
-        parameter_names(function), function.regions[0].blocks[0].arguments, strict=True
-    ):
+    for name, argument in zip(parameter_names(function), entry_block(function).arguments, strict=True):
         param = Var(name, Value(argument).struct_info)
         param.bind(argument)
         found.append(param)
