@@ -9,11 +9,14 @@ from typing import ClassVar
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_graph import call_graph, components, recursion
 from relax_mlir.analysis.call_inference import call_mapping
+from relax_mlir.analysis.purity import acts, impure_functions
+from relax_mlir.dialects.attributes import FORCE_PURE
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.conversion import converted, is_convertible
 from relax_mlir.dialects.types import struct_info, substitute
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.normalize import Normalize
 from relax_mlir.rewrite.function_editing import (
     arguments_of,
@@ -36,7 +39,9 @@ class InlinePrivateFunctions(ModulePass):
 
     The callee's symbols become the call's dimensions; symbols that its body binds get names that the caller
     does not have. What stays: recursive functions; calls whose dimensions are not proved to lie in the callee's
-    bounds; calls in dataflow blocks of functions with control flow, which dataflow blocks cannot hold. `max_ops`:
+    bounds; calls in dataflow blocks of functions with control flow, which dataflow blocks cannot hold; functions
+    with effects that ``relax.force_pure`` vouches for, since their callers count as pure. Effects are made explicit
+    first: what a callee changes of its arguments, it changes for itself. `max_ops`:
     functions of more ops stay, unless they are called only once.
     Follows TVM's InlinePrivateFunctions.
     """
@@ -46,6 +51,7 @@ class InlinePrivateFunctions(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         Normalize().transform(module, ctx)
+        make_all_effects_explicit(module)
         recursive = {name for group in recursion(module) for name in group}
         graph = call_graph(module)
         functions = functions_by_name(module)
@@ -63,6 +69,8 @@ class InlinePrivateFunctions(ModulePass):
             if name in recursive or not is_private(callee) or not self._is_small(callee, functions):
                 continue
             if call.parent.name == "relax.dataflow" and _has_control_flow(callee):
+                continue
+            if FORCE_PURE in callee.attributes and acts(callee.operation, impure_functions(functions)):
                 continue
             _inline(call, callee, caller)
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 from relax_mlir.dialects.structure import TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tuple, struct_info
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
     calls_of,
     erase_if_unused,
@@ -28,6 +29,7 @@ class RemoveUnusedOutputs(ModulePass):
     name: ClassVar[str] = "remove-unused-outputs"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        make_all_effects_explicit(module)
         used_otherwise = names_used(module)
         changed = True
         while changed:

@@ -115,13 +115,16 @@ def _deduce_block(block: ir.Block, functions: Functions) -> None:
         for region in op.regions:
             for nested in region.blocks:
                 _deduce_block(nested, functions)
-        if op.name == TupleGetItemOp.OPERATION_NAME and _forward_field(op, functions):
+        if op.name == TupleGetItemOp.OPERATION_NAME and forward_field(op, functions):
             continue
         retype_results(op, functions)
 
 
-def _forward_field(op: ir.Operation, functions: Functions) -> bool:
-    """Let what uses a field of a tuple that is at hand use what the tuple is made of."""
+def forward_field(op: ir.Operation, functions: Functions) -> bool:
+    """Let the users of a field of a tuple that is at hand use what the tuple is made of, if they can do with its type.
+
+    If so, the op is erased.
+    """
     maker = maker_of(op.operands[0])
     if maker is None or maker.name != TUPLE:
         return False
