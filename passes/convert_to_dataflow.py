@@ -12,6 +12,7 @@ from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
 
 
@@ -29,6 +30,7 @@ class ConvertToDataflow(FunctionPass):
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         if self.min_size < 1:
             raise ArgumentError(f"{self.name}: min_size is {self.min_size}, expected at least 1")
+        make_effects_explicit(function)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         for run in list(_runs(entry_block(function), impure_functions(functions))):
             if sum(op.name != TUPLE for op in run) >= self.min_size:

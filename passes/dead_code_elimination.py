@@ -10,6 +10,7 @@ from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.ir_queries import callee_of, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.canonicalize_bindings import clean_outputs
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.replace import removable
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 from relax_mlir.transform.passes import dataflow_blocks
@@ -25,6 +26,7 @@ class DeadCodeElimination(ModulePass):
     name: ClassVar[str] = "dead-code-elimination"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        make_all_effects_explicit(module)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         impure = impure_functions(functions)
         for function in relax_functions(module):

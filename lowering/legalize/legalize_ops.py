@@ -15,6 +15,7 @@ from relax_mlir.lowering.legalize.printing import legalize_print
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE, run_unknown
 from relax_mlir.mlir import ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -50,6 +51,7 @@ class LegalizeOps(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for an op without a rule."""
+        make_all_effects_explicit(module)
         legalizer = Legalizer(module)
         for op in relax_ops(module):
             if op.name == "relax.print":

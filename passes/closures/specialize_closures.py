@@ -28,6 +28,7 @@ from relax_mlir.passes.closures.sources import (
     source_of,
 )
 from relax_mlir.passes.closures.symbols import in_terms_of
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
@@ -48,6 +49,7 @@ class SpecializeClosures(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function value that is not known before the program runs."""
+        make_all_effects_explicit(module)
         functions = [f for f in relax_functions(module) if _uses_callables(f)]
         for function in functions:
             ToNonDataflow().run_on_function(function, module, ctx)

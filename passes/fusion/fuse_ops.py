@@ -12,6 +12,7 @@ from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import dims_attr
 from relax_mlir.ir_queries import callee_of, defining_op
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.fusion.checks import require_fusible
 from relax_mlir.passes.fusion.groups import Group, against_kinds
 from relax_mlir.passes.fusion.prim_calls import (
@@ -89,6 +90,7 @@ class FuseOps(ModulePass):
     max_depth: int = 16
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        make_all_effects_explicit(module)
         require_fusible(module)
         fusion = _Fusion(module, self.max_depth)
         for function in relax_functions(module):
