@@ -54,12 +54,16 @@ class FFICode:
     kind: str = ""
     checks: int = 0
 
-    def check(self, ok: str, kind: str, message: str, *values: str) -> None:
-        """Leave with an error of `kind` unless `ok`; `values` are of type index."""
+    def check(self, ok: str, kind: str, message: str, *values: str, exact_kind: bool = False) -> None:
+        """Leave with an error of `kind` unless `ok`; `values` are of type index.
+
+        `exact_kind`: of this kind wherever the value comes from.
+        """
         name = f"relax.check.{self.name}.{self.checks}"
         self.checks += 1
         types = f"({', '.join(['i1'] + ['index'] * len(values))}) -> ()"
-        hook = attribute({"kind": self.kind or kind, "message": self.prefix + message})
+        error = kind if exact_kind else self.kind or kind
+        hook = attribute({"kind": error, "message": self.prefix + message})
         symbol = self.fragment.declare(name, types, f"relax.check = {hook}")
         self.code.do(f"func.call {symbol}({', '.join([ok, *values])}) : {types}")
 
@@ -194,7 +198,7 @@ class FFICode:
         return code.load(handle, OBJECT_BYTES, "!llvm.ptr")
 
     def shape(self, slot: str, value: Value, role: str) -> list[str]:
-        """The numbers of a shape: an FFI Shape (int64s), or an Array or List of ints (TVMFFIAnys)."""
+        """The numbers of a shape, zero or more: an FFI Shape (int64s), or an Array or List of ints (TVMFFIAnys)."""
         code = self.code
         assert value.ndim is not None
         elements = self.sequence(slot, value, role, (SHAPE, ARRAY, LIST), value.ndim)
@@ -214,6 +218,15 @@ class FFICode:
             )
             number_at = code.let(f"llvm.select {is_shape}, {in_shape}, {in_array} : i1, !llvm.ptr")
             numbers.append(code.index(code.load(number_at, 0, "i64")))
+        zero = code.constant(0, "index")
+        for i, number in enumerate(numbers):
+            self.check(
+                code.let(f"arith.cmpi sge, {number}, {zero} : index"),
+                "ShapeError",
+                f"{role} has an element {i} of {{0}}, expected zero or more ({value.name}: {value.type})",
+                number,
+                exact_kind=True,
+            )
         return numbers
 
     def dense(self, tensor: Tensor, dtype: DType) -> str:
