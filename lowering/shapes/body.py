@@ -152,7 +152,7 @@ class BodyLowering:
     def empty(self, info: Tensor) -> ir.Value:
         """An uninitialised tensor for a result."""
         assert info.known_shape is not None and info.dtype is not None
-        sizes = [d if isinstance(d, int) else self.symbols.value(d) for d in info.known_shape]
+        sizes = [d if isinstance(d, int) else self.symbols.size(d) for d in info.known_shape]
         return tensor.empty(sizes, info.dtype.storage_type())
 
 
