@@ -205,27 +205,20 @@ def _header(member: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dty
 
 def _attach(module: ir.Module, arrays: Mapping[str, Array], path: Path) -> None:
     """Put the weights in the place of the names that the text has for them."""
-    made: dict[ir.Attribute, ir.Attribute] = {}
-    missing: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        for key, attribute in _weights_of(op):
-            name = constants.resource_name(attribute)
-            if name not in arrays:
-                missing.add(name)
-                continue
-            if attribute not in made:
-                new = constants.to_attribute(arrays[name])
-                if new.type != attribute.type:
-                    raise ParseError(
-                        f"IRModule.load: {path}: weight '{name}' is {new.type}, its text says {attribute.type}"
-                    )
-                made[attribute] = new
-            op.attributes[key] = made[attribute]
-        return ir.WalkResult.ADVANCE
-
-    with module.context, ir.Location.unknown():
-        module.operation.walk(visit)
-    if missing:
-        names = ", ".join(f"'{name}'" for name in sorted(missing))
+    wanted = resources(module)
+    if missing := sorted(wanted.keys() - arrays.keys()):
+        names = ", ".join(f"'{name}'" for name in missing)
         raise ParseError(f"IRModule.load: {path}: {TEXT} has weights that are not in the file: {names}")
+    with module.context, ir.Location.unknown():
+        made = {name: constants.to_attribute(arrays[name]) for name in wanted}
+        for name, attribute in wanted.items():
+            if made[name].type != attribute.type:
+                told = f"weight '{name}' is {made[name].type}, its text says {attribute.type}"
+                raise ParseError(f"IRModule.load: {path}: {told}")
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            for key, attribute in _weights_of(op):
+                op.attributes[key] = made[constants.resource_name(attribute)]
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
