@@ -9,7 +9,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.control import flag_of
 from relax_mlir.dialects.integers import as_integer
-from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.location import renamed, user_location
 from relax_mlir.dialects.structure import integer_of, match_shape
 from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
@@ -98,7 +98,8 @@ def build_for(
     loop = ir.Operation.create(
         "scf.for", results=types, operands=[*operands, *(v.ssa for v in init)], regions=1, loc=location
     )
-    block = loop.regions[0].blocks.append(i64, *types, arg_locs=[location] * (len(types) + 1))
+    arg_locs = [renamed(name, location) for name in (fresh, *names)]
+    block = loop.regions[0].blocks.append(i64, *types, arg_locs=arg_locs)
     with ir.InsertionPoint(block):
         match_shape(Value(block.arguments[0]), (fresh,))
         given = [Value(argument) for argument in list(block.arguments)[1:]]
@@ -119,7 +120,8 @@ def build_while(
         "scf.while", results=types, operands=[v.ssa for v in init], regions=2, loc=location
     )
     before, after = (
-        region.blocks.append(*types, arg_locs=[location] * len(types)) for region in loop.regions
+        region.blocks.append(*types, arg_locs=[renamed(name, location) for name in names])
+        for region in loop.regions
     )
     with ir.InsertionPoint(before):
         flag = condition([Value(argument) for argument in before.arguments])

@@ -8,7 +8,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
 from relax_mlir.dialects.bounds import bounds_around
-from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.location import unnamed, user_location
 from relax_mlir.dialects.traits import (
     EVERY_FORM,
     EndsBlock,
@@ -322,9 +322,10 @@ def make_tuple(*fields: Value) -> Value:
 
 
 def pack(fields: Sequence[ir.Value], location: ir.Location) -> ir.Value:
-    """A tuple of SSA values, made at the current insertion point."""
+    """A tuple of SSA values without a name, made at the current insertion point."""
     tuple_type = ir.TupleType.get_tuple([field.type for field in fields])
-    return ir.Operation.create(TUPLE, results=[tuple_type], operands=list(fields), loc=location).results[0]
+    packed = ir.Operation.create(TUPLE, results=[tuple_type], operands=list(fields), loc=unnamed(location))
+    return packed.results[0]
 
 
 def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.bounds import bounds_around
+from relax_mlir.dialects.location import name_value, unnamed
 from relax_mlir.dialects.structure import pack
 from relax_mlir.dialects.traits import KeptAtR1, ops_with
 from relax_mlir.error import UnsupportedError
@@ -60,9 +61,10 @@ class LegalizeOps(ModulePass):
             cls = op_class(op)
             if cls is None or (op.name in LEFT and op.name not in GENERAL_STRUCTURE):
                 continue
-            with ir.InsertionPoint(op), op.location, assuming(bounds_around(op)):
+            with ir.InsertionPoint(op), unnamed(op.location), assuming(bounds_around(op)):
                 new = _legalized(legalizer, op, cls)
             if new is not None:
+                name_value(new, op.location)
                 op.results[0].replace_all_uses_with(new)
                 op.erase()
 

@@ -8,6 +8,7 @@ from typing import ClassVar, TypeAlias
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import KERNEL, PATTERN
+from relax_mlir.dialects.location import name_of, renamed, unnamed
 from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import dims_attr
 from relax_mlir.ir_queries import callee_of, defining_op
@@ -417,7 +418,8 @@ class _Fusion:
             return None
         self._report(producer, consumer, True, reason)
         old = consumer.op
-        location = ir.Location.fused([producer.op.location, old.location])
+        places = ir.Location.fused([unnamed(producer.op.location), unnamed(old.location)])
+        location = renamed(name_of(old.location), places)
         with ir.InsertionPoint(old):
             new = ir.Operation.create(
                 CALL_TIR,
