@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from relax_mlir.dialects import frames
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
@@ -16,20 +15,6 @@ from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
 Scalar = bool | int | float
-
-
-_module: ContextVar[object | None] = ContextVar("module", default=None)
-"""The module under construction. Values hold it: MLIR frees their memory together with their module."""
-
-
-@contextlib.contextmanager
-def values_hold(module: object) -> Iterator[None]:
-    """Let the values that are made inside hold `module`."""
-    token = _module.set(module)
-    try:
-        yield
-    finally:
-        _module.reset(token)
 
 
 class Value:
@@ -45,23 +30,32 @@ class Value:
 
     def __init__(self, ssa: ir.Value) -> None:
         self._ssa: ir.Value | None = ssa
-        self._module = _module.get()
-        self._info: StructInfo | None = None
+        self._frame = frames.current()
+        # Read at once while a function is built: a pass may erase the op before somebody prints the value.
+        self._info: StructInfo | None = None if self._frame is None else struct_info(ssa.type)
+
+    def bind(self, ssa: ir.Value) -> None:
+        """Stand for `ssa` from here on."""
+        self._ssa = ssa
+        self._frame = frames.current()
 
     @property
     def ssa(self) -> ir.Value:
-        """The SSA value of the bindings."""
+        """The SSA value of the bindings; raises `ArgumentError` where what is built now may not use it."""
         if self._ssa is None:
             raise ArgumentError(
                 f"{self!r} is not bound yet: use it inside the function that has it as a parameter"
             )
+        if self._frame is not None:
+            self._frame.check(self)
         return self._ssa
 
     @property
     def struct_info(self) -> StructInfo:
         """What is known of the value."""
         if self._info is None:
-            self._info = struct_info(self.ssa.type)
+            assert self._ssa is not None, "variables are made with their info"
+            self._info = struct_info(self._ssa.type)
         return self._info
 
     @property
@@ -199,12 +193,8 @@ class Var(Value):
         )
         self.name = name
         self._ssa = None
+        self._frame = None
         self._info = struct_info
-
-    def bind(self, ssa: ir.Value) -> None:
-        """Bind to the parameter of the function being built."""
-        self._ssa = ssa
-        self._module = _module.get()
 
     def __repr__(self) -> str:
         return f"<Var {self.name}: {self.struct_info}>"
