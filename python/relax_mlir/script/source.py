@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
-import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from relax_mlir.error import Diagnostic, RelaxError, ScriptError, UnsupportedError
+from relax_mlir.script import definitions
 
 
 class Problem(Exception):
@@ -48,19 +47,14 @@ class Source:
 
     @classmethod
     def of(cls, item: type | Callable[..., Any], frame: FrameType) -> Source:
-        """The source of a class or a function that is decorated in `frame`."""
-        filename = frame.f_code.co_filename
+        """The source of a class or a function that is decorated in `frame`; raises `ScriptError` if it has none."""
         try:
-            lines, first = inspect.getsourcelines(item)
-            filename = inspect.getsourcefile(item) or filename
-        except (OSError, TypeError):  # a module that is not in sys.modules: the decorator's line is known
-            whole = linecache.getlines(filename, frame.f_globals)
-            first = frame.f_lineno
-            lines = inspect.getblock(whole[first - 1 :]) if whole else []
-        if not lines:
-            message = f"cannot read the source of '{item.__qualname__}': {filename} is no file"
-            raise ScriptError([message], [Diagnostic("error", filename, message)])
-        return cls("".join(lines), filename, max(first, 1))
+            found = definitions.find(item, frame)
+        except definitions.NotFound as error:
+            place = f"{frame.f_code.co_filename}:{frame.f_lineno}:1"
+            message = f"{place}: ScriptError: {error}"
+            raise ScriptError([message], [Diagnostic("error", place, f"ScriptError: {error}")]) from None
+        return cls(found.text, found.filename, found.first_line)
 
     def tree(self) -> ast.Module:
         """The syntax tree, with the lines of the file."""
