@@ -227,6 +227,10 @@ class Prim(StructInfo):
             raise DTypeError(f"Prim: dtype {self.dtype!r} is not supported; symbolic integers are int64")
         object.__setattr__(self, "value", as_dim(self.value))
 
+    def symbols(self) -> Iterator[str]:
+        if self.value is not None:
+            yield from symbolic.symbols(as_dim(self.value) or 0)
+
     def to_type(self) -> ir.Type:
         return ir.IntegerType.get_signless(64)
 

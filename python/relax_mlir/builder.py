@@ -129,9 +129,7 @@ class BlockBuilder:
                 for param, argument in zip(params, body.arguments, strict=True):
                     param.bind(argument)
                 self.bound_symbols(bounds or {})
-                for param in params:
-                    if isinstance(param.struct_info, Prim) and param.struct_info.value is not None:
-                        structure.match_shape(param, (param.struct_info.value,))
+                _match_integers(params)
                 yield
                 self._end_function(self._function)
             self._frames[name] = weakref.ref(frame)
@@ -237,6 +235,7 @@ class BlockBuilder:
             with Frame(f"function '{name}'", block, unfinished=scratch.operation):
                 for param, argument in zip(params, block.arguments, strict=True):
                     param.bind(argument)
+                _match_integers(params)
                 yield handle
                 result = current.result
                 if result is None:
@@ -437,6 +436,13 @@ def _check_params(function: str, params: Sequence[Var]) -> None:
     for param in params:
         if names.count(param.name) > 1:
             raise ArgumentError(f"function '{function}': two parameters are called '{param.name}'")
+
+
+def _match_integers(params: Sequence[Var]) -> None:
+    """Let integer parameters define the symbols that their infos name."""
+    for param in params:
+        if isinstance(param.struct_info, Prim) and param.struct_info.value is not None:
+            structure.match_shape(param, (param.struct_info.value,))
 
 
 def _tuple_of(value: Nested) -> Value:

@@ -18,7 +18,7 @@ from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import RelaxError
-from relax_mlir.script import conditions, indexing
+from relax_mlir.script import attributes, conditions, indexing
 from relax_mlir.script.calls import Calls
 from relax_mlir.script.closures import module_function
 from relax_mlir.script.scope import Scope
@@ -206,10 +206,7 @@ class Expressions:
             raise Problem(node, f"`{ast.unparse(node)}` is not a value; call it")
         item = self.evaluate(node.value)
         if isinstance(item, Value):
-            instead = f"R.{node.attr}({ast.unparse(node.value)})"
-            raise Problem(
-                node, f"values have no attributes in a script; the ops are functions, as in {instead}"
-            )
+            return attributes.of_value(node, item)
         return self.apply(node, getattr, item, node.attr)
 
     def visit_Dict(self, node: ast.Dict) -> dict[Any, Any]:

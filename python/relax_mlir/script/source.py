@@ -44,6 +44,10 @@ class Source:
     first_line: int = 1
     frames: list[str] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    unsupported: bool = True
+    """Whether all mistakes so far are constructs that this version does not read."""
+    mistakes: int = 0
+    """How many statements and heads went wrong so far, those that only use what was a mistake before included."""
 
     @classmethod
     def of(cls, item: type | Callable[..., Any], frame: FrameType) -> Source:
@@ -85,13 +89,12 @@ class Source:
     def report(self, problem: Problem) -> None:
         """Note a mistake; `error` raises all of them in the end."""
         line, begin, end = self.span(problem.node)
-        if problem.kind == "UnsupportedError":
-            frame = self.frame(line, begin, end, problem.kind, problem.message)
-            raise UnsupportedError(frame) from None
         self.report_at(line, begin, end, problem.kind, problem.message)
 
     def report_at(self, line: int, begin: int, end: int, kind: str, message: str) -> None:
         """Note a mistake at columns ``begin:end`` (counted from 0) of `line`."""
+        self.unsupported = self.unsupported and kind == "UnsupportedError"
+        self.mistakes += 1
         frame = self.frame(line, begin, end, kind, message)
         if frame in self.frames:
             return  # what follows an `if` with a `return` is read once per branch
@@ -124,8 +127,10 @@ class Source:
             ]
         )
 
-    def error(self) -> ScriptError:
-        """All mistakes as one error, in the order of their lines."""
+    def error(self) -> ScriptError | UnsupportedError:
+        """All mistakes as one error, in the order in which they have been found."""
+        if self.unsupported:
+            return UnsupportedError("\n".join(self.frames))
         return ScriptError(self.frames, self.diagnostics)
 
     def check(self) -> None:
