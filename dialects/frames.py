@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from relax_mlir.error import ArgumentError
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 
 
@@ -148,7 +149,7 @@ def abandoned(op: ir.Operation) -> ir.Operation:
         ]
         if nested:
             _cut(nested, inside, region.blocks[0], whole.location)
-    _cut([whole], set(), whole.regions[0].blocks[0], whole.location)
+    _cut([whole], set(), entry_block(whole), whole.location)
     if whole.parent is not None:
         whole.detach_from_parent()
     return whole
