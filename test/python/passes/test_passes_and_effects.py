@@ -120,7 +120,12 @@ EXPECTED = {
 }
 PASSES = (
     *("explicit-effects", "normalize", "canonicalize-bindings", "convert-to-dataflow", "to-non-dataflow"),
-    *("inline-private-functions", "expand-tuple-arguments", "remove-unused-parameters", "remove-unused-outputs"),
+    *(
+        "inline-private-functions",
+        "expand-tuple-arguments",
+        "remove-unused-parameters",
+        "remove-unused-outputs",
+    ),
     *("dead-code-elimination", "fold-constant", "canonicalize-calls", "refine-shapes", "lambda-lift"),
 )
 SEQUENCES = (
