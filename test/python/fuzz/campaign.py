@@ -14,6 +14,8 @@ from repro_file import write_repro
 from shrink import shrunk
 from worker_pool import Answer, Worker
 
+PROGRESS = 250
+"""After so many mutants the figures are printed."""
 STAGES = ("parsed", "verified", "built", "executed")
 KINDS = {"crash": "crashes", "hang": "hangs", "internal": "internal errors", "difference": "differences"}
 
@@ -82,6 +84,8 @@ class Campaign:
     def _record(self, number: int, answer: Answer, worker: Worker) -> None:
         with self.lock:
             self.counts["mutants"] += 1
+            if self.counts["mutants"] % PROGRESS == 0:
+                print(self._figures(), flush=True)
             report = answer.report or {}
             self.counts.update(report.get("reached", ()))
             self.counts["compared"] += bool(report.get("compared"))
@@ -105,10 +109,13 @@ class Campaign:
             path = write_repro(self.out, self.seed, number, mutant, answer)
             print(f"  {path}", flush=True)
 
+    def _figures(self) -> str:
+        names = ("mutants", *STAGES, "compared", *KINDS.values())
+        return ", ".join(f"{name} {self.counts[name]}" for name in names)
+
     def summary(self) -> str:
         """The figures."""
-        names = ("mutants", *STAGES, "compared", *KINDS.values())
-        lines = [", ".join(f"{name} {self.counts[name]}" for name in names)]
+        lines = [self._figures()]
         lines.append("refused: " + ", ".join(f"{kind} {n}" for kind, n in self.refused.most_common()))
         if self.skipped:
             lines.append(
