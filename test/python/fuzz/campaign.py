@@ -14,7 +14,7 @@ from repro_file import write_repro
 from shrink import shrunk
 from worker_pool import Answer, Worker
 
-PROGRESS = 250
+PROGRESS = 100
 """After so many mutants the figures are printed."""
 STAGES = ("parsed", "verified", "built", "executed")
 KINDS = {"crash": "crashes", "hang": "hangs", "internal": "internal errors", "difference": "differences"}
@@ -38,6 +38,8 @@ class Campaign:
     out: Path
     shrink: bool = True
     stop: bool = False
+    compile_only: bool = False
+    """Without machine code and calls, which is much faster."""
     counts: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -57,7 +59,7 @@ class Campaign:
             thread.join()
 
     def _work(self, queue: SimpleQueue[int]) -> None:
-        worker = Worker(self.seconds)
+        worker = Worker(self.seconds, self.compile_only)
         try:
             while not (self.stop and self.failures):
                 try:

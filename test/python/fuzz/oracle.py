@@ -59,11 +59,14 @@ def register_functions() -> None:
     tvm_ffi.register_global_func("fuzz.nothing", lambda *_: None, override=True)
 
 
-def run(mutant: Mutant, say: Say) -> dict[str, Any]:
-    """What happened: ``reached`` (the stages), ``refused`` (the kind of the error), ``failure`` or nothing."""
+def run(mutant: Mutant, say: Say, compile_only: bool = False) -> dict[str, Any]:
+    """What happened: ``reached`` (the stages), ``refused`` (the kind of the error), ``failure`` or nothing.
+
+    `compile_only`: no machine code, and no calls.
+    """
     report: dict[str, Any] = {"reached": [], "refused": "", "failure": "", "compared": 0, "skipped": ""}
     try:
-        _run(mutant, say, report)
+        _run(mutant, say, report, compile_only)
     except InternalError as error:
         report["failure"] = f"internal: {error}"
     except RelaxError as error:
@@ -85,7 +88,7 @@ def _wrong_error(error: RelaxError) -> str:
     return ""
 
 
-def _run(mutant: Mutant, say: Say, report: dict[str, Any]) -> None:
+def _run(mutant: Mutant, say: Say, report: dict[str, Any], compile_only: bool) -> None:
     reached = report["reached"]
     say("parse")
     try:
@@ -104,6 +107,11 @@ def _run(mutant: Mutant, say: Say, report: dict[str, Any]) -> None:
         work = module.clone()
         parse_pipeline(",".join(mutant.passes))(work.mlir)
         work.verify()
+    if compile_only:
+        say("lower")
+        parse_pipeline("relax-to-flat")(work.mlir)
+        reached.append("built")
+        return
     say("build")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -38,8 +38,8 @@ class Answer:
 class Worker:
     """One child process."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float, compile_only: bool = False) -> None:
+        self.seconds, self.compile_only = seconds, compile_only
         self.process: subprocess.Popen[bytes] | None = None
         self.count = 0
         self.buffer = b""
@@ -53,7 +53,7 @@ class Worker:
         self.count += 1
         answer = Answer()
         try:
-            self.process.stdin.write(json.dumps(job).encode() + b"\n")
+            self.process.stdin.write(json.dumps({**job, "compile_only": self.compile_only}).encode() + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             pass  # what it has said before it died follows
