@@ -111,7 +111,7 @@ class Worker:
 
     def _start(self) -> None:
         self.stop()
-        command = [sys.executable, str(Path(__file__).with_name("fuzz_worker.py"))]
+        command = [sys.executable, str(Path(__file__).with_name("mutant_worker.py"))]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0
