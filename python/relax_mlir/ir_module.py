@@ -69,6 +69,10 @@ class IRModule:
             ParseError: the text is no valid module; carries the diagnostics.
         """
         expect("IRModule.parse: 'text'", text, str, "IR text")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ParseError(f"{name}: not a valid module: its text is no valid Unicode ({error})") from None
         return cls._checked(lambda: _parse(text, name), name, trusted)
 
     @classmethod
