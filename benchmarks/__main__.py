@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from relax_mlir import terminal
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -36,7 +37,6 @@ T = TypeVar("T")
 
 RESULTS = Path(__file__).parent / "results"
 COPY = "copy"
-WIDTH = 120
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -136,14 +136,14 @@ def run(options: argparse.Namespace, peers: Sequence[Peer], console: Console) ->
                 done.append(Cell(workload, size, failures=dict(failures)))
                 run_cell(done[-1], prepared, options.seconds)
                 progress.advance(task)
-            console.print(report.table(workload, done, [p.name for p in peers], OURS))
+            terminal.print_table(report.table(workload, done, [p.name for p in peers], OURS), console)
             cells += done
     return cells
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(arguments)
-    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    console = Console(width=terminal.width())
     if options.list:
         list_everything(console)
         return 0
@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(f"results: {path}", highlight=False)
     if OURS in versions:
         rows = [*targets.of_cells(cells, OURS), *alone.rows(options.workloads)]
-        console.print(targets.table(rows))
+        terminal.print_table(targets.table(rows), console)
         console.print(targets.summary(rows), highlight=False)
         found = [row.as_dict() for row in rows]
         report.write_json(path, report.as_json(cells, described, versions, found))

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from relax_mlir import terminal
 from relax_mlir.profiler import limits
 from relax_mlir.target import Target
+from rich.console import Console
 
 from benchmarks import alone, figures, half, measure, report, targets
 from benchmarks.__main__ import main, run_cell
@@ -163,6 +165,31 @@ def test_wrong_product_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_peak_of_a_core_is_sensible() -> None:
     assert 1e8 < limits.fma_peak() < 1e12
+
+
+def test_tables_fit_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    workload = next(w for w in WORKLOADS if w.name == "W1")
+    peers = [peer.name for peer in PEERS]
+    times = [timing(9.995e-3 * (1 + i / 10), 10.05e-3 * (1 + i / 10)) for i in range(len(peers))]
+    cell = Cell(workload, (1024, 1024, 1024), timings=dict(zip(peers, times, strict=True)))
+    goal = targets.Row("W1 1024,1024,1024", "best other / ours, geometric mean", 1.25, 1.0, "115 GFLOP/s")
+    console = Console(width=80, color_system=None)
+    for table in (report.table(workload, [cell], peers, OURS), targets.table([goal])):
+        terminal.print_table(table, console)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+    for whole in (
+        "1024,1024,1024",
+        *peers,
+        "10 ms",
+        "±0%",
+        "214 GF/s",
+        "W1 1024,1024,1024",
+        "≥ 1.00",
+        "1.25",
+    ):
+        assert whole in out
 
 
 def test_page_of_figures(tmp_path: Path) -> None:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from relax_mlir.error import UnsupportedError
 from relax_mlir.profiler.limits import Limits
 from relax_mlir.runtime.profile_sites import Site, evaluate
+from relax_mlir.terminal import print_table, report_table
 
 
 @dataclass(frozen=True)
@@ -95,13 +94,14 @@ class Profile:
         return sorted(found, key=lambda op: -op.seconds)
 
     def table(self, limits: Limits | None = None) -> Table:
-        """The ops with times, calls, GFLOP/s, GB/s, and shares of `limits` (measured now if not given)."""
+        """The ops with times, calls, GFLOP/s, GB/s, and their shares of `limits` (measured now if not given).
+
+        ``% peak`` is the share of the machine's peak of floating-point operations, ``% copy`` that of its bandwidth.
+        """
         limits = limits or Limits.measure()
-        found = Table(title="Profile", title_justify="left", box=box.SIMPLE_HEAD)
-        found.add_column("op", no_wrap=True)
-        found.add_column("at", style="dim", no_wrap=True)
-        for name in ("calls", "time", "%", "GFLOP/s", "of peak", "GB/s", "of bandwidth"):
-            found.add_column(name, justify="right", no_wrap=True)
+        numbers = ("calls", "µs", "%", "GFLOP/s", "% peak", "GB/s", "% copy")
+        found = report_table("Profile", ("op", "at"), numbers)
+        found.columns[1].style = "dim"
         ops = self.ops()
         total = sum(op.seconds for op in ops)
         for op in ops:
@@ -110,7 +110,7 @@ class Profile:
                 op.site.name,
                 _place(op.site),
                 str(op.calls),
-                f"{op.seconds * 1e6:.1f} µs",
+                f"{op.seconds * 1e6:.1f}",
                 f"{100 * op.seconds / total:.1f}" if total else "-",
                 *_shown(flops, limits.flops),
                 *_shown(bytes, limits.bandwidth),
@@ -120,7 +120,7 @@ class Profile:
                 f"[bold]{function.site.name}[/bold]",
                 _place(function.site),
                 str(function.calls),
-                f"{function.seconds * 1e6:.1f} µs",
+                f"{function.seconds * 1e6:.1f}",
                 *["" for _ in range(5)],
             )
         if self.truncated:
@@ -129,7 +129,7 @@ class Profile:
 
     def print(self, limits: Limits | None = None) -> None:
         """Print the table."""
-        Console().print(self.table(limits))
+        print_table(self.table(limits))
 
     def trace(self) -> dict[str, Any]:
         """The calls in the Trace Event Format of ``chrome://tracing``: one complete event each, nested by time."""
@@ -198,4 +198,4 @@ def _rate(amount: int | None, seconds: float) -> float | None:
 
 
 def _shown(rate: float | None, limit: float) -> tuple[str, str]:
-    return ("-", "-") if rate is None else (f"{rate * 1e-9:.1f}", f"{100 * rate / limit:.0f} %")
+    return ("-", "-") if rate is None else (f"{rate * 1e-9:.1f}", f"{100 * rate / limit:.0f}")
