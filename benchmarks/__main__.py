@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from relax_mlir import terminal
+from relax_mlir.module_text import write_atomically
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -24,7 +25,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from benchmarks import alone, machine, report, targets
+from benchmarks import alone, figures, machine, report, targets
+from benchmarks.chart import chart, of_page
 from benchmarks.copying import copy_of, has_copy
 from benchmarks.measure import check, measure
 from benchmarks.peers import OURS, PEERS, Peer
@@ -167,7 +169,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminal.print_table(targets.table(rows), console)
         console.print(targets.summary(rows), highlight=False)
         found = [row.as_dict() for row in rows]
-        report.write_json(path, report.as_json(cells, described, versions, found))
+        content = report.as_json(cells, described, versions, found)
+        report.write_json(path, content)
+        page = figures.page(content)
+        if of_page(page):
+            write_atomically(path.with_suffix(".svg"), chart(page))
+            console.print(f"chart: {path.with_suffix('.svg')}", highlight=False)
         if options.strict and any(row.passed is False for row in rows):
             return 1
     return 1 if any(OURS in cell.failures for cell in cells) else 0

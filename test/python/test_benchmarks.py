@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from relax_mlir.profiler import limits
 from relax_mlir.target import Target
 from rich.console import Console
 
-from benchmarks import alone, figures, half, measure, report, targets
+from benchmarks import alone, chart, figures, half, measure, report, targets
 from benchmarks.__main__ import main, run_cell
 from benchmarks.copying import copy_of, gain_of_two_threads
 from benchmarks.peers import OURS, PEERS
@@ -206,7 +208,41 @@ def test_page_of_figures(tmp_path: Path) -> None:
     assert "| n/a | W3 None | ratio | - | ≥ 1.00 | numpy |" in lines
     assert "| **FAIL** | W3 0.5 | ratio | 0.50 | ≥ 1.00 | numpy |" in lines
     assert "| PASS | W3 3.0 | ratio | 3.00 | ≥ 1.00 | numpy |" in lines
-    assert len(list(tmp_path.iterdir())) == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["figures.md", "ratios.svg", "results.json"]
+    assert "numpy: 3.00 ×" in (tmp_path / "ratios.svg").read_text(encoding="utf-8")
+
+
+def test_chart_shows_the_figures() -> None:
+    """The committed chart is that of the committed page, and its marks stand where their ratios belong."""
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    committed = (ROOT / "docs" / figures.CHART).read_text(encoding="utf-8")
+    assert committed == chart.chart(page), "run 'python -m benchmarks.chart docs/figures.md docs/ratios.svg'"
+    tree = ElementTree.fromstring(committed)
+    name = "{http://www.w3.org/2000/svg}"
+    ticks = {float(t.text[:-1]): float(t.get("x", "")) for t in tree.iter(f"{name}text") if _is_tick(t)}
+    assert len(ticks) >= 4
+    scale = np.polyfit(np.log(list(ticks)), list(ticks.values()), 1)
+    marks = [(g[0].text or "", g[1]) for g in tree.iter(f"{name}g") if len(g) == 2]
+    assert len(marks) == sum(len(row.by_peer) for row in chart.of_page(page))
+    for told, mark in marks:
+        ratio = float(re.findall(r": ([\d.]+) ×", told)[0])
+        place = float(mark.get("cx") or re.findall(r"M([\d.]+)", mark.get("d", ""))[0])
+        assert place == pytest.approx(np.polyval(scale, np.log(ratio)), abs=2), told
+
+
+def _is_tick(text: ElementTree.Element) -> bool:
+    return text.get("text-anchor") == "middle" and (text.text or "").endswith("×")
+
+
+def test_geometric_means() -> None:
+    rows = "| 1 | **1 µs** (1 – 1) | 2 µs (2 – 2) |\n| 2 | 1 ms (1 – 1) | **500 µs** (1 – 1) |\n| 3 | 1 s | - |\n"
+    page = f"## W3: softmax\n\n| n | relax-mlir | numpy |\n|---|---|---|\n{rows}"
+    one, every = chart.of_page(page)
+    assert (one.workload, one.cells, dict(one.by_peer)) == ("W3", 2, {"numpy": 1.0})
+    assert every.label == chart.ALL
+    assert chart.of_page("# nothing") == []
+    with pytest.raises(ValueError, match="no times of ours"):
+        chart.chart("# nothing")
 
 
 @pytest.mark.parametrize(
