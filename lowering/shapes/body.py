@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Union
 
 from relax_mlir.diagnostics import locate, where
 from relax_mlir.dialects.location import name_value, unnamed
+from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.dialects.types import (
     Object,
     Shape,
@@ -158,7 +159,7 @@ class BodyLowering:
     def empty(self, info: Tensor) -> ir.Value:
         """An uninitialised tensor for a result."""
         assert info.known_shape is not None and info.dtype is not None
-        sizes = [d if isinstance(d, int) else self.symbols.value(d) for d in info.known_shape]
+        sizes = [d if isinstance(d, int) else self.symbols.size(d) for d in info.known_shape]
         return tensor.empty(sizes, info.dtype.storage_type(), loc=self.location)
 
 
@@ -202,12 +203,9 @@ Handler = Callable[[BodyLowering, ir.Operation], Sequence[Lowered]]
 _HANDLERS: dict[str, Handler] = {}
 
 
-VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
-
-
 def memory_of(value: ir.Value) -> ir.Value:
     """The tensor at level T that `value` is a view of."""
-    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in VIEWS:
+    while not isinstance(value, ir.BlockArgument) and has_trait(value.owner.operation, IsView):
         value = value.owner.operation.operands[0]
     return value
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_mlir.dialects.attributes import PARAM_NAME
 from relax_mlir.dialects.location import renamed
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 
 _DEFINED = re.compile(rb"(%[\w$.-]+)(:\d+)?(\s*,\s*%[\w$.-]+(:\d+)?)*\s*=\s*$")
@@ -67,7 +68,7 @@ def _name_argument(argument: ir.BlockArgument, name: str | None) -> None:
 def _name_parameters(function: ir.Operation) -> None:
     """Names of parameters are those of their attributes, where they have one."""
     given = ir.ArrayAttr(function.attributes["arg_attrs"])
-    arguments = function.regions[0].blocks[0].arguments if len(function.regions[0].blocks) else ()
+    arguments = entry_block(function).arguments if len(function.regions[0].blocks) else ()
     for argument, attribute in zip(arguments, given, strict=False):
         attributes = ir.DictAttr(attribute)
         if PARAM_NAME in attributes and isinstance(attributes[PARAM_NAME], ir.StringAttr):

@@ -6,7 +6,8 @@ func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_fun
 
 // CHECK-LABEL: func.func @loop
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?xf32>, %{{[a-z0-9_]+}}: index, %[[N:[a-z0-9_]+]]: index)
-// CHECK: arith.mului_extended %{{[a-z0-9_]+}}, %[[N]] : index
+// CHECK: %[[SIZE:[A-Za-z0-9_]+]] = arith.maxsi %[[N]], %{{[a-z0-9_]+}} : index
+// CHECK: arith.mului_extended %{{[a-z0-9_]+}}, %[[SIZE]] : index
 // CHECK: %[[SPACE:[A-Za-z0-9_]+]] = call @relax.rt.workspace_take(
 // CHECK: scf.for
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%{{[a-z0-9_]+}}][%[[N]]]

@@ -17,6 +17,7 @@
 // CHECK: %[[OB:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[D]]) {index = 1 : i64}
 // CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[OA]]
 // CHECK-NEXT: "relax.call_packed"(%[[ARGS]])
+// CHECK-NEXT: "relax.updated"(%[[OA]])
 // CHECK-NEXT: "relax.add"(%[[OB]], %[[X]])
 // CHECK-NEXT: return
 // THREE-LABEL: func.func @main
