@@ -44,7 +44,7 @@ def print_table(table: Table, console: Console | None = None) -> None:
         if column.no_wrap:
             cells = (column.header, *column.cells)
             column.min_width = max(Measurement.get(console, wide, cell).maximum for cell in cells)
-    needed = sum((column.min_width or 0) + 1 for column in table.columns) + 2  # of the left and right edge
+    needed = sum((column.min_width or 0) + 2 for column in table.columns)  # a space, a separator
     given = console.width
     console.width = max(needed, given)
     try:

@@ -9,12 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
+from relax_mlir import notebook
 from relax_mlir.error import UnsupportedError
 from relax_mlir.profiler.limits import Limits
 from relax_mlir.runtime.profile_sites import Site, evaluate
 from relax_mlir.terminal import print_table, report_table
+
+WORDS = ("op", "at")
+NUMBERS = ("calls", "µs", "%", "GFLOP/s", "% peak", "GB/s", "% copy")
+"""Columns of the table."""
+TRUNCATED = "calls were dropped: raise the capacity"
 
 
 @dataclass(frozen=True)
@@ -99,14 +106,25 @@ class Profile:
         ``% peak`` is the share of the machine's peak of floating-point operations, ``% copy`` that of its bandwidth.
         """
         limits = limits or Limits.measure()
-        numbers = ("calls", "µs", "%", "GFLOP/s", "% peak", "GB/s", "% copy")
-        found = report_table("Profile", ("op", "at"), numbers)
+        found = report_table("Profile", WORDS, NUMBERS)
         found.columns[1].style = "dim"
+        rows = self._rows(limits)
+        for cells in rows[: len(rows) - len(self.functions())]:
+            found.add_row(*map(escape, cells))
+        for cells in rows[len(rows) - len(self.functions()) :]:
+            found.add_row(*map(escape, cells), style="bold")
+        if self.truncated:
+            found.caption = TRUNCATED
+        return found
+
+    def _rows(self, limits: Limits) -> list[tuple[str, ...]]:
+        """The cells of the table: a row per op, then one per function."""
         ops = self.ops()
         total = sum(op.seconds for op in ops)
+        rows: list[tuple[str, ...]] = []
         for op in ops:
             flops, bytes = _rate(op.flops, op.seconds), _rate(op.bytes, op.seconds)
-            found.add_row(
+            cells = (
                 op.site.name,
                 _place(op.site),
                 str(op.calls),
@@ -115,17 +133,25 @@ class Profile:
                 *_shown(flops, limits.flops),
                 *_shown(bytes, limits.bandwidth),
             )
+            rows.append(cells)
         for function in self.functions():
-            found.add_row(
-                f"[bold]{function.site.name}[/bold]",
+            cells = (
+                function.site.name,
                 _place(function.site),
                 str(function.calls),
                 f"{function.seconds * 1e6:.1f}",
                 *["" for _ in range(5)],
             )
-        if self.truncated:
-            found.caption = "calls were dropped: raise the capacity"
-        return found
+            rows.append(cells)
+        return rows
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks, readable on light and dark pages."""
+        title = f"Profile ({TRUNCATED})" if self.truncated else "Profile"
+        return notebook.table(title, (*WORDS, *NUMBERS), self._rows(Limits.measure()), len(WORDS))
+
+    def __repr__(self) -> str:
+        return f"<Profile of {len(self.events)} calls; print() shows the table>"
 
     def print(self, limits: Limits | None = None) -> None:
         """Print the table."""

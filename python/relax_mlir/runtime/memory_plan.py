@@ -141,6 +141,12 @@ class MemoryPlan:
         head = f"{self.function}: workspace of {self.formula} bytes, {len(self.slots)} slots"
         return "\n".join([head, *(table if self.buffers else [])])
 
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        from relax_mlir import notebook  # needed for this form only
+
+        return notebook.preformatted(str(self))
+
     def plot(self, path: str | Path, **values: int) -> None:
         """Draw the buffers of the workspace, time to the right and offsets upwards, for values of the symbols.
 
