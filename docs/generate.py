@@ -182,7 +182,7 @@ def passes_page() -> str:
 def public_names(module: types.ModuleType) -> list[str]:
     """What ``__all__`` lists, or the functions and classes that the module defines."""
     if hasattr(module, "__all__"):
-        return list(module.__all__)
+        return [name for name in module.__all__ if not name.startswith("_")]
     own = (
         name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
     )
