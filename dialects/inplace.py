@@ -13,6 +13,7 @@ from relax_mlir.dialects.calls import (
     tir_vars_attr,
 )
 from relax_mlir.dialects.structure import make_tuple
+from relax_mlir.dialects.traits import CallsFunction, HasDestination, KeptAtR1, TakesOwnership
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, expect
@@ -22,7 +23,11 @@ FRESH = -1
 """The entry of `inplace_indices` of a result that has memory of its own."""
 
 
-class CallTirInplaceOp(RelaxOp, name="call_tir_inplace", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CallTirInplaceOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp,
+    name="call_tir_inplace",
+    traits=[ext.Pure, CallsFunction, HasDestination, KeptAtR1, TakesOwnership],
+):
     """Call of a prim func that leaves results in the memory of its arguments.
 
     `inplace_indices` has an entry per result: the number of the argument (a field of the tuple `args`) whose memory

@@ -23,6 +23,7 @@ from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, param
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value, values_hold
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import assume, assuming
 
@@ -296,7 +297,7 @@ class BlockBuilder:
                 "emit: there is no value; a call_packed without 'out' is written without emit"
             )
         bound = as_value(value)
-        owner = structure.maker_of(bound.ssa)
+        owner = defining_op(bound.ssa)
         if name is not None and owner is not None:
             with self._mod.context:
                 owner.location = ir.Location.name(name, owner.location)

@@ -10,10 +10,11 @@ from typing import Any
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.structure import maker_of, shape_expr
+from relax_mlir.dialects.structure import shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ir
 from relax_mlir.script import conditionals, loops
 from relax_mlir.script.annotations import read_annotation, read_dims
@@ -344,7 +345,7 @@ def _holds_values(item: Any) -> bool:  # noqa: ANN401 - what an expression gave
 
 def coarsened(value: Value, info: StructInfo) -> Value:
     """The result of a Relax op with the struct info that its annotation says."""
-    maker = maker_of(value.ssa)
+    maker = defining_op(value.ssa)
     if maker is None or not maker.name.startswith("relax.") or maker.name == "relax.dataflow":
         return value
     return retyped(value, info)
