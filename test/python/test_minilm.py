@@ -21,9 +21,6 @@ from examples import minilm
 Array = NDArray[Any]
 Encode = Callable[[Array, Array], Array]
 
-pytestmark = pytest.mark.xdist_group("minilm")
-"""One worker runs the whole file, so that the encoder is compiled once."""
-
 TOLERANCE = 1e-5
 BATCHES = (1, 2, 3, 4, 5)
 LENGTHS = (1, 2, 17, 64, 128, 256)

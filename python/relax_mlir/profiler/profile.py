@@ -124,7 +124,7 @@ class Profile:
         rows: list[tuple[str, ...]] = []
         for op in ops:
             flops, bytes = _rate(op.flops, op.seconds), _rate(op.bytes, op.seconds)
-            cells = (
+            cells: tuple[str, ...] = (
                 op.site.name,
                 _place(op.site),
                 str(op.calls),
