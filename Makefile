@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
-	@echo "make test    unit tests (pytest) and IR tests (lit)"
+	@echo "make test    unit tests (pytest) and IR tests (lit): about ten minutes on two cores"
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions over all values of f32"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"

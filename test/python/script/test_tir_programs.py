@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tir_reference import check, interpret, native, native_module, numpy_dtype
+from tir_reference import Case, check, check_together, interpret, native, native_module, numpy_dtype
 
 DTYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -56,9 +56,8 @@ def k(A: T.Buffer(("n",), "int64"), H: T.Buffer((10,), "int32")):
 
 
 def test_histogram() -> None:
-    for n in (0, 1, 100):
-        a = np.random.default_rng(n).integers(0, 10, (n,), dtype="int64")
-        check(HISTOGRAM, [a], [out("int32", 10)])
+    arrays = [np.random.default_rng(n).integers(0, 10, (n,), dtype="int64") for n in (0, 1, 100)]
+    check_together([Case(HISTOGRAM, [a], [out("int32", 10)]) for a in arrays])
 
 
 TRIANGLE = """
@@ -75,8 +74,12 @@ def k(A: T.Buffer(("n", "n"), "float64"), B: T.Buffer(("n", "n"), "float64"), S:
 
 
 def test_triangle_with_two_outputs() -> None:
-    for n in (0, 1, 5):
-        check(TRIANGLE, [values("float64", (n, n))], [out("float64", n, n), out("float64", n)])
+    check_together(
+        [
+            Case(TRIANGLE, [values("float64", (n, n))], [out("float64", n, n), out("float64", n)])
+            for n in (0, 1, 5)
+        ]
+    )
 
 
 CONV = """
@@ -315,12 +318,10 @@ def test_reductions(dtype: str, kind: str) -> None:
         "max": (f'T.min_value("{dtype}")', "T.max(B[vi], A[vi, vk])"),
         "product": (1, "B[vi] * A[vi, vk]"),
     }[kind]
-    for n, m in ((0, 3), (1, 1), (3, 11)):
-        a = values(dtype, (n, m))
-        initial_text = (
-            str(initial) if kind != "max" else ("-1e300" if dtype == "float64" else str(np.iinfo(dtype).min))
-        )
-        check(REDUCTION.format(dtype, initial_text, update), [a], [out(dtype, n)], rtol=1e-9)
+    least = "-1e300" if dtype == "float64" else str(np.iinfo(dtype).min)
+    source = REDUCTION.format(dtype, initial if kind != "max" else least, update)
+    arrays = [values(dtype, shape) for shape in ((0, 3), (1, 1), (3, 11))]
+    check_together([Case(source, [a], [out(dtype, len(a))]) for a in arrays], rtol=1e-9)
 
 
 def test_a_reduction_over_nothing_gives_its_initial_value() -> None:
