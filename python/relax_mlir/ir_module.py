@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -69,6 +68,10 @@ class IRModule:
             ParseError: the text is no valid module; carries the diagnostics.
         """
         expect("IRModule.parse: 'text'", text, str, "IR text")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ParseError(f"{name}: not a valid module: its text is no valid Unicode ({error})") from None
         return cls._checked(lambda: _parse(text, name), name, trusted)
 
     @classmethod
@@ -186,13 +189,18 @@ class IRModule:
             print(self.script())
 
     def _repr_html_(self) -> str:
-        """The script form, in colour, as notebooks show it."""
-        console = Console(file=io.StringIO(), record=True, width=1000)
-        console.print(self._coloured())
-        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+        """The script form in colour, for notebooks, readable on light and dark pages."""
+        from relax_mlir import notebook  # needed for this form only
+
+        return notebook.code(self.script())
 
     def _coloured(self) -> Syntax:
         return Syntax(self.script(), "python", word_wrap=True, background_color="default")
 
     def __str__(self) -> str:
         return self.asm()
+
+    def __repr__(self) -> str:
+        """The functions by name; ``print(module)`` shows the IR, `show` the script."""
+        names = [op.name.value for op in self.mlir.body.operations if isinstance(op, func.FuncOp)]
+        return f"<IRModule with {', '.join(names) or 'no functions'}>"

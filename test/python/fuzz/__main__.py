@@ -24,11 +24,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=None, help="a folder for the files of failures")
     parser.add_argument("--no-shrink", action="store_true", help="write failures as they are")
     parser.add_argument("--stop", action="store_true", help="stop at the first failure")
+    parser.add_argument(
+        "--compile-only", action="store_true", help="no machine code and no calls, which is faster"
+    )
     options = parser.parse_args()
     seed = int(time.time()) if options.seed is None else options.seed
     out = options.out or Path(tempfile.mkdtemp(prefix="relax-mlir-fuzz-"))
     print(f"seed {seed}, mutants {options.first} to {options.first + options.count - 1}", flush=True)
     campaign = Campaign(seed, options.seconds, out, shrink=not options.no_shrink, stop=options.stop)
+    campaign.compile_only = options.compile_only
     campaign.run(range(options.first, options.first + options.count), options.workers)
     print(campaign.summary())
     return 1 if campaign.failures else 0

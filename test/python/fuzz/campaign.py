@@ -14,6 +14,8 @@ from repro_file import write_repro
 from shrink import shrunk
 from worker_pool import Answer, Worker
 
+PROGRESS = 100
+"""After so many mutants the figures are printed."""
 STAGES = ("parsed", "verified", "built", "executed")
 KINDS = {"crash": "crashes", "hang": "hangs", "internal": "internal errors", "difference": "differences"}
 
@@ -36,6 +38,8 @@ class Campaign:
     out: Path
     shrink: bool = True
     stop: bool = False
+    compile_only: bool = False
+    """Without machine code and calls, which is much faster."""
     counts: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -55,7 +59,7 @@ class Campaign:
             thread.join()
 
     def _work(self, queue: SimpleQueue[int]) -> None:
-        worker = Worker(self.seconds)
+        worker = Worker(self.seconds, self.compile_only)
         try:
             while not (self.stop and self.failures):
                 try:
@@ -82,6 +86,8 @@ class Campaign:
     def _record(self, number: int, answer: Answer, worker: Worker) -> None:
         with self.lock:
             self.counts["mutants"] += 1
+            if self.counts["mutants"] % PROGRESS == 0:
+                print(self._figures(), flush=True)
             report = answer.report or {}
             self.counts.update(report.get("reached", ()))
             self.counts["compared"] += bool(report.get("compared"))
@@ -105,10 +111,13 @@ class Campaign:
             path = write_repro(self.out, self.seed, number, mutant, answer)
             print(f"  {path}", flush=True)
 
+    def _figures(self) -> str:
+        names = ("mutants", *STAGES, "compared", *KINDS.values())
+        return ", ".join(f"{name} {self.counts[name]}" for name in names)
+
     def summary(self) -> str:
         """The figures."""
-        names = ("mutants", *STAGES, "compared", *KINDS.values())
-        lines = [", ".join(f"{name} {self.counts[name]}" for name in names)]
+        lines = [self._figures()]
         lines.append("refused: " + ", ".join(f"{kind} {n}" for kind, n in self.refused.most_common()))
         if self.skipped:
             lines.append(

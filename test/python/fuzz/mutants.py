@@ -15,6 +15,7 @@ import script_mutations
 import seed_modules
 from mutate import mutate
 from reinfer import reinfer
+from relax_mlir.diagnostics import parse_module
 from relax_mlir.ir_module import IRModule
 
 PASSES = (
@@ -166,4 +167,7 @@ def parsed(mutant: Mutant) -> IRModule:
         from relax_mlir.script import parse
 
         return parse(mutant.text)
+    if mutant.kind in ("valid", "mixed"):
+        # No text for which the parser is tried in a process of its own first: this process may crash.
+        return IRModule(parse_module(mutant.text, seed_modules.shared_context()))
     return IRModule.parse(mutant.text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,9 +23,10 @@ from mutants import Mutant, parsed
 from op_semantics import Sizes
 from relax_interpreter import EndlessError, FailsError, UnknownMeaningError
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
-from relax_mlir.error import PassError, RelaxError
+from relax_mlir.error import ParseError, PassError, RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import ops_of
+from relax_mlir.mlir import ir
 from relax_mlir.runtime import to_numpy
 from relax_mlir.transform import parse_pipeline
 
@@ -43,15 +46,27 @@ def register_functions() -> None:
     def fail(*_: Any) -> Any:
         raise ValueError("fuzz.fail")
 
+    def sleep(*_: Any) -> None:
+        time.sleep(10**6)
+
+    def raw(*_: Any) -> Any:
+        raise KeyError("fuzz.raw")
+
+    tvm_ffi.register_global_func("fuzz.raw", raw, override=True)
     tvm_ffi.register_global_func("fuzz.fail", fail, override=True)
+    tvm_ffi.register_global_func("fuzz.abort", lambda *_: os.abort(), override=True)
+    tvm_ffi.register_global_func("fuzz.sleep", sleep, override=True)
     tvm_ffi.register_global_func("fuzz.nothing", lambda *_: None, override=True)
 
 
-def run(mutant: Mutant, say: Say) -> dict[str, Any]:
-    """What happened: ``reached`` (the stages), ``refused`` (the kind of the error), ``failure`` or nothing."""
+def run(mutant: Mutant, say: Say, compile_only: bool = False) -> dict[str, Any]:
+    """What happened: ``reached`` (the stages), ``refused`` (the kind of the error), ``failure`` or nothing.
+
+    `compile_only`: no machine code, and no calls.
+    """
     report: dict[str, Any] = {"reached": [], "refused": "", "failure": "", "compared": 0, "skipped": ""}
     try:
-        _run(mutant, say, report)
+        _run(mutant, say, report, compile_only)
     except InternalError as error:
         report["failure"] = f"internal: {error}"
     except RelaxError as error:
@@ -73,10 +88,13 @@ def _wrong_error(error: RelaxError) -> str:
     return ""
 
 
-def _run(mutant: Mutant, say: Say, report: dict[str, Any]) -> None:
+def _run(mutant: Mutant, say: Say, report: dict[str, Any], compile_only: bool) -> None:
     reached = report["reached"]
     say("parse")
-    module = parsed(mutant)
+    try:
+        module = parsed(mutant)
+    except ir.MLIRError as error:
+        raise ParseError(str(error)) from None
     reached.append("parsed")
     say("verify")
     module.verify()
@@ -89,6 +107,11 @@ def _run(mutant: Mutant, say: Say, report: dict[str, Any]) -> None:
         work = module.clone()
         parse_pipeline(",".join(mutant.passes))(work.mlir)
         work.verify()
+    if compile_only:
+        say("lower")
+        parse_pipeline("relax-to-flat")(work.mlir)
+        reached.append("built")
+        return
     say("build")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -211,7 +234,8 @@ def _interpreted(module: IRModule, call: Call, arguments: Sequence[Any]) -> list
                 runs.append(relax_interpreter.run(module.mlir, call.function, values, noise))
             except FailsError:
                 raise UnknownMeaningError("fails for some rounding errors") from None
-        return [_expected([run[i] for run in runs], dtype or "") for i, dtype in enumerate(dtypes)]
+        with np.errstate(all="ignore"):
+            return [_expected([run[i] for run in runs], dtype or "") for i, dtype in enumerate(dtypes)]
 
 
 def _dtypes(info: StructInfo) -> list[str | None]:

@@ -6,6 +6,6 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-for _folder in (HERE, *(HERE.parent / name for name in ("differential", "support", "tools"))):
-    if _folder.exists() and str(_folder) not in sys.path:
+for _folder in (HERE, *(HERE.parent / name for name in ("differential", "support"))):
+    if str(_folder) not in sys.path:
         sys.path.append(str(_folder))

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from generic_text import split_list
 from worker_pool import Answer
 
 HERE = Path(__file__).resolve().parent
@@ -14,16 +15,20 @@ TEMPLATE = '''"""{title}
 Mutant {number} of seed {seed} ({origin}; {steps}).
 """
 
-import numpy as np
-import tvm_ffi
+from typing import Any
 
+import ml_dtypes
+import numpy as np
 import relax_mlir as rx
+import tvm_ffi
 from relax_mlir.script import parse as parse_script
 from relax_mlir.transform import parse_pipeline
 
 {draws}
 
-TEXT = {text!r}
+
+TEXT = """
+{text}"""
 
 module = {read}
 module.verify()
@@ -36,28 +41,25 @@ def write_repro(folder: Path, seed: int, number: int, mutant: dict[str, Any], an
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{answer.kind}-{number}.py"
     source = (HERE / "draws.py").read_text(encoding="utf-8")
-    read = "rx.IRModule.parse(TEXT)" if mutant["language"] == "ir" else "parse_script(TEXT)"
-    passes = f'parse_pipeline("{",".join(mutant["passes"])}")(module.mlir)\n' if mutant["passes"] else ""
+    pipeline = ",".join(mutant["passes"])
     content = TEMPLATE.format(
-        title=answer.failure[:1500].replace("\\", "/").replace('"""', "'''"),
+        title=_literal(answer.failure[:1500]),
         number=number,
         seed=seed,
         origin=mutant["origin"],
         steps=", ".join(name for name, _ in mutant["steps"]),
-        draws=source.partition("import numpy as np\n")[2].strip().replace("import ml_dtypes\n", ""),
-        text="",
-        read=read,
-        passes=passes,
+        draws=source.partition("import numpy as np\n")[2].strip(),
+        text=_literal(mutant["text"]),
+        read="rx.IRModule.parse(TEXT)" if mutant["language"] == "ir" else "parse_script(TEXT)",
+        passes=f'parse_pipeline("{pipeline}")(module.mlir)\n' if pipeline else "",
         calls=_calls(answer),
     )
-    content = content.replace(
-        "import numpy as np\n", "from typing import Any\n\nimport ml_dtypes\nimport numpy as np\n", 1
-    )
-    text = mutant["text"].replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    path.write_text(
-        content.replace("TEXT = ''", f'TEXT = """\n{text}"""'), encoding="utf-8", errors="replace"
-    )
+    path.write_text(content, encoding="utf-8", errors="replace")
     return path
+
+
+def _literal(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
 def _calls(answer: Answer) -> str:
@@ -67,12 +69,6 @@ def _calls(answer: Answer) -> str:
         found = re.fullmatch(r"call ([^(]*)\((.*)\)", stage)
         if found:
             lines.append("arguments = []\nsame = arguments.__getitem__")
-            lines += [f"arguments.append({text})" for text in _split(found[2])]
+            lines += [f"arguments.append({text})" for text in split_list(found[2])]
             lines.append(f'print(executable["{found[1]}"](*arguments))')
     return "\n".join(lines[-60:]) + "\n"
-
-
-def _split(text: str) -> list[str]:
-    from generic_text import split_list
-
-    return split_list(text)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import generic_text
+from tree_queries import rename_everywhere, visible
 from worker_pool import Answer, Worker
 
 MOST_RUNS = 60
@@ -65,7 +66,7 @@ def _fewer_ops(mutant: dict[str, Any], search: _Search) -> dict[str, Any]:
 
 
 def _smaller(tree: generic_text.Module) -> Iterator[generic_text.Module]:
-    """The tree without one function; without ops whose results nobody uses; without one op more."""
+    """The tree without one function; without unused ops; without one op, another value in the place of its result."""
     for index in range(len(tree.functions)):
         if len(tree.functions) > 1:
             less = copy.deepcopy(tree)
@@ -77,10 +78,22 @@ def _smaller(tree: generic_text.Module) -> Iterator[generic_text.Module]:
     for index in reversed(range(len(tree.ops()))):
         less = copy.deepcopy(tree)
         op, block = less.ops()[index]
-        used = {name for other, _ in less.ops() for name in other.operands}
-        if op.name != "func.func" and op.results and not used & set(op.results) and op in block.ops:
+        if op.name != "func.func" and op.results and _replaced(less, op):
             block.ops.remove(op)
             yield less
+
+
+def _replaced(tree: generic_text.Module, op: generic_text.Op) -> bool:
+    """Let uses of the results of `op` be uses of earlier values of their types; False where there are none."""
+    used = {name for other, _ in tree.ops() for name in other.operands}
+    values = visible(tree, op)
+    for result, type_ in zip(op.results, op.result_types, strict=False):
+        if result in used:
+            fitting = [name for name, other in values if other == type_]
+            if not fitting:
+                return False
+            rename_everywhere(tree, result, fitting[0])
+    return True
 
 
 def _drop_unused(tree: generic_text.Module) -> bool:

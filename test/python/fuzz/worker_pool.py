@@ -12,7 +12,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 START_SECONDS = 300
 RECYCLE = 250
@@ -38,12 +38,12 @@ class Answer:
 class Worker:
     """One child process."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float, compile_only: bool = False) -> None:
+        self.seconds, self.compile_only = seconds, compile_only
         self.process: subprocess.Popen[bytes] | None = None
         self.count = 0
         self.buffer = b""
-        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the worker
+        self.errors: IO[bytes] | None = None
 
     def run(self, job: dict[str, Any]) -> Answer:
         """Run one job; a crash or hang ends the process."""
@@ -53,7 +53,7 @@ class Worker:
         self.count += 1
         answer = Answer()
         try:
-            self.process.stdin.write(json.dumps(job).encode() + b"\n")
+            self.process.stdin.write(json.dumps({**job, "compile_only": self.compile_only}).encode() + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             pass  # what it has said before it died follows
@@ -89,6 +89,7 @@ class Worker:
         self.stop()
 
     def _last_words(self) -> str:
+        assert self.errors is not None
         size = self.errors.seek(0, os.SEEK_END)
         self.errors.seek(max(size - 1500, 0))
         return self.errors.read().decode(errors="replace").replace("\n", " | ")
@@ -110,7 +111,8 @@ class Worker:
 
     def _start(self) -> None:
         self.stop()
-        command = [sys.executable, str(Path(__file__).with_name("fuzz_worker.py"))]
+        command = [sys.executable, str(Path(__file__).with_name("mutant_worker.py"))]
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0
         )
@@ -126,4 +128,7 @@ class Worker:
             for pipe in (self.process.stdin, self.process.stdout):
                 if pipe is not None:
                     pipe.close()
+        if self.errors is not None:
+            self.errors.close()
+        self.errors = None
         self.process, self.count, self.buffer = None, 0, b""

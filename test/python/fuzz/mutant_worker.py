@@ -40,7 +40,8 @@ def main() -> None:
             say("stage", "make")
             mutant = make(job["seed"], job["number"], job.get("keep"))
             say("mutant", json.dumps(mutant.as_json()))
-        report = oracle.run(mutant, lambda stage: say("stage", stage.replace("\n", " ")))
+        quick = bool(job.get("compile_only"))
+        report = oracle.run(mutant, lambda stage: say("stage", stage.replace("\n", " ")), quick)
         say("report", json.dumps(report))
 
 
