@@ -8,7 +8,9 @@ from typing import ClassVar
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
     arguments_of,
     calls_of,
@@ -30,6 +32,7 @@ class ExpandTupleArguments(ModulePass):
     name: ClassVar[str] = "expand-tuple-arguments"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        make_all_effects_explicit(module)
         used_otherwise, calls = names_used(module), calls_of(module)
         for function in relax_functions(module):
             name = function.name.value
@@ -43,7 +46,7 @@ class ExpandTupleArguments(ModulePass):
 
 
 def _expand_parameters(function: func.FuncOp, infos: list[StructInfo]) -> None:
-    block, old_names = function.regions[0].blocks[0], parameter_names(function)
+    block, old_names = entry_block(function), parameter_names(function)
     old = list(block.arguments)
     names: list[str] = []
     with ir.InsertionPoint.at_block_begin(block), function.location:

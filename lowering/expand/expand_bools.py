@@ -12,9 +12,9 @@ from relax_mlir.transform import ModulePass, PassContext
 class ExpandBools(ModulePass):
     """Read booleans as bytes that are not 0.
 
-    A boolean in memory takes a byte, of which a load of an `i1` looks at the lowest bit. NumPy and torch write 0 and
-    1 but take any byte that is not 0 for true, such as 255 in a mask read from a file. What is stored here is 0 or 1.
-    Generated vector code reads bytes already.
+    A boolean in memory takes a byte, of which LLVM's load of an `i1` looks at the lowest bit. NumPy and torch write 0
+    and 1 but take any byte that is not 0 for true, such as 255 in a mask read from a file. What is stored here is 0 or
+    1. Generated vector code reads bytes already.
     """
 
     name: ClassVar[str] = "expand-bools"

@@ -9,15 +9,17 @@ import numpy as np
 
 from relax_mlir.dialects.create import full
 from relax_mlir.dialects.structure import is_pure, make_tuple
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_explicit
-from relax_mlir.rewrite.binding import TERMINATORS, Binding
+from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.rewrite.binding import Binding
 from relax_mlir.rewrite.replace import Replacer
-from relax_mlir.rewrite.visitor import Target, Walker, bindings_in, roots_of
+from relax_mlir.rewrite.visitor import Target, Walker, roots_of
 
 Replacement = Any
 """What a method returns: None, a `Value`, a number or array (a constant), or a sequence of these (a tuple)."""
@@ -87,8 +89,7 @@ class ExprMutator(Walker):
     def _visit_root(self, root: Any) -> int:  # noqa: ANN401 - a view or an op
         operation = root.operation
         function = _function_of(operation)
-        if any(op.name == "relax.call_packed" for op in bindings_in(function)):
-            make_explicit(function.regions[0].blocks[0])
+        make_effects_explicit(function.opview)
         total = 0
         for _ in range(self.max_walks if self.repeat else 1):
             count, last = self._walk(function, operation)
@@ -103,15 +104,13 @@ class ExprMutator(Walker):
     def _walk(self, function: ir.Operation, root: ir.Operation) -> tuple[int, str]:
         module = function.parent.operation
         functions = {
-            view.name.value: view
-            for view in module.regions[0].blocks[0].operations
-            if isinstance(view, func.FuncOp)
+            view.name.value: view for view in entry_block(module).operations if isinstance(view, func.FuncOp)
         }
         scratch = func.FuncOp("rewrite", ir.FunctionType.get([], []), visibility="private", ip=False)
         self._replacer = Replacer(functions, scratch.operation, scratch.add_entry_block())
         self._last = ""
         try:
-            self._visit_block(function.regions[0].blocks[0], root, inside=False)
+            self._visit_block(entry_block(function), root, inside=False)
             self._replacer.sweep()
             return self._replacer.count, self._last
         finally:
@@ -126,7 +125,7 @@ class ExprMutator(Walker):
         for view in list(block.operations):
             op = view.operation
             replacer.refresh(op)
-            if op.name in TERMINATORS:
+            if has_trait(op, EndsBlock):
                 continue
             for region in op.regions:
                 for nested in region.blocks:
@@ -168,11 +167,10 @@ class DataflowMutator(ExprMutator):
 
 
 def _function_of(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
-        if op.parent is None:
-            raise ArgumentError(f"visit: {op.name} stands in no function")
-        op = op.parent.operation
-    return op
+    function = enclosing_function(op)
+    if function is None:
+        raise ArgumentError(f"visit: {op.name} stands in no function")
+    return function
 
 
 def _value_of(given: Replacement, binding: Binding, name: str) -> Value | None:

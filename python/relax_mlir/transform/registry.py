@@ -71,7 +71,7 @@ PASSES: dict[str, str] = {
     "relax-to-explicit-memory": "relax_mlir.lowering.named_pipelines:RelaxToExplicitMemory",
     "relax-to-flat": "relax_mlir.lowering.named_pipelines:RelaxToFlat",
     "relax-to-kernels": "relax_mlir.lowering.named_pipelines:RelaxToKernels",
-    "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLLVM",
+    "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLlvm",
     "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",
     "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
     "remove-unused-outputs": "relax_mlir.passes.remove_unused_outputs:RemoveUnusedOutputs",
