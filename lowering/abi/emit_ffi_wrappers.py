@@ -138,11 +138,8 @@ class _Wrapper(FFICode):
                 actual,
                 dim,
             )
-        self.check(
-            tensor.contiguous,
-            "ArgumentError",
-            f"{role} is not contiguous, or not aligned to its elements, so it cannot be written to",
-        )
+        for fine, fault in ((tensor.contiguous, "contiguous"), (tensor.aligned, "aligned to its elements")):
+            self.check(fine, "ArgumentError", f"{role} is not {fault}, so it cannot be written to")
         return tensor.base
 
     def new_result(self, value: Value, dims: list[str], room: str) -> str:

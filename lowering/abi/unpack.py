@@ -37,7 +37,9 @@ class Tensor:
     sizes: list[str]
     base: str
     contiguous: str
-    """Whether its elements lie in row-major order, at addresses that are multiples of their size."""
+    """Whether its elements lie in row-major order."""
+    aligned: str
+    """Whether they begin at multiples of their size."""
 
 
 @dataclass
@@ -95,8 +97,8 @@ class FFICode:
         base = code.let(f"llvm.getelementptr {data}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
         sizes = self.sizes(pointer, ndim)
         self.require_memory(data, sizes, value, role)
-        contiguous = self.all_of(self.contiguous(pointer, sizes), self.aligned(base, value))
-        return Tensor(value, pointer, sizes, base, contiguous)
+        contiguous = self.contiguous(pointer, sizes)
+        return Tensor(value, pointer, sizes, base, contiguous, self.aligned(base, value))
 
     def require_memory(self, data: str, sizes: list[str], value: Value, role: str) -> None:
         """Check that sizes are zero or more, and that there is memory if there are elements."""
@@ -271,7 +273,7 @@ class FFICode:
         `written`: an i1, whether its memory is written while it is still read.
         """
         code = self.code
-        fine = tensor.contiguous
+        fine = self.all_of(tensor.contiguous, tensor.aligned)
         if written:
             fine = self.all_of(fine, code.let(f"arith.cmpi eq, {written}, {code.constant(0, 'i1')} : i1"))
         result = code.fresh()

@@ -17,7 +17,7 @@ from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.memory_plan import MemoryPlan
-from relax_mlir.runtime.torch_tensors import plain_torch_tensors
+from relax_mlir.runtime.torch_tensors import explain_refusal, plain_torch_tensors
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
@@ -59,6 +59,9 @@ class CompiledFunction:
         args = plain_torch_tensors(self.name, args, self.inputs)
         try:
             return self.ffi(*args)
+        except RuntimeError:
+            explain_refusal(self.name, args)
+            raise
         except (BufferError, ArgumentError):
             # The FFI fails here before the function has begun, if it is for one of these arguments.
             if not any(needs_help(arg) for arg in args):

@@ -7,7 +7,7 @@ with another sign than the one in memory, nor how large the storage is, which ma
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.error import ArgumentError, DeviceError
 
@@ -21,17 +21,53 @@ def plain_torch_tensors(name: str, args: tuple[object, ...], inputs: int) -> tup
     Arguments with a negative or conjugate bit are replaced by tensors without. Arguments beyond `inputs` are results
     to be written. Raises ArgumentError for a tensor without dense memory of its size, DeviceError for one on "meta".
     """
-    if "torch" not in sys.modules:
-        return args
-    return tuple(_plain(f"{name}: argument {i}", arg, i >= inputs) for i, arg in enumerate(args))
+    for arg in args:
+        if not _is_plain(arg):
+            return tuple(_plain(f"{name}: argument {i}", arg, i >= inputs) for i, arg in enumerate(args))
+    return args
 
 
-def _plain(role: str, value: object, written: bool) -> object:
+_tensor_types: dict[type, bool] = {}
+"""Whether a type is that of torch tensors, of types seen so far."""
+
+
+def _is_tensor_type(kind: type) -> bool:
+    found = _tensor_types.get(kind)
+    if found is None:
+        torch = sys.modules.get("torch")
+        found = _tensor_types[kind] = torch is not None and issubclass(kind, torch.Tensor)
+    return found
+
+
+def _is_plain(value: Any) -> bool:  # noqa: ANN401 - any argument
+    """Whether a look at a value shows that nothing needs to be done, which costs a torch tensor half a microsecond.
+
+    Tensors of other layouts and devices are left to the FFI, which refuses them (see `explain_refusal`).
+    """
+    kind = type(value)
+    if not (_tensor_types[kind] if kind in _tensor_types else _is_tensor_type(kind)):
+        return all(map(_is_plain, value)) if kind is tuple or kind is list else True
+    try:
+        if value.is_neg() or value.is_conj():
+            return False
+        have, need = value.untyped_storage().nbytes(), value.nbytes
+        offset = value.storage_offset()
+        return bool(value.is_contiguous() and need + (offset and offset * value.itemsize) <= have)
+    except RuntimeError:
+        return False
+
+
+def explain_refusal(name: str, args: tuple[object, ...]) -> None:
+    """Raise the project's error for what the FFI refuses of torch tensors; return if there is no such argument."""
+    for i, arg in enumerate(args):
+        _plain(f"{name}: argument {i}", arg, False)
+
+
+def _plain(role: str, value: Any, written: bool) -> object:  # noqa: ANN401 - any argument
     if type(value) in (tuple, list):
-        assert isinstance(value, tuple | list)
         items = tuple(_plain(f"{role}[{i}]", item, written) for i, item in enumerate(value))
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
-    if not isinstance(value, sys.modules["torch"].Tensor):
+    if not _is_tensor_type(type(value)):
         return value
     try:
         _check_memory(role, value)
@@ -59,11 +95,8 @@ def _check_memory(role: str, tensor: torch.Tensor) -> None:
     if tensor.is_meta:
         raise DeviceError(f"{role} is a torch tensor on meta, expected cpu: it has no elements")
     have = tensor.untyped_storage().nbytes()
-    if tensor.is_contiguous():
-        need = tensor.storage_offset() * tensor.itemsize + tensor.nbytes
-    else:
-        reach = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
-        need = (tensor.storage_offset() + reach + 1) * tensor.itemsize
+    reach = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+    need = (tensor.storage_offset() + reach + 1) * tensor.itemsize
     if need > have and tensor.numel():
         raise ArgumentError(
             f"{role} is a torch tensor of shape {tuple(tensor.shape)} that needs {need} bytes, but its storage has "

@@ -11,7 +11,8 @@ func.func private @add.shapes(%n: index) -> index { return %n : index }
 // CHECK: @relax.check.ffi.add.5({{.*}} has dimension 0 of {0}, expected zero or more
 // CHECK: @relax.check.ffi.add.6({{.*}} has elements, but no memory: its data pointer is null
 // CHECK: @relax.check.ffi.add.13({{.*}} message = "add: the given result 0 has dimension 0 of {0}, but the call gives {1}"
-// CHECK: @relax.check.ffi.add.14({{.*}} is not contiguous, or not aligned to its elements, so it cannot be written to
+// CHECK: @relax.check.ffi.add.14({{.*}} is not contiguous, so it cannot be written to
+// CHECK: @relax.check.ffi.add.15({{.*}} is not aligned to its elements, so it cannot be written to
 
 // CHECK: func.func @__tvm_ffi_add(%{{[a-z0-9_]+}}: !llvm.ptr, %[[ARGS:[a-z0-9_]+]]: !llvm.ptr, %[[N:[a-z0-9_]+]]: i32, %[[RET:[a-z0-9_]+]]: !llvm.ptr) attributes {relax.inputs = 1 : i64, relax.short}
 // CHECK: %[[PLAIN:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[N]], %c1_i32 : i32
