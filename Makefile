@@ -18,7 +18,7 @@ help:
 	@echo "make test    unit tests (pytest) and IR tests (lit)"
 	@echo "make test-pythons  a core of the tests with the other supported Pythons that are to be had"
 	@echo "make lint    ruff and mypy"
-	@echo "make math-check  the errors of math functions over all values of f32"
+	@echo "make math-check  the errors of math functions, all values of f32; writes their table in docs/numerics.md"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make docs    write the references anew from the docstrings"
@@ -38,8 +38,9 @@ lit: $(STAMPS)/test
 test-pythons:
 	PYTHON=$(PYTHON) WORKERS=$(WORKERS) .ci/test-pythons
 
-math-check: $(STAMPS)/dev
+math-check: $(STAMPS)/dev $(STAMPS)/test
 	$(BIN)/python test/python/lowering/math_check.py
+	$(BIN)/python test/python/lowering/math_table.py
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

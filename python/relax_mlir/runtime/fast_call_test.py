@@ -28,7 +28,7 @@ def wrong_calls(cls: type, call: Callable[..., Any], probe: int) -> str | None:
     def slowly(self: object, *args: object) -> object:
         return SLOWLY, args
 
-    function = object.__new__(type("Probe", (cls,), {"__slots__": (), SLOW: slowly}))
+    function: Any = object.__new__(type("Probe", (cls,), {"__slots__": (), SLOW: slowly}))
     setattr(function, ENTRY, probe)
     for arguments in _direct():
         before = list(map(sys.getrefcount, arguments))
