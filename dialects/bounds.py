@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.error import ArgumentError, expect
+from relax_mlir.ir_queries import enclosing_function
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Bounds
 
@@ -76,12 +77,10 @@ def _entry(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - checked by `checke
 
 def bounds_around(op: ir.Operation) -> Bounds:
     """The bounds that hold where `op` stands: those of its function; none where they are malformed."""
-    parent: Any = op
-    while parent is not None and parent.name != "func.func":
-        parent = parent.parent.operation if parent.parent is not None else None
-    if parent is None or SYMBOL_BOUNDS not in parent.attributes:
+    function = enclosing_function(op)
+    if function is None or SYMBOL_BOUNDS not in function.attributes:
         return {}
     try:
-        return read_bounds(parent.opview)
+        return read_bounds(function.opview)
     except ArgumentError:
         return {}  # invariant 14 reports it

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 
 from relax_mlir.dialects.types import struct_info
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import ancestors, enclosing_function
 from relax_mlir.mlir import ir
 
 PREFIX = "_s"
@@ -19,18 +20,18 @@ _FUNCTION: ContextVar[ir.Operation | None] = ContextVar("the function being buil
 @contextmanager
 def building(function: ir.Operation) -> Iterator[None]:
     """Inside, fresh symbols differ from those of `function`, even where its dataflow blocks are still detached."""
-    token = _FUNCTION.set(function)
+    outer = _FUNCTION.get()
+    _FUNCTION.set(function)
     try:
         yield
     finally:
-        _FUNCTION.reset(token)
+        _FUNCTION.set(outer)
 
 
 def fresh_symbols(count: int) -> list[str]:
     """`count` names of symbols that the function at the insertion point does not use."""
     root = ir.InsertionPoint.current.block.owner.operation
-    while root.name != "func.func" and root.parent is not None:
-        root = root.parent.operation
+    root = enclosing_function(root) or list(ancestors(root))[-1]
     taken = set(_symbols_in(root))
     around = _FUNCTION.get()
     if around is not None and around != root:

@@ -8,12 +8,14 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.control import flag_of
+from relax_mlir.dialects.frames import inserting, unfinished
 from relax_mlir.dialects.integers import as_integer
-from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.structure import integer_of, maker_of, match_shape
+from relax_mlir.dialects.location import renamed, user_location
+from relax_mlir.dialects.structure import integer_of, match_shape
 from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim, Expr
 
@@ -97,8 +99,9 @@ def build_for(
     loop = ir.Operation.create(
         "scf.for", results=types, operands=[*operands, *(v.ssa for v in init)], regions=1, loc=location
     )
-    block = loop.regions[0].blocks.append(i64, *types, arg_locs=[location] * (len(types) + 1))
-    with ir.InsertionPoint(block):
+    arg_locs = [renamed(name, location) for name in (fresh, *names)]
+    block = loop.regions[0].blocks.append(i64, *types, arg_locs=arg_locs)
+    with unfinished(loop, "a loop"), inserting(block, "the body of a loop"):
         match_shape(Value(block.arguments[0]), (fresh,))
         given = [Value(argument) for argument in list(block.arguments)[1:]]
         _yield(body(symbolic.symbol(fresh), given), init, names, location)
@@ -118,13 +121,15 @@ def build_while(
         "scf.while", results=types, operands=[v.ssa for v in init], regions=2, loc=location
     )
     before, after = (
-        region.blocks.append(*types, arg_locs=[location] * len(types)) for region in loop.regions
+        region.blocks.append(*types, arg_locs=[renamed(name, location) for name in names])
+        for region in loop.regions
     )
-    with ir.InsertionPoint(before):
-        flag = condition([Value(argument) for argument in before.arguments])
-        ir.Operation.create("scf.condition", operands=[flag, *before.arguments], loc=location)
-    with ir.InsertionPoint(after):
-        _yield(body([Value(argument) for argument in after.arguments]), init, names, location)
+    with unfinished(loop, "a loop"):
+        with inserting(before, "the condition of a loop"):
+            flag = condition([Value(argument) for argument in before.arguments])
+            ir.Operation.create("scf.condition", operands=[flag, *before.arguments], loc=location)
+        with inserting(after, "the body of a loop"):
+            _yield(body([Value(argument) for argument in after.arguments]), init, names, location)
     return [Value(result) for result in loop.results]
 
 
@@ -179,7 +184,7 @@ def symbols_in_scope(block: ir.Block, before: ir.Operation | None = None) -> set
 
 def _matched(op: ir.Operation) -> Iterator[str]:
     if op.name == "relax.dataflow":
-        for view in op.regions[0].blocks[0].operations:
+        for view in entry_block(op).operations:
             yield from _matched(view.operation)
     elif op.name == "relax.match_shape":
         for dim in dims_from_attr(op.attributes["pattern"]):
@@ -206,7 +211,7 @@ def _fresh_symbol(wanted: str) -> str:
 
 def loop_symbol(loop: ir.Operation) -> str | None:
     """The symbol that stands for the variable of an ``scf.for``, as `for_loop` makes it; None if there is none."""
-    block = loop.regions[0].blocks[0]
+    block = entry_block(loop)
     first = block.operations[0].operation
     variable = block.arguments[0]
     if first.name != "relax.match_shape" or first.operands[0] != variable or len(list(variable.uses)) != 1:
@@ -226,7 +231,7 @@ def lower_bound(value: ir.Value) -> Dim | None:
 
 def known_integer(value: object) -> Dim | None:
     """What a `relax.prim_value` says; None for other values."""
-    maker = maker_of(value.ssa) if isinstance(value, Value) else None
+    maker = defining_op(value.ssa) if isinstance(value, Value) else None
     if maker is None or maker.name != "relax.prim_value":
         return None
     return integer_of(maker.attributes["value"])

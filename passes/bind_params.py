@@ -14,6 +14,7 @@ from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.structure import ConstantOp
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.bind_symbolic_vars import bind, check_calls
 from relax_mlir.passes.normalize import Normalize
@@ -60,7 +61,7 @@ class BindParams(ModulePass):
                 raise UnknownNameError(f"parameter of function '{self.function}'", name, names)
         positions = {names.index(name): np.asarray(array) for name, array in arrays.items()}
         bind(target, self._sizes(target, names, positions))
-        block = target.regions[0].blocks[0]
+        block = entry_block(target)
         with ir.InsertionPoint.at_block_begin(block):
             for index, array in positions.items():
                 argument = block.arguments[index]

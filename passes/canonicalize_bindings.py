@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, maker_of, pack
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, pack
 from relax_mlir.dialects.types import Shape, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite import Binding, ExprMutator
 from relax_mlir.transform import FunctionPass, PassContext
@@ -63,9 +64,9 @@ def clean_outputs(block: ir.Operation) -> None:
 
     A result that is used as a whole tuple stays as it is.
     """
-    result, end = block.results[0], block.regions[0].blocks[0].operations[-1].operation
+    result, end = block.results[0], entry_block(block).operations[-1].operation
     users = [use.owner.operation for use in result.uses]
-    maker = maker_of(end.operands[0])
+    maker = defining_op(end.operands[0])
     several = maker is not None and maker.name == TUPLE and _is_inside(maker, block)
     if not several:
         if users and not _is_inside(maker, block):
@@ -78,7 +79,7 @@ def clean_outputs(block: ir.Operation) -> None:
     wanted: list[ir.Value] = []
     for user in users:
         value = given[ir.IntegerAttr(user.attributes["index"]).value]
-        if not _is_inside(maker_of(value), block):
+        if not _is_inside(defining_op(value), block):
             user.results[0].replace_all_uses_with(value)
             user.erase()
     readers = [use.owner.operation for use in result.uses]

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
-from relax_mlir.dialects.structure import TUPLE, maker_of
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
@@ -29,7 +29,7 @@ class CanonicalizeCalls(ModulePass):
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         pure = set(functions) - impure_functions(functions)
         for function in relax_functions(module):
-            block = function.regions[0].blocks[0]
+            block = entry_block(function)
             _merge(block, pure, {})
             _drop(block, pure)
 
@@ -60,7 +60,7 @@ def _merge(block: ir.Block, pure: set[str], earlier: dict[Hashable, ir.Operation
 
 def _identity(value: ir.Value) -> Hashable:
     """What two values have in common that are equal: tuples are their fields."""
-    maker = maker_of(value)
+    maker = defining_op(value)
     if maker is not None and maker.name == TUPLE:
         return tuple(map(_identity, maker.operands))
     identity: Hashable = value

@@ -7,11 +7,11 @@ from typing import ClassVar
 from relax_mlir.analysis.prim_calls import PrimCall, Unproved
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.inplace import inplace_indices
-from relax_mlir.dialects.structure import TUPLE, maker_of, match_shape, pack
+from relax_mlir.dialects.structure import TUPLE, match_shape, pack
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ShapeError
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, defining_op
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
@@ -45,7 +45,7 @@ class CheckPrimCalls(ModulePass):
 
 
 def _check(op: ir.Operation, name: str, call: PrimCall) -> None:
-    maker = maker_of(op.operands[0])
+    maker = defining_op(op.operands[0])
     operands = list(maker.operands) if maker is not None and maker.name == TUPLE else []
     simple = all(isinstance(struct_info(v.type), Tensor) for v in operands)
     patterns: dict[int, list[Dim | None]] = {}

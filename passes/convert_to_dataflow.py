@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
-from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, maker_of, pack
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, pack
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.error import ArgumentError
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
-from relax_mlir.rewrite.binding import TERMINATORS
 from relax_mlir.transform import FunctionPass, PassContext
 
 
@@ -32,7 +32,7 @@ class ConvertToDataflow(FunctionPass):
             raise ArgumentError(f"{self.name}: min_size is {self.min_size}, expected at least 1")
         make_effects_explicit(function)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
-        for run in list(_runs(function.regions[0].blocks[0], impure_functions(functions))):
+        for run in list(_runs(entry_block(function), impure_functions(functions))):
             if sum(op.name != TUPLE for op in run) >= self.min_size:
                 _group(run)
 
@@ -54,12 +54,12 @@ def _runs(block: ir.Block, impure: set[str]) -> Iterator[list[ir.Operation]]:
 
 
 def _may_join(op: ir.Operation, impure: set[str]) -> bool:
-    if len(op.regions) or op.name in TERMINATORS:
+    if len(op.regions) or has_trait(op, EndsBlock):
         return False
     if op.name == "relax.call":
         return callee_of(op) not in impure
     if op.name == TupleGetItemOp.OPERATION_NAME:
-        maker = maker_of(op.operands[0])
+        maker = defining_op(op.operands[0])
         if maker is not None and maker.name == "relax.dataflow":
             return False  # an output of the block in front
     return bool(op.name == TUPLE or (op.name.startswith("relax.") and is_pure(op)))
@@ -68,7 +68,7 @@ def _may_join(op: ir.Operation, impure: set[str]) -> bool:
 def _group(run: Sequence[ir.Operation]) -> None:
     """Move the ops of `run`, which follow each other, into a dataflow block in their place."""
     dataflow = _block_in_front(run)
-    body = dataflow.regions[0].blocks[0]
+    body = entry_block(dataflow)
     for op in run:
         body.append(op)
     bindings = [op for op in run if op.name != TUPLE]

@@ -8,6 +8,7 @@ from typing import ClassVar
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
@@ -45,7 +46,7 @@ class ExpandTupleArguments(ModulePass):
 
 
 def _expand_parameters(function: func.FuncOp, infos: list[StructInfo]) -> None:
-    block, old_names = function.regions[0].blocks[0], parameter_names(function)
+    block, old_names = entry_block(function), parameter_names(function)
     old = list(block.arguments)
     names: list[str] = []
     with ir.InsertionPoint.at_block_begin(block), function.location:

@@ -8,9 +8,9 @@ from relax_mlir.analysis.type_deduction import forward_field
 from relax_mlir.dialects.calls import CallPackedOp, DistinctOp, UpdatedOp
 from relax_mlir.dialects.closures import LambdaOp
 from relax_mlir.dialects.effects import PRINT
-from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, maker_of, pack, unpack
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, struct_info
-from relax_mlir.ir_queries import ops_of
+from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, ops_of, owner_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext, relax_functions
 
@@ -44,14 +44,14 @@ def make_effects_explicit(function: func.FuncOp) -> None:
     ops = ops_of(function.operation)
     if not any(op.name == CallPackedOp.OPERATION_NAME for op in ops):
         return
-    tops = function.operation.parent.regions[0].blocks[0].operations
+    tops = entry_block(function.operation.parent).operations
     functions = {op.name.value: op for op in tops if isinstance(op, func.FuncOp)}
     for op in ops:
         if op.name == TupleGetItemOp.OPERATION_NAME:
             forward_field(op, functions)
         elif op.name == CallPackedOp.OPERATION_NAME:
             _own_arguments(op)
-    _make_explicit(function.regions[0].blocks[0])
+    _make_explicit(entry_block(function))
 
 
 def _own_arguments(call: ir.Operation) -> None:
@@ -59,7 +59,7 @@ def _own_arguments(call: ir.Operation) -> None:
 
     The fields of an older tuple are names of values that earlier calls may change.
     """
-    maker = maker_of(call.operands[0])
+    maker = defining_op(call.operands[0])
     if maker is not None and maker.name == TUPLE and _stands_before(maker, call):
         return
     whole = struct_info(call.operands[0].type)
@@ -97,11 +97,11 @@ def _make_explicit(block: ir.Block) -> Updates:
         elif op.name in ("scf.for", "scf.while"):
             changed = _after_loop(op)
         elif op.name == LambdaOp.OPERATION_NAME:
-            _make_explicit(op.regions[0].blocks[0])
+            _make_explicit(entry_block(op))
         for old, new in changed.items():
             _replace_later_uses(old, new)
             origin = next((origin for origin, latest in updates.items() if latest == old), old)
-            if origin != old or _owner_block(old) != block:
+            if origin != old or owner_block(old) != block:
                 updates[origin] = new
     return updates
 
@@ -112,7 +112,7 @@ def _may_change(call: ir.Operation) -> bool:
 
 def _is_updated(call: ir.Operation) -> bool:
     """Whether the pass has been here before: what the call was given is read again behind it."""
-    maker = maker_of(call.operands[0])
+    maker = defining_op(call.operands[0])
     given = () if maker is None or maker.name != TUPLE else tuple(maker.operands)
     block = list(call.block.operations)
     position = next(i for i, view in enumerate(block) if view.operation == call)
@@ -126,7 +126,7 @@ def _is_updated(call: ir.Operation) -> bool:
 
 
 def _after_call(call: ir.Operation) -> Updates:
-    maker = maker_of(call.operands[0])
+    maker = defining_op(call.operands[0])
     assert maker is not None
     tensors = list(dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor)))
     given = _kept_apart(call, maker, tensors)
@@ -173,7 +173,7 @@ def _may_become_one(value: ir.Value, other: ir.Value) -> bool:
     assert isinstance(second, Tensor)
     dtypes_differ = None not in (first.dtype, second.dtype) and first.dtype != second.dtype
     ranks_differ = None not in (first.ndim, second.ndim) and first.ndim != second.ndim
-    makers = [maker_of(value), maker_of(other)]
+    makers = [defining_op(value), defining_op(other)]
     is_fresh = any(maker is not None and maker.name in FRESH for maker in makers)
     return not (dtypes_differ or ranks_differ or is_fresh)
 
@@ -240,15 +240,8 @@ def _replace_uses_within(block: ir.Block, old: ir.Value, new: ir.Value) -> None:
     """Let the ops of a loop's block, and those nested in them, use `new` for `old`."""
     for use in list(old.uses):
         user = use.owner.operation
-        top = user
-        while top.name != "func.func" and top.block != block:
-            top = top.parent.operation
-        if top.name != "func.func":
+        if enclosing_op_in(block, user) is not None:
             user.operands[use.operand_number] = new
-
-
-def _owner_block(value: ir.Value) -> ir.Block:
-    return value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
 
 
 def _replace_later_uses(old: ir.Value, new: ir.Value) -> None:
@@ -261,8 +254,6 @@ def _replace_later_uses(old: ir.Value, new: ir.Value) -> None:
         following.append(view.operation)
     for use in list(old.uses):
         user = use.owner.operation
-        top = user
-        while top is not None and top.block != maker.block and top.name != "func.func":
-            top = top.parent.operation
-        if top in following:
+        top = enclosing_op_in(maker.block, user)
+        if top is not None and top in following:
             user.operands[use.operand_number] = new

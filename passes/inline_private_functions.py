@@ -13,8 +13,9 @@ from relax_mlir.analysis.purity import acts, impure_functions
 from relax_mlir.dialects.attributes import FORCE_PURE
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.conversion import converted, is_convertible
+from relax_mlir.dialects.traits import IsConditional, IsLoop, has_trait
 from relax_mlir.dialects.types import struct_info, substitute
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.normalize import Normalize
@@ -29,8 +30,6 @@ from relax_mlir.rewrite.function_editing import (
 )
 from relax_mlir.symbolic import Dim, symbol
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
-
-CONTROL_FLOW = ("scf.if", "scf.for", "scf.while")
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class InlinePrivateFunctions(ModulePass):
 
 
 def _has_control_flow(function: func.FuncOp) -> bool:
-    return any(op.name in CONTROL_FLOW for op in ops_of(function.operation))
+    return any(has_trait(op, IsConditional, IsLoop) for op in ops_of(function.operation))
 
 
 def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> None:
@@ -109,7 +108,7 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
     copy = callee.operation.clone(ip=False).opview
     assert isinstance(copy, func.FuncOp)
     substitute_symbols(copy.operation, mapping)
-    block = copy.regions[0].blocks[0]
+    block = entry_block(copy)
     result = block.operations[-1].operation.operands[0]
     if not is_convertible(struct_info(result.type), struct_info(call.results[0].type)):
         return
@@ -139,7 +138,7 @@ def _flattened(op: ir.Operation) -> list[ir.Operation]:
     """The ops of a dataflow block, which is dissolved; any other op by itself."""
     if op.name != "relax.dataflow":
         return [op]
-    inner = [view.operation for view in op.regions[0].blocks[0].operations]
+    inner = [view.operation for view in entry_block(op).operations]
     op.results[0].replace_all_uses_with(inner[-1].operands[0])
     for moved in inner[:-1]:
         moved.move_before(op)

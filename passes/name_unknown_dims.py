@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relax_mlir.analysis.type_deduction import deduce
-from relax_mlir.dialects.structure import TUPLE, maker_of, pack, unpack
+from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
@@ -32,7 +33,7 @@ class NameUnknownDims(FunctionPass):
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         make_effects_explicit(function)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
-        block = function.regions[0].blocks[0]
+        block = entry_block(function)
         kept = _kept_types(function.operation)
         naming = _Naming(functions, set(_symbols(function.operation)))
         naming.arguments(block)
@@ -141,7 +142,7 @@ class _Naming:
     def forget_names(self, op: ir.Operation) -> None:
         """Let an op have the operands that it had."""
         for index, operand in enumerate(op.operands):
-            maker = maker_of(operand)
+            maker = defining_op(operand)
             if operand in self.origins:
                 op.operands[index] = self.origins[operand]
             elif maker is not None and maker.name == TUPLE:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from relax_mlir.dialects.structure import TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tuple, struct_info
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
@@ -67,14 +68,14 @@ def _index(user: ir.Operation) -> int:
 
 
 def _return_fields(function: func.FuncOp, info: Tuple, kept: Sequence[int]) -> None:
-    returned = function.regions[0].blocks[0].operations[-1].operation
+    returned = entry_block(function).operations[-1].operation
     old = returned.operands[0]
     with ir.InsertionPoint(returned), returned.location:
         fields = unpack(old, [field.to_type() for field in info.fields])
         values = [fields[index] for index in kept]
         returned.operands[0] = values[0] if len(values) == 1 else pack(values, returned.location)
     for item in fields:
-        maker = None if isinstance(item.owner, ir.Block) else item.owner.operation
+        maker = defining_op(item)
         if maker is not None and maker.name == TupleGetItemOp.OPERATION_NAME and not list(item.uses):
             maker.erase()
     erase_if_unused(old)

@@ -8,6 +8,7 @@ from relax_mlir.analysis.call_inference import call_mapping
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import ShapeExprOp
 from relax_mlir.dialects.types import Shape, Tuple, dims_attr, parameter_symbols, struct_info
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
@@ -50,7 +51,7 @@ class RemoveUnusedParameters(ModulePass):
 
 
 def _shrink(function: func.FuncOp, calls: list[ir.Operation]) -> bool:
-    block = function.regions[0].blocks[0]
+    block = entry_block(function)
     unused = [index for index, argument in enumerate(block.arguments) if not list(argument.uses)]
     if not unused:
         return False

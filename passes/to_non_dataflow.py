@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
@@ -22,7 +23,7 @@ class ToNonDataflow(FunctionPass):
 
 
 def _dissolve(dataflow: ir.Operation) -> None:
-    body = [view.operation for view in dataflow.regions[0].blocks[0].operations]
+    body = [view.operation for view in entry_block(dataflow).operations]
     for op in body[:-1]:
         op.move_before(dataflow)
     dataflow.results[0].replace_all_uses_with(body[-1].operands[0])

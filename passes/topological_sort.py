@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import MatchShapeOp
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import ops_of
+from relax_mlir.ir_queries import entry_block, ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import symbols
 from relax_mlir.transform import DataflowBlockPass, PassContext
@@ -34,7 +34,7 @@ class TopologicalSort(DataflowBlockPass):
     direction: Literal["from-inputs", "from-outputs"] = "from-inputs"
 
     def run_on_block(self, block: ir.Operation, module: ir.Module, ctx: PassContext) -> None:
-        ops = [view.operation for view in block.regions[0].blocks[0].operations]
+        ops = [view.operation for view in entry_block(block).operations]
         end = ops.pop()
         positions = {result: number for number, op in enumerate(ops) for result in op.results}
         needs = _needs(ops, positions)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.error import UnsupportedError
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -36,12 +36,12 @@ class DropDestinationResults(ModulePass):
 
 def _drop_results(function: func.FuncOp) -> list[int | None]:
     """Drop the results of `function` that are arguments; returns the argument's number per result (None: kept)."""
-    terminator = function.regions[0].blocks[0].operations[-1].operation
+    terminator = entry_block(function).operations[-1].operation
     positions: list[int | None] = []
     for index, value in enumerate(map(_origin, terminator.operands)):
         if not isinstance(value.type, ir.MemRefType):
             positions.append(None)
-        elif isinstance(value, ir.BlockArgument) and value.owner == function.regions[0].blocks[0]:
+        elif isinstance(value, ir.BlockArgument) and value.owner == entry_block(function):
             positions.append(value.arg_number)
         else:
             raise UnsupportedError(

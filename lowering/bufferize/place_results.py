@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from relax_mlir.ir_queries import ops_of
+from relax_mlir.ir_queries import defining_op, ops_of
 from relax_mlir.mlir import ir, tensor
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -62,10 +62,10 @@ def is_parameter(value: ir.Value) -> bool:
 
 def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value, list[int]]) -> None:
     """`uninitialised`: by the first result of a call, the numbers of the operands that it fills."""
-    maker = _maker(value)
+    maker = defining_op(value)
     while maker is not None and maker.name == "tensor.cast":
         value = maker.operands[0]
-        maker = _maker(value)
+        maker = defining_op(value)
     if maker is None or maker.name != "func.call" or maker.block != destination.owner:
         return
     if maker.results[0] not in uninitialised:
@@ -79,10 +79,6 @@ def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value,
         maker.operands[empties[index]] = destination if same else tensor.cast(value.type, destination)
 
 
-def _maker(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
 def _is_empty(value: ir.Value) -> bool:
-    maker = _maker(value)
+    maker = defining_op(value)
     return maker is not None and maker.name == "tensor.empty"

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import ClassVar
 
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.lowering.bufferize.place_results import MATERIALIZE, is_parameter
 from relax_mlir.lowering.shapes.body import memory_of
 from relax_mlir.mlir import bufferization, ir
@@ -63,6 +63,6 @@ def _given(function: ir.OpView, result: int) -> int | None:
     """The number of the argument that a function returns as this result; None if it computes that."""
     if is_declaration(function):
         return None
-    block = function.regions[0].blocks[0]
+    block = entry_block(function)
     base = memory_of(block.operations[len(block.operations) - 1].operands[result])
     return base.arg_number if isinstance(base, ir.BlockArgument) and base.owner == block else None

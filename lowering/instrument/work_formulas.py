@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.abi.ffi_dtypes import element_bytes
 from relax_mlir.mlir import func, ir, linalg
 
@@ -137,7 +138,7 @@ class Work:
                         each += self._block(body)
                 total += each * self._domain(op) if each.terms else ZERO
             elif op.name == "scf.for":
-                each = self._block(op.regions[0].blocks[0])
+                each = self._block(entry_block(op))
                 total += each * self._trips(op) if each.terms else ZERO
             elif op.regions:
                 if any(self._block(body).terms for region in op.regions for body in region.blocks):

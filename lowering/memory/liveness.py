@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from relax_mlir.dialects.traits import IsLoop, has_trait
+from relax_mlir.ir_queries import FUNCTION, ancestors
 from relax_mlir.mlir import func, ir
 
 VIEWS = frozenset(
@@ -21,7 +23,6 @@ VIEWS = frozenset(
         "memref.view",
     }
 )
-_LOOPS = frozenset({"scf.for", "scf.while", "scf.parallel", "scf.forall"})
 _POINTERS = frozenset({"memref.extract_aligned_pointer_as_index", "memref.extract_strided_metadata"})
 
 
@@ -113,11 +114,11 @@ class Liveness:
         if op.name in ("scf.yield", "scf.condition"):
             parent = op.parent.operation
             buffer.yielded = True
-            if parent.name in _LOOPS:
-                buffer.carried = buffer.carried or _inside(buffer.alloc, parent)
+            if has_trait(parent, IsLoop):
+                buffer.carried = buffer.carried or parent in ancestors(buffer.alloc)
                 return _loop_values(parent)
             return [parent.results[operand]] if parent.name == "scf.if" else list(parent.results)
-        return _loop_values(op) if op.name in _LOOPS else list(op.results)
+        return _loop_values(op) if has_trait(op, IsLoop) else list(op.results)
 
 
 def _loop_values(loop: ir.Operation) -> list[ir.Value]:
@@ -126,20 +127,6 @@ def _loop_values(loop: ir.Operation) -> list[ir.Value]:
     return [*loop.results, *arguments]
 
 
-def _inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
-    current = op.parent
-    while current is not None:
-        if current.operation == ancestor:
-            return True
-        current = current.operation.parent
-    return False
-
-
-def enclosing(op: ir.Operation) -> list[str]:
-    """Names of the operations around `op`, from the innermost to the function."""
-    names = []
-    current = op.parent
-    while current is not None and current.operation.name != "func.func":
-        names.append(current.operation.name)
-        current = current.operation.parent
-    return names
+def is_nested(op: ir.Operation) -> bool:
+    """Whether `op` stands in an op of its function, not in the function's own blocks."""
+    return op.parent is not None and op.parent.operation.name != FUNCTION

@@ -15,7 +15,7 @@ from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
-from relax_mlir.lowering.memory.liveness import Liveness, enclosing
+from relax_mlir.lowering.memory.liveness import Liveness, is_nested
 from relax_mlir.lowering.memory.plan_memory import allocate_in_frame, allocate_in_pool, declare_allocation
 from relax_mlir.lowering.runtime_lib.frame import declare_release, frame_of
 from relax_mlir.lowering.threads.job_errors import RUN, guard_jobs, jobs_of, pointed
@@ -98,7 +98,7 @@ def _pool(function: func.FuncOp) -> None:
         for op in buffer.freed:
             op.erase()
         buffer.freed.clear()
-        if enclosing(buffer.alloc) or buffer.yielded:
+        if is_nested(buffer.alloc) or buffer.yielded:
             nested.append(buffer)
         else:
             allocate_in_pool(buffer)

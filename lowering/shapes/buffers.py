@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_mlir.dialects.types import Tensor
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.lowering.shapes.body import BodyLowering
 from relax_mlir.mlir import bufferization, ir, memref
 
@@ -17,7 +18,7 @@ def read_buffer(value: ir.Value) -> ir.Value:
 
 
 def fresh_buffer(body: BodyLowering, info: Tensor) -> ir.Value:
-    sizes = [body.symbols.value(d) for d in info.known_shape or () if not isinstance(d, int)]
+    sizes = [body.symbols.size(d) for d in info.known_shape or () if not isinstance(d, int)]
     return memref.alloc(memref_type(info.storage_type()), sizes, [])
 
 
@@ -31,9 +32,9 @@ def memory_of_its_own(value: ir.Value) -> bool:
     The results of equal calls in destination-passing style start from equal ``tensor.empty``, which CSE merges; who
     writes to the memory behind MLIR's back then writes to that of both.
     """
-    maker = _maker(value)
+    maker = defining_op(value)
     while maker is not None and maker.name == "tensor.cast":
-        maker = _maker(maker.operands[0])
+        maker = defining_op(maker.operands[0])
     if maker is None:
         return False
     if maker.name == "bufferization.to_tensor":
@@ -43,17 +44,13 @@ def memory_of_its_own(value: ir.Value) -> bool:
     outs = [i for i, operand in enumerate(maker.operands) if _is_uninitialised(operand)]
     with maker.location, ir.InsertionPoint(maker):
         for index in outs:
-            empty = _maker(maker.operands[index])
+            empty = defining_op(maker.operands[index])
             if empty is not None and empty.name == "tensor.empty":
                 sizes = list(empty.operands)
                 maker.operands[index] = bufferization.alloc_tensor(empty.results[0].type, sizes)
     return len(outs) == len(maker.results)
 
 
-def _maker(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
 def _is_uninitialised(value: ir.Value) -> bool:
-    maker = _maker(value)
+    maker = defining_op(value)
     return maker is not None and maker.name in ("tensor.empty", "bufferization.alloc_tensor")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.prim_calls import prim_params
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import CHECK, PRIM_FUNC
+from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.error import ArgumentError
+from relax_mlir.ir_queries import ancestors
 from relax_mlir.lowering.abi.runtime_declarations import Hooks
 from relax_mlir.lowering.shapes.index_ranges import Ranges
 from relax_mlir.mlir import arith, func, ir, memref
@@ -17,7 +18,6 @@ from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.config import BOUNDS_CHECK
 
 MODES = ("auto", "all", "none")
-LOOPS = ("scf.for", "scf.while")
 ACCESSES = {"memref.load": 0, "memref.store": 1}
 """Ops that take indices, and which operand the buffer is."""
 
@@ -57,7 +57,7 @@ def _check_function(function: func.FuncOp, hooks: Hooks, *, everywhere: bool) ->
     ranges = Ranges(function)
     names = _names(function)
     for op in found:
-        if not everywhere and any(parent in LOOPS for parent in _parents(op)):
+        if not everywhere and any(has_trait(around, IsLoop) for around in ancestors(op)):
             continue
         number = ACCESSES[op.name]
         buffer = op.operands[number]
@@ -81,13 +81,6 @@ def _names(function: func.FuncOp) -> dict[ir.Value, str]:
         argument: f"'{declared[number].name}'" if declared is not None else f"argument {number}"
         for number, argument in enumerate(function.arguments)
     }
-
-
-def _parents(op: ir.Operation) -> Iterator[str]:
-    parent = op.parent
-    while parent is not None:
-        yield parent.name
-        parent = parent.operation.parent
 
 
 def _check(hooks: Hooks, op: ir.Operation, what: str, buffer: ir.Value, axis: int, index: ir.Value) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.prim_calls import prim_params
-from relax_mlir.dialects.structure import maker_of
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -76,7 +76,7 @@ class Ranges:
         type_ = ir.MemRefType(buffer.type)
         if not type_.is_dynamic_dim(axis):
             return int(type_.get_dim_size(axis))
-        maker = maker_of(buffer)
+        maker = defining_op(buffer)
         if maker is None or maker.name not in ("memref.alloc", "memref.alloca"):
             return None
         number = sum(type_.is_dynamic_dim(a) for a in range(axis))
@@ -114,7 +114,7 @@ class Ranges:
         return self.values[value]
 
     def form(self, value: ir.Value) -> Linear | None:
-        maker = maker_of(value)
+        maker = defining_op(value)
         if maker is None:
             owner = value.owner.owner
             is_loop = owner.name == "scf.for" and value == value.owner.arguments[0]

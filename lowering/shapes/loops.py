@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,
     Lowered,
@@ -31,7 +32,7 @@ def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     index = ir.IndexType.get()
     block = new.regions[0].blocks.append(index, *types, arg_locs=[op.location] * (len(types) + 1))
     variable, *carried = block.arguments
-    old = op.regions[0].blocks[0]
+    old = entry_block(op)
     with ir.InsertionPoint(block):
         inner = _inner(body, old, [variable, *carried])
         yielded = [leaf for item in inner.lower_block(old) for leaf in flatten(item)]
@@ -73,7 +74,10 @@ def _inner(body: BodyLowering, old: ir.Block, arguments: Sequence[ir.Value]) -> 
     """Lowers the ops of a region, whose arguments are flattened."""
     inner = body.nested()
     remaining = list(arguments)
-    inner.values.update({a: unflatten(struct_info(a.type), remaining) for a in old.arguments})
+    for argument in old.arguments:
+        inner.values[argument] = lowered = unflatten(struct_info(argument.type), remaining)
+        for leaf in flatten(lowered):
+            ir.BlockArgument(leaf).set_location(argument.location)
     return inner
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dim_text, struct_info
 from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,
     Handle,
@@ -178,12 +179,12 @@ def _own_tensors(value: Lowered, info: StructInfo, shares: bool) -> Lowered:
 
 def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
     """Tensors of which nothing but `call` needs the old elements: it may have their memory."""
-    maker = maker_of(call.operands[0])
+    maker = defining_op(call.operands[0])
     if maker is None or maker.name != TUPLE:
         return set()
     owned = set()
     for value in maker.operands:
-        made_by = maker_of(value)
+        made_by = defining_op(value)
         users = [use.owner.operation for use in value.uses if use.owner.name != "relax.updated"]
         fresh = made_by is not None and made_by.name in ("relax.call_tir", "relax.distinct", "relax.updated")
         if fresh and users == [maker] and [use.owner.operation for use in maker.results[0].uses] == [call]:
@@ -196,7 +197,7 @@ def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
 def _is_only_use(op: ir.Operation) -> bool:
     """Whether nothing but `op` needs its operand, which a prim func has computed in the same block."""
     value = op.operands[0]
-    maker = maker_of(value)
+    maker = defining_op(value)
     made_here = maker is not None and maker.name == "relax.call_tir" and maker.block == op.block
     return made_here and len(list(value.uses)) == 1
 

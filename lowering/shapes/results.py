@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.structure import maker_of
+from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, cast, flatten, unflatten
 from relax_mlir.lowering.shapes.headers import Header, Result
 from relax_mlir.lowering.shapes.objects import box, new_tensor, own, retain, view, write
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import bufferization, func, ir, tensor
-
-VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 
 
 def give_results(body: BodyLowering, header: Header, result: Lowered, outs: Sequence[ir.Value]) -> None:
@@ -64,7 +63,7 @@ def _place(body: BodyLowering, value: ir.Value, info: Tensor) -> Handle | None:
 
     As `place-results` does with destinations of the caller; here the size is known where the call stands.
     """
-    maker = maker_of(value)
+    maker = defining_op(value)
     if maker is None or maker.name != "func.call" or maker.block != ir.InsertionPoint.current.block:
         return None
     tensors = [result for result in maker.results if isinstance(result.type, ir.RankedTensorType)]
@@ -85,7 +84,7 @@ def _place(body: BodyLowering, value: ir.Value, info: Tensor) -> Handle | None:
 
 
 def _is_empty(value: ir.Value) -> bool:
-    maker = maker_of(value)
+    maker = defining_op(value)
     return maker is not None and maker.name == "tensor.empty"
 
 
@@ -130,13 +129,13 @@ def _nested(info: StructInfo, items: list[Lowered]) -> Lowered:
 
 
 def _without_casts(value: ir.Value) -> ir.Value:
-    while (maker := maker_of(value)) is not None and maker.name == "tensor.cast":
+    while (maker := defining_op(value)) is not None and maker.name == "tensor.cast":
         value = maker.operands[0]
     return value
 
 
 def _memory_of(value: ir.Value) -> ir.Value:
     """The tensor that `value` is a view of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
+    while not isinstance(value.owner, ir.Block) and has_trait(value.owner.operation, IsView):
         value = value.owner.operation.operands[0]
     return value

@@ -8,7 +8,16 @@ from typing import ClassVar
 
 from relax_mlir.dialects.attributes import APART, CHECK, MAY_FAIL
 from relax_mlir.error import CompileError
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import (
+    ancestors,
+    callee_of,
+    defining_op,
+    enclosing_function,
+    entry_block,
+    is_a,
+    ops_of,
+    owner_block,
+)
 from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.parallel import MARK, PARALLEL, THRESHOLD
@@ -62,7 +71,7 @@ class OutlineParallelLoops(ModulePass):
 def _marked(mark: ir.Operation) -> ir.Operation | None:
     """The loop that a mark is for; None if it is no loop any more."""
     loop = mark.parent.operation
-    if PARALLEL not in loop.attributes or loop.regions[0].blocks[0].operations[0].operation != mark:
+    if PARALLEL not in loop.attributes or entry_block(loop).operations[0].operation != mark:
         return None
     if loop.results:
         raise CompileError("outline-parallel-loops: a loop that carries values cannot run on several threads")
@@ -73,13 +82,8 @@ def _marked(mark: ir.Operation) -> ir.Operation | None:
 
 def _is_outside(value: ir.Value, loop: ir.Operation) -> bool:
     """Whether a value is not made in a loop."""
-    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-    op = block.owner.operation
-    while op is not None and op.name != "builtin.module":
-        if op == loop:
-            return False
-        op = op.parent.operation if op.parent is not None else None
-    return True
+    owner = owner_block(value).owner.operation
+    return owner != loop and loop not in ancestors(owner)
 
 
 def _may_fail(loop: ir.Operation, table: dict[str, ir.OpView]) -> bool:
@@ -115,7 +119,7 @@ def _captured(loop: ir.Operation) -> list[ir.Value]:
 
 
 def _is_constant(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.name in ("arith.constant", "func.constant")
+    return is_a(defining_op(value), arith.ConstantOp, func.ConstantOp)
 
 
 def _stored_type(type_: ir.Type) -> ir.Type:
@@ -153,7 +157,7 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
     struct = ir.Type.parse(f"!llvm.struct<({', '.join(_inside(t) for t in stored)})>")
     pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
     signature = [pointer, ir.IndexType.get(), ir.IndexType.get()]
-    entry = _function_of(loop).regions[0].blocks[0]
+    entry = entry_block(enclosing_function(loop))
     with ir.InsertionPoint.at_block_begin(entry):
         one = llvm.ConstantOp(word, ir.IntegerAttr.get(word, 1)).result
         context = llvm.AllocaOp(pointer, one, ir.TypeAttr.get(struct), alignment=64).result
@@ -191,7 +195,7 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
 
 def _prefix(loop: ir.Operation) -> str:
     """How the name of a loop's function begins: that of a kernel does not depend on the rest of the module."""
-    name = symbol_name(_function_of(loop))
+    name = symbol_name(enclosing_function(loop))
     return f"{name}.parallel" if name.startswith(OWN_PREFIX) else f"{OWN_PREFIX}parallel"
 
 
@@ -208,12 +212,6 @@ def _field(base: ir.Value, struct: ir.Type, position: int) -> ir.Value:
     return ir.Operation.create(
         "llvm.getelementptr", results=[base.type], operands=[base], attributes=attributes
     ).result
-
-
-def _function_of(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
-        op = op.parent.operation
-    return op
 
 
 def _runtime() -> Fragment:

@@ -7,7 +7,7 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.closures import MakeClosureOp
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.error import UnsupportedError
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.passes.closures.sources import has_callables
 from relax_mlir.transform import relax_functions
@@ -21,7 +21,7 @@ def clean(module: ir.Module) -> bool:
     while again:
         again = False
         for function in list(relax_functions(module)):
-            again |= _drop_unused(function.regions[0].blocks[0])
+            again |= _drop_unused(entry_block(function))
         again |= _drop_functions(module)
         changed |= again
     return changed

@@ -8,7 +8,7 @@ from typing import ClassVar
 from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
 from relax_mlir.dialects.attributes import PARAM_NAME
 from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
-from relax_mlir.dialects.structure import ShapeExprOp, maker_of, pack
+from relax_mlir.dialects.structure import ShapeExprOp, pack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import (
     Shape,
@@ -20,7 +20,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import ops_of
+from relax_mlir.ir_queries import defining_op, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import symbols
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
@@ -50,7 +50,7 @@ def _lambdas(root: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _lift(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> None:
-    body = op.regions[0].blocks[0]
+    body = entry_block(op)
     _copy_inside(op, body)
     captured = _captured(op)
     own = [struct_info(argument.type) for argument in body.arguments]
@@ -110,7 +110,7 @@ def _copy_inside(op: ir.Operation, body: ir.Block) -> None:
     while again:
         again = False
         for value in _outer_operands(op):
-            maker = maker_of(value)
+            maker = defining_op(value)
             if maker is None or maker.name not in COPIED:
                 continue
             copy = maker.clone(ip=ir.InsertionPoint.at_block_begin(body))
@@ -144,7 +144,7 @@ def _missing_symbols(op: ir.Operation, infos: list[StructInfo]) -> list[str]:
 
 def used_symbols(function: ir.Operation) -> set[str]:
     """The symbols of a function."""
-    infos = [struct_info(argument.type) for argument in function.regions[0].blocks[0].arguments]
+    infos = [struct_info(argument.type) for argument in entry_block(function).arguments]
     found = {symbol for info in infos for symbol in info.symbols()}
     return found | {symbol for op in ops_of(function) for symbol in _symbols_of_op(op)}
 
@@ -173,7 +173,7 @@ def _shape(names: list[str]) -> ir.Value:
 
 def _name_of(outer: func.FuncOp, value: ir.Value) -> str:
     if isinstance(value.owner, ir.Block):
-        if value.owner == outer.regions[0].blocks[0]:
+        if value.owner == entry_block(outer):
             number: int = ir.BlockArgument(value).arg_number
             return parameter_names(outer)[number]
         return "captured"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.closures import MakeClosureOp
-from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Callable, StructInfo, Tuple, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, defining_op
 from relax_mlir.mlir import ir
 
 Path = tuple[int, ...]
@@ -36,11 +36,11 @@ class Choice:
 
 def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
     """Where the function at `path` in `value` comes from; None where that is not known here."""
-    maker = maker_of(value)
+    maker = defining_op(value)
     if maker is None:
         return None
     if maker.name == MakeClosureOp.OPERATION_NAME:
-        captured = tuple(maker_of(maker.operands[0]).operands)  # type: ignore[union-attr]  # the passes make it of a tuple
+        captured = tuple(defining_op(maker.operands[0]).operands)  # type: ignore[union-attr]  # the passes make it of a tuple
         return Known(callee_of(maker), captured)
     if maker.name == TUPLE and path:
         return source_of(maker.operands[path[0]], path[1:])

@@ -10,10 +10,11 @@ from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.closures import MakeClosureOp
-from relax_mlir.dialects.structure import TUPLE, maker_of, pack, unpack
+from relax_mlir.dialects.structure import TUPLE, pack, unpack
+from relax_mlir.dialects.traits import InvokesClosure, has_trait
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info
 from relax_mlir.error import RelaxError, ShapeError, UnsupportedError
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.closures.cleanup import check, clean
 from relax_mlir.passes.closures.lambda_lift import fresh_function_name
@@ -31,7 +32,6 @@ from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
-INVOKE = frozenset({"relax.invoke_closure", "relax.invoke_pure_closure"})
 LIMIT = 64
 """More clones of functions than this mean a recursion that makes a new closure at every step."""
 
@@ -92,7 +92,7 @@ class _Specializer:
                     changed |= _forward(op)
         for function in list(relax_functions(self.module)):
             for op in _calls(function):
-                changed |= self.invoke(op) if op.name in INVOKE else self.call(op)
+                changed |= self.invoke(op) if has_trait(op, InvokesClosure) else self.call(op)
         clean(self.module)
         for function in list(relax_functions(self.module)):
             changed |= self.returned(function)
@@ -190,7 +190,7 @@ class _Specializer:
         copy.attributes["sym_name"] = ir.StringAttr.get(fresh_function_name(self.module, wanted))
         self.origins[copy.name.value] = origin
         copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
-        block = copy.regions[0].blocks[0]
+        block = entry_block(copy)
         first = block.operations[0]
         for index, argument in enumerate(block.arguments):
             info = struct_info(argument.type)
@@ -211,7 +211,7 @@ class _Specializer:
 
     def returned(self, function: func.FuncOp) -> bool:
         """Let a private function return what the closures among its results captured, and its callers use that."""
-        terminator = function.regions[0].blocks[0].operations[-1].operation
+        terminator = entry_block(function).operations[-1].operation
         result = terminator.operands[0]
         info = struct_info(result.type)
         name = function.name.value
@@ -255,7 +255,9 @@ class _Specializer:
 
 
 def _calls(function: func.FuncOp) -> list[ir.Operation]:
-    return [op for op in ops_of(function.operation) if op.name in INVOKE or op.name == "relax.call"]
+    return [
+        op for op in ops_of(function.operation) if has_trait(op, InvokesClosure) or op.name == "relax.call"
+    ]
 
 
 def _users(function: func.FuncOp, name: str) -> list[ir.Operation]:
@@ -275,7 +277,7 @@ def _call(callee: str, arguments: ir.Value, result: ir.Type) -> ir.Value:
 
 def _forward(op: ir.Operation) -> bool:
     """Take the field of a tuple that is at hand."""
-    maker = maker_of(op.operands[0])
+    maker = defining_op(op.operands[0])
     if maker is None or maker.name != TUPLE:
         return False
     op.results[0].replace_all_uses_with(maker.operands[ir.IntegerAttr(op.attributes["index"]).value])
@@ -313,7 +315,7 @@ def _split(op: ir.Operation, choice: Choice, again: Callable[[ir.Value], ir.Oper
 
 
 def _split_argument(op: ir.Operation, path: Path, choice: Choice) -> bool:
-    maker = maker_of(op.operands[0])
+    maker = defining_op(op.operands[0])
     if len(path) != 1 or maker is None or maker.name != TUPLE:
         raise UnsupportedError(
             f"{where(op)}: {op.name}: a conditional chooses a function that is in a tuple; pass it as an "

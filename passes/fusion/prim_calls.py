@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, defining_op
 from relax_mlir.mlir import ir
-from relax_mlir.passes.fusion.prim_loops import maker
 from relax_mlir.symbolic import Dim
 
 CALL_TIR = "relax.call_tir"
@@ -27,7 +26,7 @@ class PrimCall:
     @classmethod
     def of(cls, op: ir.Operation) -> PrimCall | None:
         """None if its operands are not at hand."""
-        packed = maker(op.operands[0])
+        packed = defining_op(op.operands[0])
         if packed is None or packed.name != TUPLE:
             return None
         exprs = [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
@@ -44,7 +43,7 @@ class PrimCall:
         packed = self.op.operands[0]
         if [use.owner.operation for use in packed.uses] != [self.op]:
             return False
-        return all(use.owner.operation == maker(packed) for use in value.uses)
+        return all(use.owner.operation == defining_op(packed) for use in value.uses)
 
     def reads(self) -> int:
         """Bytes per element that are read from inputs of the result's shape."""
@@ -57,7 +56,7 @@ class PrimCall:
 
     def erase(self) -> None:
         """Erase the call, and the op that packed its operands."""
-        packed = maker(self.op.operands[0])
+        packed = defining_op(self.op.operands[0])
         self.op.erase()
         if packed is not None and not list(packed.results[0].uses):
             packed.erase()
@@ -67,7 +66,7 @@ def unpack_tuples(block: ir.Block) -> None:
     """Fields of tuples that are packed in the function are the values that were packed; unused tuples go."""
     for view in list(block.operations):
         op = view.operation
-        packed = maker(op.operands[0]) if op.name == "relax.tuple_get_item" else None
+        packed = defining_op(op.operands[0]) if op.name == "relax.tuple_get_item" else None
         if packed is not None and packed.name == TUPLE:
             index = ir.IntegerAttr(op.attributes["index"]).value
             op.results[0].replace_all_uses_with(packed.operands[index])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion.prim_loops import loops_of, maps_of
 
@@ -45,7 +46,7 @@ def traits_of(function: func.FuncOp) -> LoopTraits:
 
 
 def _loop_traits(loop: ir.Operation) -> LoopTraits:
-    body = [op.operation for op in loop.regions[0].blocks[0].operations]
+    body = [op.operation for op in entry_block(loop).operations]
     maps = maps_of(loop)
     last = int(maps[0].n_dims) - 1
     scattered = any(_is_scattered(map_, last) for map_ in maps)

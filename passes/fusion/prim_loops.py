@@ -15,6 +15,8 @@ from relax_mlir.dialects.attributes import (
     PATTERN,
     PRIM_FUNC,
 )
+from relax_mlir.dialects.kernel_specs import Around, kernel_spec
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 
 RANKS = ("elementwise", "broadcast", "injective")
@@ -91,7 +93,7 @@ def _is_reduction(function: func.FuncOp) -> bool:
     return (
         _holds_only(function, AROUND | _SLICES | _BESIDE_SUMS)
         and all(ARG_REDUCE not in loop.attributes for loop in loops)
-        and all(maker(x) is not None or not isinstance(x.type, ir.RankedTensorType) for x in later)
+        and all(defining_op(x) is not None or not isinstance(x.type, ir.RankedTensorType) for x in later)
     )
 
 
@@ -101,7 +103,7 @@ def _kind_of_loops(function: func.FuncOp) -> Kind | None:
         return None
     if not all(is_parallel(loop) and _reads_arguments(loop) for loop in loops):
         return None
-    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
+    returned = entry_block(function).operations[-1].operation.operands[0]
     if len(loops) == 1 and returned.owner == loops[0]:
         return "loop"
     pieces = pieces_of(returned)
@@ -124,17 +126,11 @@ def _holds_only(function: func.FuncOp, allowed: frozenset[str]) -> bool:
 def _reads_arguments(loop: ir.Operation) -> bool:
     """Whether all inputs are arguments of the function, slices of them, or scalars."""
     for value in list(loop.operands)[:-1]:
-        while (op := maker(value)) is not None and op.name == "tensor.extract_slice":
+        while (op := defining_op(value)) is not None and op.name == "tensor.extract_slice":
             value = op.operands[0]
-        if maker(value) is not None and isinstance(value.type, ir.RankedTensorType):
+        if defining_op(value) is not None and isinstance(value.type, ir.RankedTensorType):
             return False
     return True
-
-
-def maker(value: ir.Value) -> ir.Operation | None:
-    """The op whose result `value` is; None for a block argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def is_parallel(loop: ir.Operation) -> bool:
@@ -151,15 +147,10 @@ def maps_of(loop: ir.Operation) -> list[ir.AffineMap]:
     return [attribute.value for attribute in loop.attributes["indexing_maps"]]
 
 
-ROW_KERNELS = frozenset({"softmax", "log_softmax", "layer_norm", "rms_norm"})
-"""Kernels that walk their first input by rows, the last axes, and may compute it there."""
-
-
 def over_rows(function: func.FuncOp) -> str:
     """The name of the kernel over rows that replaces a prim func, with or without work around it; "" for others."""
-    attributes = function.attributes
-    name = ir.StringAttr(attributes[KERNEL]).value if KERNEL in attributes else ""
-    return name if name in ROW_KERNELS else ""
+    spec = kernel_spec(function)
+    return spec.name if spec is not None and spec.around is Around.BOTH else ""
 
 
 def row_kernel(function: func.FuncOp) -> str:
@@ -182,26 +173,28 @@ def takes_row_epilogue(function: func.FuncOp) -> str:
         return ""
     if over_rows(function):
         return over_rows(function) if KERNEL_INPUTS in attributes else row_kernel(function)
-    name, given = ir.StringAttr(attributes[KERNEL]).value, ir.DictAttr(attributes[KERNEL_ATTRS])
-    return name if name == "group_norm" and len(ir.ArrayAttr(given["axes"])) else ""
+    spec, given = kernel_spec(function), ir.DictAttr(attributes[KERNEL_ATTRS])
+    if spec is None or spec.around is not Around.EPILOGUE:
+        return ""
+    return spec.name if len(ir.ArrayAttr(given["axes"])) else ""
 
 
 def looks_at_its_place(function: func.FuncOp) -> bool:
     """Whether a loop uses the numbers of its iterations, or reads elements at computed places."""
-    inside = [op for loop in loops_of(function) for op in loop.regions[0].blocks[0].operations]
+    inside = [op for loop in loops_of(function) for op in entry_block(loop).operations]
     return any(op.operation.name in ("linalg.index", "tensor.extract") for op in inside)
 
 
 def pieces_of(value: ir.Value) -> list[ir.Operation]:
     """The ``tensor.insert_slice`` of results of loops that make a tensor, first to last; none for other tensors."""
     found: list[ir.Operation] = []
-    while (op := maker(value)) is not None and op.name == "tensor.insert_slice":
-        source = maker(op.operands[0])
+    while (op := defining_op(value)) is not None and op.name == "tensor.insert_slice":
+        source = defining_op(op.operands[0])
         if source is None or source.name not in LOOPS:
             return []
         found.append(op)
         value = op.operands[1]
-    return found[::-1] if maker(value) is None or found else []
+    return found[::-1] if defining_op(value) is None or found else []
 
 
 def reads_of(function: func.FuncOp, numbers: Sequence[int]) -> list[Read] | None:

@@ -16,6 +16,7 @@ from relax_mlir.dialects.attributes import (
     PRIM_FUNC,
     PROLOGUE,
 )
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.passes.fusion.prim_loops import AROUND, RANKS, Read, kind_of, loops_of, maps_of, reads_of
 from relax_mlir.passes.fusion.prim_slices import separate_slices, write_into
@@ -67,10 +68,10 @@ def is_contraction(function: func.FuncOp) -> bool:
         return False
     if ir.StringAttr(attributes[PATTERN]).value != "out_fusable" or len(function.type.results) != 1:
         return False
-    ops = [op.operation for op in function.regions[0].blocks[0].operations if op.operation.name not in AROUND]
+    ops = [op.operation for op in entry_block(function).operations if op.operation.name not in AROUND]
     if [op.name for op in ops[:1]] != ["linalg.fill"] or len(ops) != 2 or len(ops[1].results) != 1:
         return False
-    total, returned = ops[1], function.regions[0].blocks[0].operations[-1].operation.operands[0]
+    total, returned = ops[1], entry_block(function).operations[-1].operation.operands[0]
     return bool(returned.owner == total and total.operands[len(total.operands) - 1].owner == ops[0])
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import arith, func, ir, linalg, tensor
-from relax_mlir.passes.fusion.prim_loops import LOOPS, is_parallel, loops_of, maker, maps_of, pieces_of
+from relax_mlir.passes.fusion.prim_loops import LOOPS, is_parallel, loops_of, maps_of, pieces_of
 
 Size: TypeAlias = "int | ir.Value"
 
@@ -29,7 +30,7 @@ def separate_slices(function: func.FuncOp) -> None:
     for loop in loops_of(function):
         _over_parts(loop)
     for op in _ops(function, "tensor.extract_slice"):
-        source = maker(op.operands[0])
+        source = defining_op(op.operands[0])
         if source is not None and source.name in LOOPS and _is_plain(source):
             _move_slice(op, source)
     for copy in _ops(function, "linalg.copy"):
@@ -40,15 +41,15 @@ def separate_slices(function: func.FuncOp) -> None:
 
 def write_into(function: func.FuncOp, out: ir.Value) -> None:
     """Let loops write into `out`, or the slices of it that they make: upstream's fusion gives them new tensors."""
-    returned = function.regions[0].blocks[0].operations[-1].operation.operands[0]
-    loop = maker(returned)
+    returned = entry_block(function).operations[-1].operation.operands[0]
+    loop = defining_op(returned)
     if loop is not None and loop.name in LOOPS and is_parallel(loop) and not _updates(loop):
         loop.operands[len(loop.operands) - 1] = out
     pieces = pieces_of(returned)
-    if pieces and (base := maker(pieces[0].operands[1])) is not None and base.name == "tensor.empty":
+    if pieces and (base := defining_op(pieces[0].operands[1])) is not None and base.name == "tensor.empty":
         pieces[0].operands[1] = out
     for piece in pieces:
-        loop = maker(piece.operands[0])
+        loop = defining_op(piece.operands[0])
         assert loop is not None
         if len(list(loop.results[0].uses)) > 1:  # equal parts, of which CSE made one
             with ir.InsertionPoint(piece):
@@ -62,7 +63,7 @@ def write_into(function: func.FuncOp, out: ir.Value) -> None:
 
 def _updates(loop: ir.Operation) -> bool:
     """Whether a loop reads what its output holds."""
-    inside = loop.regions[0].blocks[0].arguments
+    inside = entry_block(loop).arguments
     return loop.name != "linalg.copy" and any(True for _ in inside[len(inside) - 1].uses)
 
 
@@ -72,7 +73,7 @@ def _ops(function: func.FuncOp, name: str) -> list[ir.Operation]:
 
 def _is_plain(loop: ir.Operation) -> bool:
     """Whether a loop is parallel, computes its result in place, and does not look at where it is."""
-    inside = [op.operation.name for op in loop.regions[0].blocks[0].operations]
+    inside = [op.operation.name for op in entry_block(loop).operations]
     maps = maps_of(loop)
     return (
         is_parallel(loop)
@@ -138,7 +139,7 @@ def _move_slice(op: ir.Operation, loop: ir.Operation) -> None:
 
 def _fold_copy(copy: ir.Operation) -> None:
     """A copy goes whose operand another loop makes, or whose result is an operand of another loop."""
-    source = maker(copy.operands[0])
+    source = defining_op(copy.operands[0])
     made = source is not None and source.name in LOOPS
     if made or any(use.owner.operation.name in LOOPS for use in copy.results[0].uses):
         copy.results[0].replace_all_uses_with(copy.operands[0])
@@ -236,6 +237,6 @@ def _rebuilt(loop: ir.Operation, inputs: Sequence[ir.Value], out: ir.Value) -> i
         indexing_maps=loop.attributes["indexing_maps"],
         iterator_types=loop.attributes["iterator_types"],
     )
-    copy.regions[0].blocks[0].append_to(new.regions[0])
+    entry_block(copy).append_to(new.regions[0])
     copy.operation.erase()
     return new.results[0]

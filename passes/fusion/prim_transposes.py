@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.dialects.attributes import PATTERN, PRIM_FUNC
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.passes.fusion.prim_loops import kind_of, loops_of, maps_of
 from relax_mlir.passes.fusion.prim_merging import CLEAN, Wiring, inlined, is_contraction, named, put_before
@@ -73,7 +74,7 @@ def permutation_of(function: func.FuncOp) -> list[int] | None:
     if kind_of(function) != "loop" or len(loops[0].operands) != 2 or loops[0].name != "linalg.generic":
         return None
     read, written = map(_dims, maps_of(loops[0]))
-    body = loops[0].regions[0].blocks[0]
+    body = entry_block(loops[0])
     if [op.name for op in body.operations] != ["linalg.yield"] or body.operations[0].operands[
         0
     ] != body.arguments[0]:
@@ -99,7 +100,7 @@ def _replace(total: ir.Operation, operands: Sequence[ir.Value], maps: Sequence[i
     """Put a generic in the place of a contraction, with the same body."""
     out = _dims(maps[-1]) or ()
     kinds = ["parallel" if dim in out else "reduction" for dim in range(maps[0].n_dims)]
-    body = total.regions[0].blocks[0]
+    body = entry_block(total)
     with ir.InsertionPoint(total), total.location:
         generic = linalg.GenericOp(
             [total.results[0].type],

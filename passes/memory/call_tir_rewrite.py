@@ -20,7 +20,15 @@ from relax_mlir.dialects.memory import (
     storage_attributes,
     tensor_attributes,
 )
-from relax_mlir.dialects.structure import TUPLE, ShapeExprOp, TupleGetItemOp, maker_of, pack, unpack
+from relax_mlir.dialects.structure import TUPLE, ShapeExprOp, TupleGetItemOp, pack, unpack
+from relax_mlir.dialects.traits import (
+    HasDestination,
+    KeptInExplicitMemory,
+    KeptInShapeHeap,
+    OnMemory,
+    has_trait,
+    ops_with,
+)
 from relax_mlir.dialects.types import (
     Object,
     Shape,
@@ -32,39 +40,12 @@ from relax_mlir.dialects.types import (
 )
 from relax_mlir.dialects.vm import VmCallTirDynOp
 from relax_mlir.error import UnsupportedError
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import ExplicitEffects
 from relax_mlir.passes.memory.lifetimes import Lifetimes
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
-
-KEPT = frozenset(
-    f"relax.{name}"
-    for name in [
-        "constant",
-        "shape_expr",
-        "prim_value",
-        "shape_of",
-        "match_shape",
-        "tuple_get_item",
-        "call",
-        "call_packed",
-        "call_pure_packed",
-        "updated",
-        "reshape",
-        "flatten",
-        "expand_dims",
-        "squeeze",
-        "assert_op",
-        "shape_to_tensor",
-        "tensor_to_shape",
-        "call_prim",
-    ]
-)
-"""Ops that the explicit-memory form has in common with level R1, and those it adds."""
-REWRITTEN = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed", "relax.distinct"})
-FAMILIES = ("relax.memory_", "relax.vm_")
 
 
 class CallTirRewrite(FunctionPass):
@@ -84,12 +65,12 @@ class CallTirRewrite(FunctionPass):
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function that is not at that level."""
         _require_form(function)
-        names = {op.name for op in _walk(function.regions[0].blocks[0])}
-        if not names & REWRITTEN and any(name.startswith(FAMILIES) for name in names):
+        names = {op.name for op in _walk(entry_block(function))}
+        if not names & (ops_with(HasDestination) | {"relax.distinct"}) and names & ops_with(OnMemory):
             return
         ExplicitEffects().run_on_function(function, module, ctx)
         rewriter = _Rewriter()
-        for op in list(_walk(function.regions[0].blocks[0])):
+        for op in list(_walk(entry_block(function))):
             with op.location:
                 rewriter.rewrite(op)
         _fold_tuples(function)
@@ -98,12 +79,12 @@ class CallTirRewrite(FunctionPass):
 
 def _require_form(function: func.FuncOp) -> None:
     name = function.name.value
-    for op in _walk(function.regions[0].blocks[0]):
+    for op in _walk(entry_block(function)):
         if op.name == "relax.dataflow":
             raise UnsupportedError(
                 f"{where(op)}: {name}: a dataflow block is left; run to-non-dataflow before call-tir-rewrite"
             )
-        known = op.name in KEPT or op.name in REWRITTEN or op.name.startswith(FAMILIES)
+        known = has_trait(op, KeptInExplicitMemory, KeptInShapeHeap, HasDestination)
         if op.name.startswith("relax.") and not known:
             raise UnsupportedError(
                 f"{where(op)}: {name}: {op.name} is no call with a destination; run legalize-ops before "
@@ -164,7 +145,7 @@ class _Rewriter:
 
     def _call_tir_inplace(self, op: ir.Operation) -> None:
         """Results take the memory of arguments, or of copies where the old elements are needed."""
-        maker = maker_of(op.operands[0])
+        maker = defining_op(op.operands[0])
         results: list[ir.Value] = []
         fresh: list[ir.Value] = []
         infos = destinations(struct_info(op.results[0].type))
@@ -241,7 +222,7 @@ class _Rewriter:
 
     def _call_packed(self, op: ir.Operation) -> None:
         """Let the call have tensors of its own, which it may change."""
-        maker = maker_of(op.operands[0])
+        maker = defining_op(op.operands[0])
         if maker is None or maker.name != TUPLE:
             return
         given = dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor))
@@ -259,7 +240,7 @@ class _Rewriter:
 
     def _is_owned(self, value: ir.Value, call: ir.Operation, maker: ir.Operation) -> bool:
         """Whether nothing but `call` needs the elements that `value` has before it."""
-        made_by = maker_of(value)
+        made_by = defining_op(value)
         if value not in self.owned or made_by is None or made_by.block != call.block:
             return False
         for use in value.uses:
@@ -313,7 +294,7 @@ def _replace(op: ir.Operation, outs: Sequence[ir.Value]) -> None:
             result.replace_all_uses_with(pack(outs, op.location))
     else:
         result.replace_all_uses_with(outs[0])
-    arguments = maker_of(op.operands[0])
+    arguments = defining_op(op.operands[0])
     op.erase()
     if arguments is not None and arguments.name == TUPLE and not list(arguments.results[0].uses):
         arguments.erase()
@@ -321,13 +302,13 @@ def _replace(op: ir.Operation, outs: Sequence[ir.Value]) -> None:
 
 def _fold_tuples(function: func.FuncOp) -> None:
     """Let fields of tuples that are made in the function be used directly, so that lifetimes do not mix."""
-    for op in list(_walk(function.regions[0].blocks[0])):
-        maker = maker_of(op.operands[0]) if op.name == TupleGetItemOp.OPERATION_NAME else None
+    for op in list(_walk(entry_block(function))):
+        maker = defining_op(op.operands[0]) if op.name == TupleGetItemOp.OPERATION_NAME else None
         if maker is not None and maker.name == TUPLE:
             index = int(ir.IntegerAttr(op.attributes["index"]).value)
             op.results[0].replace_all_uses_with(maker.operands[index])
             op.erase()
-    for op in reversed(list(_walk(function.regions[0].blocks[0]))):
+    for op in reversed(list(_walk(entry_block(function)))):
         if op.name == TUPLE and not list(op.results[0].uses):
             op.erase()
 

@@ -15,9 +15,10 @@ from relax_mlir.dialects.memory import (
     MemoryKillTensorOp,
     shape_dims,
 )
-from relax_mlir.dialects.structure import MatchShapeOp, ShapeExprOp, maker_of
+from relax_mlir.dialects.structure import MatchShapeOp, ShapeExprOp
 from relax_mlir.dialects.types import dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.memory.call_tir_rewrite import shape_value
 from relax_mlir.passes.memory.lifetimes import Lifetimes, Place
@@ -42,7 +43,7 @@ class StaticPlanBlockMemory(FunctionPass):
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         planner = _Planner(function, symbol_bounds(function))
         symbols = {s for t in function.type.inputs for s in _symbols_of(t)}
-        planner.walk(function.regions[0].blocks[0], [], symbols)
+        planner.walk(entry_block(function), [], symbols)
         planner.merge()
 
 
@@ -191,7 +192,7 @@ def _tensor_uses(alloc: ir.Operation) -> list[ir.Operation]:
 
 
 def _resize(storage: _Storage) -> None:
-    old = maker_of(storage.alloc.operands[0])
+    old = defining_op(storage.alloc.operands[0])
     if shape_dims(struct_info(storage.alloc.operands[0].type)) == (storage.size,):
         return
     with ir.InsertionPoint(storage.alloc), storage.alloc.location:
@@ -200,7 +201,7 @@ def _resize(storage: _Storage) -> None:
 
 
 def _erase_with_size(alloc: ir.Operation) -> None:
-    size = maker_of(alloc.operands[0])
+    size = defining_op(alloc.operands[0])
     alloc.erase()
     _erase_unused(size)
 

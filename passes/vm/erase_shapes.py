@@ -10,7 +10,7 @@ from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -49,7 +49,7 @@ def erase_types(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> 
 
     Where an op gives a static dimension that its operands no longer tell, a `match_shape` says it.
     """
-    _erase_block(function.regions[0].blocks[0], functions)
+    _erase_block(entry_block(function), functions)
 
 
 def _erase_block(block: ir.Block, functions: Mapping[str, func.FuncOp]) -> None:

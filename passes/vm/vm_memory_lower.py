@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from relax_mlir.diagnostics import where
+from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.dialects.types import Shape, Tensor, struct_info
 from relax_mlir.dialects.vm import VmReshapeOp
 from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.memory.call_tir_rewrite import shape_value
 from relax_mlir.transform import FunctionPass, PassContext
@@ -21,7 +23,6 @@ RENAMED = {
     "relax.memory_kill_storage": "relax.vm_kill_object",
 }
 """Ops of explicit memory → the builtin that takes the same operands and attributes."""
-VIEWS = frozenset({"relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze"})
 EARLIER = {
     "relax.dataflow": "to-non-dataflow",
     "relax.call_tir": "call-tir-rewrite",
@@ -42,17 +43,17 @@ class VmMemoryLower(FunctionPass):
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function without explicit memory, and for views of unknown shape."""
         refuse(function, EARLIER, self.name)
-        for op in list(walk(function.regions[0].blocks[0])):
+        for op in list(walk(entry_block(function))):
             with op.location:
                 if op.name in RENAMED:
                     _rename(op, RENAMED[op.name])
-                elif op.name in VIEWS:
+                elif has_trait(op, IsView):
                     _reshape(op)
 
 
 def refuse(function: func.FuncOp, earlier: dict[str, str], name: str) -> None:
     """Raise `UnsupportedError` for an op that a pass before should have removed."""
-    for op in walk(function.regions[0].blocks[0]):
+    for op in walk(entry_block(function)):
         if op.name in earlier:
             raise UnsupportedError(
                 f"{where(op)}: {function.name.value}: {op.name} is left; run {earlier[op.name]} before {name}"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from relax_mlir.mlir import ir
+
+FUNCTION = "func.func"
 
 
 def ops_of(
@@ -10,8 +15,8 @@ def ops_of(
 ) -> list[ir.Operation]:
     """`root` and all ops in it, in the order of the program; where `names` are given, the ops called so only.
 
-    In post-order, ops come behind those that stand in their regions. The list is made before anything is done to its
-    ops, so that the walk is not disturbed.
+    In post-order, ops come after those in their regions. The list is made before anything is done to its ops, so that
+    the walk is not disturbed.
     """
     found: list[ir.Operation] = []
 
@@ -22,6 +27,58 @@ def ops_of(
 
     root.walk(visit, order)
     return found
+
+
+def defining_op(value: ir.Value) -> ir.Operation | None:
+    """The op whose result `value` is; None for the argument of a block."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def owner_block(value: ir.Value) -> ir.Block:
+    """The block in which `value` is defined: by one of its ops, or as its argument."""
+    owner = value.owner
+    return owner if isinstance(owner, ir.Block) else owner.operation.block
+
+
+def entry_block(op: Any) -> ir.Block:  # noqa: ANN401 - an ir.Operation or any view of one
+    """The first block of the first region of `op`."""
+    return op.regions[0].blocks[0]
+
+
+def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops around `op`, from the innermost to the module."""
+    parent = op.parent
+    while parent is not None:
+        yield parent.operation
+        parent = parent.operation.parent
+
+
+def enclosing_function(op: ir.Operation) -> ir.Operation | None:
+    """The ``func.func`` that `op` is or stands in; None outside of functions."""
+    if op.name == FUNCTION:
+        return op
+    return next((around for around in ancestors(op) if around.name == FUNCTION), None)
+
+
+def enclosing_op_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
+    """`op`, or the op around it, that stands in `block`; None where its function has no such op."""
+    if op.block == block:
+        return op
+    for around in ancestors(op):
+        if around.name == FUNCTION:
+            return None
+        if around.block == block:
+            return around
+    return None
+
+
+def is_a(op: ir.Operation | None, *classes: Any) -> bool:  # noqa: ANN401 - classes of the untyped DSL
+    """Whether `op` is an op of one of some classes; False for None.
+
+    The name is compared, so that no view of the op is made, and ops of contexts without the dialect can be asked.
+    """
+    return op is not None and any(op.name == cls.OPERATION_NAME for cls in classes)
 
 
 def callee_of(call: ir.Operation) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.addresses import address
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop
@@ -78,7 +79,7 @@ class Finish:
 
     def rounds_to(self, element: str) -> bool:
         """Whether it only rounds the sums, to an element type, and nothing else reads them."""
-        first, *others = (op.operation for op in self.operation.regions[0].blocks[0].operations)
+        first, *others = (op.operation for op in entry_block(self.operation).operations)
         out = self.operands[-1]
         return (
             self.consumes

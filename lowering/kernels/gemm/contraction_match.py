@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.gemm.contraction import Contraction, Dims, Finish, Operand
 from relax_mlir.lowering.kernels.gemm.epilogue_match import match_epilogue, root
@@ -110,7 +111,7 @@ def _kernel(operation: ir.Operation, a: str, b: str, c: str) -> GemmKernel | Non
     kernel = GemmKernel(a, c)
     if a != b or not kernel.supported:
         return None
-    body = operation.regions[0].blocks[0]
+    body = entry_block(operation)
     left, right, total = body.arguments
     *steps, end = (op.operation for op in body.operations)
     widened = {left: left, right: right}

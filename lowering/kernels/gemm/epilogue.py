@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.addresses import item_bytes, memref_at
 from relax_mlir.lowering.kernels.gemm.epilogue_match import constants_of, scalars_of
@@ -149,7 +150,7 @@ def _clone_on(
     generic.attributes["indexing_maps"] = ir.ArrayAttr.get(maps)
     parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
     generic.attributes["iterator_types"] = ir.ArrayAttr.get([parallel, parallel])
-    for op in generic.regions[0].blocks[0].operations:
+    for op in entry_block(generic).operations:
         for position, operand in enumerate(op.operands):
             if operand in known:
                 op.operation.operands[position] = known[operand]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from relax_mlir.ir_queries import defining_op, entry_block, is_a
 from relax_mlir.lowering.kernels.core import emit as e
-from relax_mlir.mlir import ir, linalg
+from relax_mlir.mlir import arith, ir, linalg
 
 PURE = ("arith.", "index.", "memref.dim", "memref.subview", "memref.reinterpret_cast", "memref.cast")
 """Operations that neither read nor write memory, by the beginning of their names."""
@@ -31,7 +32,7 @@ def constants_of(body: ir.Operation) -> list[e.Value]:
 
 
 def _scalars(body: ir.Operation) -> list[e.Value]:
-    region = body.regions[0].blocks[0]
+    region = entry_block(body)
     inside = {*region.arguments, *(result for op in region.operations for result in op.results)}
     given = [x for x in body.operands if not isinstance(x.type, ir.MemRefType)]
     captured = [x for op in region.operations for x in op.operands if x not in inside]
@@ -39,7 +40,7 @@ def _scalars(body: ir.Operation) -> list[e.Value]:
 
 
 def _is_constant(value: e.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and bool(value.owner.name == "arith.constant")
+    return is_a(defining_op(value), arith.ConstantOp)
 
 
 def _is_elementwise_on(op: ir.Operation, c: e.Value) -> bool:
@@ -57,7 +58,7 @@ def _is_elementwise_on(op: ir.Operation, c: e.Value) -> bool:
             return False
     if any(root(x) == root(c) for x in op.operands if x != c and isinstance(x.type, ir.MemRefType)):
         return False
-    inside = [view.operation for view in op.regions[0].blocks[0].operations]
+    inside = [view.operation for view in entry_block(op).operations]
     plain = all(x.name.startswith(("arith.", "math.", "linalg.yield")) for x in inside)
     return plain and all(_is_scalar(x.type) for x in _scalars(op))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import isclose, sqrt
 from typing import Any, NamedTuple, TypeAlias
 
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.lowering.kernels.core.avx512 import look_up, positive_part, size_up_to
 from relax_mlir.lowering.kernels.core.emit import Value
 from relax_mlir.lowering.kernels.core.lanes import Lanes
@@ -137,7 +138,7 @@ def written_with(erf: Operation) -> Written | None:
 
 def _argument(scaled: Value) -> Value | None:
     """x of x·√½ or x / √2."""
-    product = _maker(scaled)
+    product = defining_op(scaled)
     if product is None or product.name not in ("arith.mulf", "arith.divf"):
         return None
     left, right = product.operands
@@ -147,7 +148,7 @@ def _argument(scaled: Value) -> Value | None:
 
 
 def _is_half_of(value: Value, x: Value) -> bool:
-    product = _maker(value)
+    product = defining_op(value)
     if product is None or product.name != "arith.mulf":
         return False
     left, right = product.operands
@@ -168,13 +169,9 @@ def _other(operation: Operation, one: Operation) -> Value:
     return right if left == one.results[0] else left
 
 
-def _maker(value: Value) -> Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
 def _is(value: Value, number: float) -> bool:
     """Whether a value is a constant, the same in all lanes: this number, but for the last bits of an f32."""
-    maker = _maker(value)
+    maker = defining_op(value)
     if maker is not None and maker.name == "vector.broadcast":
         return _is(maker.operands[0], number)
     if maker is None or maker.name != "arith.constant":

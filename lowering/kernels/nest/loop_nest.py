@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.lowering.kernels.core.emit import DYNAMIC_STRIDE, Index, Type, Value
 from relax_mlir.mlir import ir
@@ -107,7 +108,7 @@ def nest_of(operation: Operation) -> Nest | None:
         return None
     accesses = [_access(v, c or (), len(parallel)) for v, c in zip(operands, choices, strict=True)]
     sizes = [_size(accesses, loop) for loop in range(len(parallel))]
-    body = operation.regions[0].blocks[0]
+    body = entry_block(operation)
     uses_index = any(op.operation.name == "linalg.index" for op in body.operations)
     groups = _groups(sizes, parallel, accesses, join=not uses_index)
     kept = [_join(access, groups) for access in accesses]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.scalar_body import Body, Place
@@ -85,7 +86,7 @@ def _fits(loop: RowLoop, inner: int, may_be_heavy: bool) -> bool:
 
 
 def _body(loop: RowLoop) -> Body:
-    return Body(loop.operation.regions[0].blocks[0])
+    return Body(entry_block(loop.operation))
 
 
 def _whole(view: Value) -> Value:

@@ -10,6 +10,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.memory import bytes_of, shape_dims
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.error import UnknownNameError, UnsupportedError
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Bounds, Dim
 
@@ -98,7 +99,7 @@ def estimate_memory(
         functions = {f.name.value: f for f in relax_functions(work.mlir)}
         if function is not None and function not in functions:
             raise UnknownNameError("function", function, functions)
-        names = {op.name for f in functions.values() for op in _ops(f.regions[0].blocks[0])}
+        names = {op.name for f in functions.values() for op in _ops(entry_block(f))}
         if any(name.startswith("relax.vm_alloc") for name in names):
             raise UnsupportedError(
                 "estimate_memory: the module calls builtins; estimate it before vm-memory-lower"
@@ -132,7 +133,7 @@ class _Estimator:
         self.fixed: dict[str, Dim] = {name: low for name, (low, high) in bounds.items() if low == high}
 
     def estimate(self) -> MemoryEstimate:
-        block = self.function.regions[0].blocks[0]
+        block = entry_block(self.function)
         ops = _ops(block)
         tensors = [struct_info(op.results[0].type) for op in ops if op.name == ALLOC_TENSOR]
         storages = [self._size(op) for op in ops if op.name == ALLOC_STORAGE]

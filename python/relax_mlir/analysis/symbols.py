@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.structure import maker_of
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import StructInfo, Tuple, dims_from_attr, parameter_symbols, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, expect
+from relax_mlir.ir_queries import ancestors, defining_op, enclosing_function
 from relax_mlir.mlir import func, ir
 
 Subject: TypeAlias = func.FuncOp | Value | StructInfo
@@ -60,7 +60,7 @@ def _defined(subject: Subject) -> Iterator[str]:
     if isinstance(subject, StructInfo):
         yield from parameter_symbols([subject])
     elif isinstance(subject, Value):
-        maker = maker_of(subject.ssa)
+        maker = defining_op(subject.ssa)
         if maker is None:
             yield from parameter_symbols([subject.struct_info])
         elif maker.name == "relax.match_shape":
@@ -74,11 +74,7 @@ def _defined(subject: Subject) -> Iterator[str]:
 
 def _first_definitions(match: ir.Operation) -> Iterator[str]:
     """The symbols that `match` defines, not those that it asserts."""
-    function = match
-    while function.name != "func.func":
-        if function.parent is None:
-            break
-        function = function.parent.operation
+    function = enclosing_function(match) or [match, *ancestors(match)][-1]
     earlier: set[str] = set()
     if isinstance(function.opview, func.FuncOp):
         earlier.update(parameter_symbols(_infos(function.opview.type.inputs)))
@@ -101,7 +97,7 @@ def _used(subject: Subject) -> Iterator[str]:
     if isinstance(subject, StructInfo):
         yield from subject.symbols()
     elif isinstance(subject, Value):
-        maker = maker_of(subject.ssa)
+        maker = defining_op(subject.ssa)
         yield from subject.struct_info.symbols()
         if maker is not None:
             yield from _attribute_symbols(maker)

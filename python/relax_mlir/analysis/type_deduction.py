@@ -10,13 +10,12 @@ from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence, implies, op_class
 from relax_mlir.dialects.conversion import converted, is_convertible
 from relax_mlir.dialects.infer_rules import deduced
-from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, maker_of
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp
+from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.dialects.types import StructInfo, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
-
-LOOPS = frozenset({"scf.for", "scf.while"})
 
 Functions = dict[str, func.FuncOp]
 """The functions of a module by name."""
@@ -29,7 +28,7 @@ def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
     equal when the program is compiled may be when it runs.
     """
     functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
-    block = function.regions[0].blocks[0]
+    block = entry_block(function)
     for argument in block.arguments:
         info = struct_info(argument.type)
         if argument.type != info.to_type():
@@ -43,7 +42,7 @@ def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
 
 def retype_results(op: ir.Operation, functions: Functions) -> None:
     """Give the results of `op` the best types that are known and that their users can do with."""
-    forced = op.name in (TUPLE, "scf.if") or op.name in LOOPS
+    forced = op.name in (TUPLE, "scf.if") or has_trait(op, IsLoop)
     for result, info in zip(op.results, _best(op, functions), strict=True):
         if info is None or result.type == info.to_type():
             continue  # no Relax value, or nothing new
@@ -80,7 +79,7 @@ def _accepts(user: ir.Operation, index: int, info: StructInfo, functions: Functi
 
 def _goes_on_as(user: ir.Operation, index: int) -> ir.Value | None:
     """The value as which operand `index` of control flow goes on: a result of a conditional, what a loop carries."""
-    if user.name in LOOPS:
+    if has_trait(user, IsLoop):
         first = len(user.operands) - len(carried_by(user))
         return carried_by(user)[index - first] if index >= first else None
     if user.name == "scf.condition":
@@ -88,12 +87,12 @@ def _goes_on_as(user: ir.Operation, index: int) -> ir.Value | None:
     if user.name != "scf.yield":
         return None
     parent = user.parent.operation
-    return carried_by(parent)[index] if parent.name in LOOPS else parent.results[index]
+    return carried_by(parent)[index] if has_trait(parent, IsLoop) else parent.results[index]
 
 
 def carried_by(loop: ir.Operation) -> list[ir.Value]:
     """The values that a round of a loop is given, without its variable."""
-    arguments = list(loop.regions[0].blocks[0].arguments)
+    arguments = list(entry_block(loop).arguments)
     return arguments[1:] if loop.name == "scf.for" else arguments
 
 
@@ -110,7 +109,7 @@ def _stays_valid(op: ir.Operation, cls: type[RelaxOp], args: OpArgs, functions: 
 def _deduce_block(block: ir.Block, functions: Functions) -> None:
     for view in list(block.operations):
         op = view.operation
-        if op.name in LOOPS:
+        if has_trait(op, IsLoop):
             _prepare_loop(op)
         for region in op.regions:
             for nested in region.blocks:
@@ -125,7 +124,7 @@ def forward_field(op: ir.Operation, functions: Functions) -> bool:
 
     If so, the op is erased.
     """
-    maker = maker_of(op.operands[0])
+    maker = defining_op(op.operands[0])
     if maker is None or maker.name != TUPLE:
         return False
     field, old = maker.operands[ir.IntegerAttr(op.attributes["index"]).value], op.results[0]
@@ -140,7 +139,7 @@ def _best(op: ir.Operation, functions: Functions) -> Sequence[StructInfo | None]
     """The best infos known of the results of `op`; None for ops of other dialects."""
     if op.name == "scf.if":
         return _branches(op, functions)
-    if op.name in LOOPS:
+    if has_trait(op, IsLoop):
         return _carried(op)
     if not op.name.startswith("relax.") and op.name != TUPLE:
         return [None] * len(op.results)
@@ -159,7 +158,7 @@ def deduce(op: ir.Operation, current: Sequence[StructInfo], functions: Functions
     if op.name == TUPLE:
         return [Tuple([struct_info(operand.type) for operand in op.operands])]
     if op.name == "relax.dataflow":
-        return [struct_info(op.regions[0].blocks[0].operations[-1].operation.operands[0].type)]
+        return [struct_info(entry_block(op).operations[-1].operation.operands[0].type)]
     cls = op_class(op)
     told = None if cls is None else _infer(op, cls, cls.args_of(op), functions)
     return [new if implies(new, old) else old for old, new in zip(current, told or current, strict=True)]
@@ -232,7 +231,7 @@ def _carried(op: ir.Operation) -> list[StructInfo | None]:
     if op.name == "scf.for":
         return carried
     after = [_info(argument.type) for argument in op.regions[1].blocks[0].arguments]
-    condition = op.regions[0].blocks[0].operations[-1].operation
+    condition = entry_block(op).operations[-1].operation
     for index, info in enumerate(after):
         if info is not None:
             _forget(condition, 1 + index, info)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.dialect import NAMESPACE
 from relax_mlir.dialects.structure import TUPLE, is_pure
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import Prim, Shape, Tensor, struct_info
 from relax_mlir.error import RelaxError, UnknownNameError, expect
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
-
-ENDS = ("func.return", "relax.lambda_return", "relax.output", "scf.yield", "scf.condition")
-"""The ops that end a block."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Use:
     @property
     def leaves(self) -> bool:
         """Whether the value is given out of its block here."""
-        return self.op.name in ENDS
+        return has_trait(self.op, EndsBlock)
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def use_def(function: func.FuncOp) -> UseDef:
     uses: dict[ir.Value, list[Use]] = {}
     names: dict[str, list[ir.Value]] = {}
     if not function.is_external:
-        arguments = function.regions[0].blocks[0].arguments
+        arguments = entry_block(function).arguments
         for name, argument in zip(parameter_names(function), arguments, strict=True):
             uses[argument] = []
             names.setdefault(name, []).append(argument)
@@ -131,7 +130,7 @@ def compile_time_computable(function: func.FuncOp, params: Iterable[str | int] =
     if function.is_external:
         return []
     names = parameter_names(function)
-    arguments = list(function.regions[0].blocks[0].arguments)
+    arguments = list(entry_block(function).arguments)
     known: set[ir.Value] = set()
     symbols: set[str] = set()
     for param in params:
@@ -144,11 +143,11 @@ def compile_time_computable(function: func.FuncOp, params: Iterable[str | int] =
 
 
 def _computable(parent: ir.Operation, known: set[ir.Value], symbols: set[str]) -> Iterator[ir.Operation]:
-    for view in parent.regions[0].blocks[0].operations:
+    for view in entry_block(parent).operations:
         op = view.operation
         if op.name == "relax.dataflow":
             yield from _computable(op, known, symbols)
-            end = op.regions[0].blocks[0].operations[-1].operation
+            end = entry_block(op).operations[-1].operation
             if not all(operand in known for operand in end.operands):
                 continue
         elif not _may_be_computed(op, symbols) or not all(operand in known for operand in op.operands):

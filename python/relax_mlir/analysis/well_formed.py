@@ -60,7 +60,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.error import ArgumentError, Diagnostic, RelaxError, VerifyError
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Bounds, Dim
 
@@ -266,7 +266,7 @@ class _FunctionCheck:
                 self._report(op, 3, f"{op.name}: {what} uses symbol '{name}', which is not defined here")
 
     def _check_dataflow(self, op: ir.Operation) -> None:
-        for view in op.regions[0].blocks[0].operations:
+        for view in entry_block(op).operations:
             inner = view.operation
             if inner.name != "relax.output" and not is_pure(inner):
                 self._report(inner, 4, f"{inner.name} is not pure, but stands in a dataflow block")

@@ -8,14 +8,14 @@ import numpy as np
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects import constants
-from relax_mlir.dialects.structure import TUPLE, ConstantOp, maker_of
+from relax_mlir.dialects.structure import TUPLE, ConstantOp
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError
+from relax_mlir.ir_queries import defining_op, enclosing_function
 from relax_mlir.mlir import ir
 
 NAMES = {TUPLE: "tuple", "scf.if": "if", "scf.while": "while"}
 """What ops of other dialects are called; the rest keep their names, ``arith.constant`` for instance."""
-TERMINATORS = frozenset({"func.return", "relax.lambda_return", "relax.output", "scf.yield", "scf.condition"})
 
 
 class Binding:
@@ -78,10 +78,8 @@ class Binding:
     @property
     def function(self) -> str:
         """Name of the function that it stands in."""
-        parent = self.operation
-        while parent.name != "func.func":
-            parent = parent.parent.operation
-        return str(ir.StringAttr(parent.attributes["sym_name"]).value)
+        function = enclosing_function(self.operation)
+        return "" if function is None else str(ir.StringAttr(function.attributes["sym_name"]).value)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Binding) and bool(self.operation == other.operation)
@@ -95,13 +93,13 @@ class Binding:
 
 def definition(value: Value) -> Binding | None:
     """The binding that defines `value`; None for a parameter."""
-    maker = maker_of(value.ssa)
+    maker = defining_op(value.ssa)
     return None if maker is None else Binding(maker)
 
 
 def constant_value(value: Value) -> np.ndarray[Any, Any] | None:
     """The elements of a constant; None if `value` is no constant."""
-    maker = maker_of(value.ssa)
+    maker = defining_op(value.ssa)
     if maker is None or maker.name != ConstantOp.OPERATION_NAME:
         return None
     return constants.to_numpy(maker.attributes["value"])

@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes, substitute_attributes
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info, substitute
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim, symbols
 
@@ -95,7 +95,7 @@ def substitute_symbols(root: ir.Operation, mapping: Mapping[str, Dim]) -> None:
 
 def update_type(function: func.FuncOp, names: Sequence[str] | None = None) -> None:
     """Make the function's type that of its block's arguments and returned values; `names`: the parameters'."""
-    block = function.regions[0].blocks[0]
+    block = entry_block(function)
     returned = block.operations[-1].operation.operands
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned])
@@ -109,7 +109,7 @@ def update_type(function: func.FuncOp, names: Sequence[str] | None = None) -> No
 def remove_parameters(function: func.FuncOp, indices: Sequence[int]) -> None:
     """Drop unused parameters; calls are not touched."""
     names = parameter_names(function)
-    block = function.regions[0].blocks[0]
+    block = entry_block(function)
     for index in sorted(indices, reverse=True):
         block.erase_argument(index)
         del names[index]

@@ -9,13 +9,15 @@ import numpy as np
 
 from relax_mlir.dialects.create import full
 from relax_mlir.dialects.structure import is_pure, make_tuple
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
-from relax_mlir.rewrite.binding import TERMINATORS, Binding
+from relax_mlir.rewrite.binding import Binding
 from relax_mlir.rewrite.replace import Replacer
 from relax_mlir.rewrite.visitor import Target, Walker, roots_of
 
@@ -102,15 +104,13 @@ class ExprMutator(Walker):
     def _walk(self, function: ir.Operation, root: ir.Operation) -> tuple[int, str]:
         module = function.parent.operation
         functions = {
-            view.name.value: view
-            for view in module.regions[0].blocks[0].operations
-            if isinstance(view, func.FuncOp)
+            view.name.value: view for view in entry_block(module).operations if isinstance(view, func.FuncOp)
         }
         scratch = func.FuncOp("rewrite", ir.FunctionType.get([], []), visibility="private", ip=False)
         self._replacer = Replacer(functions, scratch.operation, scratch.add_entry_block())
         self._last = ""
         try:
-            self._visit_block(function.regions[0].blocks[0], root, inside=False)
+            self._visit_block(entry_block(function), root, inside=False)
             self._replacer.sweep()
             return self._replacer.count, self._last
         finally:
@@ -125,7 +125,7 @@ class ExprMutator(Walker):
         for view in list(block.operations):
             op = view.operation
             replacer.refresh(op)
-            if op.name in TERMINATORS:
+            if has_trait(op, EndsBlock):
                 continue
             for region in op.regions:
                 for nested in region.blocks:
@@ -167,11 +167,10 @@ class DataflowMutator(ExprMutator):
 
 
 def _function_of(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
-        if op.parent is None:
-            raise ArgumentError(f"visit: {op.name} stands in no function")
-        op = op.parent.operation
-    return op
+    function = enclosing_function(op)
+    if function is None:
+        raise ArgumentError(f"visit: {op.name} stands in no function")
+    return function
 
 
 def _value_of(given: Replacement, binding: Binding, name: str) -> Value | None:

@@ -8,12 +8,13 @@ from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.calls import CallPackedOp, UpdatedOp
 from relax_mlir.dialects.closures import LambdaOp
-from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, is_pure, maker_of
+from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, is_pure
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import Callable, StructInfo, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import defining_op, enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.rewrite.binding import TERMINATORS
 from relax_mlir.rewrite.retype import Functions, deduce, fit
 
 
@@ -39,7 +40,7 @@ class Replacer:
 
         Ops that use that result themselves go behind `op`, which stays.
         """
-        last = None if result is None else maker_of(result.ssa)
+        last = None if result is None else defining_op(result.ssa)
         location = op.location
         exact = ir.Location.from_attr(location.attr, location.context)
         inner = exact.child_loc if isinstance(exact, ir.NameLoc) else location
@@ -80,9 +81,7 @@ class Replacer:
         self._removed.append(op)
 
     def _is_scratch(self, op: ir.Operation) -> bool:
-        while op.name != "func.func":
-            op = op.parent.operation
-        return bool(op == self.scratch)
+        return bool(enclosing_function(op) == self.scratch)
 
     def _drop_updates(self, call: ir.Operation) -> None:
         """Without the call, what it was given stays as it was."""
@@ -100,7 +99,7 @@ class Replacer:
         self._changed.add(value)
         for use in list(value.uses):
             user = use.owner.operation
-            if user.name.startswith("relax.") or user.name == TUPLE or user.name in TERMINATORS:
+            if user.name.startswith("relax.") or user.name == TUPLE or has_trait(user, EndsBlock):
                 continue
             user.operands[use.operand_number] = self._fitted(
                 value, old_type, user, f"the operand of {user.name}"
@@ -112,7 +111,7 @@ class Replacer:
             return
         if op.name == "func.return":
             self._return(op)
-        elif op.name not in TERMINATORS:
+        elif not has_trait(op, EndsBlock):
             self.refresh_results(op)
 
     def refresh_results(self, op: ir.Operation) -> None:
@@ -171,7 +170,7 @@ class Replacer:
 
     def _keep_result(self, op: ir.Operation) -> None:
         """What a function inside the function returns stays of the type that its callers were told."""
-        declared, end = struct_info(op.results[0].type), op.regions[0].blocks[0].operations[-1].operation
+        declared, end = struct_info(op.results[0].type), entry_block(op).operations[-1].operation
         assert isinstance(declared, Callable)
         assert declared.result is not None
         if not implies(struct_info(end.operands[0].type), declared.result):
@@ -199,7 +198,7 @@ class Replacer:
             return value
         with ir.InsertionPoint(user):
             fitted = fit(Value(value), struct_info(wanted), what).ssa
-        maker = maker_of(fitted)
+        maker = defining_op(fitted)
         if maker is not None:
             maker.location = user.location
         return fitted
@@ -213,7 +212,7 @@ class Replacer:
         """Whether `op` will be removed: it has been replaced, or is pure and used by such ops only."""
         if self._is_replaced(op) or op in self._removed:
             return True
-        if op.name in TERMINATORS or not removable(op):
+        if has_trait(op, EndsBlock) or not removable(op):
             return False
         return all(self.is_dead(use.owner.operation) for result in op.results for use in result.uses)
 
@@ -222,7 +221,7 @@ class Replacer:
         waiting = [op.results[0] for op in self._unused if len(op.results)]
         gone: set[ir.Value] = set()
         for op in self._removed:
-            waiting += [operand for operand in op.operands if maker_of(operand) is not None]
+            waiting += [operand for operand in op.operands if defining_op(operand) is not None]
             op.erase()
         while waiting:
             value = waiting.pop(0)
@@ -232,7 +231,7 @@ class Replacer:
             used = any(list(result.uses) for result in op.results)
             if used or not (self._is_replaced(op) or removable(op)):
                 continue
-            operands = [operand for operand in _operands_inside(op) if maker_of(operand) is not None]
+            operands = [operand for operand in _operands_inside(op) if defining_op(operand) is not None]
             gone.add(value)
             op.erase()
             waiting[:0] = operands  # at once: an op around them may be next
@@ -241,7 +240,7 @@ class Replacer:
 def removable(op: ir.Operation) -> bool:
     """Whether `op` may be dropped when nothing uses it: it is pure, and neither checks nor defines a symbol."""
     if op.name == "relax.dataflow":
-        return all(removable(view.operation) for view in list(op.regions[0].blocks[0].operations)[:-1])
+        return all(removable(view.operation) for view in list(entry_block(op).operations)[:-1])
     if op.name == MatchShapeOp.OPERATION_NAME:
         return False
     if op.name == "relax.call":

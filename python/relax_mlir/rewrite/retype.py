@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, contains_unknown, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -26,7 +26,7 @@ def deduce(op: ir.Operation, functions: Functions) -> Sequence[StructInfo] | Non
     if op.name == TUPLE:
         return [Tuple([struct_info(operand.type) for operand in op.operands])]
     if op.name == "relax.dataflow":
-        return [struct_info(op.regions[0].blocks[0].operations[-1].operation.operands[0].type)]
+        return [struct_info(entry_block(op).operations[-1].operation.operands[0].type)]
     if op.name == "relax.call":
         return [_deduce_call(op, functions)]
     cls = op_class(op)

@@ -15,11 +15,12 @@ from relax_mlir.dialects.create import FilledLikeOp, FullLikeOp
 from relax_mlir.dialects.manipulate import PermuteDimsOp, permutation
 from relax_mlir.dialects.nn import FloatUnaryOp, ReluOp, RowOp
 from relax_mlir.dialects.select import ClipOp
-from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, TupleGetItemOp, is_pure, maker_of
+from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, TupleGetItemOp, is_pure
 from relax_mlir.dialects.triangle import TriangleOp
 from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, parameter_symbols, struct_info
 from relax_mlir.dialects.unary import PredicateOp, UnaryOp
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -43,14 +44,14 @@ CHANGE_DTYPE = (AstypeOp, FilledLikeOp, FullLikeOp, PredicateOp)
 
 def hoist_match(match: ir.Operation, functions: Functions) -> bool:
     """Move `match` over the op that makes its operand; False if it cannot be moved, or would tell nothing there."""
-    producer = maker_of(match.operands[0])
+    producer = defining_op(match.operands[0])
     if producer is None or not _may_move(match, producer):
         return False
     pattern = dims_from_attr(match.attributes["pattern"])
     if producer.name == "relax.dataflow":
         return _into_dataflow(match, producer, None, functions)
     if producer.name == TupleGetItemOp.OPERATION_NAME:
-        block = maker_of(producer.operands[0])
+        block = defining_op(producer.operands[0])
         if block is None or block.name != "relax.dataflow" or not _may_move(producer, block):
             return False
         return _into_dataflow(match, block, producer, functions)
@@ -76,10 +77,10 @@ def _into_dataflow(
     match: ir.Operation, dataflow: ir.Operation, field: ir.Operation | None, functions: Functions
 ) -> bool:
     """Move a `match_shape` of a dataflow block's result (or of field `field` of it) to the end of the block."""
-    output = list(dataflow.regions[0].blocks[0].operations)[-1].operation
+    output = list(entry_block(dataflow).operations)[-1].operation
     holder, index = output, 0
     if field is not None:
-        maker = maker_of(output.operands[0])
+        maker = defining_op(output.operands[0])
         if maker is None or maker.name != TUPLE or len(list(maker.results[0].uses)) != 1:
             return False
         holder, index = maker, ir.IntegerAttr(field.attributes["index"]).value
@@ -215,7 +216,7 @@ def _match_symbols(op: ir.Operation) -> Iterator[str]:
             if name is not None:
                 yield name
     elif op.name == "relax.dataflow":
-        for view in op.regions[0].blocks[0].operations:
+        for view in entry_block(op).operations:
             yield from _match_symbols(view.operation)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ir
 from relax_mlir.script.constants import literal
 
@@ -42,7 +43,7 @@ def _claim(ops: Sequence[ir.Operation], position: int, found: set[ir.Operation],
     """Put ops inside the op at `position`; returns the position of the first op that its expression makes."""
     first = position
     for operand in reversed(_expression_operands(ops[position])):
-        maker = maker_of(operand)
+        maker = defining_op(operand)
         if (
             first == 0
             or maker is None

@@ -12,7 +12,7 @@ from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.loops import known_integer, loop_symbol
-from relax_mlir.dialects.structure import TUPLE, integer_of, maker_of
+from relax_mlir.dialects.structure import TUPLE, integer_of
 from relax_mlir.dialects.types import (
     Callable,
     Object,
@@ -25,7 +25,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.dialects.value import Value
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.builder_calls import keyword_arguments, python_text, python_value, quoted, script_name
 from relax_mlir.script.constants import constant_names, literal
@@ -125,7 +125,7 @@ class _Printer:
     inline: dict[ir.Value, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        block = self.function.regions[0].blocks[0]
+        block = entry_block(self.function)
         self.names.taken |= _loop_variables(self.function)
         params = []
         for name, argument in zip(parameter_names(self.function), block.arguments, strict=True):
@@ -200,7 +200,7 @@ class _Printer:
         )
 
     def dataflow(self, op: ir.Operation) -> Iterator[str]:
-        inner = self.block(op.regions[0].blocks[0], "{}")
+        inner = self.block(entry_block(op), "{}")
         name = self.bind(op, "gv")
         last = inner.pop()
         yield "with R.dataflow():"
@@ -212,7 +212,7 @@ class _Printer:
         info = struct_info(op.results[0].type)
         assert isinstance(info, Callable) and info.result is not None
         name = self.bind(op, "f")
-        body = op.regions[0].blocks[0]
+        body = entry_block(op)
         params, around = [], self.names.taken
         self.names.taken = set(RESERVED) | {
             self.names.names[v] for v in _captured(op) if v in self.names.names
@@ -258,7 +258,7 @@ class _Printer:
         lines, ending = self.carried(op, 3)
         yield from lines
         yield f"for {loop_symbol(op)} in R.range({self.bounds(op)}):"
-        yield from (INDENT + line for line in self.block(op.regions[0].blocks[0], ending, skip=1))
+        yield from (INDENT + line for line in self.block(entry_block(op), ending, skip=1))
 
     def bounds(self, op: ir.Operation) -> str:
         """The bounds of a loop; the ops that make them are left to `R.range` if it makes the same."""
@@ -272,7 +272,7 @@ class _Printer:
     def while_loop(self, op: ir.Operation) -> Iterator[str]:
         lines, ending = self.carried(op, 0)
         yield from lines
-        before = [view.operation for view in op.regions[0].blocks[0].operations]
+        before = [view.operation for view in entry_block(op).operations]
         for inner in before[:-1]:
             self.inline[inner.results[0]] = self.expression(inner)
         yield f"while {self.text(before[-1].operands[0])}:"
@@ -315,7 +315,7 @@ class _Printer:
         return f"{self.text(left)} {operator} {text}"
 
     def on_tensor_from_elements(self, op: ir.Operation) -> str:
-        maker = maker_of(op.operands[0])
+        maker = defining_op(op.operands[0])
         text = self.text(op.operands[0])
         return text if maker is not None and maker.name == "arith.cmpi" else f"R.prim_to_tensor({text})"
 
@@ -336,7 +336,7 @@ class _Printer:
 
     def fields(self, value: ir.Value) -> list[str]:
         """The arguments of a call: those of the tuple, if it is made there."""
-        maker = maker_of(value)
+        maker = defining_op(value)
         if maker is not None and maker.name == TUPLE and value in self.inline:
             return [self.text(v) for v in maker.operands]
         return [f"*{self.text(value)}"]

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.loops import known_integer, loop_symbol
-from relax_mlir.dialects.structure import TUPLE, maker_of
+from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.inlining import inlined_ops
 
@@ -47,7 +48,7 @@ def is_scriptable(op: ir.OpView) -> bool:
         return False
     if len(op.type.results) != 1 or len(op.regions[0].blocks) != 1:
         return False
-    return all(map(_is_value_type, op.type.inputs)) and _block(op.regions[0].blocks[0])
+    return all(map(_is_value_type, op.type.inputs)) and _block(entry_block(op))
 
 
 def _keys(attributes: ir.Attribute) -> list[str]:
@@ -93,7 +94,7 @@ def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
         return special(op, inside)
     if op_class(op) is None or len(op.results) > 1:
         return False
-    return op.name not in PACKED or maker_of(op.operands[0]) in inside
+    return op.name not in PACKED or defining_op(op.operands[0]) in inside
 
 
 def _are_values(values: Iterable[ir.Value]) -> bool:
@@ -107,7 +108,7 @@ def _user(op: ir.Operation) -> str:
 
 def _is_flag(value: ir.Value, inside: set[ir.Operation]) -> bool:
     """Whether a condition is written where it is used."""
-    maker = maker_of(value)
+    maker = defining_op(value)
     return maker in inside and maker is not None and maker.name in ("tensor.extract", "arith.cmpi")
 
 
@@ -125,7 +126,7 @@ def _for(op: ir.Operation, inside: set[ir.Operation]) -> bool:
         return False
     lower = known_integer(Value(op.operands[0]))
     counts_up = isinstance(step, int) and step > 0 and not (isinstance(lower, int) and lower < 0)
-    return counts_up and _block(op.regions[0].blocks[0], skip=1)
+    return counts_up and _block(entry_block(op), skip=1)
 
 
 def _while(op: ir.Operation, inside: set[ir.Operation]) -> bool:
@@ -143,7 +144,7 @@ def _tuple(op: ir.Operation, inside: set[ir.Operation]) -> bool:
 
 
 def _dataflow(op: ir.Operation, inside: set[ir.Operation]) -> bool:
-    return _block(op.regions[0].blocks[0])
+    return _block(entry_block(op))
 
 
 def _arithmetic(op: ir.Operation, inside: set[ir.Operation]) -> bool:
@@ -153,14 +154,14 @@ def _arithmetic(op: ir.Operation, inside: set[ir.Operation]) -> bool:
 def _from_elements(op: ir.Operation, inside: set[ir.Operation]) -> bool:
     if len(op.operands) != 1 or ir.RankedTensorType(op.results[0].type).rank != 0:
         return False
-    maker = maker_of(op.operands[0])
+    maker = defining_op(op.operands[0])
     is_comparison = maker in inside and maker is not None and maker.name == "arith.cmpi"
     return is_comparison or _are_values(op.operands)
 
 
 def _is_lambda(op: ir.Operation, inside: set[ir.Operation]) -> bool:
     """Whether a function inside a function has the type that reading it gives, up to its purity, which is written."""
-    body = op.regions[0].blocks[0]
+    body = entry_block(op)
     ends = body.operations[-1].operation
     declared = struct_info(op.results[0].type)
     params = [struct_info(argument.type) for argument in body.arguments]

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.structure import maker_of, shape_expr
+from relax_mlir.dialects.structure import shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ir
 from relax_mlir.script import conditionals, loops
 from relax_mlir.script.annotations import read_annotation, read_dims
@@ -23,6 +25,7 @@ from relax_mlir.script.expressions import Expressions, bound
 from relax_mlir.script.flow import UNNAMED, assigned, reads, returns
 from relax_mlir.script.scope import POISON, is_path
 from relax_mlir.script.source import Poisoned, Problem
+from relax_mlir.script.symbols import declared
 
 INSTEAD: dict[type[ast.stmt], str] = {
     ast.AsyncFunctionDef: "a script has no coroutines: write `def`",
@@ -84,6 +87,7 @@ class Block:
                 self.note(problem)
                 self.poison(statement)
             except Poisoned:
+                self.expressions.source.mistakes += 1
                 self.poison(statement)
             if ends:
                 return
@@ -95,8 +99,8 @@ class Block:
 
     @property
     def mistakes(self) -> int:
-        """How many mistakes have been noted."""
-        return len(self.expressions.source.frames)
+        """How many statements went wrong so far."""
+        return self.expressions.source.mistakes
 
     def note(self, problem: Problem) -> None:
         self.expressions.source.report(problem)
@@ -153,7 +157,13 @@ class Block:
             self.assigned.append(name)
 
     def assign(self, target: ast.expr, source: ast.expr) -> None:
-        """``y = x``, ``a, b = t``."""
+        """``y = x``, ``a, b = t``, ``m = T.int64()``."""
+        symbols = declared(self.expressions.scope, target, source)
+        if symbols is not None:
+            for variable, symbol in symbols.items():
+                self.define(variable, symbol)
+                self.expressions.scope.symbols |= set(symbolic.symbols(symbol))
+            return
         result = self.expressions.evaluate(source)
         if isinstance(target, ast.Tuple | ast.List):
             starred = next((item for item in target.elts if isinstance(item, ast.Starred)), None)
@@ -271,7 +281,7 @@ class Block:
             raise Problem(call, "dataflow blocks do not nest")
         inner = Block(self.builder, self.expressions.inner(), later, in_dataflow=True)
         handles: dict[str, Any] = {}
-        count = len(self.expressions.source.frames)
+        count = self.mistakes
         try:
             with self.builder.dataflow():
                 inner.run(node.body)
@@ -280,7 +290,7 @@ class Block:
                     handles[name] = POISON if value is POISON else self.builder.emit_output(value)
         except RelaxError as error:
             raise Problem.of(node, error) from None
-        if inner.outputs is None and len(self.expressions.source.frames) == count:
+        if inner.outputs is None and self.mistakes == count:
             raise Problem(node, "the dataflow block has no R.output(...): it ends with what leaves it")
         for name, value in handles.items():
             self.define(name, self.left(inner, name, value, alone=len(handles) == 1))
@@ -344,7 +354,7 @@ def _holds_values(item: Any) -> bool:  # noqa: ANN401 - what an expression gave
 
 def coarsened(value: Value, info: StructInfo) -> Value:
     """The result of a Relax op with the struct info that its annotation says."""
-    maker = maker_of(value.ssa)
+    maker = defining_op(value.ssa)
     if maker is None or not maker.name.startswith("relax.") or maker.name == "relax.dataflow":
         return value
     return retyped(value, info)

@@ -101,7 +101,7 @@ def _counted(found: Sequence[tuple[Dim, int]]) -> list[tuple[Dim, int]]:
 def _bound(image: Sequence[int]) -> int:
     """Twice what a coefficient of a factor, times the leading coefficient, can be (Mignotte)."""
     length = isqrt(sum(c * c for c in image)) + 1
-    return abs(image[-1]) * length << len(image)
+    return abs(image[-1]) * (1 << len(image)) * length
 
 
 class _Substitution:

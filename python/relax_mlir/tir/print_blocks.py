@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 from relax_mlir.tir.print_expressions import ExpressionPrinter
 from relax_mlir.tir.statements import DTYPE
@@ -87,7 +88,7 @@ class BlockPrinter(ExpressionPrinter):
             f"{name}[{', '.join(axes[n] for n in p) or '()'}]"
             for name, p in zip(operands, places, strict=True)
         ]
-        block = op.regions[0].blocks[0]
+        block = entry_block(op)
         for argument, name, text in zip(block.arguments, operands, elements, strict=True):
             self.names[argument] = text
             known = self.dtypes[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 from relax_mlir.tir.print_expressions import ExpressionPrinter
 from relax_mlir.tir.statements import DTYPE, LOOP_KIND
@@ -180,7 +181,7 @@ class LoopPrinter(ExpressionPrinter):
         """Loops right inside each other that share begin and step."""
         found = [op]
         while LOOP_KIND not in op.attributes:
-            inner = [view.operation for view in op.regions[0].blocks[0].operations]
+            inner = [view.operation for view in entry_block(op).operations]
             shared = len(inner) == 2 and inner[0].name == "scf.for" and LOOP_KIND not in inner[0].attributes
             if not shared or inner[0].operands[0] != op.operands[0] or inner[0].operands[2] != op.operands[2]:
                 break
@@ -194,21 +195,21 @@ class LoopPrinter(ExpressionPrinter):
         names = ", ".join(self.variable(op) for op in chain)
         kind = self.loop_kind(unit.last)
         head = f"for {names} in {'T.grid' if len(chain) > 1 else kind}({ends}):"
-        return [head, *self.body(chain[-1].regions[0].blocks[0])]
+        return [head, *self.body(entry_block(chain[-1]))]
 
     def on_for(self, unit: Unit) -> list[str]:
         start, stop, step = unit.operands
         parts = [self.text(start), self.text(stop), self.text(step)]
         listed = ", ".join(parts[:2] if parts[2] == "1" else parts)
         head = f"for {self.variable(unit.last)} in {self.loop_kind(unit.last)}({listed}):"
-        return [head, *self.body(unit.last.regions[0].blocks[0])]
+        return [head, *self.body(entry_block(unit.last))]
 
     @staticmethod
     def loop_kind(op: ir.Operation) -> str:
         return f"T.{ir.StringAttr(op.attributes[LOOP_KIND]).value}" if LOOP_KIND in op.attributes else "range"
 
     def variable(self, op: ir.Operation) -> str:
-        value = op.regions[0].blocks[0].arguments[0]
+        value = entry_block(op).arguments[0]
         self.names[value] = self.fresh("i")
         self.cutter.types[value] = INDEX
         return self.names[value]
@@ -229,7 +230,7 @@ class LoopPrinter(ExpressionPrinter):
     def on_if(self, unit: Unit) -> list[str]:
         if len(unit.last.results):
             raise NoForm
-        lines = [f"if {self.text(unit.operands[0])}:", *self.body(unit.last.regions[0].blocks[0])]
+        lines = [f"if {self.text(unit.operands[0])}:", *self.body(entry_block(unit.last))]
         other = unit.last.regions[1].blocks
         return [*lines, "else:", *self.body(other[0])] if len(other) else lines
 

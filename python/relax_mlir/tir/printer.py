@@ -12,6 +12,7 @@ from relax_mlir.dialects.attributes import KERNEL, PARAMS, PATTERN, PRIM_FUNC
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.script import parse
 from relax_mlir.symbolic import Dim, linear_definition
@@ -80,7 +81,7 @@ def _lines(function: func.FuncOp, params: Sequence[PrimParam]) -> list[str]:
     kind = BlockPrinter if len(function.type.results) else LoopPrinter
     printer = kind(function, params, cutter, names)
     printer.taken |= {p.name for p in params}
-    ops = [view.operation for view in function.regions[0].blocks[0].operations]
+    ops = [view.operation for view in entry_block(function).operations]
     ops = ops[_symbols(printer, ops) : -1]
     body = printer.blocks(ops) if isinstance(printer, BlockPrinter) else printer.statements(ops)
     head = ", ".join(f"{p.name}: {_annotation(p)}" for p in params)

@@ -12,6 +12,7 @@ from relax_mlir.dialects.location import located_at
 from relax_mlir.mlir import arith, cf, ir, memref, scf
 from relax_mlir.script.scope import POISON
 from relax_mlir.script.source import Poisoned, Problem, Source
+from relax_mlir.tir.empty_reductions import reductions, store_initial
 from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.signature import read_buffer_type
 from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_index, as_scalar
@@ -36,6 +37,8 @@ class Body:
     """In a T.block: whether each of its reduction axes is at its beginning."""
     assigned: dict[str, int] = field(default_factory=dict)
     """The local scalars, and the depth at which each was bound."""
+    initialized: set[ast.With] = field(default_factory=set)
+    """The blocks whose initial value is stored where their reduction runs over nothing."""
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Read statements in order; mistakes are noted, and what they define is poisoned."""
@@ -74,6 +77,7 @@ class Body:
             self.depth + 1,
             self.starts if starts is None else starts,
             dict(self.assigned),
+            self.initialized,
         )
 
     def path(self, node: ast.AST) -> str | None:
@@ -282,6 +286,10 @@ class Body:
         targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
         if len(targets) != len(ranges):
             raise Problem(node.target, f"{len(targets)} loop variables for {len(ranges)} loops")
+        for reduction in reductions(self, node):
+            if reduction.block not in self.initialized:
+                self.initialized.add(reduction.block)
+                store_initial(self, reduction)
         self.nest(targets, ranges, kind, node.body)
 
     def nest(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import VerifyError
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 from relax_mlir.transform.config import VERIFY_EACH
 from relax_mlir.transform.context import PassContext
@@ -84,7 +85,7 @@ def _restore(module: ir.Module, backup: ir.Operation) -> None:
         return
     for op in reversed(list(module.body.operations)):
         op.operation.erase()
-    for op in list(backup.regions[0].blocks[0].operations):
+    for op in list(entry_block(backup).operations):
         module.body.append(op)
     attributes = module.operation.attributes
     for name in list(attributes):

@@ -37,8 +37,8 @@ func.func @whole(%x: !v) -> tuple<!v, !v> {
 
 // A field of a tuple that is at hand is another name of what the tuple is made of, whenever it is taken.
 // CHECK-LABEL: func.func @effect
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
-// CHECK: %[[Y:[0-9]+]] = "relax.updated"(%[[X]])
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
 // CHECK: "relax.add"(%[[Y]], %[[Y]])
 func.func @effect(%x: !v) -> !v {
   %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>

@@ -102,6 +102,24 @@ class Program:
     """What its ops compute, used or not."""
 
 
+@dataclass(frozen=True)
+class Failed:
+    """A value that NumPy raised for; the error is raised where something needs the value."""
+
+    error: ValueError
+
+
+@dataclass(frozen=True)
+class Passing:
+    """A `compute` that hands values on, all but the first `needed`: it may be given `Failed` ones, and give them."""
+
+    compute: Callable[..., Any]
+    needed: int = 0
+
+    def __call__(self, frame: Frame, *values: Any) -> Any:
+        return self.compute(frame, *values)
+
+
 class _Symbols(dict[str, int]):
     def __init__(self, frame: Frame) -> None:
         super().__init__(min=min, max=max)
@@ -158,12 +176,29 @@ class Frame:
         return dim if isinstance(dim, int) else int(eval(str(dim), {"__builtins__": {}}, self._symbols))
 
     def value(self, node: Node) -> Any:
-        """What `node` is."""
+        """What `node` is; raises what NumPy raised for it."""
+        found = self.passed(node)
+        if isinstance(found, Failed):
+            raise found.error
+        return found
+
+    def passed(self, node: Node) -> Any:
+        """What `node` is, or `Failed`: a loop may carry what NumPy raises for, as long as nothing uses it."""
         frame = self.at(node.scope)
         if id(node) not in frame._memo:
-            found = node.compute(frame, *map(frame.value, node.arguments))
-            frame._memo[id(node)] = found if node.dtype is None else frame.settle(found, node.dtype)
+            frame._memo[id(node)] = frame._computed(node)
         return frame._memo[id(node)]
+
+    def _computed(self, node: Node) -> Any:
+        needed = node.compute.needed if isinstance(node.compute, Passing) else len(node.arguments)
+        try:
+            arguments = map(self.value, node.arguments[:needed]), map(self.passed, node.arguments[needed:])
+            found = node.compute(self, *arguments[0], *arguments[1])
+        except ValueError as error:
+            if self.complete:
+                raise
+            return Failed(error)
+        return found if node.dtype is None or isinstance(found, Failed) else self.settle(found, node.dtype)
 
     def compute_all(self) -> None:
         """Compute what nothing uses, too."""

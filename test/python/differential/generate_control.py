@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import references
 import relax_mlir as rx
-from difference import Frame, Node
+from difference import Failed, Frame, Node, Passing
 from relax_mlir import op as R
 
 if TYPE_CHECKING:
@@ -91,12 +91,12 @@ def for_loop(g: Generator) -> Node | None:
         for i in range(lower, last, step):
             inner = frame.inner(scope, params, values)
             inner.counter = i
-            values = tuple(inner.value(r) for r in results)
+            values = tuple(inner.passed(r) for r in results)
         return values
 
     return g.emit(
         lambda: R.make_tuple(*R.for_loop(lower, _bound(bound), body, [n.value for n in init], step=step)),
-        compute,
+        Passing(compute),
         init,
         f"for {lower}:{bound}:{step}",
     )
@@ -146,12 +146,12 @@ def while_loop(g: Generator) -> Node | None:
     def compute(frame: Frame, *values: Any) -> Any:
         while values[0] < min(end, most):
             inner = frame.inner(scope, params, values)
-            values = tuple(inner.value(r) for r in results)
+            values = tuple(inner.passed(r) for r in results)
         return values
 
     return g.emit(
         lambda: R.make_tuple(*R.while_loop(go_on, body, [n.value for n in everything])),
-        compute,
+        Passing(compute),
         everything,
         f"while < {end}",
     )
@@ -220,7 +220,10 @@ def invoke(g: Generator) -> Node | None:
     if g.pure and call is R.invoke_closure:
         return None
     return g.emit(
-        lambda: call(closure.value, [n.value for n in arguments]), closure.compute, arguments, "invoke"
+        lambda: call(closure.value, [n.value for n in arguments]),
+        Passing(closure.compute),
+        arguments,
+        "invoke",
     )
 
 
@@ -245,7 +248,7 @@ def choose_function(g: Generator) -> Node | None:
     def compute(frame: Frame, choice: Any, *values: Any) -> Any:
         return (one if bool(choice) else other).compute(frame, *values)
 
-    return g.emit(build, compute, [flag, *arguments], "chosen function")
+    return g.emit(build, Passing(compute, 1), [flag, *arguments], "chosen function")
 
 
 def write(g: Generator) -> Node | None:
@@ -325,7 +328,7 @@ def tuples(g: Generator) -> Node | None:
             lambda: R.make_tuple(a.value, R.make_tuple(b.value, R.add(c.value, c.value))),
             lambda: R.make_tuple(a.value, R.make_tuple(b.value, c.value)),
         ),
-        lambda _, f, *v: (v[0], (v[1], _doubled(v[2]) if bool(f) else v[2])),
+        Passing(lambda _, f, *v: (v[0], (v[1], _doubled(v[2]) if bool(f) else v[2])), 1),
         [flag, *picked],
         "chosen tuple",
     )
@@ -344,6 +347,8 @@ def _taken_apart(g: Generator, a: Node, b: Node, c: Node) -> Node | None:
 
 
 def _doubled(x: Any) -> Any:
+    if isinstance(x, Failed):
+        return x
     return np.logical_or(x, x) if x.dtype == bool else x + x
 
 

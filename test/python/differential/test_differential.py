@@ -33,6 +33,34 @@ def test_module(seed: int) -> None:
     )
 
 
+UNUSED = 500004
+"""A loop of this seed carries a maximum over nothing, which no result needs."""
+
+
+def test_what_nobody_uses_may_be_dropped() -> None:
+    """Compiled code may drop an op that would raise; the reference then does not raise either."""
+    check(Generator(UNUSED, 2, 21), UNUSED)
+
+
+def test_what_a_result_needs_raises() -> None:
+    import numpy as np
+    from difference import Frame, Node, Passing, Program
+
+    def largest(_: Frame, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x.max())
+
+    x = Node(None, "int64", (0,), lambda *_: None)
+    failed = Node(None, "int64", (), largest, (x,))
+    carried = Node(None, None, (), Passing(lambda _, *values: values), (x, failed))
+    first, second = (Node(None, "int64", (), lambda _, t, i=i: t[i], (carried,)) for i in range(2))
+    program = Program("f", [x], first)
+    nothing = np.zeros(0, "int64")
+    assert Frame(program, [nothing], None).results()[0].size == 0
+    program.results = second
+    with pytest.raises(ValueError, match="zero-size array"):
+        Frame(program, [nothing], None).results()
+
+
 def test_a_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     import references
     from checking import DifferenceError

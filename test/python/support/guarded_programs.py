@@ -1,6 +1,6 @@
 """Calls compiled programs on arrays between forbidden pages.
 
-``python test/python/lowering/guarded_programs.py GROUP TARGET SEED ROUNDS [EVERY]``: `EVERY` takes one case of so many.
+``python test/python/support/guarded_programs.py GROUP TARGET SEED ROUNDS [EVERY]``: `EVERY` takes one case of so many.
 
 Inputs, constants and given results end right before such a page, then begin right after one. The results are those of
 the same call on ordinary arrays, bit by bit.
@@ -8,6 +8,7 @@ the same call on ordinary arrays, bit by bit.
 
 from __future__ import annotations
 
+import faulthandler
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -297,4 +298,5 @@ def main(group: str, target: str, seed: int, rounds: int, every: int = 1) -> Non
 
 
 if __name__ == "__main__":
+    faulthandler.enable()
     main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

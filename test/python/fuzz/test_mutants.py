@@ -1,0 +1,105 @@
+"""Mutants of modules, scripts and calls through execution: no crash, no hang, no internal error, no silent difference.
+
+`make fuzz` runs more of them; ``RELAX_MLIR_FUZZ_SEED`` chooses others than the usual ones.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import op_semantics
+import oracle
+import pytest
+import seed_modules
+from campaign import Campaign, signature
+from generic_text import parse
+from mutants import Mutant, make
+from relax_mlir.mlir import ir
+from repro_file import write_repro
+from shrink import shrunk
+from worker_pool import Worker
+
+SEED = int(os.environ.get("RELAX_MLIR_FUZZ_SEED", "20261125"))
+CHUNK = 125
+CALLS = """
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {{
+  %a = "relax.add"(%x, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %t = builtin.unrealized_conversion_cast %x : tensor<3xf32> to tuple<tensor<3xf32>>
+  %n = "relax.negative"(%a) : (tensor<3xf32>) -> tensor<3xf32>
+  %o = "relax.call_packed"(%t) {{func = "{name}", arg_spec = [unit]}} : (tuple<tensor<3xf32>>) -> !relax.object
+  return %n : tensor<3xf32>
+}}
+"""
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    found = Worker(seconds=60)
+    yield found
+    found.stop()
+
+
+@pytest.mark.parametrize("first", range(0, 500, CHUNK))
+def test_no_mutant_fails(first: int, tmp_path: Path) -> None:
+    campaign = Campaign(SEED, seconds=120, out=tmp_path)
+    campaign.run(range(first, first + CHUNK))
+    assert not campaign.failures, campaign.summary()
+    assert campaign.counts["executed"] >= 0.3 * CHUNK, campaign.summary()
+    assert campaign.counts["compared"] >= 0.15 * CHUNK, campaign.summary()
+
+
+def test_trees_lose_nothing() -> None:
+    texts = [t for i in range(0, len(seed_modules.relax_texts()), 7) if (t := seed_modules.relax_module(i))]
+    assert len(texts) > 20
+    for text in texts:
+        again = ir.Module.parse(parse(text).text(), seed_modules.shared_context())
+        assert (
+            again.operation.get_asm()
+            == ir.Module.parse(text, seed_modules.shared_context()).operation.get_asm()
+        )
+
+
+def test_mutants_are_reproducible() -> None:
+    for number in range(0, 60, 7):
+        assert make(SEED, number) == make(SEED, number)
+    assert len({make(SEED, number).text for number in range(20)}) == 20
+
+
+def test_crashes_and_hangs_are_found(worker: Worker, tmp_path: Path) -> None:
+    crash = Mutant(0, "ir", CALLS.format(name="fuzz.abort"))
+    answer = worker.run({"mutant": crash.as_json()})
+    assert answer.kind == "crash" and "SIGABRT" in answer.failure and answer.stage.startswith("call main(")
+    worker.seconds = 4
+    answer = worker.run({"mutant": Mutant(1, "ir", CALLS.format(name="fuzz.sleep")).as_json()})
+    assert answer.kind == "hang" and answer.stage.startswith("call main(")
+
+
+def test_a_failure_is_shrunk_and_written(worker: Worker, tmp_path: Path) -> None:
+    mutant = Mutant(0, "ir", seed_modules.generic(_module(CALLS.format(name="fuzz.raw"))))
+    answer = worker.run({"mutant": mutant.as_json()})
+    answer.mutant = mutant.as_json()
+    small = shrunk(worker, 0, 0, answer, signature)
+    assert answer.kind == "internal" and "KeyError" in answer.failure
+    assert "fuzz.raw" in small["text"] and "relax.add" not in small["text"]
+    path = write_repro(tmp_path, 0, 0, small, answer)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, check=False, timeout=120)
+    assert b"fuzz.raw" in done.stderr and b"PackedFunctionError" in done.stderr
+
+
+def _module(text: str) -> ir.Module:
+    return ir.Module.parse(text, seed_modules.shared_context())
+
+
+def test_differences_and_internal_errors_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle.register_functions()
+    mutant = Mutant(0, "ir", CALLS.format(name="differential.copy"))
+    assert oracle.run(mutant, lambda stage: None)["failure"] == ""
+    assert oracle.run(mutant, lambda stage: None)["compared"] > 0
+    monkeypatch.setitem(op_semantics.SEMANTICS, "add", lambda args, values, dim: values[0])
+    assert "internal: difference: main(" in oracle.run(mutant, lambda stage: None)["failure"]
+    monkeypatch.setattr(oracle, "parsed", lambda mutant: {}["missing"])
+    assert "KeyError" in oracle.run(mutant, lambda stage: None)["failure"]
