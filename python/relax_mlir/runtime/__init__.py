@@ -4,9 +4,18 @@ from relax_mlir.runtime import printing
 from relax_mlir.runtime.arrays import to_ffi, to_numpy
 from relax_mlir.runtime.errors import register_errors
 from relax_mlir.runtime.executable import CompiledFunction, Executable
+from relax_mlir.runtime.fast_call import FastCalls, fast_calls
 from relax_mlir.runtime.registration import register_functions
 
-__all__ = ["CompiledFunction", "Executable", "printing", "to_ffi", "to_numpy"]
+__all__ = [
+    "CompiledFunction",
+    "Executable",
+    "FastCalls",
+    "fast_calls",
+    "printing",
+    "to_ffi",
+    "to_numpy",
+]
 
 register_errors()
 register_functions()

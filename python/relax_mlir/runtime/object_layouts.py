@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import tvm_ffi
 
-FIRST_PYTHON, LAST_PYTHON = (3, 10), (3, 14)
+FIRST_PYTHON, LAST_PYTHON = (3, 10), (3, 13)
 PLAIN_TYPES = "?bBhHiIlLqQefd"
 METHOD_WITH_ARRAY = 0x0080
 """METH_FASTCALL."""

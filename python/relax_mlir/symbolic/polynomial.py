@@ -110,7 +110,7 @@ class _Substitution:
     def __init__(self, a: Expr) -> None:
         self.atoms: list[Atom] = sorted({x for monomial, _ in a.terms for x in monomial})
         degrees = [max(monomial.count(x) for monomial, _ in a.terms) for x in self.atoms]
-        self.places = [prod(1 + degree for degree in degrees[:i]) for i in range(len(degrees) + 1)]
+        self.places: list[int] = [prod(1 + degree for degree in degrees[:i]) for i in range(len(degrees) + 1)]
         """Of each atom, the power of the variable that stands for it; then one that is higher than all."""
         self.degree = max(self._place(monomial) for monomial, _ in a.terms)
 

@@ -12,12 +12,22 @@ import traceback
 
 from checking import check
 from generator import Generator
+from pass_property import check_program
 
 
 def attempt(seed: int, functions: int, limit: int | None = None, last_only: bool = False) -> Exception | None:
     """The error of one seed, or None; `limit` and `last_only` shorten its functions."""
     try:
         check(Generator(seed, functions, limit, last_only), seed, passes=seed % 3 == 0)
+    except Exception as error:
+        return error
+    return None
+
+
+def attempt_passes(seed: int) -> Exception | None:
+    """The error of the program of effects of one seed, after each pass and after some sequences; or None."""
+    try:
+        check_program(seed, sequences=8, each=True)
     except Exception as error:
         return error
     return None
@@ -53,16 +63,21 @@ def main() -> None:
     parser.add_argument("seeds", help="first:end")
     parser.add_argument("--functions", type=int, default=4)
     parser.add_argument("--stop", action="store_true", help="stop at the first failure")
+    parser.add_argument(
+        "--passes", action="store_true", help="programs of effects, after every pass and sequences"
+    )
     parser.add_argument("--list", action="store_true", help="name the failing seeds only, which is fast")
     options = parser.parse_args()
     first, end = map(int, options.seeds.split(":"))
     started, failed = time.perf_counter(), 0
     for seed in range(first, end):
-        error = attempt(seed, options.functions)
+        error = attempt_passes(seed) if options.passes else attempt(seed, options.functions)
         if error is not None:
             failed += 1
             print(f"seed {seed}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-            if not options.list:
+            if options.passes:
+                print(error, flush=True)
+            elif not options.list:
                 report(seed, options.functions, error)
             if options.stop:
                 break
