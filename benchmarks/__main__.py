@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from relax_mlir import terminal
+from relax_mlir.module_text import write_atomically
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -23,7 +25,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from benchmarks import alone, machine, report, targets
+from benchmarks import alone, figures, machine, report, targets
+from benchmarks.chart import chart, of_page
 from benchmarks.copying import copy_of, has_copy
 from benchmarks.measure import check, measure
 from benchmarks.peers import OURS, PEERS, Peer
@@ -36,7 +39,6 @@ T = TypeVar("T")
 
 RESULTS = Path(__file__).parent / "results"
 COPY = "copy"
-WIDTH = 120
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -136,14 +138,14 @@ def run(options: argparse.Namespace, peers: Sequence[Peer], console: Console) ->
                 done.append(Cell(workload, size, failures=dict(failures)))
                 run_cell(done[-1], prepared, options.seconds)
                 progress.advance(task)
-            console.print(report.table(workload, done, [p.name for p in peers], OURS))
+            terminal.print_table(report.table(workload, done, [p.name for p in peers], OURS), console)
             cells += done
     return cells
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(arguments)
-    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    console = Console(width=terminal.width())
     if options.list:
         list_everything(console)
         return 0
@@ -164,10 +166,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(f"results: {path}", highlight=False)
     if OURS in versions:
         rows = [*targets.of_cells(cells, OURS), *alone.rows(options.workloads)]
-        console.print(targets.table(rows))
+        terminal.print_table(targets.table(rows), console)
         console.print(targets.summary(rows), highlight=False)
         found = [row.as_dict() for row in rows]
-        report.write_json(path, report.as_json(cells, described, versions, found))
+        content = report.as_json(cells, described, versions, found)
+        report.write_json(path, content)
+        page = figures.page(content)
+        if of_page(page):
+            write_atomically(path.with_suffix(".svg"), chart(page))
+            console.print(f"chart: {path.with_suffix('.svg')}", highlight=False)
         if options.strict and any(row.passed is False for row in rows):
             return 1
     return 1 if any(OURS in cell.failures for cell in cells) else 0

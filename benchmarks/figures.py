@@ -1,4 +1,7 @@
-"""Results of a run as a page of Markdown: ``python -m benchmarks.figures RESULTS.json docs/figures.md``."""
+"""Results of a run as a page of Markdown: ``python -m benchmarks.figures RESULTS.json docs/figures.md``.
+
+Beside the page goes `CHART`, the ratios as a picture.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ from typing import Any
 
 from relax_mlir.module_text import write_atomically
 
+from benchmarks.chart import chart, of_page
 from benchmarks.peers import OURS, PEERS
 from benchmarks.report import duration
 from benchmarks.workloads import WORKLOADS, Workload
 
+CHART = "ratios.svg"
 Row = Mapping[str, Any]
 
 
@@ -29,7 +34,8 @@ def page(results: Mapping[str, Any]) -> str:
         "Times are medians, with the range from the 10th to the 90th percentile; a ratio is the best other median over "
         "ours.",
         "",
-        "Made by `make bench`, then `python -m benchmarks.figures benchmarks/results/TIME.json docs/figures.md`.",
+        "Made by `make bench`, then `python -m benchmarks.figures benchmarks/results/TIME.json docs/figures.md`, "
+        "which also makes [the chart](ratios.svg) beside it.",
     ]
     tables = [line for workload in WORKLOADS for line in _table(workload, results["cells"])]
     return "\n".join([*head, *tables, *_targets(results.get("targets", ()))]) + "\n"
@@ -83,6 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     text = page(json.loads(options.results.read_text(encoding="utf-8")))
     write_atomically(options.page, text)
+    if of_page(text):
+        write_atomically(options.page.with_name(CHART), chart(text))
     return 0
 
 

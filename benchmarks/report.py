@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich import box
+from relax_mlir.terminal import report_table
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -70,22 +70,21 @@ def entry(cell: Cell, peer: str, best: str | None) -> str:
     if peer not in cell.timings:
         return "[dim]-[/dim]"
     timing = cell.timings[peer]
-    text = f"{duration(timing.median)} [dim]±{50 * timing.spread:.0f}%[/dim]"
+    text = f"{duration(timing.median)}\n[dim]±{50 * timing.spread:.0f}%[/dim]"
     flops = cell.workload.flops(cell.size)
     if flops is not None:
-        text += f"\n[dim]{flops / timing.median * 1e-9:.0f} GFLOP/s[/dim]"
+        text += f"\n[dim]{flops / timing.median * 1e-9:.0f} GF/s[/dim]"
     return f"[bold green]{text}[/bold green]" if peer == best else text
 
 
 def table(workload: Workload, cells: Sequence[Cell], peers: Sequence[str], ours: str) -> Table:
-    """Sizes down, peers across; the fastest is bold; last, the best other time over ours."""
-    found = Table(
-        title=escape(f"{workload.name}: {workload.title}"), title_justify="left", box=box.SIMPLE_HEAD
-    )
-    found.add_column(",".join(workload.symbols()), no_wrap=True)
-    for peer in peers:
-        found.add_column(peer, justify="right", no_wrap=True)
-    found.add_column("best other / ours", justify="right")
+    """Sizes down, peers across, times with their spread and speed; the fastest is bold.
+
+    ``ratio`` is the best other time over ours.
+    """
+    title = escape(f"{workload.name}: {workload.title}")
+    found = report_table(title, (), (",".join(workload.symbols()), *peers, "ratio"))
+    found.columns[0].justify = "left"
     for cell in cells:
         best = min(cell.timings, key=lambda p: cell.timings[p].median, default=None)
         ratios = [r for p in cell.timings if p != ours and (r := cell.ratio(p, ours)) is not None]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.profiler import limits
-from rich import box
+from relax_mlir.terminal import report_table
 from rich.table import Table
 
 from benchmarks.copying import has_copy
@@ -91,12 +91,11 @@ def _giga(value: float, unit: str) -> str:
 
 def table(rows: Sequence[Row]) -> Table:
     """All targets with PASS or FAIL."""
-    found = Table(title="Targets", title_justify="left", box=box.SIMPLE_HEAD)
-    for name in ("", "subject", "measure"):
-        found.add_column(name, no_wrap=True)
-    for name in ("value", "target"):
-        found.add_column(name, justify="right", no_wrap=True)
-    found.add_column("against", style="dim")
+    found = report_table("Targets", (), ("", "subject", "value", "target"))
+    for column in found.columns[:2]:
+        column.justify = "left"
+    found.add_column("measure", min_width=20)
+    found.add_column("against", style="dim", min_width=11)
     marks = {
         True: "[bold green]PASS[/bold green]",
         False: "[bold red]FAIL[/bold red]",
@@ -104,7 +103,7 @@ def table(rows: Sequence[Row]) -> Table:
     }
     for row in rows:
         value = "-" if row.value is None else f"{row.value:.2f}"
-        found.add_row(marks[row.passed], row.subject, row.measure, value, f"≥ {row.least:.2f}", row.note)
+        found.add_row(marks[row.passed], row.subject, value, f"≥ {row.least:.2f}", row.measure, row.note)
     return found
 
 

@@ -7,7 +7,10 @@ printed from them by `relax_mlir.dialects.generate_irdl` so that stock ``mlir-op
 from __future__ import annotations
 
 import importlib
+import io
+from contextlib import nullcontext
 from threading import RLock
+from typing import ClassVar
 
 from relax_mlir.mlir import ext, ir
 
@@ -50,6 +53,22 @@ FAMILIES = (
 
 class Relax(ext.Dialect, name=NAMESPACE):  # type: ignore[misc, call-arg]  # the bindings are untyped
     """Dialect of TVM Relax: dataflow, symbolic shapes, destination-passing and packed calls."""
+
+    _definition: ClassVar[tuple[tuple[object, ...], bytes]] = ((), b"")
+    """The classes of an IRDL module that was emitted, and its bytecode."""
+
+    @classmethod
+    def _emit_module(cls) -> ir.Module:
+        """The dialect as IRDL; each context needs one, and reading it is ten times quicker than emitting it."""
+        classes = (*cls.types, *cls.attributes, *cls.operations)
+        known, code = cls._definition
+        if classes != known:
+            buffer = io.BytesIO()
+            super()._emit_module().operation.write_bytecode(buffer)
+            code = buffer.getvalue()
+            cls._definition = (classes, code)
+        with ir.Location.unknown() if not ir.Location.current else nullcontext():
+            return ir.Module.parse(code)
 
 
 ext._cext.globals.append_dialect_search_prefix(__name__.rpartition(".")[0])

@@ -14,6 +14,9 @@ from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.mlir import ext, ir
 
+PRINT = "relax.run.print"
+"""The packed function that prints: the format, then the values, which it leaves as they are."""
+
 RELATIONS = ("<=", ">=", "==", "!=", "<", ">")
 """How an asserted condition may compare two symbolic integers."""
 

@@ -251,7 +251,7 @@ def storage_attributes(device: int, storage_scope: str, dtype: str | DType) -> d
     """Attributes of the ops that allocate a storage."""
     require_insertion_point("alloc_storage")
     return {
-        "device": int_attr(device),
+        "device": int_attr(device, "alloc_storage: 'device'"),
         "storage_scope": ir.StringAttr.get(storage_scope),
         "dtype": dtype_attr(dtypes.dtype(dtype)),
     }
@@ -260,12 +260,12 @@ def storage_attributes(device: int, storage_scope: str, dtype: str | DType) -> d
 def tensor_attributes(offset: int, dtype: str | DType) -> dict[str, ir.Attribute]:
     """Attributes of the ops that make a tensor in a storage."""
     require_insertion_point("alloc_tensor")
-    return {"offset": int_attr(offset), "dtype": dtype_attr(dtypes.dtype(dtype))}
+    return {"offset": int_attr(offset, "alloc_tensor: 'offset'"), "dtype": dtype_attr(dtypes.dtype(dtype))}
 
 
 def call_attributes(callee: str, outputs: int) -> dict[str, ir.Attribute]:
     """Attributes of the ops that call prim funcs on memory."""
-    return {"callee": ir.FlatSymbolRefAttr.get(callee), "outputs": int_attr(outputs)}
+    return {"callee": ir.FlatSymbolRefAttr.get(callee), "outputs": int_attr(outputs, "call_prim: 'outputs'")}
 
 
 def shape_dims(info: StructInfo) -> tuple[Dim | None, ...] | None:

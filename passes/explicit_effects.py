@@ -7,6 +7,7 @@ from typing import ClassVar
 from relax_mlir.analysis.type_deduction import forward_field
 from relax_mlir.dialects.calls import CallPackedOp, DistinctOp, UpdatedOp
 from relax_mlir.dialects.closures import LambdaOp
+from relax_mlir.dialects.effects import PRINT
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, struct_info
 from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, ops_of, owner_block
@@ -48,7 +49,35 @@ def make_effects_explicit(function: func.FuncOp) -> None:
     for op in ops:
         if op.name == TupleGetItemOp.OPERATION_NAME:
             forward_field(op, functions)
+        elif op.name == CallPackedOp.OPERATION_NAME:
+            _own_arguments(op)
     _make_explicit(entry_block(function))
+
+
+def _own_arguments(call: ir.Operation) -> None:
+    """Let a call have its arguments in a tuple of its own, with no effect between the two.
+
+    The fields of an older tuple are names of values that earlier calls may change.
+    """
+    maker = defining_op(call.operands[0])
+    if maker is not None and maker.name == TUPLE and _stands_before(maker, call):
+        return
+    whole = struct_info(call.operands[0].type)
+    assert isinstance(whole, Tuple)
+    with ir.InsertionPoint(call), call.location:
+        fields = unpack(call.operands[0], [field.to_type() for field in whole.fields])
+        call.operands[0] = pack(fields, call.location)
+    if maker is not None and maker.name == TUPLE and not list(maker.results[0].uses):
+        maker.erase()
+
+
+def _stands_before(maker: ir.Operation, call: ir.Operation) -> bool:
+    """Whether nothing but `call`, in the same block, uses what `maker` makes, and no effect lies between the two."""
+    if maker.block != call.block or len(list(maker.results[0].uses)) != 1:
+        return False
+    operations = [view.operation for view in call.block.operations]
+    between = operations[operations.index(maker) + 1 : operations.index(call)]
+    return not any(len(op.regions) or op.name == CallPackedOp.OPERATION_NAME for op in between)
 
 
 Updates = dict[ir.Value, ir.Value]
@@ -61,7 +90,7 @@ def _make_explicit(block: ir.Block) -> Updates:
     for view in list(block.operations):
         op = view.operation
         changed: Updates = {}
-        if op.name == CallPackedOp.OPERATION_NAME and not _is_updated(op):
+        if op.name == CallPackedOp.OPERATION_NAME and _may_change(op) and not _is_updated(op):
             changed = _after_call(op)
         elif op.name == "scf.if":
             changed = _after_conditional(op)
@@ -75,6 +104,10 @@ def _make_explicit(block: ir.Block) -> Updates:
             if origin != old or owner_block(old) != block:
                 updates[origin] = new
     return updates
+
+
+def _may_change(call: ir.Operation) -> bool:
+    return bool(ir.StringAttr(call.attributes["func"]).value != PRINT)
 
 
 def _is_updated(call: ir.Operation) -> bool:
@@ -94,13 +127,6 @@ def _is_updated(call: ir.Operation) -> bool:
 
 def _after_call(call: ir.Operation) -> Updates:
     maker = defining_op(call.operands[0])
-    if maker is None or maker.name != TUPLE:
-        whole = struct_info(call.operands[0].type)
-        assert isinstance(whole, Tuple)
-        with ir.InsertionPoint(call), call.location:
-            fields = unpack(call.operands[0], [field.to_type() for field in whole.fields])
-            call.operands[0] = pack(fields, call.location)
-        maker = defining_op(call.operands[0])
     assert maker is not None
     tensors = list(dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor)))
     given = _kept_apart(call, maker, tensors)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from relax_mlir.dialects.calls import CallPackedOp
+from relax_mlir.dialects.effects import PRINT
 from relax_mlir.mlir import ir
-
-PRINT = "relax.run.print"
-"""The registered function: the format, then the values."""
 
 
 def legalize_print(op: ir.Operation) -> None:

@@ -6,12 +6,13 @@ plain (other strides, byte orders, dtypes, read-only), go to the method `SLOW` o
 gives back, an error too, goes to Python by `finish`, a function of the FFI that takes the address of the outcome.
 
 All that is used of CPython and NumPy is in their stable ABIs (PyObject, PyArrayObject, PyArray_Descr of 64-bit
-systems), or is given by address in the state. `runtime/fast_call.py` fills the state in.
+systems; `runtime/object_layouts.py` checks them), or is given by address in the state, which `runtime/fast_call.py`
+fills in. `probe` is an entry point that folds all it is given into one number: `runtime/fast_call_test.py` calls it.
 """
 
 from __future__ import annotations
 
-from relax_mlir.lowering.abi.unpack import ANY_BYTES, DL, DLTENSOR, NONE, OBJECT_BYTES, TENSOR
+from relax_mlir.lowering.abi.unpack import ANY_BYTES, DL, DLTENSOR, INT, NONE, OBJECT_BYTES, TENSOR
 
 STATE = "__relax_fast_call_state"
 
@@ -24,7 +25,7 @@ SHORT_ELEMENTS = 1024
 """Short functions keep the GIL where their arguments have fewer elements than that, together."""
 
 FIELDS = (
-    *("call", "finish_code"),
+    *("call", "finish_code", "probe"),
     *("array_type", "tensor_type", "tensor_handle", "none", "finish", "entry_offset", "slow_name"),
     *("save_thread", "restore_thread", "get_attribute", "vectorcall", "from_pointer", "as_pointer"),
     *("increment", "decrement"),
@@ -42,6 +43,10 @@ DTYPES = 24
 """How many of NumPy's type numbers have a dtype (code, bits and lanes of DLPack, 0: none) in the state."""
 
 MOST_ARGUMENTS = 16
+
+PROBE_FACTOR = 1_000_003
+"""`probe` multiplies what it has by this, and adds the next word: of each argument the kind, and of its tensor the
+address, device, rank, dtype and dimensions."""
 
 _POINTER_BYTES = 8
 _TYPE = 8
@@ -84,6 +89,7 @@ llvm.func @{STATE}() -> !llvm.ptr {{
   %call = llvm.mlir.addressof @call : !llvm.ptr
   %finish = llvm.mlir.addressof @finish : !llvm.ptr
   llvm.store %call, %state : !llvm.ptr, !llvm.ptr{_store("finish", "state", _POINTER_BYTES, "!llvm.ptr", "finish")}
+  %probe = llvm.mlir.addressof @probe : !llvm.ptr{_store("probe", "state", 2 * _POINTER_BYTES, "!llvm.ptr", "probe")}
   llvm.return %state : !llvm.ptr
 }}
 
@@ -306,4 +312,69 @@ llvm.func internal @enter(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64) -> 
   }}
   llvm.return %value : !llvm.ptr
 }}
+
+{_probe_text()}"""
+
+
+def _probe_text() -> str:
+    """An entry point: None without arguments, else the number that all of them make."""
+    fields = "".join(
+        _mixed_in(name, before, offset, type_)
+        for name, before, offset, type_ in (
+            ("data", "with_kind", DL.DATA, "i64"),
+            ("device", "with_data", DL.DEVICE, "i64"),
+            ("ndim", "with_device", DL.NDIM, "i32"),
+            ("dtype", "with_ndim", DL.DTYPE, "i32"),
+        )
+    )
+    return f"""
+llvm.func internal @probe(%slots: !llvm.ptr) {{
+  {_load("p_anys", "slots", 8, "!llvm.ptr")}
+  {_load("p_count", "slots", 16, "!llvm.ptr")}
+  {_load("p_result", "slots", 24, "!llvm.ptr")}
+  {_load("anys", "p_anys", 0, "!llvm.ptr")}
+  {_load("narrow", "p_count", 0, "i32")}
+  {_load("result", "p_result", 0, "!llvm.ptr")}
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %factor = arith.constant {PROBE_FACTOR} : i64
+  %count = arith.extsi %narrow : i32 to i64
+  %all = scf.for %i = %zero to %count step %one iter_args(%total = %zero) -> (i64) : i64 {{
+    %any = llvm.getelementptr %anys[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<{ANY_BYTES} x i8>
+    {_load("kind", "any", 0, "i64")}
+    {_load("value", "any", 8, "!llvm.ptr")}
+    %object = arith.constant {TENSOR} : i64
+    %is_object = arith.cmpi eq, %kind, %object : i64
+    %inside = llvm.getelementptr %value[{OBJECT_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
+    %tensor = llvm.select %is_object, %inside, %value : i1, !llvm.ptr
+    %grown_kind = arith.muli %total, %factor : i64
+    %with_kind = arith.addi %grown_kind, %kind : i64{fields}
+    {_load("shape", "tensor", DL.SHAPE, "!llvm.ptr")}
+    %with_shape = scf.for %axis = %zero to %wide_ndim step %one iter_args(%sum = %with_dtype) -> (i64) : i64 {{
+      %at = llvm.getelementptr %shape[%axis] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      %dim = llvm.load %at : !llvm.ptr -> i64
+      %grown = arith.muli %sum, %factor : i64
+      %more = arith.addi %grown, %dim : i64
+      scf.yield %more : i64
+    }}
+    scf.yield %with_shape : i64
+  }}
+  %is_nothing = arith.cmpi eq, %count, %zero : i64
+  %none = arith.constant {NONE} : i64
+  %int = arith.constant {INT} : i64
+  %what = arith.select %is_nothing, %none, %int : i64
+  llvm.store %what, %result : i64, !llvm.ptr{_store("all", "result", 8, "i64", "all")}
+  llvm.return
+}}
 """
+
+
+def _mixed_in(name: str, before: str, offset: int, type_: str) -> str:
+    """A field of the tensor, as the next word of the number that `probe` gives."""
+    wide = f"wide_{name}" if type_ == "i32" else name
+    extended = f"%{wide} = arith.extui %{name} : i32 to i64" if type_ == "i32" else ""
+    return f"""
+    {_load(name, "tensor", offset, type_)}
+    {extended}
+    %grown_{name} = arith.muli %{before}, %factor : i64
+    %with_{name} = arith.addi %grown_{name}, %{wide} : i64"""

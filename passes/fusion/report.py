@@ -1,17 +1,14 @@
-"""What `fuse-ops` did, and why: the records, and the table of ``relax-opt --explain-fusion``."""
+"""What `fuse-ops` did, and why: the records, and the text of ``relax-opt --explain-fusion``."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from io import StringIO
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from relax_mlir import terminal
 
 
 @dataclass(frozen=True)
@@ -38,30 +35,43 @@ class FusionReport:
 
     decisions: list[FusionDecision] = field(default_factory=list)
 
-    def render(self, width: int = 132) -> str:
-        """The decisions as a table; equal ones of a function are one row, with their number."""
-        rows: dict[tuple[str, ...], list[FusionDecision]] = {}
+    def render(self, width: int | None = None) -> str:
+        """The decisions as text of `width` columns (that of the terminal if not given).
+
+        Equal ones of a function are one, with their number; those that fused come first.
+        """
+        columns = width or terminal.width()
+        groups: dict[tuple[str, ...], list[FusionDecision]] = {}
         for d in self.decisions:
             key = (d.function, d.producer, d.consumer, str(d.fused), d.reason, d.saved)
-            rows.setdefault(key, []).append(d)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in ("", "times", "function", "computes", "for", "why", "bytes saved", "where"):
-            table.add_column(name, overflow="fold", justify="right" if name == "times" else "left")
-        for found in sorted(rows.values(), key=lambda found: not found[0].fused):
-            d = found[0]
-            ops = [
-                f"{name} ({pattern})"
-                for name, pattern in zip((d.producer, d.consumer), d.patterns, strict=True)
-            ]
-            mark = "fused" if d.fused else "apart"
-            cells = (mark, str(len(found)), d.function, *ops, d.reason, d.saved, d.place)
-            table.add_row(*map(escape, cells))
-        out = StringIO()
-        console = Console(file=out, width=width, highlight=False, color_system=None)
-        console.print(table)
+            groups.setdefault(key, []).append(d)
+        found = sorted(groups.values(), key=lambda group: not group[0].fused)
+        lines = [line for group in found for line in _lines(group[0], len(group), columns)]
         fused = sum(d.fused for d in self.decisions)
-        console.print(f"{fused} fused, {len(self.decisions) - fused} apart")
-        return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+        return "\n".join([*lines, f"{fused} fused, {len(self.decisions) - fused} apart"])
+
+
+def _lines(decision: FusionDecision, times: int, width: int) -> Iterator[str]:
+    """What was decided, why, and where the producer comes from."""
+    d = decision
+    mark, link = ("fused", "into") if d.fused else ("apart", "from")
+    producer, consumer = (f"{n} ({p})" for n, p in zip((d.producer, d.consumer), d.patterns, strict=True))
+    count = f" ({times} times)" if times > 1 else ""
+    saved = f"; saves {d.saved} bytes" if d.saved else ""
+    yield from _wrapped(f"{mark}  ", f"{d.function}: {producer} {link} {consumer}{count}", width)
+    yield from _wrapped("       ", f"{d.reason}{saved}", width)
+    yield from _wrapped("       ", f"at {d.place}", width)
+
+
+def _wrapped(head: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=head,
+        subsequent_indent=" " * (len(head) + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 _report: ContextVar[FusionReport | None] = ContextVar("fusion_report", default=None)

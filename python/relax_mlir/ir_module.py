@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -190,13 +189,18 @@ class IRModule:
             print(self.script())
 
     def _repr_html_(self) -> str:
-        """The script form, in colour, as notebooks show it."""
-        console = Console(file=io.StringIO(), record=True, width=1000)
-        console.print(self._coloured())
-        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+        """The script form in colour, for notebooks, readable on light and dark pages."""
+        from relax_mlir import notebook  # needed for this form only
+
+        return notebook.code(self.script())
 
     def _coloured(self) -> Syntax:
         return Syntax(self.script(), "python", word_wrap=True, background_color="default")
 
     def __str__(self) -> str:
         return self.asm()
+
+    def __repr__(self) -> str:
+        """The functions by name; ``print(module)`` shows the IR, `show` the script."""
+        names = [op.name.value for op in self.mlir.body.operations if isinstance(op, func.FuncOp)]
+        return f"<IRModule with {', '.join(names) or 'no functions'}>"

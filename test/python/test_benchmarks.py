@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from relax_mlir import terminal
 from relax_mlir.profiler import limits
 from relax_mlir.target import Target
+from rich.console import Console
 
-from benchmarks import alone, figures, half, measure, report, targets
+from benchmarks import alone, chart, figures, half, measure, report, targets
 from benchmarks.__main__ import main, run_cell
 from benchmarks.copying import copy_of, gain_of_two_threads
 from benchmarks.peers import OURS, PEERS
@@ -165,6 +169,31 @@ def test_peak_of_a_core_is_sensible() -> None:
     assert 1e8 < limits.fma_peak() < 1e12
 
 
+def test_tables_fit_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    workload = next(w for w in WORKLOADS if w.name == "W1")
+    peers = [peer.name for peer in PEERS]
+    times = [timing(9.995e-3 * (1 + i / 10), 10.05e-3 * (1 + i / 10)) for i in range(len(peers))]
+    cell = Cell(workload, (1024, 1024, 1024), timings=dict(zip(peers, times, strict=True)))
+    goal = targets.Row("W1 1024,1024,1024", "best other / ours, geometric mean", 1.25, 1.0, "115 GFLOP/s")
+    console = Console(width=80, color_system=None)
+    for table in (report.table(workload, [cell], peers, OURS), targets.table([goal])):
+        terminal.print_table(table, console)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+    for whole in (
+        "1024,1024,1024",
+        *peers,
+        "10 ms",
+        "±0%",
+        "214 GF/s",
+        "W1 1024,1024,1024",
+        "≥ 1.00",
+        "1.25",
+    ):
+        assert whole in out
+
+
 def test_page_of_figures(tmp_path: Path) -> None:
     (workload,) = (w for w in WORKLOADS if w.name == "W3")
     cell = Cell(workload, (64,), timings={OURS: timing(1e-6, 1e-6), "numpy": timing(3e-6, 3e-6)})
@@ -179,7 +208,41 @@ def test_page_of_figures(tmp_path: Path) -> None:
     assert "| n/a | W3 None | ratio | - | ≥ 1.00 | numpy |" in lines
     assert "| **FAIL** | W3 0.5 | ratio | 0.50 | ≥ 1.00 | numpy |" in lines
     assert "| PASS | W3 3.0 | ratio | 3.00 | ≥ 1.00 | numpy |" in lines
-    assert len(list(tmp_path.iterdir())) == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["figures.md", "ratios.svg", "results.json"]
+    assert "numpy: 3.00 ×" in (tmp_path / "ratios.svg").read_text(encoding="utf-8")
+
+
+def test_chart_shows_the_figures() -> None:
+    """The committed chart is that of the committed page, and its marks stand where their ratios belong."""
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    committed = (ROOT / "docs" / figures.CHART).read_text(encoding="utf-8")
+    assert committed == chart.chart(page), "run 'python -m benchmarks.chart docs/figures.md docs/ratios.svg'"
+    tree = ElementTree.fromstring(committed)
+    name = "{http://www.w3.org/2000/svg}"
+    ticks = {float(t.text[:-1]): float(t.get("x", "")) for t in tree.iter(f"{name}text") if _is_tick(t)}
+    assert len(ticks) >= 4
+    scale = np.polyfit(np.log(list(ticks)), list(ticks.values()), 1)
+    marks = [(g[0].text or "", g[1]) for g in tree.iter(f"{name}g") if len(g) == 2]
+    assert len(marks) == sum(len(row.by_peer) for row in chart.of_page(page))
+    for told, mark in marks:
+        ratio = float(re.findall(r": ([\d.]+) ×", told)[0])
+        place = float(mark.get("cx") or re.findall(r"M([\d.]+)", mark.get("d", ""))[0])
+        assert place == pytest.approx(np.polyval(scale, np.log(ratio)), abs=2), told
+
+
+def _is_tick(text: ElementTree.Element) -> bool:
+    return text.get("text-anchor") == "middle" and (text.text or "").endswith("×")
+
+
+def test_geometric_means() -> None:
+    rows = "| 1 | **1 µs** (1 – 1) | 2 µs (2 – 2) |\n| 2 | 1 ms (1 – 1) | **500 µs** (1 – 1) |\n| 3 | 1 s | - |\n"
+    page = f"## W3: softmax\n\n| n | relax-mlir | numpy |\n|---|---|---|\n{rows}"
+    one, every = chart.of_page(page)
+    assert (one.workload, one.cells, dict(one.by_peer)) == ("W3", 2, {"numpy": 1.0})
+    assert every.label == chart.ALL
+    assert chart.of_page("# nothing") == []
+    with pytest.raises(ValueError, match="no times of ours"):
+        chart.chart("# nothing")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     *(ROOT / f"{n}.md" for n in ("README", "CHANGELOG", "CONTRIBUTING")),
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / ".github").rglob("*.md")),
 ]
 
 
@@ -68,3 +69,38 @@ def test_links_lead_to_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_page_is_linked_from_the_index() -> None:
+    for start, prefix in (("README.md", "docs/"), ("docs/index.md", "")):
+        text = (ROOT / start).read_text(encoding="utf-8")
+        missing = [
+            page.name for page in (ROOT / "docs").glob("*.md") if f"]({prefix}{page.name})" not in text
+        ]
+        assert missing in ([], ["index.md"]), f"{start} has no link to {missing}"
+
+
+def test_links_to_headings_lead_there() -> None:
+    for page in PAGES:
+        for target, heading in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            text = (page.parent / target if target else page).read_text(encoding="utf-8")
+            titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert heading in anchors, f"{page.name} links to {target}#{heading}"
+
+
+def test_description_on_an_index_page() -> None:
+    """No link of the README is relative there."""
+    spec = importlib.util.spec_from_file_location("setup_of_the_package", ROOT / "setup.py")
+    assert spec is not None and spec.loader is not None
+    setup = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(setup)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    with_address = setup.description(text, "https://example.org/relax")
+    assert "](https://example.org/relax/blob/main/docs/tutorial.md)" in with_address
+    assert "](https://example.org/relax/raw/main/docs/ratios.svg)" in with_address
+    without = setup.description(text, setup.repository('[project]\nname = "x"\n'))
+    assert "Tutorial" in without and "docs/" not in re.sub(r"`[^`]*`|<!--.*?-->", "", without)
+    for found in (with_address, without):
+        assert all(target.startswith("https://") for target in re.findall(r"\]\(([^)]*)\)", found))
+    assert setup.repository('Repository = "https://example.org/relax/"\n') == "https://example.org/relax"

@@ -5,6 +5,7 @@ One compiled encoder serves every batch size and length here.
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,14 +14,12 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from numpy.typing import NDArray
+from rich.console import Console
 
 from examples import minilm
 
 Array = NDArray[Any]
 Encode = Callable[[Array, Array], Array]
-
-pytestmark = pytest.mark.xdist_group("minilm")
-"""One worker runs the whole file, so that the encoder is compiled once."""
 
 TOLERANCE = 1e-5
 BATCHES = (1, 2, 3, 4, 5)
@@ -88,6 +87,34 @@ def test_embeddings_match_torch(batch: int, length: int, encode: Encode, referen
     assert actual.shape == (batch, 384)
     assert actual.dtype == np.float32
     assert np.max(np.abs(actual - expected)) <= TOLERANCE
+
+
+def test_the_demo_compares_with_torch(weights: dict[str, Array], reference: Encode) -> None:
+    """The encoder that the demo runs beside ours is right: BERT's, with padding, for several lengths."""
+    other = minilm.torch_encoder(weights)
+    assert other is not None
+    for batch, length in ((1, 1), (3, 17)):
+        ids, mask = padded_batch(batch, length)
+        assert np.max(np.abs(other(ids, mask) - reference(ids, mask))) <= TOLERANCE
+
+
+def test_without_torch_there_is_nothing_to_compare_with(
+    weights: dict[str, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(minilm.importlib.util, "find_spec", lambda name: None)
+    assert minilm.torch_encoder(weights) is None
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_table_of_pairs_fits_the_terminal(width: int) -> None:
+    sentences = ["A sentence that is too long for a column of a table " * 3, "short", "[bold]marked[/bold]"]
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    minilm.print_pairs(console, sentences, [(0.12345, 0, 1), (-0.5, 1, 2)])
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert any(line.startswith("   0.123   A sentence that") for line in lines)
+    assert any("  -0.500   short" in line and "[bold]marked" in line for line in lines)
 
 
 def test_sentences_batched_and_single_agree(encode: Encode) -> None:

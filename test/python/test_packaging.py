@@ -86,7 +86,7 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
         shutil.copytree(
             ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("*.egg-info")
         )
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
     command = [sys.executable, "-W", "ignore", "-c", build, str(tmp_path)]
@@ -95,6 +95,9 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         held = {n for n in archive.namelist() if n.startswith("relax_mlir/")}
+        (metadata,) = (archive.read(n).decode() for n in archive.namelist() if n.endswith("/METADATA"))
+    assert "Description-Content-Type: text/markdown" in metadata and "# relax-mlir" in metadata
+    assert all(target.startswith("https://") for target in re.findall(r"\]\(([^)]*)\)", metadata))
     expected = {"relax_mlir/py.typed", "relax_mlir/dialects/relax.irdl.mlir"}
     for package, folder in package_folders().items():
         expected |= {f"{package.replace('.', '/')}/{path.name}" for path in folder.glob("*.py")}

@@ -9,13 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from relax_mlir import notebook
 from relax_mlir.error import UnsupportedError
 from relax_mlir.profiler.limits import Limits
 from relax_mlir.runtime.profile_sites import Site, evaluate
+from relax_mlir.terminal import print_table, report_table
+
+WORDS = ("op", "at")
+NUMBERS = ("calls", "µs", "%", "GFLOP/s", "% peak", "GB/s", "% copy")
+"""Columns of the table."""
+TRUNCATED = "calls were dropped: raise the capacity"
 
 
 @dataclass(frozen=True)
@@ -95,41 +101,61 @@ class Profile:
         return sorted(found, key=lambda op: -op.seconds)
 
     def table(self, limits: Limits | None = None) -> Table:
-        """The ops with times, calls, GFLOP/s, GB/s, and shares of `limits` (measured now if not given)."""
+        """The ops with times, calls, GFLOP/s, GB/s, and their shares of `limits` (measured now if not given).
+
+        ``% peak`` is the share of the machine's peak of floating-point operations, ``% copy`` that of its bandwidth.
+        """
         limits = limits or Limits.measure()
-        found = Table(title="Profile", title_justify="left", box=box.SIMPLE_HEAD)
-        found.add_column("op", no_wrap=True)
-        found.add_column("at", style="dim", no_wrap=True)
-        for name in ("calls", "time", "%", "GFLOP/s", "of peak", "GB/s", "of bandwidth"):
-            found.add_column(name, justify="right", no_wrap=True)
+        found = report_table("Profile", WORDS, NUMBERS)
+        found.columns[1].style = "dim"
+        rows = self._rows(limits)
+        for cells in rows[: len(rows) - len(self.functions())]:
+            found.add_row(*map(escape, cells))
+        for cells in rows[len(rows) - len(self.functions()) :]:
+            found.add_row(*map(escape, cells), style="bold")
+        if self.truncated:
+            found.caption = TRUNCATED
+        return found
+
+    def _rows(self, limits: Limits) -> list[tuple[str, ...]]:
+        """The cells of the table: a row per op, then one per function."""
         ops = self.ops()
         total = sum(op.seconds for op in ops)
+        rows: list[tuple[str, ...]] = []
         for op in ops:
             flops, bytes = _rate(op.flops, op.seconds), _rate(op.bytes, op.seconds)
-            found.add_row(
+            cells: tuple[str, ...] = (
                 op.site.name,
                 _place(op.site),
                 str(op.calls),
-                f"{op.seconds * 1e6:.1f} µs",
+                f"{op.seconds * 1e6:.1f}",
                 f"{100 * op.seconds / total:.1f}" if total else "-",
                 *_shown(flops, limits.flops),
                 *_shown(bytes, limits.bandwidth),
             )
+            rows.append(cells)
         for function in self.functions():
-            found.add_row(
-                f"[bold]{function.site.name}[/bold]",
+            cells = (
+                function.site.name,
                 _place(function.site),
                 str(function.calls),
-                f"{function.seconds * 1e6:.1f} µs",
+                f"{function.seconds * 1e6:.1f}",
                 *["" for _ in range(5)],
             )
-        if self.truncated:
-            found.caption = "calls were dropped: raise the capacity"
-        return found
+            rows.append(cells)
+        return rows
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks, readable on light and dark pages."""
+        title = f"Profile ({TRUNCATED})" if self.truncated else "Profile"
+        return notebook.table(title, (*WORDS, *NUMBERS), self._rows(Limits.measure()), len(WORDS))
+
+    def __repr__(self) -> str:
+        return f"<Profile of {len(self.events)} calls; print() shows the table>"
 
     def print(self, limits: Limits | None = None) -> None:
         """Print the table."""
-        Console().print(self.table(limits))
+        print_table(self.table(limits))
 
     def trace(self) -> dict[str, Any]:
         """The calls in the Trace Event Format of ``chrome://tracing``: one complete event each, nested by time."""
@@ -198,4 +224,4 @@ def _rate(amount: int | None, seconds: float) -> float | None:
 
 
 def _shown(rate: float | None, limit: float) -> tuple[str, str]:
-    return ("-", "-") if rate is None else (f"{rate * 1e-9:.1f}", f"{100 * rate / limit:.0f} %")
+    return ("-", "-") if rate is None else (f"{rate * 1e-9:.1f}", f"{100 * rate / limit:.0f}")

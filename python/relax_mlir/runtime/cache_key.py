@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +106,7 @@ def machine() -> tuple[str, ...]:
     return (
         _cpu(),
         f"{provider} {library} {status.st_size} {status.st_mtime_ns}",
-        f"{tvm_ffi.__version__} {np.__version__} {version('sympy')} {sys.version}",
+        f"{tvm_ffi.__version__} {np.__version__} {sys.version}",
     )
 
 

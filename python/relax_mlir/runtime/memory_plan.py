@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from relax_mlir import symbolic
+from relax_mlir import symbolic, terminal
 from relax_mlir.error import ArgumentError
 from relax_mlir.symbolic import Dim
 
@@ -130,17 +130,22 @@ class MemoryPlan:
         return values
 
     def __str__(self) -> str:
-        """A table with a row per buffer, below the formula of the whole."""
+        """A table with a row per buffer, below the formula of the whole, in the width of the terminal."""
         rows = [("op", "bytes", "place", "life", "type", "location")]
         for b in self.buffers:
             place = b.kind if b.slot is None else f"{b.slot}: {self.slots[b.slot].offset}"
             place += " in place" if b.in_place else ""
             size = "?" if b.bytes is None else str(b.bytes)
-            rows.append((b.op, size, place, f"{b.first}-{b.last}", b.type, b.location))
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        table = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+            rows.append((b.op, size, place, f"{b.first}-{b.last}", b.type, b.location.rpartition("/")[2]))
+        table = terminal.lines_of(rows, terminal.width(), first=4)
         head = f"{self.function}: workspace of {self.formula} bytes, {len(self.slots)} slots"
         return "\n".join([head, *(table if self.buffers else [])])
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        from relax_mlir import notebook  # needed for this form only
+
+        return notebook.preformatted(str(self))
 
     def plot(self, path: str | Path, **values: int) -> None:
         """Draw the buffers of the workspace, time to the right and offsets upwards, for values of the symbols.

@@ -195,7 +195,7 @@ def _without_inner_mods(a: Dim, b: Expr) -> Dim:
 def _split(a: Dim, b: Expr) -> tuple[Dim, Dim]:
     """(q, r) such that ``a == q*b + r``; r is zero if `b` divides `a` as a polynomial."""
     if len(b.terms) > 1:
-        exact = _exact_quotient(a, b) if isinstance(a, Expr) else None
+        exact = exact_quotient(a, b) if isinstance(a, Expr) else None
         return (0, a) if exact is None else (exact, 0)
     divisor, scale = b.terms[0]
     whole: dict[Monomial, int] = {}
@@ -236,7 +236,7 @@ def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
     return tuple(rest)
 
 
-def _exact_quotient(a: Expr, b: Expr) -> Dim | None:
+def exact_quotient(a: Expr, b: Expr) -> Dim | None:
     """``a / b`` if that is a polynomial with integer coefficients, by long division."""
     # Terms are in graded lexicographic order: the first and last terms of a product are the products of the
     # first and last terms of its factors.

@@ -1,28 +1,135 @@
-"""Factorisation of polynomials, by SymPy. Imported on demand, as loading SymPy takes long."""
+"""Factorisation of polynomials with integer coefficients.
+
+Kronecker's substitution gives the variables powers of one of them, so far apart that a polynomial in many variables
+can be read back from its image in one. The image of a factor is a product of factors of the image: that is factored
+modulo a prime larger than twice any coefficient, and products of what this gives are read back and tried.
+"""
 
 from __future__ import annotations
 
-import sympy
+import itertools
+from collections.abc import Sequence
+from math import gcd, isqrt, prod
 
-from relax_mlir.symbolic.expr import Atom, Dim, Expr, Monomial, from_terms
+from relax_mlir.symbolic import modular
+from relax_mlir.symbolic.division import cancel, exact_quotient
+from relax_mlir.symbolic.expr import Atom, Dim, Expr, Monomial, from_terms, multiply, terms_of
+
+MAX_DEGREE = 36
+"""Images of a higher degree are left as one factor: the time grows with the fourth power."""
+
+MAX_PARTS = 14
+"""So are those of more factors modulo the prime: every product of some of them would be tried."""
 
 
 def factors(a: Expr) -> list[tuple[Dim, int]]:
-    """The factors of `a` with their multiplicities; the product of all, with powers, is `a`."""
-    atoms = sorted({x for monomial, _ in a.terms for x in monomial})
-    number, parts = sympy.factor_list(_polynomial(a, atoms))
-    return [(int(number), 1), *((_dim(part, atoms), int(power)) for part, power in parts)]
+    """The factors of `a` with their multiplicities: a number, then others, irreducible but for the limits above.
+
+    The product of all, with powers, is `a`. Leading coefficients of all but the number are positive.
+    """
+    shared, rest, _ = cancel(a, a)
+    sign = -1 if terms_of(rest)[0][1] < 0 else 1
+    monomial, number = terms_of(shared)[0]
+    found: list[tuple[Dim, int]] = [(sign * number, 1)]
+    found += [(from_terms({(atom,): 1}), monomial.count(atom)) for atom in dict.fromkeys(monomial)]
+    left = multiply(rest, sign)
+    return found if isinstance(left, int) else [*found, *_primitive_factors(left)]
 
 
-def _polynomial(expr: Expr, atoms: list[Atom]) -> sympy.Poly:
-    generators = [sympy.Symbol(f"x{i}") for i in range(len(atoms))]
-    powers = {tuple(monomial.count(x) for x in atoms): factor for monomial, factor in expr.terms}
-    return sympy.Poly.from_dict(powers, *generators, domain=sympy.ZZ)
+def _primitive_factors(a: Expr) -> list[tuple[Dim, int]]:
+    """The factors of a polynomial without common factors of its terms, and with a positive leading coefficient."""
+    substitution = _Substitution(a)
+    if substitution.degree > MAX_DEGREE:
+        return [(a, 1)]
+    image = substitution.image(a)
+    p = modular.next_prime(_bound(image))
+    parts = modular.factors(modular.reduced(image, p), p)
+    if len(parts) > MAX_PARTS:
+        return [(a, 1)]
+    found: list[tuple[Dim, int]] = []
+    size, left = 1, a
+    while 2 * size <= len(parts):
+        split = _first_factor(left, parts, size, substitution, p)
+        if split is None:
+            size += 1
+            continue
+        factor, rest, used = split
+        found.append((factor, 1))
+        for part in used:
+            parts.remove(part)
+        if isinstance(rest, int):
+            return _counted(found)
+        left = rest
+    return _counted([*found, (left, 1)])
 
 
-def _dim(polynomial: sympy.Poly, atoms: list[Atom]) -> Dim:
-    terms: dict[Monomial, int] = {}
-    for powers, factor in polynomial.terms():
-        monomial = tuple(x for x, power in zip(atoms, powers, strict=True) for _ in range(power))
-        terms[monomial] = int(factor)
-    return from_terms(terms)
+def _first_factor(
+    a: Expr, parts: Sequence[modular.Poly], size: int, substitution: _Substitution, p: int
+) -> tuple[Expr, Dim, list[modular.Poly]] | None:
+    """A factor of `a` whose image is a product of `size` of `parts`: it, the other factor, and those parts."""
+    leading = substitution.image(a)[-1]
+    tried = set()
+    for chosen in itertools.combinations(range(len(parts)), size):
+        used = [parts[i] for i in chosen]
+        key = tuple(map(tuple, used))
+        if key in tried:
+            continue
+        tried.add(key)
+        factor = substitution.read_back(_lifted(used, leading, p))
+        rest = exact_quotient(a, factor) if isinstance(factor, Expr) else None
+        if rest is not None and isinstance(factor, Expr):
+            return factor, rest, used
+    return None
+
+
+def _lifted(parts: Sequence[modular.Poly], leading: int, p: int) -> list[int]:
+    """`leading` times the product of `parts`, with coefficients between ``-p/2`` and ``p/2``."""
+    whole: modular.Poly = modular.reduced([leading], p)
+    for part in parts:
+        whole = modular.product(whole, part, p)
+    return [c - p if 2 * c > p else c for c in whole]
+
+
+def _counted(found: Sequence[tuple[Dim, int]]) -> list[tuple[Dim, int]]:
+    """Equal factors together."""
+    powers: dict[Dim, int] = {}
+    for factor, count in found:
+        powers[factor] = powers.get(factor, 0) + count
+    return list(powers.items())
+
+
+def _bound(image: Sequence[int]) -> int:
+    """Twice what a coefficient of a factor, times the leading coefficient, can be (Mignotte)."""
+    length = isqrt(sum(c * c for c in image)) + 1
+    return abs(image[-1]) * (1 << len(image)) * length
+
+
+class _Substitution:
+    """Kronecker's substitution for one polynomial and its factors."""
+
+    def __init__(self, a: Expr) -> None:
+        self.atoms: list[Atom] = sorted({x for monomial, _ in a.terms for x in monomial})
+        degrees = [max(monomial.count(x) for monomial, _ in a.terms) for x in self.atoms]
+        self.places = [prod(1 + degree for degree in degrees[:i]) for i in range(len(degrees) + 1)]
+        """Of each atom, the power of the variable that stands for it; then one that is higher than all."""
+        self.degree = max(self._place(monomial) for monomial, _ in a.terms)
+
+    def _place(self, monomial: Monomial) -> int:
+        return sum(monomial.count(x) * place for x, place in zip(self.atoms, self.places, strict=False))
+
+    def image(self, a: Expr) -> list[int]:
+        """The coefficients of the polynomial in one variable, that of the constant first."""
+        places = {self._place(monomial): factor for monomial, factor in a.terms}
+        return [places.get(i, 0) for i in range(max(places) + 1)]
+
+    def read_back(self, coefficients: Sequence[int]) -> Dim:
+        """The polynomial with this image, without a common factor, its leading coefficient positive."""
+        terms: dict[Monomial, int] = {}
+        for place, factor in enumerate(coefficients):
+            if factor:
+                powers = [place % above // own for own, above in itertools.pairwise(self.places)]
+                monomial = tuple(x for x, power in zip(self.atoms, powers, strict=True) for _ in range(power))
+                terms[monomial] = factor
+        number = gcd(*terms.values())
+        dim = from_terms({monomial: factor // number for monomial, factor in terms.items()})
+        return dim if isinstance(dim, int) or dim.terms[0][1] > 0 else multiply(dim, -1)

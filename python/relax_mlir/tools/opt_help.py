@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 
+from relax_mlir import terminal
+from relax_mlir._version import version
 from relax_mlir.error import RelaxError
 from relax_mlir.target import Target
 from relax_mlir.tools.opt_options import FLAGS, Flag
@@ -14,33 +15,35 @@ from relax_mlir.transform import Pass, PipelinePass, registry
 from relax_mlir.transform.options import describe_options
 from relax_mlir.transform.upstream_names import DIALECTS, PASSES, PIPELINES
 
-COLUMN = 46
-WIDTH = 110
+MAX_WIDTH = 110
 
 OVERVIEW = """\
-OVERVIEW: relax-opt runs passes on a module: those of relax-mlir and those of MLIR, in any order.
+OVERVIEW: relax-opt runs passes on a module: those of relax-mlir and those of
+MLIR, in any order.
 
 USAGE: relax-opt [options] [passes] <input file, or - for stdin>
 
   relax-opt model.mlir --canonicalize --cse -o out.mlir
-  relax-opt model.mlir --pass-pipeline='builtin.module(legalize-ops,func.func(canonicalize,cse))'
+  relax-opt model.mlir \\
+    --pass-pipeline='builtin.module(legalize-ops,func.func(canonicalize,cse))'
   relax-opt --run-reproducer failed.mlir
   relax-opt model.mlir --emit=asm --target='cpu -mcpu=neoverse-n1' -o model.s
   relax-opt model.mlir --relax-to-llvm --dump-stages=stages --mlir-timing
 """
 
-ENVIRONMENT = """\
-ENVIRONMENT:
-
-  RELAX_MLIR_DUMP_DIR     directory for a reproducer of a pass that fails (as --dump-failures); without it the
-                          reproducer, of all passes, goes into the directory for temporary files
-  RELAX_MLIR_REPRODUCERS=0  leave no reproducer there
-  RELAX_MLIR_TRACEBACK=1  show the Python trace of an internal error
-  RELAX_MLIR_CACHE_DIR    directory of the cache of compiled modules; without it relax-mlir in XDG_CACHE_HOME (~/.cache)
-  RELAX_MLIR_CACHE_SIZE   bytes that this cache may hold (default: 1 GiB)
-  RELAX_MLIR_CACHE=0      neither take compiled modules from the cache nor keep them
-  RELAX_MLIR_IN_PROCESS=1 do not work in a child process (for debuggers); a crash then ends relax-opt itself
-"""
+ENVIRONMENT = {
+    "RELAX_MLIR_DUMP_DIR": "directory for a reproducer of a pass that fails (as --dump-failures); without it the "
+    "reproducer, of all passes, goes into the directory for temporary files",
+    "RELAX_MLIR_REPRODUCERS=0": "leave no reproducer there",
+    "RELAX_MLIR_TRACEBACK=1": "show the Python trace of an internal error",
+    "RELAX_MLIR_CACHE_DIR": "directory of the cache of compiled modules; without it relax-mlir in XDG_CACHE_HOME "
+    "(~/.cache)",
+    "RELAX_MLIR_CACHE_SIZE": "bytes that this cache may hold (default: 1 GiB)",
+    "RELAX_MLIR_CACHE=0": "neither take compiled modules from the cache nor keep them",
+    "RELAX_MLIR_IN_PROCESS=1": "do not work in a child process (for debuggers); a crash then ends relax-opt itself",
+    "COLUMNS": "width of help and reports (default: that of the terminal, else 80)",
+}
+"""Variables that the tool reads."""
 
 
 def help_text() -> str:
@@ -51,7 +54,8 @@ def help_text() -> str:
     sections = [OVERVIEW, "OPTIONS:\n"]
     for group, flags in groups.items():
         sections.append(f"  {group}:\n" + "\n".join(_row(_usage(f), f.help) for f in flags) + "\n")
-    return "\n".join([*sections, passes_text(), ENVIRONMENT])
+    variables = "\n".join(_row(name, text, 2) for name, text in ENVIRONMENT.items())
+    return "\n".join([*sections, passes_text(), f"ENVIRONMENT:\n\n{variables}\n"])
 
 
 def _usage(flag: Flag) -> str:
@@ -66,11 +70,18 @@ def _usage(flag: Flag) -> str:
 
 
 def _row(left: str, right: str, indent: int = 4) -> str:
+    width = _width()
+    column = 46 if width >= 100 else 30
     lead = f"{' ' * indent}{left}"
-    if len(lead) >= COLUMN:
-        lead += "\n" + " " * COLUMN
-    lines = textwrap.wrap(right, WIDTH - COLUMN) or [""]
-    return f"{lead:<{COLUMN}}" + ("\n" + " " * COLUMN).join(lines)
+    if len(lead) >= column:
+        lead += "\n" + " " * column
+    lines = textwrap.wrap(right, width - column, break_on_hyphens=False) or [""]
+    return f"{lead:<{column}}" + ("\n" + " " * column).join(lines)
+
+
+def _width() -> int:
+    """That of the terminal, but no lines that are hard to read."""
+    return min(terminal.width(), MAX_WIDTH)
 
 
 def passes_text() -> str:
@@ -108,13 +119,14 @@ def _describe(name: str, cls: type[Pass] | str) -> list[str]:
 
 def _columns(names: Iterable[str]) -> str:
     text = "  ".join(f"--{name}" for name in sorted(names))
-    wrapped = textwrap.wrap(text, WIDTH - 4, break_on_hyphens=False, break_long_words=False)
+    wrapped = textwrap.wrap(text, _width() - 4, break_on_hyphens=False, break_long_words=False)
     return "\n".join(f"    {line}" for line in wrapped)
 
 
 def dialects_text() -> str:
-    """The names of all dialects, one line."""
-    return f"Available dialects: {', '.join(sorted({*DIALECTS, 'relax'}))}\n"
+    """The names of all dialects."""
+    text = f"Available dialects: {', '.join(sorted({*DIALECTS, 'relax'}))}"
+    return "\n".join(textwrap.wrap(text, _width(), subsequent_indent="  ", break_on_hyphens=False)) + "\n"
 
 
 def target_text(text: str) -> str:
@@ -127,11 +139,7 @@ def version_text() -> str:
     """Versions of the project and of the bindings."""
     from relax_mlir.mlir import version as bindings_version
 
-    try:
-        own = version("relax-mlir")
-    except PackageNotFoundError:
-        own = "(not installed)"
-    return f"relax-opt of relax-mlir {own}, on {bindings_version()}\n"
+    return f"relax-opt of relax-mlir {version()}, on {bindings_version()}\n"
 
 
 def cache_info_text() -> str:

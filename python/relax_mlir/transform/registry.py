@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "emit-ffi-wrappers": "relax_mlir.lowering.abi.emit_ffi_wrappers:EmitFFIWrappers",
     "emit-lifecycle": "relax_mlir.lowering.abi.emit_lifecycle:EmitLifecycle",
     "expand-floats": "relax_mlir.lowering.expand.expand_floats:ExpandFloats",
+    "expand-bools": "relax_mlir.lowering.expand.expand_bools:ExpandBools",
     "expand-fma": "relax_mlir.lowering.expand.expand_fma:ExpandFma",
     "expand-rounding": "relax_mlir.lowering.expand.expand_rounding:ExpandRounding",
     "expand-math": "relax_mlir.lowering.expand.expand_math:ExpandMath",

@@ -1,4 +1,5 @@
 // RUN: relax-opt %s --split-input-file --bfloat16-bits | filecheck %s
+// RUN: relax-opt %s --split-input-file --bfloat16-bits | filecheck %s --check-prefix=NONE
 
 // bf16 that is only moved becomes i16: types, constants by their bits, and casts that do nothing any more.
 
@@ -13,7 +14,9 @@ llvm.mlir.global private constant @c(dense<[1.0, -2.0]> : tensor<2xbf16>) : !llv
 // CHECK: ^[[NEXT]](%[[Y:.*]]: i16):
 // CHECK-NOT: llvm.bitcast
 // CHECK: llvm.add %[[Y]], %[[ONE]] : i16
-// CHECK-NOT: bf16
+// NONE-LABEL: llvm.func @moved
+// NONE-NOT: bf16
+// NONE-LABEL: llvm.func @computed
 llvm.func @moved(%p: !llvm.ptr) -> i16 {
   %one = llvm.mlir.constant(1.0 : bf16) : bf16
   %x = llvm.load %p : !llvm.ptr -> bf16

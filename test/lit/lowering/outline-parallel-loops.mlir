@@ -15,9 +15,11 @@
 // CHECK: return
 // The marked loop had one iteration and is gone: the loop around it is none of the mark's business.
 // CHECK-LABEL: func.func @gone(
-// CHECK-NOT: parallel
+// CHECK-NOT: constant @relax.parallel
 // CHECK: scf.for
 // CHECK-NEXT: memref.load
+// CHECK-NOT: constant @relax.parallel
+// CHECK: return
 // CHECK-LABEL: func.func private @relax.parallel.0(
 // CHECK: %[[FIRST:.+]] = arith.addi
 // CHECK: %[[LAST:.+]] = arith.minsi

@@ -1,4 +1,5 @@
 // RUN: relax-opt --pool-buffers --split-input-file %s | filecheck %s
+// RUN: relax-opt --pool-buffers --split-input-file %s | filecheck %s --check-prefix=NONE
 // pool_buffers.py, job_errors.py, liveness.py, frame.py.
 
 func.func private @use(memref<?xf32>)
@@ -17,7 +18,9 @@ func.func private @use(memref<?xf32>)
 // CHECK: memref.store %{{[a-z0-9_]+}}, %[[VIEW]]
 // CHECK-NEXT: func.call @relax.rt.release_to(%[[FRAME]], %[[MARK]])
 // CHECK-NEXT: }
-// CHECK-NOT: memref.alloc
+// NONE-LABEL: func.func private @kernel
+// NONE-NOT: memref.alloc
+// NONE-LABEL: func.func private @careful
 func.func private @kernel(%n: index, %v: f32) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -73,7 +73,7 @@ func.func private @pure(%x: !v) -> !v {
 // CHECK-NEXT: })
 // CHECK-NEXT: builtin.unrealized_conversion_cast
 // CHECK-NEXT: relax.call
-// CHECK-NOT: relax.dataflow
+// CHECK-NEXT: return
 func.func @kept(%x: !v) -> !v {
   %d = "relax.dataflow"() ({
     %e = "relax.exp"(%x) : (!v) -> !v

@@ -6,10 +6,10 @@
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: relax.exp
 // CHECK-NOT: relax.dataflow
-// CHECK-NOT: callee = @pure
-// CHECK-NOT: scf.if
 // CHECK: relax.match_shape
+// CHECK-NOT: callee = @pure
 // CHECK: callee = @effect
+// CHECK-NOT: scf.if
 // CHECK: return
 func.func @main(%x: !v, %y: tensor<?xf32>, %c: i1) -> !v {
   %a = "relax.exp"(%x) : (!v) -> !v

@@ -63,8 +63,13 @@ func.func @picked(%x: tensor<5x4xf32>, %i: tensor<?xi64, #relax.shape<["n"]>>) -
 }
 
 // EXPLAIN: ===== Fusion =====
-// EXPLAIN: fused {{.*}}1 {{.*}}broadcast {{.*}}nn_relu_f32 {{.*}}add_f32 {{.*}}32
-// EXPLAIN: fused {{.*}}two_users {{.*}}8*n
-// EXPLAIN: apart {{.*}}stored {{.*}}several users
-// EXPLAIN: apart {{.*}}turned {{.*}}functions like exp
+// EXPLAIN-NEXT: fused  broadcast: nn_relu_f32 (elementwise) into add_f32 (broadcast)
+// EXPLAIN-NEXT: its only user, cheap enough: broadcast; saves 32 bytes
+// EXPLAIN-NEXT: at {{.*}}fuse-ops-costs.mlir:11:8
+// EXPLAIN: fused  two_users: negative_f32 (elementwise) into sqrt_f32
+// EXPLAIN-NEXT: cheap: computed in each user; saves 8*n bytes
+// EXPLAIN: apart  stored: negative_f32 (elementwise) from exp_f32
+// EXPLAIN-NEXT: several users, not all of them loops: the value is needed anyway
+// EXPLAIN: apart  turned: exp_f32_1 (elementwise) from permute_dims_1
+// EXPLAIN-NEXT: functions like exp need vectors
 // EXPLAIN: 5 fused, 3 apart

@@ -53,6 +53,8 @@ func.func @turned(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // KERNEL-NOT: memref.alloc
 // KERNEL: return
 
-// EXPLAIN: fused {{.*}}prologue of the {{.*}}8*m*n
-// EXPLAIN: apart {{.*}}two_users {{.*}}softmax_1_add_f32
-// EXPLAIN: apart {{.*}}turned {{.*}}read out of order
+// EXPLAIN: fused  scores: multiply_f32
+// EXPLAIN-NEXT: prologue of the kernel softmax; saves 8*m*n bytes
+// EXPLAIN: apart  two_users: exp_f32 (elementwise) from softmax_1_add_f32
+// EXPLAIN: apart  turned: permute_dims
+// EXPLAIN-NEXT: read out of order

@@ -79,8 +79,13 @@ func.func @two_users(%x: tensor<4x4xf32>) -> tuple<tensor<4x4xf32>, tensor<4x4xf
 // KERNEL-NOT: memref.alloc
 // KERNEL: return
 
-// EXPLAIN: fused {{.*}}prologue of the {{.*}}8*m*n
-// EXPLAIN: fused {{.*}}epilogue of the {{.*}}8*m*n
-// EXPLAIN: apart {{.*}}rounded {{.*}}the result of the
-// EXPLAIN: apart {{.*}}turned {{.*}}read out of order
-// EXPLAIN: apart {{.*}}two_users {{.*}}several users
+// EXPLAIN: fused  norm: add_f32 (broadcast) into layer_norm
+// EXPLAIN-NEXT: prologue of the kernel layer_norm; saves 8*m*n bytes
+// EXPLAIN: fused  norm: add_f32_layer_norm
+// EXPLAIN: epilogue of the kernel layer_norm; saves 8*m*n bytes
+// EXPLAIN: apart  rounded: softmax
+// EXPLAIN-NEXT: the result of the kernel has another type
+// EXPLAIN: apart  turned: softmax
+// EXPLAIN-NEXT: read out of order
+// EXPLAIN: apart  two_users: softmax
+// EXPLAIN-NEXT: several users

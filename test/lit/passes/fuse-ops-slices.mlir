@@ -91,8 +91,12 @@ func.func @twice(%x: tensor<4x8xf32>) -> tensor<4xf32> {
 // KERNEL-NOT: memref.alloc
 // KERNEL: return
 
-// EXPLAIN: fused {{.*}}parts {{.*}}exp_f32_concat {{.*}}its only user, part
-// EXPLAIN: fused {{.*}}slice {{.*}}its only user, in
-// EXPLAIN: fused {{.*}}sum_f32 (reduction) {{.*}}8*m*n
-// EXPLAIN: apart {{.*}}two_slices {{.*}}read in several
-// EXPLAIN: apart {{.*}}variance_f32
+// EXPLAIN: fused  parts: exp_f32_concat
+// EXPLAIN-NEXT: its only user, part by part; saves 56*n bytes
+// EXPLAIN: fused  slice: exp_f32_1
+// EXPLAIN-NEXT: its only user, in slices
+// EXPLAIN: fused  sum: multiply_f32 (elementwise) into sum_f32 (reduction)
+// EXPLAIN-NEXT: saves 8*m*n bytes
+// EXPLAIN: apart  two_slices: exp_f32_1
+// EXPLAIN: read in several places
+// EXPLAIN: apart  twice: multiply_f32_1 (elementwise) from variance_f32 (reduction)

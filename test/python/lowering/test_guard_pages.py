@@ -28,7 +28,8 @@ def test_kernels_without_masked_loads() -> None:
 def test_a_crash_is_an_error(tmp_path: Path, place: str, index: str, action: str) -> None:
     script = tmp_path / "beyond.py"
     script.write_text(f"""
-import ctypes, sys
+import ctypes, faulthandler, sys
+faulthandler.enable()
 sys.path.insert(0, {str(SUPPORT)!r})
 import numpy as np
 from guard_pages import GuardedMemory

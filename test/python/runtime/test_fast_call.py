@@ -43,7 +43,8 @@ def add() -> CompiledFunction:
 
 def test_it_is_there(add: CompiledFunction) -> None:
     assert type(CompiledFunction.__call__).__name__ == "method_descriptor"
-    assert fast_call.install(CompiledFunction)
+    assert fast_call.install(CompiledFunction).active
+    assert str(fast_call.fast_calls()) == "direct"
     assert "args" in inspect.signature(add).parameters
     with pytest.raises(TypeError, match="keyword"):
         add(np.zeros((1, 1), "float32"), x1=np.zeros((1, 1), "float32"))
@@ -238,6 +239,7 @@ import sys
 import numpy as np, relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.runtime.executable import CompiledFunction
+from relax_mlir.runtime.fast_call import fast_calls
 bb = rx.BlockBuilder()
 x = rx.Var("x", rx.Tensor(("n",), "float32"))
 with bb.function("main", [x]):
@@ -245,19 +247,36 @@ with bb.function("main", [x]):
 main = rx.build(bb.get())["main"]
 assert type(CompiledFunction.__call__).__name__ == "function", CompiledFunction.__call__
 np.testing.assert_array_equal(np.from_dlpack(main(np.ones(3, "float32"))), -np.ones(3, "float32"))
+out = np.empty(3, "float32")
+assert main(np.ones(3, "float32"), out) is None and (out == -1).all()
+assert not fast_calls().active
+print(fast_calls())
 """
+CHANGE = "import relax_mlir.runtime.object_layouts as o; import relax_mlir.runtime.fast_call as f; "
+
+
+SHIFTED = (
+    "import ctypes; F = o.Array._fields_; "
+    "o.Array = type('Array', (ctypes.Structure,), {'_fields_': (*F[:2], ('more', ctypes.c_size_t), *F[2:])})"
+)
+NO_API = "o.address = lambda *names: (_ for _ in ()).throw(o.UnknownLayoutError('no C API'))"
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "reason"),
     [
-        "sys.gettotalrefcount = lambda: 0",
-        "import relax_mlir.runtime.fast_call as f; f._is_known_numpy = lambda: False",
-        "import relax_mlir.runtime.fast_call as f; f._tensor_handle_offset = lambda: None",
+        ("sys.gettotalrefcount = lambda: 0", "free-threaded or debug build"),
+        ("import os; os.environ['RELAX_MLIR_FAST_CALLS'] = '0'", "RELAX_MLIR_FAST_CALLS is 0"),
+        (CHANGE + "o.LAST_PYTHON = (3, 9)", "is not known"),
+        (CHANGE + SHIFTED, "have another layout"),
+        (CHANGE + "f.DLPACK_CODES = dict(f.DLPACK_CODES, f=1)", "self-test failed"),
+        (CHANGE + NO_API, "no C API"),
     ],
 )
-def test_other_layouts_of_objects(change: str) -> None:
+def test_other_layouts_of_objects(change: str, reason: str) -> None:
+    """Calls go through the FFI, and `fast_calls` says why."""
     done = subprocess.run(
         [sys.executable, "-c", UNKNOWN.format(change=change)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+    assert "through the FFI" in done.stdout and reason in done.stdout, done.stdout

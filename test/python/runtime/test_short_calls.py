@@ -88,7 +88,7 @@ def gil() -> Iterator[list[str]]:
         events.append("takes it again")
 
     functions = (ctypes.CFUNCTYPE(ctypes.c_size_t)(save), ctypes.CFUNCTYPE(None, ctypes.c_size_t)(restore))
-    assert fast_call.install(CompiledFunction)
+    assert fast_call.install(CompiledFunction).active
     state = next(item for item in fast_call._kept if isinstance(item, fast_call._State))
     before = state.save_thread, state.restore_thread
     state.save_thread, state.restore_thread = (ctypes.cast(f, ctypes.c_void_p).value for f in functions)

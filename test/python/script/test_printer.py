@@ -81,4 +81,4 @@ def test_show_prints_it(capsys) -> None:  # type: ignore[no-untyped-def]  # a py
 
 def test_notebooks_show_it_in_colour() -> None:
     html = module()._repr_html_()
-    assert html.startswith("<pre>") and "<span style=" in html and "match_shape" in html
+    assert "<span style=" in html and "match_shape" in html

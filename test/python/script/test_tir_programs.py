@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from tir_reference import check, native, native_module, numpy_dtype
+from tir_reference import check, interpret, native, native_module, numpy_dtype
 
 DTYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -263,23 +264,35 @@ def test_functions_of_floats(dtype: str) -> None:
     check(MATH.format(dtype), [values(dtype, (13,))], [out(dtype, 16, 13)], rtol=tolerance)
 
 
-@pytest.mark.parametrize("source_dtype", [*DTYPES, "bool"])
-@pytest.mark.parametrize(
-    "target", ["int8", "uint8", "int64", "uint64", "float16", "bfloat16", "float64", "bool"]
-)
-def test_casts(source_dtype: str, target: str) -> None:
-    source = f'''
-@T.prim_func
-def k(A: T.Buffer(("n",), "{source_dtype}"), B: T.Buffer(("n",), "{target}")):
+CAST_TARGETS = ("int8", "uint8", "int64", "uint64", "float16", "bfloat16", "float64", "bool")
+CAST = """
     for i in range(n):
         with T.block("cast"):
             vi = T.axis.spatial(n, i)
-            B[vi] = T.cast(A[vi], "{target}")
-'''
-    a = values(source_dtype, (9,)) if source_dtype != "bool" else np.arange(9) % 2 == 0
-    if target in ("float16", "bfloat16") and np.dtype(a.dtype).kind in "iu":
-        a = (a % 100).astype(a.dtype)
-    check(source, [a], [out(target, 9)])
+            TO_{1}[vi] = T.cast({0}[vi], "{1}")"""
+
+
+@cache
+def casts(source_dtype: str) -> dict[str, tuple[Any, Any]]:
+    """The results of one prim func with a loop for each target: native ones, and those of Python."""
+    wide = values(source_dtype, (9,)) if source_dtype != "bool" else np.arange(9) % 2 == 0
+    small = (wide % 100).astype(wide.dtype) if wide.dtype.kind in "iu" else wide
+    outs = [out(target, 9) for target in CAST_TARGETS]
+    parameters = [f'{name}: T.Buffer(("n",), "{source_dtype}")' for name in ("WIDE", "SMALL")]
+    parameters += [f'TO_{target}: T.Buffer(("n",), "{target}")' for target in CAST_TARGETS]
+    loops = [CAST.format("SMALL" if "float16" in t else "WIDE", t) for t in CAST_TARGETS]
+    source = f"@T.prim_func\ndef k({', '.join(parameters)}):{''.join(loops)}\n"
+    found = native(native_module(source, [wide, small], outs), [wide, small])
+    interpret(source, [wide, small, *outs])
+    return dict(zip(CAST_TARGETS, zip(found, outs, strict=True), strict=True))
+
+
+@pytest.mark.parametrize("source_dtype", [*DTYPES, "bool"])
+@pytest.mark.parametrize("target", CAST_TARGETS)
+def test_casts(source_dtype: str, target: str) -> None:
+    found, expected = casts(source_dtype)[target]
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
 
 
 REDUCTION = """

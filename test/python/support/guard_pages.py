@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import warm_process
 
 PAGE = mmap.PAGESIZE
 _NO_ACCESS = 0
@@ -63,8 +62,7 @@ def run_apart(script: Path, arguments: Sequence[str]) -> None:
     Raises:
         AssertionError: it failed or crashed; with the last lines that it printed, which say what it did.
     """
-    command = [sys.executable, "-X", "faulthandler", str(script), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = warm_process.run([str(script), *arguments], timeout=300)
     if done.returncode != 0:
-        last = "\n".join(done.stdout.splitlines()[-3:])
-        raise AssertionError(f"exit code {done.returncode} after\n{last}\n{done.stderr[-3000:]}")
+        last = "\n".join(done.stdout.decode().splitlines()[-3:])
+        raise AssertionError(f"exit code {done.returncode} after\n{last}\n{done.stderr.decode()[-3000:]}")

@@ -8,6 +8,7 @@ the same call on ordinary arrays, bit by bit.
 
 from __future__ import annotations
 
+import faulthandler
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -297,4 +298,5 @@ def main(group: str, target: str, seed: int, rounds: int, every: int = 1) -> Non
 
 
 if __name__ == "__main__":
+    faulthandler.enable()
     main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

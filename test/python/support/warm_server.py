@@ -2,8 +2,9 @@
 
 `FD` is a Unix stream socket. A request is the length of a JSON text (four bytes), with four descriptors: the child's
 stdin, stdout and stderr, and a socket on which the server answers with the child's process id, and with its exit code
-once it has ended. The JSON text has `python` (the arguments of the interpreter: ``-m NAME ...`` or ``-c CODE ...``),
-`cwd`, `env` and `umask`. The child is what a new interpreter would be, but for its start: a crash ends it alone.
+once it has ended. The JSON text has `python` (the arguments of the interpreter: ``-m NAME ...``, ``-c CODE ...`` or
+``SCRIPT ...``), `cwd`, `env` and `umask`. The child is what a new interpreter would be, but for its start: a crash ends
+it alone.
 
 There is one thread only and no MLIR context here, so nothing is lost by forking. The server ends with its socket.
 """
@@ -29,8 +30,13 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 LENGTH = struct.Struct("!I")
-PRELOADED = ("dialects", "analysis", "transform", "instrument", "passes", "rewrite", "script", "lowering")
+PRELOADED = (
+    *("dialects", "analysis", "transform", "instrument", "passes", "rewrite", "script"),
+    *("lowering", "te", "tir", "runtime", "profiler"),
+)
 """Packages imported beforehand. Not `tools`: a tool has memory in common with its own children alone."""
+
+CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 
 
 def preload() -> None:
@@ -39,11 +45,15 @@ def preload() -> None:
     import relax_mlir
 
     assert filecheck.main
+    # The FFI imports torch where that is installed. No tool needs it, and forks of a process with it take longer.
+    sys.modules.setdefault("torch", None)  # type: ignore[arg-type] - which makes an import fail
     for name in PRELOADED:
         package = importlib.import_module(f"{relax_mlir.__name__}.{name}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
+    if sys.modules["torch"] is None:
+        del sys.modules["torch"]
     gc.collect()
     gc.freeze()
 
@@ -97,7 +107,8 @@ class Server:
         code = 1
         try:
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number in (signal.SIGCHLD, *CRASHES):  # the FFI has set handlers when it was imported
+                signal.signal(number, signal.SIG_DFL)
             for used in (self.requests, *self.running.values()):
                 used.close()
             os.close(self.woken)
@@ -150,8 +161,9 @@ def reopen_standard_streams() -> None:
 
 
 def _writer(descriptor: int, like: Any) -> io.TextIOWrapper:
+    raw = io.FileIO(descriptor, "w", closefd=False)
     return io.TextIOWrapper(
-        io.BufferedWriter(io.FileIO(descriptor, "w", closefd=False)),
+        raw if like.write_through else io.BufferedWriter(raw),  # type: ignore[arg-type] - as CPython does with -u
         like.encoding,
         like.errors,
         line_buffering=like.line_buffering,
@@ -160,18 +172,9 @@ def _writer(descriptor: int, like: Any) -> io.TextIOWrapper:
 
 
 def run(python: Sequence[str]) -> int:
-    """The exit code of ``python -m NAME ...`` or ``python -c CODE ...`` in this process, all output flushed."""
-    option, what, *rest = python
-    sys.argv[:] = [option, *rest]
+    """The exit code of the interpreter with these arguments in this process, all output flushed."""
     try:
-        if option == "-m":
-            sys.path[0] = os.getcwd()
-            runpy.run_module(what, run_name="__main__", alter_sys=True)
-        else:
-            sys.path[0] = ""
-            main = types.ModuleType("__main__")
-            sys.modules["__main__"] = main
-            exec(compile(what, "<string>", "exec"), main.__dict__)
+        _execute(*python)
         code = 0
     except SystemExit as ended:
         code = _exit_code(ended)
@@ -184,6 +187,23 @@ def run(python: Sequence[str]) -> int:
         code = 120  # the interpreter's own, where it cannot write the rest
     sys.stderr.flush()
     return code
+
+
+def _execute(first: str, *rest: str) -> None:
+    if first == "-m":
+        sys.path[0] = os.getcwd()
+        sys.argv[:] = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    elif first == "-c":
+        sys.path[0] = ""
+        sys.argv[:] = ["-c", *rest[1:]]
+        main = types.ModuleType("__main__")
+        sys.modules["__main__"] = main
+        exec(compile(rest[0], "<string>", "exec"), main.__dict__)
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(first))
+        sys.argv[:] = [first, *rest]
+        runpy.run_path(first, run_name="__main__")
 
 
 def _exit_code(ended: SystemExit) -> int:

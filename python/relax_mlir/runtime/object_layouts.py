@@ -1,0 +1,157 @@
+"""What generated code knows of objects of CPython, NumPy and the TVM FFI, and whether that holds in this process.
+
+Offsets in `lowering.runtime_lib.fast_call` are those of `Array` and `Dtype` here. `layouts` looks at the versions, then
+at objects whose contents are known; that the code sees what it should is tested on top of it (`fast_call_test`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from dataclasses import dataclass
+
+import numpy as np
+import tvm_ffi
+
+FIRST_PYTHON, LAST_PYTHON = (3, 10), (3, 14)
+PLAIN_TYPES = "?bBhHiIlLqQefd"
+METHOD_WITH_ARRAY = 0x0080
+"""METH_FASTCALL."""
+
+
+class Method(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("code", ctypes.c_size_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class Array(ctypes.Structure):
+    """PyArrayObject of a 64-bit system."""
+
+    _fields_ = (
+        ("references", ctypes.c_size_t),
+        ("type", ctypes.c_size_t),
+        ("data", ctypes.c_size_t),
+        ("ndim", ctypes.c_int),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("base", ctypes.c_size_t),
+        ("dtype", ctypes.c_size_t),
+        ("flags", ctypes.c_int),
+    )
+
+
+class Dtype(ctypes.Structure):
+    """The head of PyArray_Descr."""
+
+    _fields_ = (
+        ("references", ctypes.c_size_t),
+        ("type", ctypes.c_size_t),
+        ("scalar", ctypes.c_size_t),
+        ("kind", ctypes.c_char),
+        ("letter", ctypes.c_char),
+        ("byte_order", ctypes.c_char),
+        ("old_flags", ctypes.c_char),
+        ("number", ctypes.c_int),
+    )
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """Where things are in this process."""
+
+    tensor_handle: int
+    """Offset in an FFI tensor of the address of the object that it stands for."""
+    entry: int
+    """Offset of the slot with the entry point in a compiled function."""
+
+
+class UnknownLayoutError(Exception):
+    """Objects do not lie in memory as the generated code reads them; the message says which."""
+
+
+def layouts(cls: type, entry: str, type_numbers: int) -> Layouts:
+    """The layouts, for compiled functions of the class `cls` that hold their entry point in the slot `entry`.
+
+    Raises UnknownLayoutError.
+    """
+    require_known_interpreter()
+    require_known_numpy(type_numbers)
+    return Layouts(tensor_handle_offset(), slot_offset(cls, entry))
+
+
+def address(*names: str) -> int:
+    """The address of the first function of CPython's C API that is exported under one of `names`."""
+    for name in names:
+        function = getattr(ctypes.pythonapi, name, None)
+        if function is not None:
+            value = ctypes.cast(function, ctypes.c_void_p).value
+            assert value is not None
+            return value
+    raise UnknownLayoutError(f"CPython does not export {' or '.join(names)}")
+
+
+def require_known_interpreter() -> None:
+    """CPython with the GIL, without debugging aids in objects, on a 64-bit little-endian system."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    if sys.implementation.name != "cpython":
+        raise UnknownLayoutError(f"the interpreter is {sys.implementation.name}, not CPython")
+    if not FIRST_PYTHON <= sys.version_info[:2] <= LAST_PYTHON:
+        raise UnknownLayoutError(f"CPython {version} is not known")
+    if sys.maxsize != 2**63 - 1 or sys.byteorder != "little":
+        raise UnknownLayoutError("the system is not a 64-bit little-endian one")
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "gettotalrefcount"):
+        raise UnknownLayoutError(f"CPython {version} is a free-threaded or debug build")
+
+
+def require_known_numpy(type_numbers: int) -> None:
+    """Arrays lie in memory as `Array` says, and the numbers of their types are less than `type_numbers`."""
+    for dtype in map(np.dtype, PLAIN_TYPES):
+        array = np.zeros((3, 5, 2), dtype)[1:, ::2]
+        array.flags.writeable = False
+        seen, head = Array.from_address(id(array)), Dtype.from_address(id(array.dtype))
+        flags = array.flags
+        if not (
+            (seen.type, seen.data, seen.ndim) == (id(np.ndarray), array.ctypes.data, 3)
+            and tuple(seen.shape[:3]) == array.shape
+            and tuple(seen.strides[:3]) == array.strides
+            and seen.dtype == id(array.dtype)
+            and seen.flags & 0x501 == flags.c_contiguous | flags.aligned << 8 | flags.writeable << 10
+            and head.number == dtype.num < type_numbers
+            and head.byte_order.decode() == dtype.byteorder
+        ):
+            raise UnknownLayoutError(f"arrays of NumPy {np.__version__} ({dtype}) have another layout")
+    big = np.dtype(">f4")
+    if Dtype.from_address(id(big)).byte_order != b">":
+        raise UnknownLayoutError(f"dtypes of NumPy {np.__version__} have another layout")
+
+
+def slot_offset(cls: type, name: str) -> int:
+    """Where the instances of a class hold the object that is in one of their slots."""
+    instance: object = object.__new__(cls)
+    mark = object()
+    setattr(instance, name, mark)
+    return _place(instance, cls.__basicsize__, id(mark), f"slot '{name}' of {cls.__name__}")
+
+
+def tensor_handle_offset() -> int:
+    """Where FFI tensors hold the address of the object that they stand for."""
+    tensor = tvm_ffi.from_dlpack(np.zeros(1, np.float32))
+    size = tvm_ffi.Tensor.__basicsize__
+    return _place(
+        tensor, size, tensor.__chandle__(), f"handle of tensors of the TVM FFI {tvm_ffi.__version__}"
+    )
+
+
+def _place(instance: object, size: int, word: int, what: str) -> int:
+    words = (ctypes.c_size_t * (size // 8)).from_address(id(instance))
+    places = [8 * i for i, found in enumerate(words) if found == word]
+    if len(places) != 1:
+        raise UnknownLayoutError(f"the {what} is not where it is looked for ({len(places)} places found)")
+    return places[0]

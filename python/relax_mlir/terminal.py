@@ -1,0 +1,71 @@
+"""Reports on the terminal: its width, and tables in which words may wrap and numbers are never cut."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+DEFAULT_WIDTH = 80
+MIN_WIDTH = 40
+MIN_WORDS = 10
+"""Least width of a column of words."""
+
+
+def width() -> int:
+    """Columns of the terminal; ``COLUMNS`` if it is set, 80 where there is no terminal."""
+    return max(shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns, MIN_WIDTH)
+
+
+def report_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    """A table to which rows are added: columns of words, which wrap, then of numbers, which do not."""
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+    )
+    for name in words:
+        table.add_column(name, overflow="fold", min_width=MIN_WORDS)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def print_table(table: Table, console: Console | None = None) -> None:
+    """Print a table in the terminal's width; wider if its numbers need that, since they are more than a neat edge."""
+    if console is None:
+        console = Console(width=None if sys.stdout.isatty() and "COLUMNS" not in os.environ else width())
+    wide = console.options.update(width=1 << 16)
+    for column in table.columns:
+        if column.no_wrap:
+            cells = (column.header, *column.cells)
+            column.min_width = max(Measurement.get(console, wide, cell).maximum for cell in cells)
+    needed = sum((column.min_width or 0) + 2 for column in table.columns)  # a space, a separator
+    given = console.width
+    console.width = max(needed, given)
+    try:
+        console.print(table, soft_wrap=False)
+    finally:
+        console.width = given
+
+
+def lines_of(rows: Sequence[Sequence[str]], columns: int, first: int) -> list[str]:
+    """Rows as lines of aligned cells.
+
+    Where they are wider than `columns`, the cells from number `first` on stand on a line of their own below.
+    """
+    if max(map(len, _aligned(rows)), default=0) <= columns:
+        return _aligned(rows)
+    heads, tails = _aligned([row[:first] for row in rows]), _aligned([row[first:] for row in rows])
+    return [line for head, tail in zip(heads, tails, strict=True) for line in (head, f"    {tail}")]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
