@@ -140,6 +140,7 @@ class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL i
             cls = type(op)
             args = cls.args_of(op.operation)
             cls.check_declared(args)
+            cls.check_results(args, len(op.operation.results))
             with symbolic.assuming(bounds_around(op.operation)):
                 cls.check(args, [struct_info(result.type) for result in op.operation.results])
         except (RelaxError, ValueError) as error:  # ValueError: an attribute of another kind
@@ -149,13 +150,28 @@ class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL i
 
     @classmethod
     def check_declared(cls, args: OpArgs) -> None:
-        """Raise `ArgumentError` unless the op has the attributes and the number of operands that it declares."""
+        """Raise `ArgumentError` unless the op has the attributes and the number of operands that it declares.
+
+        Integers fit 64 bits, whatever their type.
+        """
         operands, attributes, *_ = ir_fields(cls)
         missing = [name for name in attributes if name not in args.attrs]
         if missing:
             raise ArgumentError(f"{args.op}: attribute '{missing[0]}' is missing")
         if len(args.infos) != len(operands):
             raise ArgumentError(f"{args.op}: has {len(args.infos)} operands, expected {len(operands)}")
+        for name, attribute in args.attrs.items():
+            if isinstance(attribute, ir.IntegerAttr) and not -(2**63) <= int(attribute.value) < 2**63:
+                raise ArgumentError(
+                    f"{args.op}: attribute '{name}' is {int(attribute.value)}, which does not fit 64 bits"
+                )
+
+    @classmethod
+    def check_results(cls, args: OpArgs, count: int) -> None:
+        """Raise `ArgumentError` unless the op has as many results as it declares."""
+        declared = len(ir_fields(cls)[2])
+        if count != declared:
+            raise ArgumentError(f"{args.op}: has {count} results, expected {declared}")
 
 
 def _named_attributes(op: ir.Operation) -> list[ir.NamedAttribute]:

@@ -62,10 +62,12 @@ def _check_lambda(op: ir.Operation) -> None:
     given = Callable(params, struct_info(body[-1].operation.operands[0].type), pure=declared.pure)
     if not implies(given, declared):
         raise ShapeError(f"lambda: its type is {declared}, but its body gives {given}")
-    if len(ir.ArrayAttr(op.attributes["names"])) != len(params):
-        raise ArgumentError(
-            f"lambda: {len(ir.ArrayAttr(op.attributes['names']))} names for {len(params)} parameters"
-        )
+    names = list(ir.ArrayAttr(op.attributes["names"]))
+    if len(names) != len(params):
+        raise ArgumentError(f"lambda: {len(names)} names for {len(params)} parameters")
+    for name in names:
+        if not isinstance(name, ir.StringAttr):
+            raise ArgumentError(f"lambda: 'names' has {name}, expected the name of a parameter")
 
 
 class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure, CallsFunction]):  # type: ignore[call-arg]  # untyped DSL

@@ -85,3 +85,14 @@ func.func private @value(%x: tensor<2xf32>) -> tensor<2xf32> {
   %a = "relax.invoke_closure"(%x, %t) : (tensor<2xf32>, tuple<>) -> tensor<2xf32>
   return %a : tensor<2xf32>
 }
+
+// -----
+
+func.func @named(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @below {{lambda: 'names' has 0 : i64, expected the name of a parameter}}
+  %f = "relax.lambda"() ({
+  ^bb0(%z: tensor<2xf32>):
+    "relax.lambda_return"(%z) : (tensor<2xf32>) -> ()
+  }) {names = [0]} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, false>
+  return %x : tensor<2xf32>
+}

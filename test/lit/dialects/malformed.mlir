@@ -38,3 +38,29 @@ func.func @wrong() -> tensor<4xi64> {
   %0 = "relax.arange"() {start = 0, end = "n-", step = 1, dtype = i64} : () -> tensor<4xi64>
   return %0 : tensor<4xi64>
 }
+
+// -----
+
+func.func @wrong(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  // expected-error @below {{call_pure_packed: has 0 results, expected 1}}
+  "relax.call_pure_packed"(%t) {func = "f", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> ()
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+func.func @wrong(%x: tensor<2xf32>) -> i64 {
+  // expected-error @below {{prim_value: attribute 'value' is 99999999999999999999999999, which does not fit 64 bits}}
+  %0 = "relax.prim_value"() {value = 99999999999999999999999999 : i128} : () -> i64
+  return %0 : i64
+}
+
+// -----
+
+func.func @wrong() {
+  %size = "relax.shape_expr"() {values = [4]} : () -> !relax.shape_value<[4]>
+  // expected-error @below {{memory_alloc_storage: attribute 'device' is 99999999999999999999999999, which does not fit 64 bits}}
+  %0 = "relax.memory_alloc_storage"(%size) {device = 99999999999999999999999999 : i128, dtype = ui8, storage_scope = "global"} : (!relax.shape_value<[4]>) -> !relax.object
+  return
+}

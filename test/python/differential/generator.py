@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import generate_control
+import generate_handles
 import generate_moves
 import generate_nn
 import generate_ops
@@ -127,7 +128,7 @@ class Generator:
         """Emit one op."""
         moves = list(generate_ops.MOVES + generate_moves.MOVES + generate_nn.MOVES + generate_control.MOVES)
         if not self.pure and self.depth < MAX_DEPTH:
-            moves += generate_moves.TOP_MOVES + generate_control.TOP_MOVES
+            moves += generate_moves.TOP_MOVES + generate_control.TOP_MOVES + generate_handles.TOP_MOVES
         for _ in range(40):
             if self.random.choice(moves)(self):
                 return
