@@ -257,6 +257,13 @@ which it is known what keeps them within their buffers. The tests try each op on
 PRIM_TYPES = ("f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index")
 """The types of numbers in prim funcs."""
 
+NOT_ON = {
+    "arith.fptosi": {"i1": "compare with zero"},
+    "arith.fptoui": {"i1": "compare with zero"},
+    "math.ipowi": {"i1": "write the condition", "index": "cast it to i64"},
+}
+"""Types on which ops of `PRIM_OPS` have no meaning, with what to write."""
+
 INSTEAD = {
     "memref.dealloc": "buffers are freed when the function returns",
     "memref.reinterpret_cast": "take a memref.subview, a memref.expand_shape or a memref.collapse_shape",

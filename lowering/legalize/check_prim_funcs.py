@@ -20,7 +20,7 @@ from relax_mlir.dialects.attributes import (
 )
 from relax_mlir.error import Diagnostic, VerifyError
 from relax_mlir.ir_queries import callee_of, ops_of
-from relax_mlir.lowering.legality import PRIM_OPS, PRIM_TYPES, instead_of
+from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_of
 from relax_mlir.lowering.legalize.define_arithmetic import define_arithmetic
 from relax_mlir.lowering.legalize.prim_call_sites import CallSites
 from relax_mlir.lowering.legalize.prim_writes import written_inputs
@@ -158,6 +158,8 @@ def _types(op: ir.Operation) -> Iterator[str]:
         return
     for result in op.results:
         yield from _type(result.type)
+        if op.name in NOT_ON and str(result.type) in NOT_ON[op.name]:
+            yield f"it has no meaning for {result.type}: {NOT_ON[op.name][str(result.type)]}"
         if isinstance(result.type, ir.MemRefType) and op.name not in BUFFERS:
             yield "gives a buffer that depends on the control flow: branch around what uses it instead"
     for region in op.regions:

@@ -162,6 +162,12 @@ def _signed(type_: ir.Type) -> DType:
     return dtypes.dtype(f"int{ir.IntegerType(type_).width}")
 
 
+def _fma(op: ir.Operation, *operands: Value) -> Value:
+    """Of bf16, which has none: in f32."""
+    kind = dtypes.from_element_type(operands[0].type)
+    return scalars.widened(lambda dtype, a, b, c: math.fma(a, b, c))(kind, *operands)
+
+
 RULES: dict[str, Callable[..., Value]] = {
     "arith.divsi": _divide(arith.divsi, signed=True),
     "arith.divui": _divide(arith.divui, signed=False),
@@ -175,6 +181,7 @@ RULES: dict[str, Callable[..., Value]] = {
     "arith.shrsi": _shift(arith.shrsi, signed=True),
     "arith.fptosi": _to_integer("int"),
     "arith.fptoui": _to_integer("uint"),
+    "math.fma": _fma,
     "math.fpowi": _float_power,
     "math.ipowi": _integer_power,
 }
@@ -185,8 +192,12 @@ RULES: dict[str, Callable[..., Value]] = {
 
 
 def _is_defined(op: ir.Operation) -> bool:
-    if op.name.startswith(("arith.fpto", "math.")):
-        return op.name.startswith("arith.fpto") and _is_saturated(op)
+    if op.name == "math.fma":
+        return not isinstance(op.operands[0].type, ir.BF16Type)
+    if op.name.startswith("math."):
+        return False
+    if op.name.startswith("arith.fpto"):
+        return _is_saturated(op)
     known = _constant(op.operands[1])
     if "sh" in op.name:
         bits = Integers(op.operands[0].type).bits
