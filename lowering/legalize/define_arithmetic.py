@@ -142,7 +142,8 @@ def _to_integer(kind: str) -> Callable[..., Value]:
 
 def _float_power(op: ir.Operation, x: Value, exponent: Value) -> Value:
     """``x ** exponent`` by way of f64; an odd exponent keeps the sign."""
-    double = ir.F64Type.get()
+    double, i64 = ir.F64Type.get(), ir.IntegerType.get_signless(64)
+    exponent = arith.index_cast(i64, exponent) if isinstance(exponent.type, ir.IndexType) else exponent
     source = dtypes.from_element_type(x.type)
     wide = scalars.convert(source, dtypes.dtype("float64"), x)
     power = math.powf(math.absf(wide), arith.sitofp(double, exponent))
