@@ -35,7 +35,7 @@ lit: $(STAMPS)/test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) test/lit
 
 math-check: $(STAMPS)/dev
-	$(BIN)/python test/python/lowering/math_check.py
+	$(BIN)/python test/python/support/math_check.py
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

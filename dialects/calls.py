@@ -3,10 +3,20 @@
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import tvm_ffi
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.infer_rules import check_rule, deduced
 from relax_mlir.dialects.structure import make_tuple, prim_value
+from relax_mlir.dialects.traits import (
+    EVERY_FORM,
+    CallsFunction,
+    CallsPacked,
+    CapturesTensors,
+    HasDestination,
+    HasEffect,
+    KeptAtR1,
+    OutsideDataflow,
+    TakesOwnership,
+)
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, expect
@@ -16,7 +26,7 @@ from relax_mlir.symbolic import Expr
 StaticArg = str | int | float | bool
 
 
-class CallOp(RelaxOp, name="call"):  # type: ignore[call-arg]  # untyped DSL
+class CallOp(RelaxOp, name="call", traits=[CallsFunction, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
     """Call of a Relax function of the module. The result's shape is the callee's, with its symbols substituted.
 
     `args` is a tuple. Checked against the callee's signature by `relax_mlir.analysis.well_formed`, which sees the
@@ -34,7 +44,9 @@ class CallOp(RelaxOp, name="call"):  # type: ignore[call-arg]  # untyped DSL
         args.tuple(0)
 
 
-class CallTirOp(RelaxOp, name="call_tir", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CallTirOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp, name="call_tir", traits=[ext.Pure, CallsFunction, HasDestination, KeptAtR1, TakesOwnership]
+):
     """Call of a prim func by destination passing: allocate the result, call, return it.
 
     `args` is a tuple; the result a tensor, or a tuple of tensors. The callee takes the arguments, then one tensor
@@ -54,7 +66,7 @@ class CallTirOp(RelaxOp, name="call_tir", traits=[ext.Pure]):  # type: ignore[ca
         require_destinations(args.op, results[0])
 
 
-class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure, HasDestination, KeptAtR1]):  # type: ignore[call-arg]  # untyped DSL
     """Destination-passing call of a registered packed function: it gets the arguments, then the results to fill.
 
     `arg_spec` has an entry per argument: ``unit`` for the next operand, else the literal (string, int, float, bool).
@@ -73,7 +85,9 @@ class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure]):  # ty
         check_rule(args, results[0])
 
 
-class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # untyped DSL
+class CallPackedOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp, name="call_packed", traits=[CallsPacked, CapturesTensors, HasEffect, *EVERY_FORM]
+):
     """Call of a registered packed function that may have any effect; it allocates what it returns.
 
     It may change the tensors that it is given in place: what follows and uses the same values sees the change.
@@ -95,7 +109,9 @@ class CallPackedOp(RelaxOp, name="call_packed"):  # type: ignore[call-arg]  # un
         check_rule(args, results[0])
 
 
-class CallPurePackedOp(RelaxOp, name="call_pure_packed", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CallPurePackedOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp, name="call_pure_packed", traits=[ext.Pure, CallsPacked, CapturesTensors, *EVERY_FORM]
+):
     """Call of a registered packed function without effects; it allocates what it returns.
 
     The function must neither change what it is given nor depend on anything else: calls may be dropped, merged and
@@ -117,7 +133,7 @@ class CallPurePackedOp(RelaxOp, name="call_pure_packed", traits=[ext.Pure]):  # 
         check_rule(args, results[0])
 
 
-class UpdatedOp(RelaxOp, name="updated"):  # type: ignore[call-arg]  # untyped DSL
+class UpdatedOp(RelaxOp, name="updated", traits=[HasEffect, *EVERY_FORM, TakesOwnership]):  # type: ignore[call-arg]  # untyped DSL
     """`input` as a `call_packed` in front of this op has left it; made by the pass ``explicit-effects``."""
 
     input: ext.Operand[Any]
@@ -128,7 +144,7 @@ class UpdatedOp(RelaxOp, name="updated"):  # type: ignore[call-arg]  # untyped D
         return args.tensor(0)
 
 
-class DistinctOp(RelaxOp, name="distinct"):  # type: ignore[call-arg]  # untyped DSL
+class DistinctOp(RelaxOp, name="distinct", traits=[*EVERY_FORM, OutsideDataflow, TakesOwnership]):  # type: ignore[call-arg]  # untyped DSL
     """`input` in memory of its own, made by the pass ``explicit-effects``.
 
     A `call_packed` that may change one of two tensors must not see the change in the other, also where the two are
@@ -204,6 +220,8 @@ def call_tir(
     tensors when `out` is a sequence.
     """
     point = require_insertion_point("call_tir")
+    import tvm_ffi  # which imports torch where that is installed; tools that only read modules need neither
+
     name = callee_name("call_tir", callee)
     if not _is_symbol(point, name) and tvm_ffi.get_global_func(name, allow_missing=True) is not None:
         if tir_vars:

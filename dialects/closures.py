@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import OpArgs, RelaxOp, implies
 from relax_mlir.dialects.structure import make_tuple
+from relax_mlir.dialects.traits import CallsFunction, EndsBlock, HasEffect, InvokesClosure
 from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, RelaxError, ShapeError, expect
@@ -13,7 +14,7 @@ from relax_mlir.mlir import ext, func, ir
 from relax_mlir.symbolic import Dim
 
 
-class LambdaReturnOp(RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait]):  # type: ignore[call-arg]  # untyped DSL
+class LambdaReturnOp(RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait, EndsBlock]):  # type: ignore[call-arg]  # untyped DSL
     """Terminator of `relax.lambda`: the value that the function returns."""
 
     value: ext.Operand[Any]
@@ -67,7 +68,7 @@ def _check_lambda(op: ir.Operation) -> None:
         )
 
 
-class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure, CallsFunction]):  # type: ignore[call-arg]  # untyped DSL
     """The function `callee` of the module as a value; its last parameters are bound to the fields of `captured`."""
 
     captured: ext.Operand[Any]
@@ -81,7 +82,7 @@ class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure]):  # type: i
             raise ArgumentError(f"{args.op}: its result is {results[0]}, expected a Callable")
 
 
-class InvokeClosureOp(RelaxOp, name="invoke_closure"):  # type: ignore[call-arg]  # untyped DSL
+class InvokeClosureOp(RelaxOp, name="invoke_closure", traits=[HasEffect, InvokesClosure]):  # type: ignore[call-arg]  # untyped DSL
     """Call of a function value; it may have effects. `args` is a tuple."""
 
     closure: ext.Operand[Any]
@@ -93,7 +94,7 @@ class InvokeClosureOp(RelaxOp, name="invoke_closure"):  # type: ignore[call-arg]
         check_invocation(args)
 
 
-class InvokePureClosureOp(RelaxOp, name="invoke_pure_closure", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class InvokePureClosureOp(RelaxOp, name="invoke_pure_closure", traits=[ext.Pure, InvokesClosure]):  # type: ignore[call-arg]  # untyped DSL
     """Call of a function value without effects. `args` is a tuple."""
 
     closure: ext.Operand[Any]

@@ -10,6 +10,7 @@ import ctypes
 import itertools
 import re
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,40 @@ def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
     return _from_resource(attribute, dtype, tuple(tensor_type.shape))
 
 
+def require(attributes: Iterable[ir.Attribute]) -> None:
+    """Raise `UnsupportedError`, naming all that are missing, unless the elements of each attribute are there.
+
+    They are missing where a module has been read from text that was printed without them.
+    """
+    missing = []
+    for attribute in attributes:
+        if not isinstance(attribute, ir.DenseElementsAttr) and not _is_known(attribute):
+            try:
+                to_numpy(attribute)
+            except _MissingError:
+                missing.append(f"'{resource_name(attribute)}'")
+    if missing:
+        raise UnsupportedError(
+            f"the text of the module has no data for its weights {', '.join(missing)}: it was printed without them; "
+            "keep modules with IRModule.save, or print them with asm(elide_above=None)"
+        )
+
+
+def _is_known(attribute: ir.Attribute) -> bool:
+    return resource_name(attribute) in _arrays.get(attribute.context, {})
+
+
+class _MissingError(UnsupportedError):
+    """A resource without data."""
+
+
+def is_resource(attribute: ir.Attribute) -> bool:
+    """Whether the elements of `attribute` are a resource: ``dense_resource<…>``."""
+    if isinstance(attribute, ir.DenseResourceElementsAttr):
+        return True
+    return type(attribute) is ir.Attribute and str(attribute).startswith("dense_resource<")
+
+
 def resource_name(attribute: ir.Attribute) -> str:
     """Name of a resource attribute: ``w`` in ``dense_resource<w> : tensor<4xf32>``."""
     text = str(attribute)
@@ -107,7 +142,7 @@ def _from_resource(
         text = str(holder)
     found = _BLOB.search(text)
     if found is None:
-        raise UnsupportedError(f"constant {attribute}: the module has no resource of that name")
+        raise _MissingError(f"constant {attribute}: the module has no resource of that name")
     data = bytes.fromhex(found.group(1))[ALIGNMENT_BYTES:]
     expected = int(np.prod(shape)) * dtype.itemsize
     if len(data) != expected:

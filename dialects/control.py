@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.frames import inserting, unfinished
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
@@ -45,9 +46,10 @@ def choose(flag: ir.Value, then: Branch, otherwise: Branch) -> Value:
     """`if_then_else` of an ``i1``."""
     location = user_location()
     probe = scf.IfOp(flag, [], has_else=True, loc=location)
-    taken = _emit(then, probe.then_block)
-    other = _emit(otherwise, probe.else_block)
-    result = _same(taken.struct_info, other.struct_info)
+    with unfinished(probe.operation, "a conditional"):
+        taken = _emit(then, probe.then_block)
+        other = _emit(otherwise, probe.else_block)
+        result = _same(taken.struct_info, other.struct_info)
     final = ir.Operation.create(
         "scf.if", results=[result.to_type()], operands=[flag], regions=2, loc=location
     )
@@ -60,7 +62,7 @@ def choose(flag: ir.Value, then: Branch, otherwise: Branch) -> Value:
 
 
 def _emit(branch: Branch, block: ir.Block) -> Value:
-    with ir.InsertionPoint(block):
+    with inserting(block, "a branch"):
         return as_value(branch())
 
 

@@ -10,9 +10,10 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.number_attributes import dimension
 from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.structure import constant, shape_expr
-from relax_mlir.dialects.types import DimLike, Tensor
+from relax_mlir.dialects.types import DimLike, Tensor, dims_attr
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
@@ -214,18 +215,15 @@ def arange(
         start, end = 0, start
     bounds = {"start": start, "end": end, "step": step}
     is_float = any(isinstance(value, float) for value in bounds.values())
-    attributes: dict[str, ir.Attribute] = {name: _number_attr(value) for name, value in bounds.items()}
+    attributes: dict[str, ir.Attribute] = {name: _number_attr(name, value) for name, value in bounds.items()}
     attributes["dtype"] = dtype_attr(dtype or ("float32" if is_float else "int64"))
     return create_one(ArangeOp, [], attributes)
 
 
-def _number_attr(value: Number) -> ir.Attribute:
+def _number_attr(name: str, value: Number) -> ir.Attribute:
     if isinstance(value, float):
         return ir.FloatAttr.get(ir.F64Type.get(), value)
-    dim = symbolic.to_dim(value)
-    if isinstance(dim, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim)
-    return ir.StringAttr.get(str(dim))
+    return dims_attr([dimension(value, f"arange: '{name}'")])[0]
 
 
 def _shape(shape: ShapeLike) -> Value:

@@ -4,9 +4,9 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
+from relax_mlir.dialects.number_attributes import bool_attr, maybe_int_attr
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
-from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
@@ -80,15 +80,12 @@ def unique(
 ) -> Value:
     """The distinct elements of `x`, or slices along `axis`, and where they stand (see `UniqueOp`)."""
     require_insertion_point("unique")
-    if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
-        raise ArgumentError(f"unique: axis is {axis!r}, expected one integer or None")
-    i64 = ir.IntegerType.get_signless(64)
     attributes: dict[str, ir.Attribute] = {
-        "sorted": _flag("sorted", sorted),
-        "return_index": _flag("return_index", return_index),
-        "return_inverse": _flag("return_inverse", return_inverse),
-        "return_counts": _flag("return_counts", return_counts),
-        "axis": ir.UnitAttr.get() if axis is None else ir.IntegerAttr.get(i64, axis),
+        "sorted": bool_attr(sorted, "unique: 'sorted'"),
+        "return_index": bool_attr(return_index, "unique: 'return_index'"),
+        "return_inverse": bool_attr(return_inverse, "unique: 'return_inverse'"),
+        "return_counts": bool_attr(return_counts, "unique: 'return_counts'"),
+        "axis": maybe_int_attr(axis, "unique: 'axis'"),
     }
     return create_one(UniqueOp, [x], attributes)
 
@@ -96,9 +93,3 @@ def unique(
 def nonzero(x: Value) -> Value:
     """The positions of the elements of `x` that are not zero (see `NonzeroOp`)."""
     return create_one(NonzeroOp, [x])
-
-
-def _flag(name: str, value: bool) -> ir.Attribute:
-    if not isinstance(value, bool):
-        raise ArgumentError(f"unique: {name} is {value!r}, expected True or False")
-    return ir.BoolAttr.get(value)

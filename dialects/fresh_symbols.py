@@ -20,11 +20,12 @@ _FUNCTION: ContextVar[ir.Operation | None] = ContextVar("the function being buil
 @contextmanager
 def building(function: ir.Operation) -> Iterator[None]:
     """Inside, fresh symbols differ from those of `function`, even where its dataflow blocks are still detached."""
-    token = _FUNCTION.set(function)
+    outer = _FUNCTION.get()
+    _FUNCTION.set(function)
     try:
         yield
     finally:
-        _FUNCTION.reset(token)
+        _FUNCTION.set(outer)
 
 
 def fresh_symbols(count: int) -> list[str]:

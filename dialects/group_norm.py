@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
 from relax_mlir.dialects.nn import check_parameter, float_tensor
-from relax_mlir.dialects.number_attributes import double_attr, int_attr, ints_attr
+from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr, ints_attr
 from relax_mlir.dialects.types import Tensor, dim_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
@@ -112,7 +112,7 @@ def group_norm(
     """Normalisation over groups of channels and `axes` (see `GroupNormOp`)."""
     require_insertion_point("nn.group_norm")
     attributes = {
-        "num_groups": int_attr(num_groups),
+        "num_groups": int_attr(num_groups, "group_norm: 'num_groups'"),
         **_attributes(channel_axis, axes, epsilon, center, scale),
     }
     return create_one(GroupNormOp, [as_value(v) for v in (data, gamma, beta)], attributes)
@@ -138,9 +138,9 @@ def _attributes(
     channel_axis: int, axes: int | Sequence[int], epsilon: float, center: bool, scale: bool
 ) -> dict[str, ir.Attribute]:
     return {
-        "channel_axis": int_attr(channel_axis),
-        "axes": ints_attr(axes),
-        "epsilon": double_attr(epsilon),
-        "center": ir.BoolAttr.get(center),
-        "scale": ir.BoolAttr.get(scale),
+        "channel_axis": int_attr(channel_axis, "attributes: 'channel_axis'"),
+        "axes": ints_attr(axes, "attributes: 'axes'"),
+        "epsilon": double_attr(epsilon, "attributes: 'epsilon'"),
+        "center": bool_attr(center, "attributes: 'center'"),
+        "scale": bool_attr(scale, "attributes: 'scale'"),
     }

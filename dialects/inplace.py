@@ -12,17 +12,23 @@ from relax_mlir.dialects.calls import (
     result_info,
     tir_vars_attr,
 )
+from relax_mlir.dialects.number_attributes import ints_attr
 from relax_mlir.dialects.structure import make_tuple
+from relax_mlir.dialects.traits import CallsFunction, HasDestination, KeptAtR1, TakesOwnership
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, create, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError, expect
+from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.mlir import ext, ir
 
 FRESH = -1
 """The entry of `inplace_indices` of a result that has memory of its own."""
 
 
-class CallTirInplaceOp(RelaxOp, name="call_tir_inplace", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CallTirInplaceOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp,
+    name="call_tir_inplace",
+    traits=[ext.Pure, CallsFunction, HasDestination, KeptAtR1, TakesOwnership],
+):
     """Call of a prim func that leaves results in the memory of its arguments.
 
     `inplace_indices` has an entry per result: the number of the argument (a field of the tuple `args`) whose memory
@@ -104,14 +110,9 @@ def inplace_call(
     tir_vars: Sequence[DimLike] = (),
 ) -> Value:
     """`call_tir_inplace` of one tuple of arguments, with the info of its result."""
-    indices = [inplace_indices] if isinstance(inplace_indices, int) else inplace_indices
-    expect("call_tir_inplace: 'inplace_indices'", indices, list | tuple, "an int, or a list of ints")
-    for index in indices:
-        expect("call_tir_inplace: an entry of 'inplace_indices'", index, int, "an int")
-    i64 = ir.IntegerType.get_signless(64)
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(callee_name("call_tir_inplace", callee)),
-        "inplace_indices": ir.ArrayAttr.get([ir.IntegerAttr.get(i64, index) for index in indices]),
+        "inplace_indices": ints_attr(inplace_indices, "call_tir_inplace: 'inplace_indices'"),
         "tir_vars": tir_vars_attr("call_tir_inplace", tir_vars),
     }
     return create(CallTirInplaceOp, [args], attributes, [result])[0]

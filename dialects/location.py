@@ -6,6 +6,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from relax_mlir.mlir import ir
 
@@ -47,3 +48,31 @@ def user_location(name: str | None = None) -> ir.Location:
     filename, line, column = _stated.position or (*user_frame_position(), 0)
     location = ir.Location.file(filename, line, column)
     return ir.Location.name(name, location) if name else location
+
+
+def name_of(location: ir.Location) -> str | None:
+    """The name that a location gives the value of its op; None for none."""
+    exact: Any = ir.Location.from_attr(location.attr, location.context)
+    return str(exact.name_str) if isinstance(exact, ir.NameLoc) else None
+
+
+def unnamed(location: ir.Location) -> ir.Location:
+    """The location without a name: for ops that help to compute a value of the user and are not that value."""
+    exact: Any = ir.Location.from_attr(location.attr, location.context)
+    while isinstance(exact, ir.NameLoc):
+        exact = ir.Location.from_attr(exact.child_loc.attr, location.context)
+    return exact
+
+
+def renamed(name: str | None, location: ir.Location) -> ir.Location:
+    """The location with `name` in place of the name that it has, if any."""
+    plain = unnamed(location)
+    return ir.Location.name(name, plain, location.context) if name else plain
+
+
+def name_value(value: ir.Value, location: ir.Location) -> None:
+    """Give the op that defines `value` the name of `location`, unless it has one; block arguments keep theirs."""
+    name = name_of(location)
+    owner = value.owner
+    if name is not None and not isinstance(owner, ir.Block) and name_of(owner.location) is None:
+        owner.operation.location = ir.Location.name(name, owner.location, location.context)

@@ -8,8 +8,9 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.control import flag_of
+from relax_mlir.dialects.frames import inserting, unfinished
 from relax_mlir.dialects.integers import as_integer
-from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.location import renamed, user_location
 from relax_mlir.dialects.structure import integer_of, match_shape
 from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
@@ -98,8 +99,9 @@ def build_for(
     loop = ir.Operation.create(
         "scf.for", results=types, operands=[*operands, *(v.ssa for v in init)], regions=1, loc=location
     )
-    block = loop.regions[0].blocks.append(i64, *types, arg_locs=[location] * (len(types) + 1))
-    with ir.InsertionPoint(block):
+    arg_locs = [renamed(name, location) for name in (fresh, *names)]
+    block = loop.regions[0].blocks.append(i64, *types, arg_locs=arg_locs)
+    with unfinished(loop, "a loop"), inserting(block, "the body of a loop"):
         match_shape(Value(block.arguments[0]), (fresh,))
         given = [Value(argument) for argument in list(block.arguments)[1:]]
         _yield(body(symbolic.symbol(fresh), given), init, names, location)
@@ -119,13 +121,15 @@ def build_while(
         "scf.while", results=types, operands=[v.ssa for v in init], regions=2, loc=location
     )
     before, after = (
-        region.blocks.append(*types, arg_locs=[location] * len(types)) for region in loop.regions
+        region.blocks.append(*types, arg_locs=[renamed(name, location) for name in names])
+        for region in loop.regions
     )
-    with ir.InsertionPoint(before):
-        flag = condition([Value(argument) for argument in before.arguments])
-        ir.Operation.create("scf.condition", operands=[flag, *before.arguments], loc=location)
-    with ir.InsertionPoint(after):
-        _yield(body([Value(argument) for argument in after.arguments]), init, names, location)
+    with unfinished(loop, "a loop"):
+        with inserting(before, "the condition of a loop"):
+            flag = condition([Value(argument) for argument in before.arguments])
+            ir.Operation.create("scf.condition", operands=[flag, *before.arguments], loc=location)
+        with inserting(after, "the body of a loop"):
+            _yield(body([Value(argument) for argument in after.arguments]), init, names, location)
     return [Value(result) for result in loop.results]
 
 

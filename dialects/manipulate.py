@@ -7,14 +7,22 @@ from typing import Any, Literal
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import promote
-from relax_mlir.dialects.number_attributes import int_attr, ints_attr, maybe_ints_attr
+from relax_mlir.dialects.number_attributes import (
+    bool_attr,
+    dimension,
+    int_attr,
+    ints_attr,
+    maybe_int_attr,
+    maybe_ints_attr,
+    text_attr,
+)
 from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.slicing import Slice, resolve_slice
 from relax_mlir.dialects.structure import make_tuple, shape_expr
-from relax_mlir.dialects.types import DimLike, Tensor, Tuple, shape_text
+from relax_mlir.dialects.types import DimLike, Tensor, Tuple, dims_attr, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.dialects.views import ShapeLike, flatten
-from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
@@ -306,7 +314,7 @@ def _positions(args: OpArgs, name: str) -> list[Dim]:
 def permute_dims(x: ValueLike, axes: Sequence[int] | None = None) -> Value:
     """`x` with its dimensions reordered (see `PermuteDimsOp`)."""
     require_insertion_point("permute_dims")
-    return create_one(PermuteDimsOp, [as_value(x)], {"axes": maybe_ints_attr(axes)})
+    return create_one(PermuteDimsOp, [as_value(x)], {"axes": maybe_ints_attr(axes, "permute_dims: 'axes'")})
 
 
 def broadcast_to(x: ValueLike, shape: ShapeLike) -> Value:
@@ -325,16 +333,17 @@ def concat(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
             raise ArgumentError(f"concat: expected tensors or a tuple of them, got {tensors.struct_info}")
     else:
         tensors = make_tuple(*map(as_value, tensors))
-    return create_one(ConcatOp, [tensors], {"axis": int_attr(axis)})
+    return create_one(ConcatOp, [tensors], {"axis": int_attr(axis, "concat: 'axis'")})
 
 
 def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> Value:
     """The parts of `x` along `axis` as a tuple (see `SplitOp`)."""
     require_insertion_point("split")
     sections = indices_or_sections
+    number = ints_attr if isinstance(sections, list | tuple) else int_attr
     attributes = {
-        "sections": int_attr(sections) if isinstance(sections, int) else ints_attr(sections),
-        "axis": int_attr(axis),
+        "sections": number(sections, "split: 'indices_or_sections'"),
+        "axis": int_attr(axis, "split: 'axis'"),
     }
     return create_one(SplitOp, [as_value(x)], attributes)
 
@@ -349,8 +358,8 @@ def take(x: ValueLike, indices: ValueLike, axis: int | None = None, mode: TakeMo
     if axis is None and value.ndim != 1:
         value = flatten(value)
     attributes = {
-        "axis": ir.UnitAttr.get() if axis is None else int_attr(axis),
-        "mode": ir.StringAttr.get("clip" if mode == "fast" else mode),
+        "axis": maybe_int_attr(axis, "take: 'axis'"),
+        "mode": text_attr("clip" if mode == "fast" else mode, "take: 'mode'"),
     }
     return create_one(TakeOp, [value, positions], attributes)
 
@@ -366,20 +375,18 @@ def strided_slice(
     """``x[begin:end:stride]`` along `axes` (see `StridedSliceOp`)."""
     require_insertion_point("strided_slice")
     attributes = {
-        "axes": ints_attr(axes),
+        "axes": ints_attr(axes, "strided_slice: 'axes'"),
         "begin": _expressions("begin", begin),
         "end": _expressions("end", end),
-        "strides": maybe_ints_attr(strides),
-        "assume_inbound": ir.BoolAttr.get(assume_inbound),
+        "strides": maybe_ints_attr(strides, "strided_slice: 'strides'"),
+        "assume_inbound": bool_attr(assume_inbound, "strided_slice: 'assume_inbound'"),
     }
     return create_one(StridedSliceOp, [as_value(x)], attributes)
 
 
 def _expressions(name: str, values: Sequence[DimLike]) -> ir.Attribute:
-    items: list[ir.Attribute] = []
-    for value in values:
-        if value is None:
-            raise ArgumentError(f"strided_slice: {name} holds None; give an integer or an expression")
-        dim = symbolic.to_dim(value)
-        items.append(int_attr(dim) if isinstance(dim, int) else ir.StringAttr.get(str(dim)))
-    return ir.ArrayAttr.get(items)
+    what = f"strided_slice: '{name}'"
+    listed = [values] if isinstance(values, int | str | symbolic.Expr | Value) else values
+    expect(what, listed, list | tuple, "a list of integers and expressions")
+    dims = [dimension(value, f"{what}[{index}]") for index, value in enumerate(listed)]
+    return dims_attr(dims)

@@ -15,6 +15,14 @@ from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import int_attr
 from relax_mlir.dialects.structure import make_tuple, shape_expr
+from relax_mlir.dialects.traits import (
+    EndsLife,
+    HasEffect,
+    KeptInExplicitMemory,
+    KeptInShapeHeap,
+    OnMemory,
+    ReadsTensors,
+)
 from relax_mlir.dialects.types import (
     DimLike,
     Object,
@@ -75,7 +83,9 @@ class AllocTensorBase(RelaxOp):
         return Tensor(args.shape(1).values, dtype_of(args, "dtype"))
 
 
-class MemoryAllocStorageOp(AllocStorageBase, name="memory_alloc_storage"):  # type: ignore[call-arg]  # untyped DSL
+class MemoryAllocStorageOp(  # type: ignore[call-arg]  # untyped DSL
+    AllocStorageBase, name="memory_alloc_storage", traits=[OnMemory, HasEffect, KeptInExplicitMemory]
+):
     """A storage of `size` bytes (a shape value with one entry) on device number `device`, aligned to 64 bytes.
 
     `dtype` is that of the first tensor in it; tensors of other dtypes may follow.
@@ -83,14 +93,20 @@ class MemoryAllocStorageOp(AllocStorageBase, name="memory_alloc_storage"):  # ty
     """
 
 
-class MemoryAllocTensorOp(AllocTensorBase, name="memory_alloc_tensor"):  # type: ignore[call-arg]  # untyped DSL
+class MemoryAllocTensorOp(  # type: ignore[call-arg]  # untyped DSL
+    AllocTensorBase, name="memory_alloc_tensor", traits=[OnMemory, HasEffect, KeptInExplicitMemory]
+):
     """A tensor of `shape` whose elements lie in `storage` from byte `offset` (a multiple of 64) on.
 
     Its elements are undefined until a call writes them.
     """
 
 
-class MemoryKillTensorOp(RelaxOp, name="memory_kill_tensor"):  # type: ignore[call-arg]  # untyped DSL
+class MemoryKillTensorOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp,
+    name="memory_kill_tensor",
+    traits=[OnMemory, EndsLife, HasEffect, KeptInExplicitMemory, ReadsTensors],
+):
     """The end of a tensor: neither it nor a view of it is read afterwards."""
 
     tensor: ext.Operand[Any]
@@ -101,7 +117,9 @@ class MemoryKillTensorOp(RelaxOp, name="memory_kill_tensor"):  # type: ignore[ca
         return []
 
 
-class MemoryKillStorageOp(RelaxOp, name="memory_kill_storage"):  # type: ignore[call-arg]  # untyped DSL
+class MemoryKillStorageOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp, name="memory_kill_storage", traits=[OnMemory, EndsLife, HasEffect, KeptInExplicitMemory]
+):
     """The end of a storage, whose tensors have all ended: its memory is free."""
 
     storage: ext.Operand[Any]
@@ -112,7 +130,9 @@ class MemoryKillStorageOp(RelaxOp, name="memory_kill_storage"):  # type: ignore[
         return []
 
 
-class MemoryCopyOp(RelaxOp, name="memory_copy"):  # type: ignore[call-arg]  # untyped DSL
+class MemoryCopyOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp, name="memory_copy", traits=[OnMemory, HasEffect, KeptInExplicitMemory, ReadsTensors]
+):
     """Copy the elements of `source` into `destination`, a tensor of the same shape and dtype."""
 
     source: ext.Operand[Any]
@@ -129,7 +149,9 @@ class MemoryCopyOp(RelaxOp, name="memory_copy"):  # type: ignore[call-arg]  # un
         return []
 
 
-class CallPrimOp(RelaxOp, name="call_prim"):  # type: ignore[call-arg]  # untyped DSL
+class CallPrimOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp, name="call_prim", traits=[HasEffect, KeptInExplicitMemory, KeptInShapeHeap, ReadsTensors]
+):
     """Call of a prim func on memory: `args` is the tuple of its inputs, then of the tensors that it fills.
 
     The last `outputs` fields are those filled. Where the prim func takes symbolic integers too, `vm.call_tir_dyn`
@@ -229,7 +251,7 @@ def storage_attributes(device: int, storage_scope: str, dtype: str | DType) -> d
     """Attributes of the ops that allocate a storage."""
     require_insertion_point("alloc_storage")
     return {
-        "device": int_attr(device),
+        "device": int_attr(device, "alloc_storage: 'device'"),
         "storage_scope": ir.StringAttr.get(storage_scope),
         "dtype": dtype_attr(dtypes.dtype(dtype)),
     }
@@ -238,12 +260,12 @@ def storage_attributes(device: int, storage_scope: str, dtype: str | DType) -> d
 def tensor_attributes(offset: int, dtype: str | DType) -> dict[str, ir.Attribute]:
     """Attributes of the ops that make a tensor in a storage."""
     require_insertion_point("alloc_tensor")
-    return {"offset": int_attr(offset), "dtype": dtype_attr(dtypes.dtype(dtype))}
+    return {"offset": int_attr(offset, "alloc_tensor: 'offset'"), "dtype": dtype_attr(dtypes.dtype(dtype))}
 
 
 def call_attributes(callee: str, outputs: int) -> dict[str, ir.Attribute]:
     """Attributes of the ops that call prim funcs on memory."""
-    return {"callee": ir.FlatSymbolRefAttr.get(callee), "outputs": int_attr(outputs)}
+    return {"callee": ir.FlatSymbolRefAttr.get(callee), "outputs": int_attr(outputs, "call_prim: 'outputs'")}
 
 
 def shape_dims(info: StructInfo) -> tuple[Dim | None, ...] | None:

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import promote
-from relax_mlir.dialects.number_attributes import double_attr, int_attr, ints_attr
+from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr, ints_attr, text_attr
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
@@ -330,13 +330,13 @@ def silu(data: ValueLike) -> Value:
 def softmax(data: ValueLike, axis: int = -1) -> Value:
     """Softmax along `axis` (see `SoftmaxOp`)."""
     require_insertion_point("nn.softmax")
-    return create_one(SoftmaxOp, [as_value(data)], {"axis": int_attr(axis)})
+    return create_one(SoftmaxOp, [as_value(data)], {"axis": int_attr(axis, "softmax: 'axis'")})
 
 
 def log_softmax(data: ValueLike, axis: int = -1) -> Value:
     """Logarithm of softmax along `axis` (see `LogSoftmaxOp`)."""
     require_insertion_point("nn.log_softmax")
-    return create_one(LogSoftmaxOp, [as_value(data)], {"axis": int_attr(axis)})
+    return create_one(LogSoftmaxOp, [as_value(data)], {"axis": int_attr(axis, "log_softmax: 'axis'")})
 
 
 def layer_norm(
@@ -351,10 +351,10 @@ def layer_norm(
     """Layer normalisation over `axes` (see `LayerNormOp`)."""
     require_insertion_point("nn.layer_norm")
     attributes = {
-        "axes": ints_attr(axes),
-        "epsilon": double_attr(epsilon),
-        "center": ir.BoolAttr.get(center),
-        "scale": ir.BoolAttr.get(scale),
+        "axes": ints_attr(axes, "layer_norm: 'axes'"),
+        "epsilon": double_attr(epsilon, "layer_norm: 'epsilon'"),
+        "center": bool_attr(center, "layer_norm: 'center'"),
+        "scale": bool_attr(scale, "layer_norm: 'scale'"),
     }
     return create_one(LayerNormOp, [as_value(v) for v in (data, gamma, beta)], attributes)
 
@@ -364,7 +364,10 @@ def rms_norm(
 ) -> Value:
     """Division by the root of the mean square over `axes` (see `RmsNormOp`)."""
     require_insertion_point("nn.rms_norm")
-    attributes = {"axes": ints_attr(axes), "epsilon": double_attr(epsilon)}
+    attributes = {
+        "axes": ints_attr(axes, "rms_norm: 'axes'"),
+        "epsilon": double_attr(epsilon, "rms_norm: 'epsilon'"),
+    }
     return create_one(RmsNormOp, [as_value(data), as_value(weight)], attributes)
 
 
@@ -380,8 +383,8 @@ def attention(
     require_insertion_point("nn.attention")
     unit = ir.UnitAttr.get()
     attributes = {
-        "scale": unit if scale is None else double_attr(scale),
-        "causal_mask": unit if causal_mask is None else ir.StringAttr.get(causal_mask),
+        "scale": unit if scale is None else double_attr(scale, "attention: 'scale'"),
+        "causal_mask": unit if causal_mask is None else text_attr(causal_mask, "attention: 'causal_mask'"),
     }
     operands = [as_value(v) for v in (query, key, value)]
     if bias is None:

@@ -1,27 +1,119 @@
-"""Numbers as attributes."""
+"""Numbers, flags and texts of users as attributes: checked, so that what does not fit is an error with its name.
+
+An integer that a `prim_value` gives (TVM's scripts write ``R.prim_value(0)``) is taken where an int is meant.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
+import numpy as np
+from relax_mlir import symbolic
+from relax_mlir.dialects.types import INT64, fits_int64
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import ir
+from relax_mlir.symbolic import Dim, Expr
 
 
-def int_attr(value: int) -> ir.IntegerAttr:
+def integer(value: object, what: str) -> int:
+    """`value` as a Python int; `what` is the op and its parameter. Raises `ArgumentError`."""
+    if isinstance(value, Value):
+        known = _prim_value(value)
+        if not isinstance(known, int):
+            shown = value.struct_info if known is None else known
+            raise ArgumentError(
+                f"{what} is {shown}, a value of the program; it is an int that is written out"
+            )
+        return known
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise ArgumentError(f"{what} is {_shown(value)}, expected an int")
+    found = operator.index(value)
+    if not fits_int64(found):
+        raise ArgumentError(f"{what} is {found}, which does not fit 64 bits ({INT64[0]} to {INT64[1]})")
+    return found
+
+
+def integers(values: object, what: str) -> list[int]:
+    """A list or tuple of integers as Python ints; one integer is a list of it. Raises `ArgumentError`."""
+    if isinstance(values, list | tuple):
+        return [integer(item, f"{what}[{index}]") for index, item in enumerate(values)]
+    if isinstance(values, np.ndarray):
+        return integers(values.tolist(), what)
+    if isinstance(values, Value) or hasattr(values, "__index__"):
+        return [integer(values, what)]
+    raise ArgumentError(f"{what} is {_shown(values)}, expected an int or a list of ints")
+
+
+def dimension(value: object, what: str) -> Dim:
+    """An int, an expression or its text, or what a `prim_value` gives, as a dimension. Raises `ArgumentError`."""
+    if isinstance(value, Value):
+        known = _prim_value(value)
+        if known is None:
+            raise ArgumentError(
+                f"{what} is {value.struct_info}, a value of the program; it is an int or an expression of symbols"
+            )
+        return known
+    if isinstance(value, Expr | str):
+        return symbolic.to_dim(value)
+    return integer(value, what)
+
+
+def int_attr(value: object, what: str) -> ir.IntegerAttr:
     """A 64-bit integer."""
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), integer(value, what))
 
 
-def ints_attr(values: int | Sequence[int]) -> ir.ArrayAttr:
+def maybe_int_attr(value: object, what: str) -> ir.Attribute:
+    """Like `int_attr`; None is ``unit``, which says "not given"."""
+    return ir.UnitAttr.get() if value is None else int_attr(value, what)
+
+
+def ints_attr(values: object, what: str) -> ir.ArrayAttr:
     """An array of 64-bit integers; one integer is an array of it."""
-    return ir.ArrayAttr.get([int_attr(v) for v in ([values] if isinstance(values, int) else values)])
+    return ir.ArrayAttr.get([int_attr(v, what) for v in integers(values, what)])
 
 
-def maybe_ints_attr(values: int | Sequence[int] | None) -> ir.Attribute:
-    """Like `ints_attr`, or ``unit``, which says "not given"."""
-    return ir.UnitAttr.get() if values is None else ints_attr(values)
+def maybe_ints_attr(values: int | Sequence[int] | None, what: str) -> ir.Attribute:
+    """Like `ints_attr`; None is ``unit``, which says "not given"."""
+    return ir.UnitAttr.get() if values is None else ints_attr(values, what)
 
 
-def double_attr(value: float) -> ir.FloatAttr:
+def double_attr(value: object, what: str) -> ir.FloatAttr:
     """A 64-bit float."""
-    return ir.FloatAttr.get(ir.F64Type.get(), value)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ArgumentError(f"{what} is {_shown(value)}, expected a float")
+    try:
+        return ir.FloatAttr.get(ir.F64Type.get(), float(value))
+    except OverflowError:
+        raise ArgumentError(f"{what} is {value}, which is too large for a float") from None
+
+
+def bool_attr(value: object, what: str) -> ir.BoolAttr:
+    """A flag."""
+    if isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1)):
+        return ir.BoolAttr.get(bool(value))
+    raise ArgumentError(f"{what} is {_shown(value)}, expected True or False")
+
+
+def text_attr(value: object, what: str) -> ir.StringAttr:
+    """A text."""
+    if not isinstance(value, str):
+        raise ArgumentError(f"{what} is {_shown(value)}, expected a string")
+    return ir.StringAttr.get(value)
+
+
+def _prim_value(value: Value) -> Dim | None:
+    """The integer or the expression that a `relax.prim_value` gives; None for other values."""
+    owner = value.ssa.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "relax.prim_value":
+        return None
+    attribute = owner.operation.attributes["value"]
+    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else symbolic.parse(attribute.value)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Value):
+        return f"{value.struct_info}, a value of the program"
+    return f"{str(value)[:60]!r} ({type(value).__name__})" if isinstance(value, str) else f"{value!r:.60}"

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes
+from relax_mlir.dialects.number_attributes import bool_attr, integers, ints_attr, maybe_int_attr
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
@@ -145,25 +146,25 @@ class VarianceOp(ReduceFloatOp, name="variance", traits=[ext.Pure]):  # type: ig
 def _reduce(cls: type[RelaxOp], x: Value, axis: Axis, keepdims: bool) -> Value:
     name = cls.OPERATION_NAME.removeprefix("relax.")
     require_insertion_point(name)
-    i64 = ir.IntegerType.get_signless(64)
+    expect(f"{name}: operand 'x'", x, Value, "a Relax value")
     if axis is None:
         attribute = ir.UnitAttr.get()
     else:
-        axes = [axis] if isinstance(axis, int) else list(axis)
+        axes = integers(axis, f"{name}: 'axis'")
         if x.ndim is not None:
             axes = sorted(normalize_axes(name, axes, x.ndim))
-        attribute = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, a) for a in axes])
-    return create_one(cls, [x], {"axis": attribute, "keepdims": ir.BoolAttr.get(keepdims)})
+        attribute = ints_attr(axes, f"{name}: 'axis'")
+    return create_one(cls, [x], {"axis": attribute, "keepdims": bool_attr(keepdims, f"{name}: 'keepdims'")})
 
 
 def _arg_reduce(cls: type[RelaxOp], x: Value, axis: int | None, keepdims: bool) -> Value:
     name = cls.OPERATION_NAME.removeprefix("relax.")
     require_insertion_point(name)
-    if axis is not None and not isinstance(axis, int):
-        raise ArgumentError(f"{name}: axis is {axis!r}, expected one integer or None")
-    i64 = ir.IntegerType.get_signless(64)
-    attribute = ir.UnitAttr.get() if axis is None else ir.IntegerAttr.get(i64, axis)
-    return create_one(cls, [x], {"axis": attribute, "keepdims": ir.BoolAttr.get(keepdims)})
+    attributes = {
+        "axis": maybe_int_attr(axis, f"{name}: 'axis'"),
+        "keepdims": bool_attr(keepdims, f"{name}: 'keepdims'"),
+    }
+    return create_one(cls, [x], attributes)
 
 
 def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:

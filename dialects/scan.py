@@ -6,6 +6,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.number_attributes import bool_attr, maybe_int_attr
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
 from relax_mlir.error import DTypeError
@@ -72,12 +73,12 @@ class CumsumOp(ScanOp, name="cumsum", traits=[ext.Pure]):  # type: ignore[call-a
 def _scan(
     cls: type[ScanOp], data: Value, axis: int | None, dtype: str | DType | None, exclusive: bool
 ) -> Value:
-    require_insertion_point(cls.OPERATION_NAME.removeprefix("relax."))
-    unit, i64 = ir.UnitAttr.get(), ir.IntegerType.get_signless(64)
+    name = cls.OPERATION_NAME.removeprefix("relax.")
+    require_insertion_point(name)
     attributes = {
-        "axis": unit if axis is None else ir.IntegerAttr.get(i64, axis),
-        "dtype": unit if dtype is None else dtype_attr(dtype),
-        "exclusive": ir.BoolAttr.get(exclusive),
+        "axis": maybe_int_attr(axis, f"{name}: 'axis'"),
+        "dtype": ir.UnitAttr.get() if dtype is None else dtype_attr(dtype),
+        "exclusive": bool_attr(exclusive, f"{name}: 'exclusive'"),
     }
     return create_one(cls, [data], attributes)
 

@@ -9,6 +9,7 @@ from relax_mlir.dialects.binary import add
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.fresh_symbols import fresh_symbols
 from relax_mlir.dialects.structure import MatchShapeOp, match_shape, shape_of
+from relax_mlir.dialects.traits import KeptAtR1, KeptInExplicitMemory
 from relax_mlir.dialects.types import Shape, Tensor, shape_text, struct_info
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, expect
@@ -16,7 +17,7 @@ from relax_mlir.mlir import ext
 from relax_mlir.symbolic import Dim
 
 
-class ShapeEqualOp(RelaxOp, name="shape_equal", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ShapeEqualOp(RelaxOp, name="shape_equal", traits=[ext.Pure, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
     """Whether two shape values are equal, rank and dimensions: a bool tensor of rank 0.
 
     Example: ``(n, 4)`` and ``(n, 5)`` give false.

@@ -3,13 +3,14 @@
 from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.traits import EVERY_FORM, ReadsTensors
 from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.dialects.value import Value, create_one
 from relax_mlir.error import ShapeError
 from relax_mlir.mlir import ext
 
 
-class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
     """The values of a shape as an int64 vector. Example: the shape ``(n, 4)`` gives ``[n, 4]``."""
 
     shape: ext.Operand[Any]
@@ -20,7 +21,7 @@ class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure]):  # ty
         return Tensor((args.shape(0).ndim,), "int64")
 
 
-class TensorToShapeOp(RelaxOp, name="tensor_to_shape", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class TensorToShapeOp(RelaxOp, name="tensor_to_shape", traits=[ext.Pure, *EVERY_FORM, ReadsTensors]):  # type: ignore[call-arg]  # untyped DSL
     """The elements of an int64 vector as a shape, whose values `match_shape` gives symbols.
 
     A negative element is a `ShapeError` at run time. Example: ``[2, 3]`` gives the shape ``(2, 3)``.

@@ -8,8 +8,19 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, implies
 from relax_mlir.dialects.bounds import bounds_around
-from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.location import unnamed, user_location
+from relax_mlir.dialects.number_attributes import dimension, int_attr, integer
+from relax_mlir.dialects.traits import (
+    EVERY_FORM,
+    EndsBlock,
+    HasEffect,
+    KeptAtR1,
+    OutsideDataflow,
+    ReadsTensors,
+    has_trait,
+)
 from relax_mlir.dialects.types import (
+    UNKNOWN,
     DimLike,
     Object,
     Prim,
@@ -29,7 +40,7 @@ from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ext, ir
 
 
-class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
     """A tensor known at compile time.
 
     Example: ``"relax.constant"() {value = dense<1.0> : tensor<2xf32>} : () -> tensor<2xf32>``.
@@ -48,7 +59,7 @@ class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure]):  # type: ignore[c
         return struct_info(value.type)
 
 
-class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
     """A shape value written as expressions of the symbols in scope.
 
     Example: ``"relax.shape_expr"() {values = ["n*m"]} : () -> !relax.shape_value<["n*m"]>``.
@@ -65,7 +76,7 @@ class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure]):  # type: ignor
         return Shape(values)
 
 
-class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
     """A symbolic integer as a value. Example: ``"relax.prim_value"() {value = "2*n"} : () -> i64``."""
 
     value: ir.StringAttr | ir.IntegerAttr
@@ -87,7 +98,7 @@ def integer_of(value: ir.Attribute) -> symbolic.Dim:
     return dim
 
 
-class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure, ReadsTensors, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
     """The shape of a tensor, as a shape value."""
 
     input: ext.Operand[Any]
@@ -98,7 +109,7 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure]):  # type: ignore[ca
         return Shape(args.tensor(0).shape)
 
 
-class MatchShapeOp(RelaxOp, name="match_shape"):  # type: ignore[call-arg]  # untyped DSL
+class MatchShapeOp(RelaxOp, name="match_shape", traits=[*EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
     `input` is a tensor, a shape value, an integer, whose pattern has one entry, or an object, which must be a tensor
@@ -166,7 +177,7 @@ For the same reason ops that take a list of values (calls, `concat`) take one tu
 """
 
 
-class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
     """Field `index` of a tuple, counted from 0."""
 
     tuple_value: ext.Operand[Any]
@@ -183,7 +194,7 @@ class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure]):  # type
         return info.fields[index]
 
 
-class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait]):  # type: ignore[call-arg]  # untyped DSL
+class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait, EndsBlock, KeptAtR1, OutsideDataflow]):  # type: ignore[call-arg]  # untyped DSL
     """Terminator of `relax.dataflow`: the value that leaves the block, a tuple for several."""
 
     value: ext.Operand[Any]
@@ -193,7 +204,7 @@ class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait]):  # type: 
         return []
 
 
-class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure, KeptAtR1, OutsideDataflow]):  # type: ignore[call-arg]  # untyped DSL
     """A dataflow block: pure ops without control flow, ended by `relax.output`, whose operand is the result."""
 
     result: ext.Result[Any]
@@ -237,27 +248,12 @@ def _check_dataflow(op: ir.Operation) -> None:
 INTEGER_OPS = frozenset({"arith.addi", "arith.subi", "arith.muli", "arith.floordivsi", "arith.cmpi"})
 """Arithmetic of integers as values, which is upstream's."""
 
-IMPURE_OPS = frozenset(
-    {
-        "relax.assert_op",
-        "relax.call_packed",
-        "relax.call_prim",
-        "relax.dataflow",
-        "relax.distinct",
-        "relax.invoke_closure",
-        "relax.output",
-        "relax.print",
-        "relax.updated",
-    }
-)
-IMPURE_FAMILIES = ("relax.memory_", "relax.vm_")
-
 
 def is_pure(op: ir.Operation) -> bool:
     """True for ops that a dataflow block may hold: Relax's pure ops, and constants of arith and index."""
     name = op.name
     if name.startswith("relax."):
-        return name not in IMPURE_OPS and not name.startswith(IMPURE_FAMILIES)
+        return not has_trait(op, HasEffect, OutsideDataflow)
     if name in INTEGER_OPS:
         return True
     return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
@@ -290,18 +286,19 @@ def shape_expr(values: Sequence[DimLike]) -> Value:
     """Emit a shape value of the given dimensions: ints, expression texts or `symbolic.Expr`."""
     require_insertion_point("shape_expr")
     expect("shape_expr: 'values'", values, list | tuple, "a list or tuple of dimensions")
-    return create_one(ShapeExprOp, [], {"values": dims_attr([as_dim(v) for v in values])})
+    dims = [
+        as_dim(v if v is None or isinstance(v, str) else dimension(v, f"shape_expr: 'values'[{i}]"))
+        for i, v in enumerate(values)
+    ]
+    return create_one(ShapeExprOp, [], {"values": dims_attr(dims)})
 
 
 def prim_value(value: DimLike) -> Value:
     """Emit a symbolic integer as a value."""
     require_insertion_point("prim_value")
-    if isinstance(value, int) and not isinstance(value, bool) and value < 0:
-        i64 = ir.IntegerType.get_signless(64)
-        return create_one(PrimValueOp, [], {"value": ir.IntegerAttr.get(i64, value)})
-    dim = as_dim(value)
-    if dim is None:
+    if value is None or value in (UNKNOWN, "_"):
         raise ParseError("prim_value: an unknown integer has no value")
+    dim = dimension(value, "prim_value: 'value'")
     return create_one(PrimValueOp, [], {"value": dims_attr([dim])[0]})
 
 
@@ -328,9 +325,10 @@ def make_tuple(*fields: Value) -> Value:
 
 
 def pack(fields: Sequence[ir.Value], location: ir.Location) -> ir.Value:
-    """A tuple of SSA values, made at the current insertion point."""
+    """A tuple of SSA values without a name, made at the current insertion point."""
     tuple_type = ir.TupleType.get_tuple([field.type for field in fields])
-    return ir.Operation.create(TUPLE, results=[tuple_type], operands=list(fields), loc=location).results[0]
+    packed = ir.Operation.create(TUPLE, results=[tuple_type], operands=list(fields), loc=unnamed(location))
+    return packed.results[0]
 
 
 def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
@@ -353,10 +351,9 @@ def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
 def tuple_get_item(tuple_value: Value, index: int) -> Value:
     """Field `index` of a tuple; negative indices count from the end."""
     expect("tuple_get_item: 'tuple_value'", tuple_value, Value, "a Relax value")
-    expect("tuple_get_item: 'index'", index, int, "an int")
+    index = integer(index, "tuple_get_item: 'index'")
     info = tuple_value.struct_info
     if index < 0 and isinstance(info, Tuple):
         index += len(info.fields)
     require_insertion_point("tuple_get_item")
-    i64 = ir.IntegerType.get_signless(64)
-    return create_one(TupleGetItemOp, [tuple_value], {"index": ir.IntegerAttr.get(i64, index)})
+    return create_one(TupleGetItemOp, [tuple_value], {"index": int_attr(index, "tuple_get_item: 'index'")})

@@ -5,6 +5,7 @@ from typing import Any
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.number_attributes import int_attr
 from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
 from relax_mlir.error import ShapeError
@@ -59,20 +60,16 @@ def eye(n: DimLike, m: DimLike = None, k: int = 0, dtype: str | DType = "float32
     """A matrix of `n` rows and `m` columns (`n` unless given) with ones on diagonal `k` (see `EyeOp`)."""
     require_insertion_point("eye")
     shape = dims_attr([as_dim(n), as_dim(n if m is None else m)])
-    return create_one(EyeOp, [], {"shape": shape, "k": _diagonal(k), "dtype": dtype_attr(dtype)})
+    return create_one(EyeOp, [], {"shape": shape, "k": int_attr(k, "eye: 'k'"), "dtype": dtype_attr(dtype)})
 
 
 def tril(x: Value, k: int = 0) -> Value:
     """The lower triangle of `x`, up to diagonal `k` (see `TrilOp`)."""
     require_insertion_point("tril")
-    return create_one(TrilOp, [x], {"k": _diagonal(k)})
+    return create_one(TrilOp, [x], {"k": int_attr(k, "tril: 'k'")})
 
 
 def triu(x: Value, k: int = 0) -> Value:
     """The upper triangle of `x`, from diagonal `k` on (see `TriuOp`)."""
     require_insertion_point("triu")
-    return create_one(TriuOp, [x], {"k": _diagonal(k)})
-
-
-def _diagonal(k: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), k)
+    return create_one(TriuOp, [x], {"k": int_attr(k, "triu: 'k'")})

@@ -35,6 +35,15 @@ from relax_mlir.symbolic import Dim
 UNKNOWN = "?"
 """How an unknown dimension is written in shape attributes and annotations."""
 
+INT64 = -(2**63), 2**63 - 1
+"""The bounds of the integers of programs."""
+
+
+def fits_int64(value: int) -> bool:
+    """Whether an integer of Python is one of programs."""
+    return INT64[0] <= value <= INT64[1]
+
+
 DimLike = int | str | symbolic.Expr | None
 
 
@@ -45,6 +54,9 @@ def as_dim(value: DimLike) -> Dim | None:
     dim = symbolic.to_dim(value)
     if isinstance(dim, int) and dim < 0:
         raise ShapeError(f"dimension {value!r} is negative")
+    numbers = (dim,) if isinstance(dim, int) else (factor for _, factor in dim.terms)
+    if not all(map(fits_int64, numbers)):
+        raise ShapeError(f"dimension {value!r} does not fit 64 bits: it is more than {INT64[1]}")
     return dim
 
 
@@ -214,6 +226,10 @@ class Prim(StructInfo):
         if self.dtype != "int64":
             raise DTypeError(f"Prim: dtype {self.dtype!r} is not supported; symbolic integers are int64")
         object.__setattr__(self, "value", as_dim(self.value))
+
+    def symbols(self) -> Iterator[str]:
+        if self.value is not None:
+            yield from symbolic.symbols(as_dim(self.value) or 0)
 
     def to_type(self) -> ir.Type:
         return ir.IntegerType.get_signless(64)

@@ -2,66 +2,62 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from relax_mlir.dialects import frames
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.dialects.torch_tensors import from_torch, is_torch
+from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.mlir import ir
-from relax_mlir.symbolic import Dim
+from relax_mlir.symbolic import Dim, Expr
 
 Scalar = bool | int | float
-
-
-_module: ContextVar[object | None] = ContextVar("module", default=None)
-"""The module under construction. Values hold it: MLIR frees their memory together with their module."""
-
-
-@contextlib.contextmanager
-def values_hold(module: object) -> Iterator[None]:
-    """Let the values that are made inside hold `module`."""
-    token = _module.set(module)
-    try:
-        yield
-    finally:
-        _module.reset(token)
 
 
 class Value:
     """A value of the program under construction: an SSA value and what is known of it.
 
     Operators (``x + y``, ``x @ y``, ``-x``, ``x > 0``, ``t[0]``) emit the ops of the same name; numbers become
-    constants of the other operand's dtype. ``==`` and ``!=`` compare handles, as Python does by default: use
-    `op.equal` and `op.not_equal` for elements.
+    constants of the other operand's dtype. ``==`` and ``!=`` do so while a function is built; elsewhere, and with what
+    is no operand, they compare handles, as Python does by default. In dictionaries a value is found by its identity.
     """
 
     __array_ufunc__ = None  # NumPy arrays leave mixed operators to this class
+    __torch_function__ = None  # and so do tensors of PyTorch
     __hash__ = object.__hash__
 
     def __init__(self, ssa: ir.Value) -> None:
         self._ssa: ir.Value | None = ssa
-        self._module = _module.get()
-        self._info: StructInfo | None = None
+        self._frame = frames.current()
+        # Read at once while a function is built: a pass may erase the op before somebody prints the value.
+        self._info: StructInfo | None = None if self._frame is None else struct_info(ssa.type)
+
+    def bind(self, ssa: ir.Value) -> None:
+        """Stand for `ssa` from here on."""
+        self._ssa = ssa
+        self._frame = frames.current()
 
     @property
     def ssa(self) -> ir.Value:
-        """The SSA value of the bindings."""
+        """The SSA value of the bindings; raises `ArgumentError` where what is built now may not use it."""
         if self._ssa is None:
             raise ArgumentError(
                 f"{self!r} is not bound yet: use it inside the function that has it as a parameter"
             )
+        if self._frame is not None:
+            self._frame.check(self)
         return self._ssa
 
     @property
     def struct_info(self) -> StructInfo:
         """What is known of the value."""
         if self._info is None:
-            self._info = struct_info(self.ssa.type)
+            assert self._ssa is not None, "variables are made with their info"
+            self._info = struct_info(self._ssa.type)
         return self._info
 
     @property
@@ -173,6 +169,12 @@ class Value:
     def __xor__(self, other: ValueLike) -> Value:
         return _binary("bitwise_xor", self, other)
 
+    def __eq__(self, other: object) -> Any:  # noqa: ANN401 - a Value, or a bool
+        return _binary("equal", self, other) if _are_compared(self, other) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:  # noqa: ANN401 - a Value, or a bool
+        return _binary("not_equal", self, other) if _are_compared(self, other) else NotImplemented
+
     def __lt__(self, other: ValueLike) -> Value:
         return _binary("less", self, other)
 
@@ -199,18 +201,23 @@ class Var(Value):
         )
         self.name = name
         self._ssa = None
+        self._frame = None
         self._info = struct_info
-
-    def bind(self, ssa: ir.Value) -> None:
-        """Bind to the parameter of the function being built."""
-        self._ssa = ssa
-        self._module = _module.get()
 
     def __repr__(self) -> str:
         return f"<Var {self.name}: {self.struct_info}>"
 
 
 ValueLike = Value | Scalar | np.ndarray | np.generic
+OPERANDS = (Value, bool, int, float, np.ndarray, np.generic, Expr)
+"""What an operator takes beside a value."""
+
+
+def _are_compared(value: Value, other: object) -> bool:
+    """Whether ``==`` of these makes an op: something is being built, and both can be operands."""
+    if value is other and not isinstance(value.struct_info, Tensor | Prim):
+        return False
+    return (isinstance(other, OPERANDS) or is_torch(other)) and is_building()
 
 
 def _binary(name: str, left: Any, right: Any) -> Value:  # noqa: ANN401 - values, numbers, expressions
@@ -232,6 +239,14 @@ def _builder(name: str) -> Callable[..., Value]:
     return found
 
 
+def is_building() -> bool:
+    """Whether ops can be made: there is an insertion point."""
+    try:
+        return ir.InsertionPoint.current is not None
+    except ValueError:
+        return False
+
+
 def require_insertion_point(what: str) -> ir.InsertionPoint:
     """The current insertion point; raises `ArgumentError` when no function is being built."""
     try:
@@ -248,10 +263,17 @@ def as_value(value: ValueLike, like: StructInfo | None = None) -> Value:
         return value
     from relax_mlir.dialects.structure import constant
 
+    if is_torch(value):
+        value = from_torch(value)
     if isinstance(value, np.ndarray | np.generic):
         return constant(np.asarray(value))
     if not isinstance(value, bool | int | float):
-        raise ArgumentError(f"cannot make a Relax value of {value!r} ({type(value).__name__})")
+        hint = (
+            "; op.const(numpy.array(...)) makes a constant of numbers"
+            if isinstance(value, list | tuple)
+            else ""
+        )
+        raise ArgumentError(f"cannot make a Relax value of {value!r:.60} ({type(value).__name__}){hint}")
     if not isinstance(like, Tensor) or like.dtype is None:
         raise DTypeError(f"the dtype of the constant {value!r} is unclear; write op.const({value!r}, dtype)")
     return constant(_checked_scalar(value, like))
@@ -259,6 +281,10 @@ def as_value(value: ValueLike, like: StructInfo | None = None) -> Value:
 
 def _checked_scalar(value: Scalar, like: Tensor) -> np.ndarray:
     assert like.dtype is not None
+    if isinstance(value, bool) and like.dtype.kind != "bool":
+        raise DTypeError(
+            f'the bool {value} beside a tensor of dtype {like.dtype}: write a number, or op.const({value}, "bool")'
+        )
     if like.dtype.is_integer and (isinstance(value, float) and not value.is_integer()):
         raise DTypeError(f"the constant {value!r} does not fit dtype {like.dtype}; astype the tensor first")
     if like.dtype.is_integer:
@@ -272,6 +298,7 @@ def as_values(*values: ValueLike) -> list[Value]:
     """Operands of an op with one dtype: numbers take the dtype of the first tensor among `values`."""
     like = next((v.struct_info for v in values if isinstance(v, Value)), None)
     if like is None:
+        values = tuple(from_torch(v) if is_torch(v) else v for v in values)
         array = next((v for v in values if isinstance(v, np.ndarray | np.generic)), None)
         like = None if array is None else Tensor(array.shape, array.dtype)  # type: ignore[arg-type]  # np.dtype is one
     return [as_value(v, like) for v in values]

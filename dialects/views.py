@@ -11,6 +11,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes
 from relax_mlir.dialects.number_attributes import ints_attr, maybe_ints_attr
 from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.structure import shape_expr
+from relax_mlir.dialects.traits import IsView, KeptAtR1, KeptInExplicitMemory
 from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ShapeError
@@ -20,7 +21,7 @@ from relax_mlir.symbolic import Dim
 ShapeLike = Value | Sequence[DimLike]
 
 
-class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
     """The elements of `x` in row-major order, in another shape of as many elements; a view.
 
     Where the numbers of elements are not provably equal, they are compared at run time (`ShapeError`).
@@ -47,7 +48,7 @@ class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure]):  # type: ignore[cal
         return result
 
 
-class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
     """The elements of `x` in row-major order as a vector; a view. Example: ``(n, 4)`` gives ``(4*n,)``."""
 
     x: ext.Operand[Any]
@@ -60,7 +61,7 @@ class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure]):  # type: ignore[cal
         return Tensor((None,) if known is None else (symbolic.product(known),), x.dtype)
 
 
-class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
     """`x` with dimensions of size 1 inserted, so that they are `axes` of the result; a view.
 
     Example: ``(n, m)`` with axes ``[1, 2]`` gives ``(n, 1, 1, m)``.
@@ -81,7 +82,7 @@ class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure]):  # type: ign
         return Tensor([1 if axis in inserted else next(rest) for axis in range(rank)], x.dtype)
 
 
-class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
     """`x` without the dimensions `axes`, which must be provably 1; a view.
 
     ``unit`` for `axes`: without the dimensions that are the constant 1. Unknown dimensions are looked at when the
@@ -156,10 +157,10 @@ def flatten(x: ValueLike) -> Value:
 def expand_dims(x: ValueLike, axis: int | Sequence[int]) -> Value:
     """`x` with dimensions of size 1 at `axis` of the result (see `ExpandDimsOp`)."""
     require_insertion_point("expand_dims")
-    return create_one(ExpandDimsOp, [as_value(x)], {"axes": ints_attr(axis)})
+    return create_one(ExpandDimsOp, [as_value(x)], {"axes": ints_attr(axis, "expand_dims: 'axis'")})
 
 
 def squeeze(x: ValueLike, axis: int | Sequence[int] | None = None) -> Value:
     """`x` without dimensions of size 1 (see `SqueezeOp`)."""
     require_insertion_point("squeeze")
-    return create_one(SqueezeOp, [as_value(x)], {"axes": maybe_ints_attr(axis)})
+    return create_one(SqueezeOp, [as_value(x)], {"axes": maybe_ints_attr(axis, "squeeze: 'axis'")})

@@ -23,6 +23,13 @@ from relax_mlir.dialects.memory import (
     tensor_attributes,
 )
 from relax_mlir.dialects.number_attributes import int_attr
+from relax_mlir.dialects.traits import (
+    HasEffect,
+    KeptInExplicitMemory,
+    KeptInShapeHeap,
+    OnMemory,
+    ReadsTensors,
+)
 from relax_mlir.dialects.types import DimLike, Object, Prim, Shape, Tensor
 from relax_mlir.dialects.value import Value, create, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
@@ -65,15 +72,17 @@ class MakeCode(IntEnum):
     SLOT = 1
 
 
-class VmAllocStorageOp(AllocStorageBase, name="vm_alloc_storage"):  # type: ignore[call-arg]  # untyped DSL
+class VmAllocStorageOp(  # type: ignore[call-arg]  # untyped DSL
+    AllocStorageBase, name="vm_alloc_storage", traits=[OnMemory, HasEffect, KeptInShapeHeap]
+):
     """A storage of `size` bytes on device number `device`, aligned to 64 bytes."""
 
 
-class VmAllocTensorOp(AllocTensorBase, name="vm_alloc_tensor"):  # type: ignore[call-arg]  # untyped DSL
+class VmAllocTensorOp(AllocTensorBase, name="vm_alloc_tensor", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """A tensor of `shape` whose elements lie in `storage` from byte `offset` on."""
 
 
-class VmKillObjectOp(RelaxOp, name="vm_kill_object"):  # type: ignore[call-arg]  # untyped DSL
+class VmKillObjectOp(RelaxOp, name="vm_kill_object", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """Drop the register that holds `value`, a tensor or a storage, which is not used afterwards."""
 
     value: ext.Operand[Any]
@@ -87,7 +96,7 @@ class VmKillObjectOp(RelaxOp, name="vm_kill_object"):  # type: ignore[call-arg] 
         return []
 
 
-class VmCopyOp(RelaxOp, name="vm_copy"):  # type: ignore[call-arg]  # untyped DSL
+class VmCopyOp(RelaxOp, name="vm_copy", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """Copy the elements of tensor `source` into tensor `destination`."""
 
     source: ext.Operand[Any]
@@ -101,7 +110,7 @@ class VmCopyOp(RelaxOp, name="vm_copy"):  # type: ignore[call-arg]  # untyped DS
         return []
 
 
-class VmReshapeOp(RelaxOp, name="vm_reshape"):  # type: ignore[call-arg]  # untyped DSL
+class VmReshapeOp(RelaxOp, name="vm_reshape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """The memory of tensor `x` seen with another `shape`; a number of elements that differs is an error."""
 
     x: ext.Operand[Any]
@@ -113,7 +122,11 @@ class VmReshapeOp(RelaxOp, name="vm_reshape"):  # type: ignore[call-arg]  # unty
         return Tensor(args.shape(1).values, args.tensor(0).dtype)
 
 
-class VmCallTirDynOp(RelaxOp, name="vm_call_tir_dyn"):  # type: ignore[call-arg]  # untyped DSL
+class VmCallTirDynOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp,
+    name="vm_call_tir_dyn",
+    traits=[OnMemory, HasEffect, KeptInExplicitMemory, KeptInShapeHeap, ReadsTensors],
+):
     """Call of a prim func on memory, as `call_prim`, with the entries of `tir_vars` as integers behind the tensors."""
 
     args: ext.Operand[Any]
@@ -129,7 +142,7 @@ class VmCallTirDynOp(RelaxOp, name="vm_call_tir_dyn"):  # type: ignore[call-arg]
         return []
 
 
-class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap"):  # type: ignore[call-arg]  # untyped DSL
+class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """The shape heap of a call: an int64 tensor of `size` slots."""
 
     size: ir.IntegerAttr
@@ -142,7 +155,7 @@ class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap"):  # type: ignore[c
         return Tensor((args.int_attr("size"),), "int64")
 
 
-class VmStoreShapeOp(RelaxOp, name="vm_store_shape"):  # type: ignore[call-arg]  # untyped DSL
+class VmStoreShapeOp(RelaxOp, name="vm_store_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """Write the dimensions of `shape` into the slots `indices` of the heap; another rank is an error."""
 
     shape: ext.Operand[Any]
@@ -157,7 +170,7 @@ class VmStoreShapeOp(RelaxOp, name="vm_store_shape"):  # type: ignore[call-arg] 
         return []
 
 
-class VmLoadShapeOp(RelaxOp, name="vm_load_shape"):  # type: ignore[call-arg]  # untyped DSL
+class VmLoadShapeOp(RelaxOp, name="vm_load_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """The shape whose dimensions stand in the slots `indices` of the heap."""
 
     heap: ext.Operand[Any]
@@ -171,7 +184,7 @@ class VmLoadShapeOp(RelaxOp, name="vm_load_shape"):  # type: ignore[call-arg]  #
         return Shape(ndim=len(indices))
 
 
-class VmMakeShapeOp(RelaxOp, name="vm_make_shape"):  # type: ignore[call-arg]  # untyped DSL
+class VmMakeShapeOp(RelaxOp, name="vm_make_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """A shape of numbers and slots: where `codes` says 0 the entry of `values` itself, where 1 the slot it names."""
 
     heap: ext.Operand[Any]
@@ -186,7 +199,7 @@ class VmMakeShapeOp(RelaxOp, name="vm_make_shape"):  # type: ignore[call-arg]  #
         return Shape([v if c == MakeCode.IMMEDIATE else None for c, v in zip(codes, values, strict=True)])
 
 
-class VmMatchShapeOp(RelaxOp, name="vm_match_shape"):  # type: ignore[call-arg]  # untyped DSL
+class VmMatchShapeOp(RelaxOp, name="vm_match_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """Check the rank of `shape`, then each dimension, by `codes` with the entries of `values`.
 
     0: it must equal the value; 1: it is written into that slot of the heap; 2: nothing; 3: it must equal the number
@@ -209,7 +222,7 @@ class VmMatchShapeOp(RelaxOp, name="vm_match_shape"):  # type: ignore[call-arg] 
         return []
 
 
-class VmLoadPrimOp(RelaxOp, name="vm_load_prim"):  # type: ignore[call-arg]  # untyped DSL
+class VmLoadPrimOp(RelaxOp, name="vm_load_prim", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
     """The number in slot `index` of the heap, as an integer value."""
 
     heap: ext.Operand[Any]
@@ -222,7 +235,9 @@ class VmLoadPrimOp(RelaxOp, name="vm_load_prim"):  # type: ignore[call-arg]  # u
         return Prim("int64")
 
 
-class VmAssertRelationOp(RelaxOp, name="vm_assert_relation"):  # type: ignore[call-arg]  # untyped DSL
+class VmAssertRelationOp(  # type: ignore[call-arg]  # untyped DSL
+    RelaxOp, name="vm_assert_relation", traits=[OnMemory, HasEffect, KeptInShapeHeap, ReadsTensors]
+):
     """Raise ``AssertionError`` unless `relation` holds between two integers, numbers and slots as in `vm.make_shape`.
 
     `args`, a tuple, and `message` are those of `assert_op`.
@@ -322,7 +337,7 @@ def call_tir_dyn(
 def alloc_shape_heap(size: int) -> Value:
     """Allocate the shape heap (see `VmAllocShapeHeapOp`)."""
     require_insertion_point("alloc_shape_heap")
-    return create_one(VmAllocShapeHeapOp, [], {"size": int_attr(size)})
+    return create_one(VmAllocShapeHeapOp, [], {"size": int_attr(size, "alloc_shape_heap: 'size'")})
 
 
 def store_shape(shape: Value, heap: Value, indices: Sequence[int]) -> None:
@@ -355,7 +370,7 @@ def match_shape(
 def load_prim(heap: Value, index: int) -> Value:
     """Read an integer from the heap (see `VmLoadPrimOp`)."""
     require_insertion_point("load_prim")
-    return create_one(VmLoadPrimOp, [heap], {"index": int_attr(index)})
+    return create_one(VmLoadPrimOp, [heap], {"index": int_attr(index, "load_prim: 'index'")})
 
 
 def assert_relation(
@@ -378,4 +393,4 @@ def assert_relation(
 
 
 def _ints(values: Sequence[int]) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([int_attr(v) for v in values])
+    return ir.ArrayAttr.get([int_attr(v, "a shape function: a number") for v in values])

@@ -8,83 +8,11 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import PRIM_FUNC
-from relax_mlir.dialects.vm import BUILTINS
+from relax_mlir.dialects.traits import KeptAtR1, KeptInExplicitMemory, KeptInShapeHeap, ops_with
 from relax_mlir.error import Diagnostic, UnknownNameError, VerifyError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
-
-STRUCTURE = frozenset(
-    f"relax.{name}"
-    for name in [
-        "constant",
-        "shape_expr",
-        "prim_value",
-        "shape_of",
-        "match_shape",
-        "tuple_get_item",
-        "dataflow",
-        "output",
-        "call",
-        "assert_op",
-        "call_tir",
-        "call_tir_inplace",
-        "call_dps_packed",
-        "call_packed",
-        "call_pure_packed",
-        "distinct",
-        "updated",
-        "reshape",
-        "flatten",
-        "shape_to_tensor",
-        "tensor_to_shape",
-        "expand_dims",
-        "squeeze",
-        "shape_equal",
-    ]
-)
-"""Relax ops that level R1 keeps: structure, calls, and views, which cost nothing after shape lowering."""
-
-
-EXPLICIT = (
-    STRUCTURE
-    - {f"relax.{name}" for name in ("dataflow", "output", "call_tir", "call_tir_inplace", "call_dps_packed")}
-) | {
-    f"relax.{name}"
-    for name in [
-        "call_prim",
-        "memory_alloc_storage",
-        "memory_alloc_tensor",
-        "memory_copy",
-        "memory_kill_storage",
-        "memory_kill_tensor",
-        "vm_call_tir_dyn",
-    ]
-}
-"""Relax ops of the explicit-memory form: calls that fill tensors in storages."""
-
-
-MACHINE = {
-    f"relax.{name}"
-    for name in [
-        "constant",
-        "shape_expr",
-        "prim_value",
-        "shape_of",
-        "match_shape",
-        "tuple_get_item",
-        "call",
-        "assert_op",
-        "call_packed",
-        "call_pure_packed",
-        "distinct",
-        "updated",
-        "call_prim",
-        "shape_to_tensor",
-        "tensor_to_shape",
-    ]
-} | set(BUILTINS)
-"""Relax ops of the form that the virtual machine runs: builtins, calls and structure."""
 
 
 PRIM_ARITH = frozenset(
@@ -324,11 +252,15 @@ LEVELS: dict[str, Level] = {
     level.name: level
     for level in (
         Level("relax", "R0: Relax", _RELAX_HOST | {"relax"}, _TENSORS, encodings=True),
-        Level("calls", "R1: calls of prim funcs", _RELAX_HOST | STRUCTURE, _TENSORS, encodings=True),
+        Level("calls", "R1: calls of prim funcs", _RELAX_HOST | ops_with(KeptAtR1), _TENSORS, encodings=True),
         Level(
-            "memory", "R1, explicit memory", _RELAX_HOST | {"scf.for"} | EXPLICIT, _TENSORS, encodings=True
+            "memory",
+            "R1, explicit memory",
+            _RELAX_HOST | {"scf.for"} | ops_with(KeptInExplicitMemory),
+            _TENSORS,
+            encodings=True,
         ),
-        Level("vm", "R1, shape heap", _RELAX_HOST | {"scf.for"} | MACHINE, _TENSORS),
+        Level("vm", "R1, shape heap", _RELAX_HOST | {"scf.for"} | ops_with(KeptInShapeHeap), _TENSORS),
         Level("tensors", "T: linalg on tensors", _TENSORS),
         Level("memrefs", "M: linalg on memrefs", _MEMREFS),
         Level("kernels", "V: loops and vectors", (_MEMREFS - {"linalg"}) | {"x86"}),

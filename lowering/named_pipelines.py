@@ -1,13 +1,12 @@
-"""The named pipelines of `relax_mlir.lowering.pipeline` as passes, for the registry and ``relax-opt``."""
+"""The named pipelines of `relax_mlir.lowering.pipeline` as passes, made from its table, for the registry."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from relax_mlir.error import UnknownNameError
-from relax_mlir.lowering.pipeline import pipeline_phases
+from relax_mlir.lowering.pipeline import PIPELINES, pipeline_phases
 from relax_mlir.target import Target
 from relax_mlir.transform import Pass, PipelinePass
 
@@ -37,55 +36,12 @@ class NamedPipeline(PipelinePass):
         return [phase.as_pass() for phase in every[names.index(first) :]]
 
 
-class RelaxOptimize(NamedPipeline):
-    """Relax-to-Relax passes (level R0)."""
-
-    name: ClassVar[str] = "relax-optimize"
-
-
-class RelaxToCalls(NamedPipeline):
-    """Down to calls of prim funcs (level R1)."""
-
-    name: ClassVar[str] = "relax-to-calls"
+def _named(name: str, summary: str) -> type[NamedPipeline]:
+    """The class of the pipeline called `name`, as `relax_mlir.transform.registry` refers to it."""
+    members = {"name": name, "__doc__": f"{summary[0].upper()}{summary[1:]}.", "__module__": __name__}
+    return type(name.title().replace("-", ""), (NamedPipeline,), members)
 
 
-class RelaxToExplicitMemory(NamedPipeline):
-    """Down to tensors in planned storages (level R1, explicit memory)."""
-
-    name: ClassVar[str] = "relax-to-explicit-memory"
-
-
-class RelaxToVm(NamedPipeline):
-    """Down to builtins of the virtual machine and a shape heap (level R1, shape heap)."""
-
-    name: ClassVar[str] = "relax-to-vm"
-
-
-class RelaxToTensors(NamedPipeline):
-    """Down to linalg on tensors (level T)."""
-
-    name: ClassVar[str] = "relax-to-tensors"
-
-
-class RelaxToMemrefs(NamedPipeline):
-    """Down to linalg on memrefs (level M)."""
-
-    name: ClassVar[str] = "relax-to-memrefs"
-
-
-class RelaxToKernels(NamedPipeline):
-    """Down to loops and vectors (level V)."""
-
-    name: ClassVar[str] = "relax-to-kernels"
-
-
-class RelaxToFlat(NamedPipeline):
-    """Down to functions of blocks and branches, with errors as statuses (level F)."""
-
-    name: ClassVar[str] = "relax-to-flat"
-
-
-class RelaxToLLVM(NamedPipeline):
-    """Down to the LLVM dialect (level L)."""
-
-    name: ClassVar[str] = "relax-to-llvm"
+CLASSES = {name: _named(name, summary) for name, (_, summary) in PIPELINES.items()}
+"""The pass of each named pipeline."""
+globals().update({cls.__name__: cls for cls in CLASSES.values()})

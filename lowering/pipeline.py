@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.bufferize.one_shot import bufferize
 from relax_mlir.lowering.constants.pack_constants import PackConstants
+from relax_mlir.lowering.expand.expand_bools import ExpandBools
 from relax_mlir.lowering.expand.expand_floats import ExpandFloats
 from relax_mlir.lowering.expand.expand_fma import ExpandFma
 from relax_mlir.lowering.expand.expand_math import ExpandMath
@@ -110,6 +111,7 @@ def phases(
                 PackConstants(target),
                 LowerContractions(target),
                 LinalgToLoops(target),
+                ExpandBools(),
                 *(() if halves else cut),
                 ExpandMath(target),
                 *halves,

@@ -53,6 +53,8 @@ class _DropNames(ExprMutator):
         given = value.struct_info
         if isinstance(given, Shape):
             return value if implies(given, Shape(pattern)) else None
+        if not isinstance(given, Tensor):
+            return None  # an integer that gets a name, or an object that becomes a tensor
         dtype = binding.result.tensor_info.dtype
         return value if implies(given, Tensor(pattern, dtype)) else None
 

@@ -9,6 +9,7 @@ from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 CALL = "relax.call"
@@ -18,13 +19,13 @@ class CanonicalizeCalls(ModulePass):
     """Drop calls of functions without effects whose results nobody uses, and merge equal ones.
 
     MLIR's own CSE and dead-code elimination leave every `relax.call`, since an op's traits do not depend on its
-    callee. Comes after ``explicit-effects``, as CSE does. `relax_mlir.analysis.purity` says what counts as an
-    effect.
+    callee. `relax_mlir.analysis.purity` says what counts as an effect.
     """
 
     name: ClassVar[str] = "canonicalize-calls"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        make_all_effects_explicit(module)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         pure = set(functions) - impure_functions(functions)
         for function in relax_functions(module):

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, pack
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.rewrite.binding import TERMINATORS
+from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
 
 
@@ -29,6 +30,7 @@ class ConvertToDataflow(FunctionPass):
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         if self.min_size < 1:
             raise ArgumentError(f"{self.name}: min_size is {self.min_size}, expected at least 1")
+        make_effects_explicit(function)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         for run in list(_runs(entry_block(function), impure_functions(functions))):
             if sum(op.name != TUPLE for op in run) >= self.min_size:
@@ -52,7 +54,7 @@ def _runs(block: ir.Block, impure: set[str]) -> Iterator[list[ir.Operation]]:
 
 
 def _may_join(op: ir.Operation, impure: set[str]) -> bool:
-    if len(op.regions) or op.name in TERMINATORS:
+    if len(op.regions) or has_trait(op, EndsBlock):
         return False
     if op.name == "relax.call":
         return callee_of(op) not in impure

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.ir_queries import callee_of, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.canonicalize_bindings import clean_outputs
-from relax_mlir.rewrite.binding import TERMINATORS
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.replace import removable
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 from relax_mlir.transform.passes import dataflow_blocks
@@ -25,6 +26,7 @@ class DeadCodeElimination(ModulePass):
     name: ClassVar[str] = "dead-code-elimination"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        make_all_effects_explicit(module)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         impure = impure_functions(functions)
         for function in relax_functions(module):
@@ -37,7 +39,7 @@ class DeadCodeElimination(ModulePass):
 def _clean(block: ir.Block, impure: set[str]) -> None:
     for view in reversed(list(block.operations)):
         op = view.operation
-        if op.name not in TERMINATORS and _is_unused(op, impure):
+        if not has_trait(op, EndsBlock) and _is_unused(op, impure):
             op.erase()
             continue
         for region in op.regions:
@@ -54,7 +56,7 @@ def _is_unused(op: ir.Operation, impure: set[str]) -> bool:
         inside = [
             view.operation for region in op.regions for block in region.blocks for view in block.operations
         ]
-        return all(inner.name in TERMINATORS or removable(inner) for inner in inside)
+        return all(has_trait(inner, EndsBlock) or removable(inner) for inner in inside)
     return removable(op)
 
 

@@ -10,6 +10,7 @@ from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
     arguments_of,
     calls_of,
@@ -31,6 +32,7 @@ class ExpandTupleArguments(ModulePass):
     name: ClassVar[str] = "expand-tuple-arguments"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        make_all_effects_explicit(module)
         used_otherwise, calls = names_used(module), calls_of(module)
         for function in relax_functions(module):
             name = function.name.value

@@ -4,32 +4,58 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from relax_mlir.analysis.type_deduction import forward_field
 from relax_mlir.dialects.calls import CallPackedOp, DistinctOp, UpdatedOp
-from relax_mlir.dialects.structure import TUPLE, is_pure, pack
-from relax_mlir.dialects.types import Tensor, struct_info
-from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, owner_block
+from relax_mlir.dialects.closures import LambdaOp
+from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, pack, unpack
+from relax_mlir.dialects.types import Tensor, Tuple, struct_info
+from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, ops_of, owner_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.transform import FunctionPass, PassContext
+from relax_mlir.transform import FunctionPass, PassContext, relax_functions
 
 
 class ExplicitEffects(FunctionPass):
     """Let what follows a `call_packed` use `relax.updated` of the tensors that it was given.
 
     Afterwards no op before an effect equals one after it, so that CSE and folding by SSA value are right.
-    A conditional yields the tensors of its surroundings that its branches may change, and a loop carries them.
+    A conditional yields the tensors of its surroundings that its branches may change, and a loop carries them. A
+    field of a tuple that is at hand is another name of what the tuple was made of: both are updated. What a function
+    inside a function changes of the values around it, it changes for itself.
+
+    Every pass that lets one value take the place of another, or moves an op, does this first in the functions that
+    it changes; MLIR's own passes do not.
     """
 
     name: ClassVar[str] = "explicit-effects"
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
-        make_explicit(entry_block(function))
+        make_effects_explicit(function)
+
+
+def make_all_effects_explicit(module: ir.Module) -> None:
+    """Make the effects in all Relax functions of the module explicit."""
+    for function in relax_functions(module):
+        make_effects_explicit(function)
+
+
+def make_effects_explicit(function: func.FuncOp) -> None:
+    """Make the effects in the body of `function`, a function of a module, explicit; again is harmless."""
+    ops = ops_of(function.operation)
+    if not any(op.name == CallPackedOp.OPERATION_NAME for op in ops):
+        return
+    tops = entry_block(function.operation.parent).operations
+    functions = {op.name.value: op for op in tops if isinstance(op, func.FuncOp)}
+    for op in ops:
+        if op.name == TupleGetItemOp.OPERATION_NAME:
+            forward_field(op, functions)
+    _make_explicit(entry_block(function))
 
 
 Updates = dict[ir.Value, ir.Value]
 """Values from outside of a block, each with what stands for it at the end of the block."""
 
 
-def make_explicit(block: ir.Block) -> Updates:
+def _make_explicit(block: ir.Block) -> Updates:
     """Make the effects in `block` explicit: what it changes of values from outside, with what stands for them."""
     updates: Updates = {}
     for view in list(block.operations):
@@ -41,6 +67,8 @@ def make_explicit(block: ir.Block) -> Updates:
             changed = _after_conditional(op)
         elif op.name in ("scf.for", "scf.while"):
             changed = _after_loop(op)
+        elif op.name == LambdaOp.OPERATION_NAME:
+            _make_explicit(entry_block(op))
         for old, new in changed.items():
             _replace_later_uses(old, new)
             origin = next((origin for origin, latest in updates.items() if latest == old), old)
@@ -50,16 +78,30 @@ def make_explicit(block: ir.Block) -> Updates:
 
 
 def _is_updated(call: ir.Operation) -> bool:
-    """Whether the pass has been here before."""
+    """Whether the pass has been here before: what the call was given is read again behind it."""
+    maker = defining_op(call.operands[0])
+    given = () if maker is None or maker.name != TUPLE else tuple(maker.operands)
     block = list(call.block.operations)
     position = next(i for i, view in enumerate(block) if view.operation == call)
-    return bool(block[position + 1].operation.name == UpdatedOp.OPERATION_NAME)
+    for view in block[position + 1 :]:
+        op = view.operation
+        if op.name == UpdatedOp.OPERATION_NAME and op.operands[0] in given:
+            return True
+        if op.name == CallPackedOp.OPERATION_NAME:
+            return False
+    return False
 
 
 def _after_call(call: ir.Operation) -> Updates:
     maker = defining_op(call.operands[0])
     if maker is None or maker.name != TUPLE:
-        return {}
+        whole = struct_info(call.operands[0].type)
+        assert isinstance(whole, Tuple)
+        with ir.InsertionPoint(call), call.location:
+            fields = unpack(call.operands[0], [field.to_type() for field in whole.fields])
+            call.operands[0] = pack(fields, call.location)
+        maker = defining_op(call.operands[0])
+    assert maker is not None
     tensors = list(dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor)))
     given = _kept_apart(call, maker, tensors)
     changed: Updates = {}
@@ -74,19 +116,14 @@ def _after_call(call: ir.Operation) -> Updates:
 
 
 def _kept_apart(call: ir.Operation, maker: ir.Operation, tensors: list[ir.Value]) -> Updates:
-    """The tensors as the call is given them: of those that CSE might make one, all but the first are distinct."""
+    """The tensors as the call is given them: of those that passes might make one, all but the first are distinct."""
     given: Updates = {}
-    seen: set[tuple[str, str]] = set()
-    for value in tensors:
-        made_by = defining_op(value)
-        kind = None if made_by is None or not is_pure(made_by) else (made_by.name, str(value.type))
+    for index, value in enumerate(tensors):
         given[value] = value
-        if kind is not None and kind in seen:
+        if any(_may_become_one(value, other) for other in tensors[:index]):
             with call.location, ir.InsertionPoint(call):
                 copy = ir.Operation.create(DistinctOp.OPERATION_NAME, results=[value.type], operands=[value])
             given[value] = copy.results[0]
-        elif kind is not None:
-            seen.add(kind)
     if any(old != new for old, new in given.items()):
         with ir.InsertionPoint(call):
             call.operands[0] = pack([given.get(v, v) for v in maker.operands], maker.location)
@@ -95,9 +132,29 @@ def _kept_apart(call: ir.Operation, maker: ir.Operation, tensors: list[ir.Value]
     return given
 
 
+FRESH = frozenset({CallPackedOp.OPERATION_NAME, DistinctOp.OPERATION_NAME, UpdatedOp.OPERATION_NAME})
+"""Ops that no pass merges with another one, and whose results are values of their own."""
+
+
+def _may_become_one(value: ir.Value, other: ir.Value) -> bool:
+    """Whether some pass might find that two tensors are equal, and let one stand for both.
+
+    Equal ops are merged, different ones fold to equal constants, and a parameter, a field, a result of control flow or
+    a checked value turns out to be another one. The lowering drops the copies that turn out not to be needed.
+    """
+    first, second = struct_info(value.type), struct_info(other.type)
+    assert isinstance(first, Tensor)
+    assert isinstance(second, Tensor)
+    dtypes_differ = None not in (first.dtype, second.dtype) and first.dtype != second.dtype
+    ranks_differ = None not in (first.ndim, second.ndim) and first.ndim != second.ndim
+    makers = [defining_op(value), defining_op(other)]
+    is_fresh = any(maker is not None and maker.name in FRESH for maker in makers)
+    return not (dtypes_differ or ranks_differ or is_fresh)
+
+
 def _after_conditional(op: ir.Operation) -> Updates:
     """Let the conditional yield the values that a branch may change, as more results."""
-    branches = [make_explicit(region.blocks[0]) for region in op.regions if len(region.blocks)]
+    branches = [_make_explicit(region.blocks[0]) for region in op.regions if len(region.blocks)]
     changed = list(dict.fromkeys(value for branch in branches for value in branch))
     if not changed:
         return {}
@@ -125,7 +182,7 @@ def _after_conditional(op: ir.Operation) -> Updates:
 
 def _after_loop(op: ir.Operation) -> Updates:
     """Let the loop carry the values that a round may change."""
-    rounds = [make_explicit(region.blocks[0]) for region in op.regions]
+    rounds = [_make_explicit(region.blocks[0]) for region in op.regions]
     changed = list(dict.fromkeys(value for updates in rounds for value in updates))
     if not changed:
         return {}

@@ -13,6 +13,7 @@ from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.structure import ConstantOp
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.mlir import ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.transform import ModulePass, PassContext
 
 
@@ -29,6 +30,7 @@ class FoldConstant(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Fold in the order of the program, so that chains fold in one run."""
+        make_all_effects_explicit(module)
         for op in list(_ops(module.operation)):
             if op.name.removeprefix("relax.") in EVALUATORS:
                 self._fold(op)

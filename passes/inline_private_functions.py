@@ -9,11 +9,15 @@ from typing import ClassVar
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_graph import call_graph, components, recursion
 from relax_mlir.analysis.call_inference import call_mapping
+from relax_mlir.analysis.purity import acts, impure_functions
+from relax_mlir.dialects.attributes import FORCE_PURE
 from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.dialects.structure import pack, unpack
-from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, struct_info, substitute
+from relax_mlir.dialects.conversion import converted, is_convertible
+from relax_mlir.dialects.traits import IsConditional, IsLoop, has_trait
+from relax_mlir.dialects.types import struct_info, substitute
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.normalize import Normalize
 from relax_mlir.rewrite.function_editing import (
     arguments_of,
@@ -27,8 +31,6 @@ from relax_mlir.rewrite.function_editing import (
 from relax_mlir.symbolic import Dim, symbol
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
-CONTROL_FLOW = ("scf.if", "scf.for", "scf.while")
-
 
 @dataclass(frozen=True)
 class InlinePrivateFunctions(ModulePass):
@@ -36,7 +38,9 @@ class InlinePrivateFunctions(ModulePass):
 
     The callee's symbols become the call's dimensions; symbols that its body binds get names that the caller
     does not have. What stays: recursive functions; calls whose dimensions are not proved to lie in the callee's
-    bounds; calls in dataflow blocks of functions with control flow, which dataflow blocks cannot hold. `max_ops`:
+    bounds; calls in dataflow blocks of functions with control flow, which dataflow blocks cannot hold; functions
+    with effects that ``relax.force_pure`` vouches for, since their callers count as pure. Effects are made explicit
+    first: what a callee changes of its arguments, it changes for itself. `max_ops`:
     functions of more ops stay, unless they are called only once.
     Follows TVM's InlinePrivateFunctions.
     """
@@ -46,6 +50,7 @@ class InlinePrivateFunctions(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         Normalize().transform(module, ctx)
+        make_all_effects_explicit(module)
         recursive = {name for group in recursion(module) for name in group}
         graph = call_graph(module)
         functions = functions_by_name(module)
@@ -64,6 +69,8 @@ class InlinePrivateFunctions(ModulePass):
                 continue
             if call.parent.name == "relax.dataflow" and _has_control_flow(callee):
                 continue
+            if FORCE_PURE in callee.attributes and acts(callee.operation, impure_functions(functions)):
+                continue
             _inline(call, callee, caller)
 
     def _is_small(self, callee: func.FuncOp, functions: dict[str, func.FuncOp]) -> bool:
@@ -79,7 +86,7 @@ class InlinePrivateFunctions(ModulePass):
 
 
 def _has_control_flow(function: func.FuncOp) -> bool:
-    return any(op.name in CONTROL_FLOW for op in ops_of(function.operation))
+    return any(has_trait(op, IsConditional, IsLoop) for op in ops_of(function.operation))
 
 
 def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> None:
@@ -96,18 +103,18 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
     with symbolic.assuming(read_bounds(caller)):
         if not all(_lies_between(mapping[name], *pair) for name, pair in read_bounds(callee).items()):
             return
-    if not all(map(_can_match, infos, wanted)):
+    if not all(map(is_convertible, infos, wanted)):
         return
     copy = callee.operation.clone(ip=False).opview
     assert isinstance(copy, func.FuncOp)
     substitute_symbols(copy.operation, mapping)
     block = entry_block(copy)
     result = block.operations[-1].operation.operands[0]
-    if not _can_match(struct_info(result.type), struct_info(call.results[0].type)):
+    if not is_convertible(struct_info(result.type), struct_info(call.results[0].type)):
         return
     with ir.InsertionPoint(call), call.location:
         for argument, value, info in zip(block.arguments, arguments, wanted, strict=True):
-            argument.replace_all_uses_with(_matched(value, info))
+            argument.replace_all_uses_with(converted(value, info))
     result = block.operations[-1].operation.operands[0]
     body = [view.operation for view in block.operations][:-1]
     if call.parent.name == "relax.dataflow":
@@ -117,7 +124,7 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
         op.move_before(call)
         _mark_inlined(op, call.location)
     with ir.InsertionPoint(call), call.location:
-        call.results[0].replace_all_uses_with(_matched(result, struct_info(call.results[0].type)))
+        call.results[0].replace_all_uses_with(converted(result, struct_info(call.results[0].type)))
     old = call.operands[0]
     call.erase()
     erase_if_unused(old)
@@ -142,38 +149,6 @@ def _flattened(op: ir.Operation) -> list[ir.Operation]:
 def _mark_inlined(op: ir.Operation, caller: ir.Location) -> None:
     for inner in ops_of(op):
         inner.location = ir.Location.callsite(inner.location, [caller])
-
-
-def _can_match(have: StructInfo, want: StructInfo) -> bool:
-    """Whether `_matched` can give a value of `have` the type of `want`."""
-    if have == want:
-        return True
-    if isinstance(have, Tuple) and isinstance(want, Tuple):
-        return all(map(_can_match, have.fields, want.fields))
-    return (
-        isinstance(have, Tensor)
-        and isinstance(want, Tensor)
-        and want.shape is not None
-        and want.dtype == have.dtype
-    )
-
-
-def _matched(value: ir.Value, want: StructInfo) -> ir.Value:
-    """`value` with the type of `want`, which says less, or more: then it is checked at run time."""
-    have = struct_info(value.type)
-    if have == want:
-        return value
-    if isinstance(have, Tuple) and isinstance(want, Tuple):
-        fields = unpack(value, [item.to_type() for item in have.fields])
-        items = [_matched(item, info) for item, info in zip(fields, want.fields, strict=True)]
-        return pack(items, ir.Location.current)
-    assert isinstance(want, Tensor) and want.shape is not None
-    return ir.Operation.create(
-        "relax.match_shape",
-        results=[want.to_type()],
-        operands=[value],
-        attributes={"pattern": dims_attr(want.shape), "result_dtype": ir.UnitAttr.get()},
-    ).results[0]
 
 
 def _fresh(name: str, taken: set[str]) -> str:

@@ -12,6 +12,7 @@ from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_att
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
 
 MATCH = "relax.match_shape"
@@ -30,6 +31,7 @@ class NameUnknownDims(FunctionPass):
     name: ClassVar[str] = "name-unknown-dims"
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        make_effects_explicit(function)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         block = entry_block(function)
         kept = _kept_types(function.operation)

@@ -8,6 +8,7 @@ from relax_mlir.analysis.type_deduction import deduce_types
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.shape_hoisting import hoist_match
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
@@ -35,6 +36,7 @@ class RefineShapes(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Learn until no function's type changes; each round lets callers see their callees' results."""
+        make_all_effects_explicit(module)
         functions = relax_functions(module)
         for _ in range(len(functions) + 1):
             before = [function.type for function in functions]

@@ -10,6 +10,7 @@ from relax_mlir.dialects.structure import ShapeExprOp
 from relax_mlir.dialects.types import Shape, Tuple, dims_attr, parameter_symbols, struct_info
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
     arguments_of,
     calls_of,
@@ -37,6 +38,7 @@ class RemoveUnusedParameters(ModulePass):
     name: ClassVar[str] = "remove-unused-parameters"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        make_all_effects_explicit(module)
         used_otherwise = names_used(module)
         changed = True
         while changed:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
 from relax_mlir.transform.passes import dataflow_blocks
 
@@ -16,6 +17,7 @@ class ToNonDataflow(FunctionPass):
     name: ClassVar[str] = "to-non-dataflow"
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        make_effects_explicit(function)
         for dataflow in dataflow_blocks(function):
             _dissolve(dataflow)
 

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from relax_mlir.dialects.attributes import SHORT, SIGNATURE
 from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi.ffi_dtypes import DType
 from relax_mlir.lowering.abi.lower_objects import PREFIX, define_object_function
 from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX
 from relax_mlir.lowering.abi.signature import Signature, Value, signature_of
@@ -42,6 +43,16 @@ INPUTS = "relax.inputs"
 
 Leaf = tuple[Kind, str]
 """A result in the making: its kind and payload."""
+
+
+@dataclass(frozen=True)
+class _Out:
+    """A tensor result: where it is computed, its sizes (index), and the memory that the caller gave (if he did)."""
+
+    value: Value
+    data: str
+    dims: list[str]
+    target: str
 
 
 class _Wrapper(FFICode):
@@ -128,7 +139,9 @@ class _Wrapper(FFICode):
                 dim,
             )
         self.check(
-            tensor.contiguous, "ArgumentError", f"{role} is not contiguous, so it cannot be written to"
+            tensor.contiguous,
+            "ArgumentError",
+            f"{role} is not contiguous, or not aligned to its elements, so it cannot be written to",
         )
         return tensor.base
 
@@ -203,6 +216,8 @@ class _Wrapper(FFICode):
             f"takes {n_in} argument{'' if n_in == 1 else 's'} ({names}){also}; got {{0}}",
             code.index("%n", "i32"),
         )
+        # What becomes of tensors in handles is not known here: the results may overlap them.
+        indirect = any(leaf.is_handle for param in signature.params for leaf in param.leaves())
         dims: list[str] = []
         inputs: list[Tensor | str] = []
         for i, param in enumerate(signature.params):
@@ -213,10 +228,13 @@ class _Wrapper(FFICode):
         for i, leaf in enumerate(leaves):
             if not leaf.returned:
                 mine, sizes = sizes[: leaf.dims], sizes[leaf.dims :]
-                data, handle = self.result(i, leaf, mine, room, given)
-                outs.append((data, mine))
+                out, handle = self.result(i, leaf, mine, room, given, indirect)
+                outs.append(out)
                 made[i] = handle
-        words = self.call_function(inputs, outs)
+        written = self.overlaps(inputs, outs, given) if given else {}
+        words = self.call_function(inputs, outs, written)
+        if given and indirect:
+            self.copy_out(outs, list(made.values()), given)
         self.drop_words_on_error(leaves, words)
         handles: list[Leaf] = [
             (TENSOR, made[i]) if i in made else self.returned(leaf, words, room)
@@ -264,10 +282,15 @@ class _Wrapper(FFICode):
         drop = self.fragment.declare("relax.rt.drop", "(!llvm.ptr) -> ()")
         self.code.do(f'func.call {drop}({handle}) {{relax.defer = "error"}} : (!llvm.ptr) -> ()')
 
-    def result(self, i: int, leaf: Value, dims: list[str], room: str, given: str) -> tuple[str, str]:
-        """Data pointer and handle (null if the caller gave the tensor) of a tensor result."""
+    def result(
+        self, i: int, leaf: Value, dims: list[str], room: str, given: str, indirect: bool
+    ) -> tuple[_Out, str]:
+        """A tensor result, and its handle (null if the caller gave the tensor).
+
+        `indirect`: what the caller gave is written from a new tensor, after the call.
+        """
         code = self.code
-        if given:
+        if given and not indirect:
             data, handle = code.fresh(), code.fresh()
             code.do(f"{data}, {handle} = scf.if {given} -> (!llvm.ptr, !llvm.ptr) {{")
             base = self.given_result(len(self.signature.params) + i, leaf, dims)
@@ -278,13 +301,96 @@ class _Wrapper(FFICode):
             code.do(f"scf.yield {start}, {new} : !llvm.ptr, !llvm.ptr")
             code.do("}")
             self.drop_on_error(handle)
-            return data, handle
+            return _Out(leaf, data, dims, data), handle
+        target = code.null()
+        if given:
+            target = code.fresh()
+            code.do(f"{target} = scf.if {given} -> !llvm.ptr {{")
+            base = self.given_result(len(self.signature.params) + i, leaf, dims)
+            code.do(f"scf.yield {base} : !llvm.ptr")
+            code.do(f"}} else {{\n  scf.yield {code.null()} : !llvm.ptr\n  }}")
         handle = self.new_result(leaf, dims, room)
         self.drop_on_error(handle)
-        return code.load(handle, OBJECT_BYTES + DL.DATA, "!llvm.ptr"), handle
+        return _Out(leaf, code.load(handle, OBJECT_BYTES + DL.DATA, "!llvm.ptr"), dims, target), handle
 
-    def call_function(self, inputs: list[Tensor | str], outs: list[tuple[str, list[str]]]) -> list[str]:
-        """Call `@f` with memrefs over the arguments (copied where not contiguous) and results; what it gives back."""
+    def bytes_of(self, dtype: DType, sizes: list[str]) -> str:
+        """The bytes of a tensor in row-major order, as i64; `sizes` are i64."""
+        total = self.code.constant(dtype.size)
+        for size in sizes:
+            total = self.code.let(f"arith.muli {total}, {size} : i64")
+        return total
+
+    def range(self, start: str, bytes: str) -> tuple[str, str]:
+        """The addresses where some bytes begin and end, as i64."""
+        first = self.code.let(f"llvm.ptrtoint {start} : !llvm.ptr to i64")
+        return first, self.code.let(f"arith.addi {first}, {bytes} : i64")
+
+    def meet(self, a: tuple[str, str], b: tuple[str, str]) -> str:
+        """Whether two ranges of addresses, neither of them empty, overlap."""
+        code = self.code
+        pairs = ((a[0], b[1]), (b[0], a[1]), a, b)
+        return self.all_of(*(code.let(f"arith.cmpi ult, {low}, {high} : i64") for low, high in pairs))
+
+    def overlaps(self, inputs: list[Tensor | str], outs: list[_Out], given: str) -> dict[int, str]:
+        """Per tensor among the `inputs`, whether a given result overlaps it: it is read from a copy then.
+
+        Given results that overlap each other are an error.
+        """
+        code = self.code
+        tensors = {i: item for i, item in enumerate(inputs) if isinstance(item, Tensor)}
+        flags = {i: code.fresh() for i in tensors}
+        types = ", ".join(["i1"] * len(flags))
+        no = code.constant(0, "i1")
+        head = f"{', '.join(flags.values())} = " if flags else ""
+        arrow = f" -> ({types})" if flags else ""
+        code.do(f"{head}scf.if {given}{arrow} {{")
+        places = []
+        for out in outs:
+            assert out.value.dtype is not None
+            sizes = [code.let(f"arith.index_cast {dim} : index to i64") for dim in out.dims]
+            places.append(self.range(out.target, self.bytes_of(out.value.dtype, sizes)))
+        for second, place in enumerate(places):
+            for first, other in enumerate(places[:second]):
+                self.check(
+                    code.let(f"arith.cmpi eq, {self.meet(place, other)}, {no} : i1"),
+                    "ArgumentError",
+                    f"the given {outs[second].value.name} overlaps the given {outs[first].value.name}: each needs "
+                    "memory of its own",
+                )
+        found = []
+        for item in tensors.values():
+            assert item.value.dtype is not None
+            read = self.range(item.base, self.bytes_of(item.value.dtype, item.sizes))
+            found.append(self.any_of(*(self.meet(read, place) for place in places)))
+        if flags:
+            code.do(f"scf.yield {', '.join(found)} : {types}")
+            code.do(f"}} else {{\n  scf.yield {', '.join([no] * len(flags))} : {types}\n  }}")
+        else:
+            code.do("}")
+        return flags
+
+    def copy_out(self, outs: list[_Out], handles: list[str], given: str) -> None:
+        """Write new tensors into those that the caller gave, and drop them."""
+        code = self.code
+        code.do(f"scf.if {given} {{")
+        for out, handle in zip(outs, handles, strict=True):
+            assert out.value.dtype is not None
+            sizes = [code.let(f"arith.index_cast {dim} : index to i64") for dim in out.dims]
+            size = self.bytes_of(out.value.dtype, sizes)
+            code.do(
+                f'"llvm.intr.memcpy"({out.target}, {out.data}, {size}) <{{isVolatile = false}}> '
+                ": (!llvm.ptr, !llvm.ptr, i64) -> ()"
+            )
+            self.call("relax.rt.drop", [handle], ["!llvm.ptr"])
+        code.do("}")
+
+    def call_function(
+        self, inputs: list[Tensor | str], outs: list[_Out], written: dict[int, str]
+    ) -> list[str]:
+        """Call `@f` with memrefs over the arguments and results; what it gives back.
+
+        Arguments are copied where they are not contiguous, and where they are `written` (i1).
+        """
         code = self.code
         hidden = [code.constant(0)] if self.signature.recursive else []
         if len(self.arguments) != len(inputs) + len(outs) + len(hidden):
@@ -293,16 +399,16 @@ class _Wrapper(FFICode):
                 f"{len(inputs)} inputs and {len(outs)} results"
             )
         values = []
-        for item, type in zip(inputs, self.arguments, strict=False):
+        for i, (item, type) in enumerate(zip(inputs, self.arguments, strict=False)):
             if isinstance(item, str):
                 values.append(item)
                 continue
             assert item.value.dtype is not None
-            data = self.dense(item, item.value.dtype)
+            data = self.dense(item, item.value.dtype, written.get(i, ""))
             values.append(code.memref(data, item.sizes, type))
-        for (data, dims), type in zip(outs, self.arguments[len(inputs) :], strict=False):
-            sizes = [code.let(f"arith.index_cast {dim} : index to i64") for dim in dims]
-            values.append(code.memref(data, sizes, type))
+        for out, type in zip(outs, self.arguments[len(inputs) :], strict=False):
+            sizes = [code.let(f"arith.index_cast {dim} : index to i64") for dim in out.dims]
+            values.append(code.memref(out.data, sizes, type))
         type = f"({', '.join(self.arguments)}) -> ({', '.join(self.results)})"
         name = self.fragment.declare(self.function, type)
         call = f"func.call {name}({', '.join([*values, *hidden])}) : {type}"

@@ -37,6 +37,7 @@ class Tensor:
     sizes: list[str]
     base: str
     contiguous: str
+    """Whether its elements lie in row-major order, at addresses that are multiples of their size."""
 
 
 @dataclass
@@ -54,12 +55,16 @@ class FFICode:
     kind: str = ""
     checks: int = 0
 
-    def check(self, ok: str, kind: str, message: str, *values: str) -> None:
-        """Leave with an error of `kind` unless `ok`; `values` are of type index."""
+    def check(self, ok: str, kind: str, message: str, *values: str, exact_kind: bool = False) -> None:
+        """Leave with an error of `kind` unless `ok`; `values` are of type index.
+
+        `exact_kind`: of this kind wherever the value comes from.
+        """
         name = f"relax.check.{self.name}.{self.checks}"
         self.checks += 1
         types = f"({', '.join(['i1'] + ['index'] * len(values))}) -> ()"
-        hook = attribute({"kind": self.kind or kind, "message": self.prefix + message})
+        error = kind if exact_kind else self.kind or kind
+        hook = attribute({"kind": error, "message": self.prefix + message})
         symbol = self.fragment.declare(name, types, f"relax.check = {hook}")
         self.code.do(f"func.call {symbol}({', '.join([ok, *values])}) : {types}")
 
@@ -89,7 +94,42 @@ class FFICode:
         offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
         base = code.let(f"llvm.getelementptr {data}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
         sizes = self.sizes(pointer, ndim)
-        return Tensor(value, pointer, sizes, base, self.contiguous(pointer, sizes))
+        self.require_memory(data, sizes, value, role)
+        contiguous = self.all_of(self.contiguous(pointer, sizes), self.aligned(base, value))
+        return Tensor(value, pointer, sizes, base, contiguous)
+
+    def require_memory(self, data: str, sizes: list[str], value: Value, role: str) -> None:
+        """Check that sizes are zero or more, and that there is memory if there are elements."""
+        code, zero = self.code, self.code.constant(0)
+        strange = code.let(f'llvm.icmp "eq" {data}, {code.null()} : !llvm.ptr')
+        for size in sizes:
+            strange = self.any_of(strange, code.let(f"arith.cmpi slt, {size}, {zero} : i64"))
+        code.do(f"scf.if {strange} {{")
+        empty = code.constant(0, "i1")
+        for i, size in enumerate(sizes):
+            self.check(
+                code.let(f"arith.cmpi sge, {size}, {zero} : i64"),
+                "ShapeError",
+                f"{role} has dimension {i} of {{0}}, expected zero or more ({value.name}: {value.type})",
+                code.index(size),
+            )
+            empty = self.any_of(empty, code.let(f"arith.cmpi eq, {size}, {zero} : i64"))
+        self.check(
+            empty,
+            "ArgumentError",
+            f"{role} has elements, but no memory: its data pointer is null, as that of fake and meta tensors is "
+            f"({value.name}: {value.type})",
+        )
+        code.do("}")
+
+    def aligned(self, base: str, value: Value) -> str:
+        """Whether elements begin at multiples of their size."""
+        code = self.code
+        if value.dtype is None or value.dtype.size == 1:
+            return code.constant(1, "i1")
+        address = code.let(f"llvm.ptrtoint {base} : !llvm.ptr to i64")
+        beyond = code.let(f"arith.andi {address}, {code.constant(value.dtype.size - 1)} : i64")
+        return code.let(f"arith.cmpi eq, {beyond}, {code.constant(0)} : i64")
 
     def sizes(self, pointer: str, ndim: int) -> list[str]:
         """The sizes of a DLTensor, as i64."""
@@ -194,7 +234,7 @@ class FFICode:
         return code.load(handle, OBJECT_BYTES, "!llvm.ptr")
 
     def shape(self, slot: str, value: Value, role: str) -> list[str]:
-        """The numbers of a shape: an FFI Shape (int64s), or an Array or List of ints (TVMFFIAnys)."""
+        """The numbers of a shape, zero or more: an FFI Shape (int64s), or an Array or List of ints (TVMFFIAnys)."""
         code = self.code
         assert value.ndim is not None
         elements = self.sequence(slot, value, role, (SHAPE, ARRAY, LIST), value.ndim)
@@ -214,17 +254,30 @@ class FFICode:
             )
             number_at = code.let(f"llvm.select {is_shape}, {in_shape}, {in_array} : i1, !llvm.ptr")
             numbers.append(code.index(code.load(number_at, 0, "i64")))
+        zero = code.constant(0, "index")
+        for i, number in enumerate(numbers):
+            self.check(
+                code.let(f"arith.cmpi sge, {number}, {zero} : index"),
+                "ShapeError",
+                f"{role} has an element {i} of {{0}}, expected zero or more ({value.name}: {value.type})",
+                number,
+                exact_kind=True,
+            )
         return numbers
 
-    def dense(self, tensor: Tensor, dtype: DType) -> str:
-        """The data of a tensor in row-major order: its own, or a copy that lives as long as the call."""
-        if not tensor.sizes:
-            return tensor.base
+    def dense(self, tensor: Tensor, dtype: DType, written: str = "") -> str:
+        """The data of a tensor in row-major order: its own, or a copy that lives as long as the call.
+
+        `written`: an i1, whether its memory is written while it is still read.
+        """
         code = self.code
+        fine = tensor.contiguous
+        if written:
+            fine = self.all_of(fine, code.let(f"arith.cmpi eq, {written}, {code.constant(0, 'i1')} : i1"))
         result = code.fresh()
         size = code.constant(dtype.size)
         compact = self.fragment.declare("relax.rt.compact", "(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr")
-        code.do(f"{result} = scf.if {tensor.contiguous} -> !llvm.ptr {{")
+        code.do(f"{result} = scf.if {fine} -> !llvm.ptr {{")
         code.do(f"scf.yield {tensor.base} : !llvm.ptr")
         code.do("} else {")
         copy = code.let(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.transform import ModulePass, PassContext
-
-_LOOPS = frozenset({"scf.for", "scf.while", "scf.forall", "scf.parallel"})
 
 
 class SeparateEmpties(ModulePass):
@@ -41,6 +40,6 @@ def _in_loop(op: ir.Operation, outer: ir.Block) -> bool:
     """Whether a loop lies between an operation and a block around it."""
     while op.block != outer:
         op = op.parent.operation
-        if op.name in _LOOPS:
+        if has_trait(op, IsLoop):
             return True
     return False

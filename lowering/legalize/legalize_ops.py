@@ -7,14 +7,16 @@ from typing import ClassVar
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.bounds import bounds_around
+from relax_mlir.dialects.location import name_value, unnamed
 from relax_mlir.dialects.structure import pack
+from relax_mlir.dialects.traits import KeptAtR1, ops_with
 from relax_mlir.error import UnsupportedError
-from relax_mlir.lowering.legality import STRUCTURE
 from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.printing import legalize_print
 from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
 from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE, run_unknown
 from relax_mlir.mlir import ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -23,7 +25,7 @@ FUNCTION_VALUES = frozenset(
     for name in ("lambda", "lambda_return", "make_closure", "invoke_closure", "invoke_pure_closure")
 )
 """Ops that `lambda-lift` and `specialize-closures` replace, before this pass or after it."""
-LEFT = STRUCTURE | FUNCTION_VALUES
+LEFT = ops_with(KeptAtR1) | FUNCTION_VALUES
 
 
 def relax_ops(module: ir.Module) -> list[ir.Operation]:
@@ -50,6 +52,7 @@ class LegalizeOps(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for an op without a rule."""
+        make_all_effects_explicit(module)
         legalizer = Legalizer(module)
         for op in relax_ops(module):
             if op.name == "relax.print":
@@ -58,9 +61,10 @@ class LegalizeOps(ModulePass):
             cls = op_class(op)
             if cls is None or (op.name in LEFT and op.name not in GENERAL_STRUCTURE):
                 continue
-            with ir.InsertionPoint(op), op.location, assuming(bounds_around(op)):
+            with ir.InsertionPoint(op), unnamed(op.location), assuming(bounds_around(op)):
                 new = _legalized(legalizer, op, cls)
             if new is not None:
+                name_value(new, op.location)
                 op.results[0].replace_all_uses_with(new)
                 op.erase()
 
@@ -72,7 +76,7 @@ def _legalized(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> ir
         return packed(op, cls.args_of(op))
     if (unknown := run_unknown(op, cls)) is not None:
         return unknown
-    if op.name in STRUCTURE:
+    if op.name in ops_with(KeptAtR1):
         return None
     rule = rule_for(op.name, cls.__module__.rpartition(".")[2])
     if rule is None:

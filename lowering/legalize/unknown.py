@@ -12,6 +12,7 @@ from relax_mlir import symbolic
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import RelaxOp, ir_fields
 from relax_mlir.dialects.structure import ShapeExprOp, unpack
+from relax_mlir.dialects.traits import IsView, has_trait, ops_with
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, struct_info
 from relax_mlir.lowering.legalize.packed import call_runtime
 from relax_mlir.mlir import ir
@@ -20,7 +21,6 @@ RUN_OP = "relax.run.op"
 RUN_SHAPE_TO_TENSOR = "relax.run.shape_to_tensor"
 RUN_TENSOR_TO_SHAPE = "relax.run.tensor_to_shape"
 
-VIEWS = frozenset({"relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze"})
 SYMBOLIC_ATTRIBUTES = ("begin", "end", "shape")
 """Attributes that hold lists of expressions of the symbols in scope."""
 
@@ -37,7 +37,7 @@ def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
         known = _structure_known(infos[0])
         place = [ir.StringAttr.get(where(op))]
         return None if known else call_runtime(function, list(op.operands), place, op.results[0].type)
-    is_view = op.name in VIEWS
+    is_view = has_trait(op, IsView)
     known = _is_view(infos[0], result) if is_view else all(map(_is_known, [*infos, result]))
     return None if known else _run(op, cls, infos)
 
@@ -46,7 +46,7 @@ _OWN_FUNCTIONS = {
     "relax.shape_to_tensor": RUN_SHAPE_TO_TENSOR,
     "relax.tensor_to_shape": RUN_TENSOR_TO_SHAPE,
 }
-GENERAL_STRUCTURE = VIEWS | _OWN_FUNCTIONS.keys()
+GENERAL_STRUCTURE = ops_with(IsView) | _OWN_FUNCTIONS.keys()
 """Ops that level R1 keeps where enough is known of their operands."""
 
 

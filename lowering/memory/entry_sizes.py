@@ -137,8 +137,13 @@ class EntrySizes:
     def emit_bytes(self, key: Key) -> ir.Value:
         """Code for a `bytes_key`."""
         if key not in self._code:
-            self._code[key] = checked_product([constant(key[1]), *(self.emit(k) for k in key[2:])])
+            self._code[key] = checked_product([constant(key[1]), *(self._emit_size(k) for k in key[2:])])
         return self._code[key]
+
+    def _emit_size(self, key: Key) -> ir.Value:
+        """Code for a size. A negative one counts as 0: the check further down that refuses it says more."""
+        value = self.emit(key)
+        return value if key[0] in ("dim", "constant") else arith.MaxSIOp(value, constant(0)).result
 
 
 def static_bytes(type: ir.MemRefType) -> int:

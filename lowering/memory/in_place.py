@@ -17,6 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_INPUTS, PRIM_FUNC
+from relax_mlir.dialects.kernel_specs import InPlace as KernelInPlace
+from relax_mlir.dialects.kernel_specs import kernel_spec
+from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.abi.ffi_dtypes import element_bytes
 from relax_mlir.lowering.kernels.gemm.contraction_match import match_contraction
@@ -25,18 +28,8 @@ from relax_mlir.lowering.memory.liveness import Buffer
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.mlir_text import is_declaration
 
-KERNELS_IN_PLACE = frozenset({"group_norm", "layer_norm", "log_softmax", "rms_norm", "softmax"})
-"""The kernels of rows and groups, which read one before they write it, and vectors of it where they write them."""
-
-SCANS_IN_PLACE = frozenset({"cumprod", "cumsum"})
-"""Kernels that read elements right before they write them, or totals, at their places."""
-
 _SIMPLE = frozenset({"func.return", "linalg.fill", "memref.alloc", "memref.copy", "memref.dealloc"})
 _WITHOUT_BUFFERS = ("affine.", "arith.", "index.", "math.")
-
-
-_WHOLE = frozenset({"memref.cast", "memref.collapse_shape", "memref.expand_shape"})
-"""Views of all elements, in the same order."""
 
 
 Views = Mapping[ir.Value, tuple[str, ...]]
@@ -108,10 +101,10 @@ class InPlace:
     def _find(self, function: func.FuncOp, given: int, out: int) -> bool:
         if is_declaration(function) or PRIM_FUNC not in function.attributes or len(function.body.blocks) != 1:
             return False
-        kernel = ir.StringAttr(function.attributes[KERNEL]).value if KERNEL in function.attributes else None
-        if kernel in SCANS_IN_PLACE:
+        spec, marked = kernel_spec(function), KERNEL in function.attributes
+        if spec is not None and spec.in_place is KernelInPlace.ELEMENTS:
             return (given, out) == (0, 1) and _is_scan(function)
-        if given == out or (kernel is not None and kernel not in KERNELS_IN_PLACE):
+        if given == out or (marked and (spec is None or spec.in_place is KernelInPlace.NEVER)):
             return False
         name = function.name.value
         if name not in self._bodies:
@@ -120,13 +113,13 @@ class InPlace:
         if given not in body.views or out not in body.views:
             return False
         read, written = body.views[given], body.views[out]
-        return _is_safe(body.steps, read, written) and (kernel is None or _stays_in_place(body.steps, read))
+        return _is_safe(body.steps, read, written) and (not marked or _stays_in_place(body.steps, read))
 
 
 def _is_whole(value: ir.Value) -> bool:
     """Whether a value is all of a buffer, and no other one under some condition."""
     maker = value.owner
-    while not isinstance(maker, ir.Block) and maker.name in _WHOLE:
+    while not isinstance(maker, ir.Block) and has_trait(maker, IsView):
         maker = maker.operands[0].owner
     return not isinstance(maker, ir.Block) and bool(maker.name == "memref.alloc")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.ir_queries import FUNCTION, ancestors
 from relax_mlir.mlir import func, ir
 
@@ -22,7 +23,6 @@ VIEWS = frozenset(
         "memref.view",
     }
 )
-_LOOPS = frozenset({"scf.for", "scf.while", "scf.parallel", "scf.forall"})
 _POINTERS = frozenset({"memref.extract_aligned_pointer_as_index", "memref.extract_strided_metadata"})
 
 
@@ -114,11 +114,11 @@ class Liveness:
         if op.name in ("scf.yield", "scf.condition"):
             parent = op.parent.operation
             buffer.yielded = True
-            if parent.name in _LOOPS:
+            if has_trait(parent, IsLoop):
                 buffer.carried = buffer.carried or parent in ancestors(buffer.alloc)
                 return _loop_values(parent)
             return [parent.results[operand]] if parent.name == "scf.if" else list(parent.results)
-        return _loop_values(op) if op.name in _LOOPS else list(op.results)
+        return _loop_values(op) if has_trait(op, IsLoop) else list(op.results)
 
 
 def _loop_values(loop: ir.Operation) -> list[ir.Value]:

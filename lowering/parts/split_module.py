@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC, SHORT
+from relax_mlir.dialects.attributes import PRIM_FUNC, SHORT
+from relax_mlir.dialects.kernel_specs import kernel_spec
 from relax_mlir.lowering.abi.internalize import SUPPORT_PREFIXES
 from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
 from relax_mlir.lowering.parts.module_parts import ModuleGraph, Part, make_part
@@ -20,9 +21,6 @@ from relax_mlir.mlir import func, ir, llvm
 
 _FEW_OPS = 200
 """Fewer than so many are no part of their own."""
-
-_AS_WRITTEN = ("attention",)
-"""Kernels with loops of their own that LLVM does not make faster."""
 
 _EPILOGUES = f"{OWN_PREFIX}gemm."
 """How the names of the epilogues of products begin: straight loops over vectors, which LLVM does not make faster."""
@@ -90,8 +88,8 @@ def _is_hot(graph: ModuleGraph, name: str) -> bool:
 def _is_as_written(graph: ModuleGraph, name: str) -> bool:
     """Whether a function that is not shared is generated as it is to run."""
     op = graph.ops[name]
-    kernel = ir.StringAttr(op.attributes[KERNEL]).value if KERNEL in op.attributes else ""
-    return kernel in _AS_WRITTEN or name.startswith(_EPILOGUES)
+    spec = kernel_spec(op)
+    return (spec is not None and not spec.optimise) or name.startswith(_EPILOGUES)
 
 
 def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:

@@ -51,6 +51,13 @@ _MEMORY_CHECK = attribute(
     }
 )
 
+_NULL_CHECK = attribute(
+    {
+        "kind": "ArgumentError",
+        "message": "a tensor of {0} bytes has no memory: its data pointer is null (fake and meta tensors are such)",
+    }
+)
+
 _DECLARED = f"""
 llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
@@ -133,5 +140,8 @@ def define_object_support(module: ir.Module) -> None:
         fragment = Fragment()
         fragment.define(_DECLARED)
         fragment.define("\n".join(_declarations(_CORE).values()))
+        fragment.define(
+            f"func.func private @relax.check.null(i1, index) attributes {{relax.check = {_NULL_CHECK}}}"
+        )
         fragment.define(OBJECTS)
         fragment.splice(module)

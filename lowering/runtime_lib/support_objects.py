@@ -81,58 +81,31 @@ func.func private @relax.rt.tensor_bytes(%tensor: !llvm.ptr, %bytes: i64) -> i64
   return %total : i64
 }
 
-// Whether the elements of a DLTensor lie in row-major order; steps of dimensions of size 1 do not matter.
-func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 {
-  %i0 = arith.constant 0 : index
-  %i1 = arith.constant 1 : index
+// The elements of a DLTensor in row-major order: its own, or, where they lie in another order or at odd addresses, a
+// copy in memory of the frame.
+func.func private @relax.rt.dense(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
-  %true = arith.constant true
-  %false = arith.constant false
   %null = llvm.mlir.zero : !llvm.ptr
-  %p16 = llvm.getelementptr %tensor[16] : (!llvm.ptr) -> !llvm.ptr, i8
-  %rank32 = llvm.load %p16 : !llvm.ptr -> i32
-  %rank = arith.index_cast %rank32 : i32 to index
-  %rank64 = arith.extsi %rank32 : i32 to i64
-  %p24 = llvm.getelementptr %tensor[24] : (!llvm.ptr) -> !llvm.ptr, i8
-  %sizes = llvm.load %p24 : !llvm.ptr -> !llvm.ptr
-  %p32 = llvm.getelementptr %tensor[32] : (!llvm.ptr) -> !llvm.ptr, i8
-  %steps = llvm.load %p32 : !llvm.ptr -> !llvm.ptr
-  %given = llvm.icmp "ne" %steps, %null : !llvm.ptr
-  %result = scf.if %given -> i1 {
-    %all:3 = scf.for %i = %i0 to %rank step %i1 iter_args(%n = %one, %good = %true, %none = %false) -> (i64, i1, i1) {
-      %up = arith.index_cast %i : index to i64
-      %next = arith.addi %up, %one : i64
-      %k = arith.subi %rank64, %next : i64
-      %p = llvm.getelementptr %sizes[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-      %d = llvm.load %p : !llvm.ptr -> i64
-      %q = llvm.getelementptr %steps[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-      %s = llvm.load %q : !llvm.ptr -> i64
-      %same = arith.cmpi eq, %s, %n : i64
-      %free = arith.cmpi eq, %d, %one : i64
-      %fine = arith.ori %same, %free : i1
-      %still = arith.andi %good, %fine : i1
-      %empty = arith.cmpi eq, %d, %zero : i64
-      %nothing = arith.ori %none, %empty : i1
-      %product = arith.muli %n, %d : i64
-      scf.yield %product, %still, %nothing : i64, i1, i1
-    }
-    %well = arith.ori %all#1, %all#2 : i1
-    scf.yield %well : i1
-  } else {
-    scf.yield %true : i1
-  }
-  return %result : i1
-}
-
-// The elements of a DLTensor in row-major order: its own, or a copy in memory of the frame.
-func.func private @relax.rt.dense(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr {
   %contiguous = func.call @relax.rt.contiguous(%tensor) : (!llvm.ptr) -> i1
-  %result = scf.if %contiguous -> !llvm.ptr {
-    %data = llvm.load %tensor : !llvm.ptr -> !llvm.ptr
-    %p40 = llvm.getelementptr %tensor[40] : (!llvm.ptr) -> !llvm.ptr, i8
-    %offset = llvm.load %p40 : !llvm.ptr -> i64
-    %from = llvm.getelementptr %data[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  %data = llvm.load %tensor : !llvm.ptr -> !llvm.ptr
+  %p40 = llvm.getelementptr %tensor[40] : (!llvm.ptr) -> !llvm.ptr, i8
+  %offset = llvm.load %p40 : !llvm.ptr -> i64
+  %from = llvm.getelementptr %data[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  %there = llvm.icmp "ne" %data, %null : !llvm.ptr
+  scf.if %there {
+  } else {
+    %needed = func.call @relax.rt.tensor_bytes(%tensor, %bytes) : (!llvm.ptr, i64) -> i64
+    %none = arith.cmpi eq, %needed, %zero : i64
+    %shown = arith.index_cast %needed : i64 to index
+    func.call @relax.check.null(%none, %shown) : (i1, index) -> ()
+  }
+  %address = llvm.ptrtoint %from : !llvm.ptr to i64
+  %mask = arith.subi %bytes, %one : i64
+  %beyond = arith.andi %address, %mask : i64
+  %aligned = arith.cmpi eq, %beyond, %zero : i64
+  %plain = arith.andi %contiguous, %aligned : i1
+  %result = scf.if %plain -> !llvm.ptr {
     scf.yield %from : !llvm.ptr
   } else {
     %copy = func.call @relax.rt.compact(%frame, %tensor, %bytes) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr

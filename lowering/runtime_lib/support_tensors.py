@@ -122,13 +122,15 @@ func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape:
   return %tensor : !llvm.ptr
 }
 
-// A contiguous copy of a DLTensor with any strides, in memory of the frame.
-func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr {
+// Whether the elements of a DLTensor lie in row-major order; steps of dimensions of size 1 do not matter.
+func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
-  %data = llvm.load %tensor : !llvm.ptr -> !llvm.ptr
+  %true = arith.constant true
+  %false = arith.constant false
+  %null = llvm.mlir.zero : !llvm.ptr
   %p16 = llvm.getelementptr %tensor[16] : (!llvm.ptr) -> !llvm.ptr, i8
   %rank32 = llvm.load %p16 : !llvm.ptr -> i32
   %rank = arith.index_cast %rank32 : i32 to index
@@ -137,29 +139,102 @@ func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %byte
   %sizes = llvm.load %p24 : !llvm.ptr -> !llvm.ptr
   %p32 = llvm.getelementptr %tensor[32] : (!llvm.ptr) -> !llvm.ptr, i8
   %steps = llvm.load %p32 : !llvm.ptr -> !llvm.ptr
+  %given = llvm.icmp "ne" %steps, %null : !llvm.ptr
+  %result = scf.if %given -> i1 {
+    %all:3 = scf.for %i = %i0 to %rank step %i1 iter_args(%n = %one, %good = %true, %none = %false) -> (i64, i1, i1) {
+      %up = arith.index_cast %i : index to i64
+      %next = arith.addi %up, %one : i64
+      %k = arith.subi %rank64, %next : i64
+      %p = llvm.getelementptr %sizes[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      %d = llvm.load %p : !llvm.ptr -> i64
+      %q = llvm.getelementptr %steps[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+      %s = llvm.load %q : !llvm.ptr -> i64
+      %same = arith.cmpi eq, %s, %n : i64
+      %free = arith.cmpi eq, %d, %one : i64
+      %fine = arith.ori %same, %free : i1
+      %still = arith.andi %good, %fine : i1
+      %empty = arith.cmpi eq, %d, %zero : i64
+      %nothing = arith.ori %none, %empty : i1
+      %product = arith.muli %n, %d : i64
+      scf.yield %product, %still, %nothing : i64, i1, i1
+    }
+    %well = arith.ori %all#1, %all#2 : i1
+    scf.yield %well : i1
+  } else {
+    scf.yield %true : i1
+  }
+  return %result : i1
+}
+
+// A contiguous copy of a DLTensor with any strides, at any address, in memory of the frame.
+func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr {
+  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %minus = arith.constant -1 : i64
+  %true = arith.constant true
+  %data = llvm.load %tensor : !llvm.ptr -> !llvm.ptr
+  %p16 = llvm.getelementptr %tensor[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %rank32 = llvm.load %p16 : !llvm.ptr -> i32
+  %rank = arith.index_cast %rank32 : i32 to index
+  %rank64 = arith.extsi %rank32 : i32 to i64
+  %p24 = llvm.getelementptr %tensor[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %sizes = llvm.load %p24 : !llvm.ptr -> !llvm.ptr
   %p40 = llvm.getelementptr %tensor[40] : (!llvm.ptr) -> !llvm.ptr, i8
   %offset = llvm.load %p40 : !llvm.ptr -> i64
   %from = llvm.getelementptr %data[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-  %outer = arith.subi %rank64, %one : i64
-  %rows = scf.for %i = %i0 to %rank step %i1 iter_args(%n = %one) -> (i64) {
+  // Bytes of the copy; elements seen several times over may be more than any memory holds.
+  %size, %fine = scf.for %i = %i0 to %rank step %i1 iter_args(%n = %bytes, %good = %true) -> (i64, i1) {
     %k = arith.index_cast %i : index to i64
     %p = llvm.getelementptr %sizes[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64
     %d = llvm.load %p : !llvm.ptr -> i64
-    %within = arith.cmpi slt, %k, %outer : i64
-    %factor = arith.select %within, %d, %one : i64
-    %product = arith.muli %n, %factor : i64
+    %low, %high = arith.mului_extended %n, %d : i64
+    %single = arith.cmpi eq, %high, %zero : i64
+    %signed = arith.cmpi sge, %low, %zero : i64
+    %both = arith.andi %single, %signed : i1
+    %still = arith.andi %good, %both : i1
+    scf.yield %low, %still : i64, i1
+  }
+  %total = arith.select %fine, %size, %minus : i64
+  %copy = func.call @relax.rt.frame_allocate(%frame, %total) : (!llvm.ptr, i64) -> !llvm.ptr
+  %plain = func.call @relax.rt.contiguous(%tensor) : (!llvm.ptr) -> i1
+  scf.if %plain {
+    "llvm.intr.memcpy"(%copy, %from, %total) <{isVolatile = false}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
+  } else {
+    func.call @relax.rt.gather(%copy, %from, %tensor, %bytes) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+  }
+  return %copy : !llvm.ptr
+}
+
+// Copy the elements of a DLTensor with strides, which begin at `from`, in row-major order.
+func.func private @relax.rt.gather(%copy: !llvm.ptr, %from: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) {
+  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %p16 = llvm.getelementptr %tensor[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %rank32 = llvm.load %p16 : !llvm.ptr -> i32
+  %rank64 = arith.extsi %rank32 : i32 to i64
+  %p24 = llvm.getelementptr %tensor[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %sizes = llvm.load %p24 : !llvm.ptr -> !llvm.ptr
+  %p32 = llvm.getelementptr %tensor[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %steps = llvm.load %p32 : !llvm.ptr -> !llvm.ptr
+  %outer = arith.subi %rank64, %one : i64
+  %outerI = arith.index_cast %outer : i64 to index
+  %rows = scf.for %i = %i0 to %outerI step %i1 iter_args(%n = %one) -> (i64) {
+    %k = arith.index_cast %i : index to i64
+    %p = llvm.getelementptr %sizes[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    %d = llvm.load %p : !llvm.ptr -> i64
+    %product = arith.muli %n, %d : i64
     scf.yield %product : i64
   }
   %pw = llvm.getelementptr %sizes[%outer] : (!llvm.ptr, i64) -> !llvm.ptr, i64
   %width = llvm.load %pw : !llvm.ptr -> i64
   %ps = llvm.getelementptr %steps[%outer] : (!llvm.ptr, i64) -> !llvm.ptr, i64
   %step = llvm.load %ps : !llvm.ptr -> i64
-  %count = arith.muli %rows, %width : i64
-  %total = arith.muli %count, %bytes : i64
-  %copy = func.call @relax.rt.frame_allocate(%frame, %total) : (!llvm.ptr, i64) -> !llvm.ptr
   %rowsI = arith.index_cast %rows : i64 to index
   %widthI = arith.index_cast %width : i64 to index
-  %outerI = arith.index_cast %outer : i64 to index
   %dense = arith.cmpi eq, %step, %one : i64
   %row_bytes = arith.muli %width, %bytes : i64
   %step_bytes = arith.muli %step, %bytes : i64
@@ -223,6 +298,6 @@ func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %byte
       }
     }
   }
-  return %copy : !llvm.ptr
+  return
 }
 """.replace("PAGED_BYTES", str(PAGED_BYTES)).replace("PAGE_BYTES", str(PAGE_BYTES))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Union
 
 from relax_mlir.diagnostics import locate, where
+from relax_mlir.dialects.location import name_value, unnamed
+from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.dialects.types import (
     Object,
     Shape,
@@ -85,6 +87,9 @@ class BodyLowering:
     updates: dict[ir.Value, Update] = field(default_factory=dict)
     """Tensors (of handles: the payload) that packed functions may have changed: where `relax.updated` finds them."""
 
+    location: ir.Location | None = None
+    """That of the op which is being lowered, with its name, which goes to the memory of its result."""
+
     def nested(self) -> BodyLowering:
         """The lowering of a region: what it defines stays inside."""
         return replace(self, symbols=self.symbols.nested(), values=dict(self.values), received={})
@@ -99,7 +104,8 @@ class BodyLowering:
         """Lower all ops of `block`; returns the operands of its terminator."""
         operations = [view.operation for view in block.operations]
         for op in operations[:-1]:
-            with op.location:
+            self.location = op.location
+            with unnamed(op.location):
                 self.lower_op(op)
         return [self.values[operand] for operand in operations[-1].operands]
 
@@ -117,6 +123,8 @@ class BodyLowering:
             raise
         for old, new in zip(op.results, results, strict=True):
             self.values[old] = new
+            if isinstance(new, ir.Value):
+                name_value(new, op.location)
 
     # -- values
 
@@ -151,8 +159,8 @@ class BodyLowering:
     def empty(self, info: Tensor) -> ir.Value:
         """An uninitialised tensor for a result."""
         assert info.known_shape is not None and info.dtype is not None
-        sizes = [d if isinstance(d, int) else self.symbols.value(d) for d in info.known_shape]
-        return tensor.empty(sizes, info.dtype.storage_type())
+        sizes = [d if isinstance(d, int) else self.symbols.size(d) for d in info.known_shape]
+        return tensor.empty(sizes, info.dtype.storage_type(), loc=self.location)
 
 
 def object_sizes(hooks: Hooks, tensor_handle: Handle, rank: int) -> list[ir.Value]:
@@ -195,12 +203,9 @@ Handler = Callable[[BodyLowering, ir.Operation], Sequence[Lowered]]
 _HANDLERS: dict[str, Handler] = {}
 
 
-VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
-
-
 def memory_of(value: ir.Value) -> ir.Value:
     """The tensor at level T that `value` is a view of."""
-    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in VIEWS:
+    while not isinstance(value, ir.BlockArgument) and has_trait(value.owner.operation, IsView):
         value = value.owner.operation.operands[0]
     return value
 

@@ -18,7 +18,7 @@ def read_buffer(value: ir.Value) -> ir.Value:
 
 
 def fresh_buffer(body: BodyLowering, info: Tensor) -> ir.Value:
-    sizes = [body.symbols.value(d) for d in info.known_shape or () if not isinstance(d, int)]
+    sizes = [body.symbols.size(d) for d in info.known_shape or () if not isinstance(d, int)]
     return memref.alloc(memref_type(info.storage_type()), sizes, [])
 
 

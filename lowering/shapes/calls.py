@@ -187,7 +187,7 @@ def _checked_outs(body: BodyLowering, header: Header, passed: Sequence[ir.Value]
             dim if isinstance(dim, int) else size
             for dim, size in zip(leaf.info.shape or (), dims, strict=True)
         ]
-        outs.append(tensor.empty(static, leaf.info.dtype.storage_type()))
+        outs.append(tensor.empty(static, leaf.info.dtype.storage_type(), loc=body.location))
     return outs
 
 

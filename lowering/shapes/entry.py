@@ -55,9 +55,7 @@ def build_shapes_function(
             for leaf, values in zip(params, dims, strict=True):
                 _check_leaf(hooks, table, leaf, values)
             check_bounds(table, bounds)
-            func.ReturnOp(
-                [table.value(dim) for leaf in results for dim in leaf_dims(leaf) if dim is not None]
-            )
+            func.ReturnOp([table.size(dim) for leaf in results for dim in leaf_dims(leaf) if dim is not None])
 
 
 def _check_leaf(hooks: Hooks, table: SymbolTable, leaf: Leaf, values: Sequence[ir.Value]) -> None:

@@ -8,6 +8,7 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.inplace import FRESH, inplace_indices
 from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.traits import TakesOwnership, has_trait
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, defining_op
@@ -21,9 +22,6 @@ from relax_mlir.lowering.shapes.buffers import (
 )
 from relax_mlir.lowering.shapes.calls import call_result, prim_callee, require_known
 from relax_mlir.mlir import bufferization, func, ir, memref
-
-OWNERS = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.distinct", "relax.updated"})
-"""Ops whose results are the only users of their memory."""
 
 
 @handles("relax.call_tir_inplace")
@@ -121,7 +119,7 @@ def _owned(call: ir.Operation) -> set[int]:
     owned = set()
     for number, value in enumerate(maker.operands):
         made_by = defining_op(value)
-        if made_by is None or made_by.name not in OWNERS or made_by.block != call.block:
+        if made_by is None or not has_trait(made_by, TakesOwnership) or made_by.block != call.block:
             continue
         if [use.owner.operation for use in value.uses] == [maker]:
             owned.add(number)

@@ -74,7 +74,10 @@ def _inner(body: BodyLowering, old: ir.Block, arguments: Sequence[ir.Value]) -> 
     """Lowers the ops of a region, whose arguments are flattened."""
     inner = body.nested()
     remaining = list(arguments)
-    inner.values.update({a: unflatten(struct_info(a.type), remaining) for a in old.arguments})
+    for argument in old.arguments:
+        inner.values[argument] = lowered = unflatten(struct_info(argument.type), remaining)
+        for leaf in flatten(lowered):
+            ir.BlockArgument(leaf).set_location(argument.location)
     return inner
 
 

@@ -7,10 +7,12 @@ from typing import ClassVar
 
 from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.dialects.location import name_of, renamed
 from relax_mlir.lowering.abi.runtime_declarations import Hooks
 from relax_mlir.lowering.shapes.body import BodyLowering, unflatten
 from relax_mlir.lowering.shapes.entry import build_shapes_function, leaf_sizes
 from relax_mlir.lowering.shapes.headers import Header, make_header, recursive_functions
+from relax_mlir.lowering.shapes.leaves import leaves
 from relax_mlir.lowering.shapes.recursion import check_stack
 from relax_mlir.lowering.shapes.results import give_results
 from relax_mlir.lowering.shapes.short import is_short
@@ -78,7 +80,7 @@ def _lower(
 ) -> None:
     location = header.old.location
     bounds = read_bounds(header.old)
-    block = header.new.add_entry_block()
+    block = header.new.add_entry_block(_argument_locations(header))
     with location, ir.InsertionPoint(block), assuming(bounds):
         arguments = list(block.arguments)
         given = [arguments.pop(0) for leaf in header.params for _ in leaf.types]
@@ -94,6 +96,17 @@ def _lower(
         body = BodyLowering(hooks, symbols, dict(values), callees, headers, stack, entry_checks=entry_checks)
         (result,) = body.lower_block(header.old.entry_block)
         give_results(body, header, result, arguments)
+
+
+def _argument_locations(header: Header) -> list[ir.Location]:
+    """Locations that name the arguments: parameters as users know them, destinations by the result."""
+    params = zip(header.old.arguments, header.param_infos, strict=True)
+    flat = [
+        *(leaf for old, (name, info) in params for leaf in leaves(name_of(old.location) or name, info)),
+        *header.destinations,
+    ]
+    names = [leaf.name for leaf in flat for _ in leaf.types] + ["stack"] * header.recursive
+    return [renamed(name, header.old.location) for name in names]
 
 
 def _shapes_function(hooks: Hooks, header: Header) -> None:

@@ -104,14 +104,19 @@ class _Reader:
         return whole if info.values is None else ShapeValue(tuple(self.entries(whole, len(info.values))))
 
     def entries(self, handle: Handle, count: int) -> list[ir.Value]:
-        """The numbers of a Shape, which must be `count`."""
+        """The numbers of a Shape, which must be `count`, each zero or more."""
         rank = self.number("shape_rank", handle.payload)
         self.check(self.is_one_of(rank, count), "ShapeError", f"has {{0}} entries, expected {count}", [rank])
         index = ir.IndexType.get()
-        return [
+        entries = [
             self.body.hooks.object("shape_entry", [handle.payload, index_constant(i)], [index])[0]
             for i in range(count)
         ]
+        for number, entry in enumerate(entries):
+            natural = arith.cmpi(arith.CmpIPredicate.sge, entry, index_constant(0))
+            message = f"has an entry {number} of {{0}}, expected zero or more"
+            self.check(natural, "ShapeError", message, [entry])
+        return entries
 
     def any(self, handle: Handle, info: StructInfo) -> Lowered:
         if isinstance(info, Tensor):

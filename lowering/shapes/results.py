@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, cast, flatten, unflatten
@@ -11,8 +12,6 @@ from relax_mlir.lowering.shapes.headers import Header, Result
 from relax_mlir.lowering.shapes.objects import box, new_tensor, own, retain, view, write
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import bufferization, func, ir, tensor
-
-VIEWS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 
 
 def give_results(body: BodyLowering, header: Header, result: Lowered, outs: Sequence[ir.Value]) -> None:
@@ -137,6 +136,6 @@ def _without_casts(value: ir.Value) -> ir.Value:
 
 def _memory_of(value: ir.Value) -> ir.Value:
     """The tensor that `value` is a view of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in VIEWS:
+    while not isinstance(value.owner, ir.Block) and has_trait(value.owner.operation, IsView):
         value = value.owner.operation.operands[0]
     return value

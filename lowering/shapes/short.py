@@ -6,13 +6,13 @@ The GIL can be held during such calls: to release it and take it again costs a t
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from relax_mlir.dialects.attributes import KERNEL, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import PATTERN, PRIM_FUNC
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir, linalg
-from relax_mlir.passes.fusion.prim_loops import AROUND, ROW_KERNELS
+from relax_mlir.passes.fusion.prim_loops import AROUND, over_rows
 
 MOST_CALLS = 16
 MOST_STATIC = 1024
@@ -57,15 +57,13 @@ def is_short(function: func.FuncOp, callees: Mapping[str, func.FuncOp]) -> bool:
 def _is_linear(prim: func.FuncOp) -> bool:
     """Whether what is called as a prim func is one that takes as long as its arguments and results are large."""
 
-    def named(attribute: str, names: Collection[str]) -> bool:
-        return attribute in prim.attributes and ir.StringAttr(prim.attributes[attribute]).value in names
-
     if PRIM_FUNC not in prim.attributes or prim.is_external:
         return False
-    if named(KERNEL, ROW_KERNELS):
+    if over_rows(prim):
         return True
+    pattern = ir.StringAttr(prim.attributes[PATTERN]).value if PATTERN in prim.attributes else ""
     ops = (view.operation for view in prim.entry_block.operations)
-    return named(PATTERN, _LINEAR) and all(op.name in _BESIDE_LOOPS or _is_over_argument(op) for op in ops)
+    return pattern in _LINEAR and all(op.name in _BESIDE_LOOPS or _is_over_argument(op) for op in ops)
 
 
 def _is_over_argument(loop: ir.Operation) -> bool:

@@ -80,3 +80,4 @@ def check_bounds(table: SymbolTable, bounds: Bounds) -> None:
         for text, limit, predicate in limits:
             inside = arith.cmpi(predicate, value, index_constant(limit))
             table.hooks.check(inside, "ShapeError", f"{source} {text} bound {limit}", [value])
+    table.assume(bounds)

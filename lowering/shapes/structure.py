@@ -27,7 +27,7 @@ def _constant(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 @handles("relax.shape_expr")
 def _shape_expr(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     dims = [d for d in dims_from_attr(op.attributes["values"]) if d is not None]
-    return [ShapeValue(tuple(body.symbols.all_values(dims)))]
+    return [ShapeValue(tuple(body.symbols.all_sizes(dims)))]
 
 
 @handles("relax.prim_value")

@@ -8,32 +8,52 @@ from dataclasses import dataclass, field
 from relax_mlir import symbolic
 from relax_mlir.error import ShapeError
 from relax_mlir.lowering.abi.runtime_declarations import Hooks
+from relax_mlir.lowering.shapes.exact import ExactArithmetic, Ranged, fits, index_constant
 from relax_mlir.mlir import arith, ir
-from relax_mlir.symbolic import Dim
+from relax_mlir.symbolic import Bounds, Dim
 
-
-def index_constant(value: int) -> ir.Value:
-    return arith.constant(ir.IndexType.get(), value)
+__all__ = ["SymbolTable", "index_constant"]
 
 
 @dataclass
 class SymbolTable:
-    """Values of the symbols in scope. `origins` says in words where each was defined, for error messages."""
+    """Values of the symbols in scope. `origins` says in words where each was defined, for error messages.
+
+    Symbols are zero or more. Formulas of them are exact: one whose value, or an intermediate result, does not fit into
+    64 bits is a `ShapeError` of the call, where the formula is first needed in a scope.
+    """
 
     function: str
     hooks: Hooks
     values: dict[str, ir.Value] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
+    bounds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Bounds of symbols that have been checked."""
     _nonzero: set[Dim] = field(default_factory=set)
+    _computed: dict[Dim, Ranged] = field(default_factory=dict)
+    _sizes: set[Dim] = field(default_factory=set)
 
     def define(self, symbol: str, value: ir.Value, origin: str) -> None:
         self.values[symbol] = value
         self.origins[symbol] = origin
 
+    def assume(self, bounds: Bounds) -> None:
+        """From here on symbols lie within `bounds`: they have been checked."""
+        for name, (low, high) in bounds.items():
+            if high is not None:
+                self.bounds[name] = (max(low, 0), high)
+
     def nested(self) -> SymbolTable:
         """A table for a region: it sees the symbols of this one, and its own stay inside."""
         return SymbolTable(
-            self.function, self.hooks, dict(self.values), dict(self.origins), set(self._nonzero)
+            self.function,
+            self.hooks,
+            dict(self.values),
+            dict(self.origins),
+            dict(self.bounds),
+            set(self._nonzero),
+            dict(self._computed),
+            set(self._sizes),
         )
 
     def undefined(self, dim: Dim) -> list[str]:
@@ -41,47 +61,72 @@ class SymbolTable:
         return [s for s in symbolic.symbols(dim) if s not in self.values]
 
     def value(self, dim: Dim) -> ir.Value:
-        """`dim` as an ``index`` value at the current insertion point; raises `ShapeError` for an undefined symbol."""
+        """`dim` as an ``index`` value at the current insertion point, which may be negative.
+
+        Raises `ShapeError` for an undefined symbol, and for a number that has more than 64 bits.
+        """
         missing = self.undefined(dim)
         if missing:
             raise ShapeError(
                 f"{self.function}: symbol '{missing[0]}' in '{dim}' is not defined; a symbol is defined by a "
                 "dimension of a parameter or of a match_shape that is the symbol alone"
             )
-        if isinstance(dim, int):
-            return index_constant(dim)
         name = symbolic.linear_definition(dim)
         if name is not None:
             return self.values[name]
-        for divisor in symbolic.divisors(dim):
-            self._require_nonzero(divisor, dim)
-        return self._arithmetic(dim)
+        if not fits(dim):
+            raise ShapeError(f"{self.function}: '{dim}' has a number that does not fit into 64 bits")
+        if isinstance(dim, int):
+            return index_constant(dim)
+        if dim not in self._computed:
+            for divisor in symbolic.divisors(dim):
+                self._require_nonzero(divisor, dim)
+            self._computed[dim] = self._exact(dim)
+        return self._computed[dim].value
+
+    def size(self, dim: Dim) -> ir.Value:
+        """`dim` as the size of something, at the current insertion point: a run-time check that it is not negative.
+
+        Raises `ShapeError` as `value` does.
+        """
+        value = self.value(dim)
+        if dim in self._sizes or symbolic.linear_definition(dim) is not None:
+            return value
+        self._sizes.add(dim)
+        low = dim if isinstance(dim, int) else self._computed[dim].low
+        if low < 0 and not symbolic.prove_less_equal(0, dim):
+            natural = arith.cmpi(arith.CmpIPredicate.sge, value, index_constant(0))
+            known, values = self._known(dim, 1)
+            message = f"{self.function}: the dimension '{dim}' is {{0}}{known}; dimensions are zero or more"
+            self.hooks.check(natural, "ShapeError", message, [value, *values])
+        return value
+
+    def _exact(self, dim: Dim) -> Ranged:
+        """The value of `dim`, after a run-time check that it fits into 64 bits where that is not known."""
+        arithmetic = ExactArithmetic(self.values, self.bounds)
+        result = arithmetic.compute(dim)
+        if arithmetic.overflows:
+            overflow = arithmetic.overflows[0]
+            for flag in arithmetic.overflows[1:]:
+                overflow = arith.ori(overflow, flag)
+            fine = arith.xori(overflow, arith.constant(overflow.type, 1))
+            known, values = self._known(dim, 0)
+            message = f"{self.function}: '{dim}' does not fit into 64 bits{known}"
+            self.hooks.check(fine, "ShapeError", message, values)
+        return result
 
     def _require_nonzero(self, divisor: Dim, dim: Dim) -> None:
         """Check at run time, once per scope, that a divisor is not 0: the processor would fault."""
         if divisor in self._nonzero:
             return
         self._nonzero.add(divisor)
-        value = self._arithmetic(divisor)
+        value = self.value(divisor)
         text, values = self.explain(divisor, 0)
         nonzero = arith.cmpi(arith.CmpIPredicate.ne, value, index_constant(0))
         self.hooks.check(nonzero, "ShapeError", f"{self.function}: '{dim}' divides by {text}", values)
 
-    def _arithmetic(self, dim: Dim) -> ir.Value:
-        return symbolic.lower(
-            dim,
-            symbol=self.values.__getitem__,
-            const=index_constant,
-            add=arith.addi,
-            mul=arith.muli,
-            floordiv=arith.floordivsi,
-            mod=_floor_mod,
-            min=arith.minsi,
-            max=arith.maxsi,
-        )
-
-    def all_values(self, dims: Iterable[Dim]) -> list[ir.Value]:
-        return [self.value(dim) for dim in dims]
+    def all_sizes(self, dims: Iterable[Dim]) -> list[ir.Value]:
+        return [self.size(dim) for dim in dims]
 
     def explain(self, dim: Dim, first_value: int) -> tuple[str, list[ir.Value]]:
         """Text that says what `dim` is and why, with placeholders from `first_value` on, and their values.
@@ -91,13 +136,13 @@ class SymbolTable:
         name = symbolic.linear_definition(dim)
         if name is not None:
             return f"{name} = {{{first_value}}}, taken from {self.origins[name]}", [self.values[name]]
-        parts, values = [], [self.value(dim)]
-        for symbol in symbolic.symbols(dim):
-            parts.append(f"{symbol} = {{{first_value + len(values)}}} taken from {self.origins[symbol]}")
-            values.append(self.values[symbol])
-        return f"{dim} = {{{first_value}}}, with {', '.join(parts)}", values
+        known, values = self._known(dim, first_value + 1)
+        return f"{dim} = {{{first_value}}}{known}", [self.value(dim), *values]
 
-
-def _floor_mod(a: ir.Value, b: ir.Value) -> ir.Value:
-    """Python's %: the remainder has the divisor's sign."""
-    return arith.subi(a, arith.muli(arith.floordivsi(a, b), b))
+    def _known(self, dim: Dim, first_value: int) -> tuple[str, list[ir.Value]]:
+        """``, with n = {2} taken from …`` for the symbols of `dim`, and their values."""
+        names = symbolic.symbols(dim)
+        parts = [
+            f"{name} = {{{first_value + i}}} taken from {self.origins[name]}" for i, name in enumerate(names)
+        ]
+        return f", with {', '.join(parts)}" if parts else "", [self.values[name] for name in names]

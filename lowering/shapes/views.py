@@ -33,8 +33,9 @@ def _view(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _check_size(body: BodyLowering, op: ir.Operation, source: Tensor, target: Tensor) -> None:
-    have, want = body.dims(op.operands[0], source), body.symbols.all_values(target.known_shape or ())
-    size, wanted = product(have), product(want)
+    shape = target.known_shape or ()
+    have, want = body.dims(op.operands[0], source), body.symbols.all_sizes(shape)
+    size, wanted = product(have), body.symbols.value(symbolic.product(shape))
     old = ", ".join(f"{{{2 + i}}}" for i in range(len(have)))
     new = ", ".join(f"{{{2 + len(have) + i}}}" for i in range(len(want)))
     message = (
@@ -46,7 +47,7 @@ def _check_size(body: BodyLowering, op: ir.Operation, source: Tensor, target: Te
 
 
 def product(values: Sequence[ir.Value]) -> ir.Value:
-    """Product of index values; 1 for none."""
+    """Product of the sizes of a tensor, whose elements 64 bits can count; 1 for none."""
     total = index_constant(1)
     for value in values:
         total = arith.muli(total, value)
@@ -63,13 +64,13 @@ def reshape(body: BodyLowering, source: ir.Value, target: Tensor) -> ir.Value:
     assert shape is not None and target.dtype is not None
     if 0 in ir.RankedTensorType(source.type).shape:
         return tensor.empty(
-            [d if isinstance(d, int) else body.symbols.value(d) for d in shape], target.dtype.storage_type()
+            [d if isinstance(d, int) else body.symbols.size(d) for d in shape], target.dtype.storage_type()
         )
     flat = _collapse(source)
     if not shape:
         one = ir.RankedTensorType.get([1], target.dtype.storage_type())
         return tensor.collapse_shape(target_type, cast(flat, one), [])
-    dynamic = [body.symbols.value(d) for d in shape if not isinstance(d, int)]
+    dynamic = [body.symbols.size(d) for d in shape if not isinstance(d, int)]
     size = [d if isinstance(d, int) else ir.ShapedType.get_dynamic_size() for d in shape]
     if len(shape) == 1:
         return cast(flat, target_type)

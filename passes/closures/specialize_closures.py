@@ -11,6 +11,7 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.closures import MakeClosureOp
 from relax_mlir.dialects.structure import TUPLE, pack, unpack
+from relax_mlir.dialects.traits import InvokesClosure, has_trait
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info
 from relax_mlir.error import RelaxError, ShapeError, UnsupportedError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
@@ -27,10 +28,10 @@ from relax_mlir.passes.closures.sources import (
     source_of,
 )
 from relax_mlir.passes.closures.symbols import in_terms_of
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
-INVOKE = frozenset({"relax.invoke_closure", "relax.invoke_pure_closure"})
 LIMIT = 64
 """More clones of functions than this mean a recursion that makes a new closure at every step."""
 
@@ -48,6 +49,7 @@ class SpecializeClosures(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function value that is not known before the program runs."""
+        make_all_effects_explicit(module)
         functions = [f for f in relax_functions(module) if _uses_callables(f)]
         for function in functions:
             ToNonDataflow().run_on_function(function, module, ctx)
@@ -90,7 +92,7 @@ class _Specializer:
                     changed |= _forward(op)
         for function in list(relax_functions(self.module)):
             for op in _calls(function):
-                changed |= self.invoke(op) if op.name in INVOKE else self.call(op)
+                changed |= self.invoke(op) if has_trait(op, InvokesClosure) else self.call(op)
         clean(self.module)
         for function in list(relax_functions(self.module)):
             changed |= self.returned(function)
@@ -253,7 +255,9 @@ class _Specializer:
 
 
 def _calls(function: func.FuncOp) -> list[ir.Operation]:
-    return [op for op in ops_of(function.operation) if op.name in INVOKE or op.name == "relax.call"]
+    return [
+        op for op in ops_of(function.operation) if has_trait(op, InvokesClosure) or op.name == "relax.call"
+    ]
 
 
 def _users(function: func.FuncOp, name: str) -> list[ir.Operation]:

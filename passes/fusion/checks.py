@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from relax_mlir.diagnostics import location_text, where
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.kernel_specs import kernel_spec
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion.prim_calls import CALL_TIR, PrimCall
-from relax_mlir.passes.fusion.prim_loops import ROW_KERNELS
-
-_WITH_AXES = ROW_KERNELS | {"group_norm"}
-"""Kernels whose attributes say over which axes they go."""
 
 
 def require_fusible(module: ir.Module) -> None:
@@ -26,7 +23,8 @@ def _require_attributes(module: ir.Module) -> None:
         for name in (PATTERN, KERNEL):
             if name in op.attributes and not isinstance(op.attributes[name], ir.StringAttr):
                 _fail(op, name, f"is {op.attributes[name]}, expected a string")
-        if KERNEL in op.attributes and ir.StringAttr(op.attributes[KERNEL]).value in _WITH_AXES:
+        spec = kernel_spec(op)
+        if spec is not None and spec.has_axes:
             _require_axes(op)
 
 

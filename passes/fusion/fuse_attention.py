@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from relax_mlir import op as R
 from relax_mlir import symbolic
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.value import Value
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape
 from relax_mlir.rewrite import Binding, ExprMutator
-from relax_mlir.rewrite.binding import TERMINATORS
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
 
@@ -79,7 +79,7 @@ class _Fuse(ExprMutator):
 
     def _only_used_here(self, value: Value) -> Binding | None:
         """The op that makes a value with one use."""
-        ends = any(use.owner.operation.name in TERMINATORS for use in value.ssa.uses)
+        ends = any(has_trait(use.owner.operation, EndsBlock) for use in value.ssa.uses)
         return None if ends or len(self.users(value)) != 1 else self.definition(value)
 
     def _summand(

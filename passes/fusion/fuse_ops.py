@@ -8,10 +8,13 @@ from typing import ClassVar, TypeAlias
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import KERNEL, PATTERN
+from relax_mlir.dialects.location import name_of, renamed, unnamed
 from relax_mlir.dialects.structure import TUPLE, pack
 from relax_mlir.dialects.types import dims_attr
 from relax_mlir.ir_queries import callee_of, defining_op
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.passes.fusion.call_wiring import wire
 from relax_mlir.passes.fusion.checks import require_fusible
 from relax_mlir.passes.fusion.groups import Group, against_kinds
 from relax_mlir.passes.fusion.prim_calls import (
@@ -39,11 +42,9 @@ from relax_mlir.passes.fusion.prim_merging import (
     merge_epilogue,
     merge_prologue,
     merge_row_epilogue,
-    unsized_axes,
 )
 from relax_mlir.passes.fusion.prim_transposes import against_transpose, merge_transpose, permutation_of
 from relax_mlir.passes.fusion.report import FusionDecision, current_report
-from relax_mlir.symbolic import Dim
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
 
@@ -89,6 +90,7 @@ class FuseOps(ModulePass):
     max_depth: int = 16
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
+        make_all_effects_explicit(module)
         require_fusible(module)
         fusion = _Fusion(module, self.max_depth)
         for function in relax_functions(module):
@@ -409,13 +411,14 @@ class _Fusion:
         group: Callable[[func.FuncOp], Group | None],
         reason: str,
     ) -> PrimCall | None:
-        wiring, operands, exprs = self._wire(producer, consumer)
+        wiring, operands, exprs = wire(self.functions, producer, consumer)
         symbol = self._merged(producer.callee, consumer.callee, wiring, merge, group)
         if symbol is None:
             return None
         self._report(producer, consumer, True, reason)
         old = consumer.op
-        location = ir.Location.fused([producer.op.location, old.location])
+        places = ir.Location.fused([unnamed(producer.op.location), unnamed(old.location)])
+        location = renamed(name_of(old.location), places)
         with ir.InsertionPoint(old):
             new = ir.Operation.create(
                 CALL_TIR,
@@ -429,35 +432,6 @@ class _Fusion:
         if not list(producer.op.results[0].uses):
             producer.erase()
         return PrimCall(new, symbol, operands, exprs)
-
-    def _wire(self, producer: PrimCall, consumer: PrimCall) -> tuple[Wiring, list[ir.Value], list[Dim]]:
-        """The wiring of the fused call, its operands and its index expressions, each of them once."""
-        result = producer.op.results[0]
-        operands: list[ir.Value] = []
-        exprs: list[Dim] = []
-
-        def operand_number(value: ir.Value) -> int:
-            if value not in operands:
-                operands.append(value)
-            return operands.index(value)
-
-        def index_number(expr: Dim) -> int:
-            if expr not in exprs:
-                exprs.append(expr)
-            return exprs.index(expr)
-
-        numbers = [i for i, value in enumerate(consumer.operands) if value == result]
-        unsized = unsized_axes(self.functions[producer.callee], self.functions[consumer.callee], numbers)
-        shape = producer.info.known_shape if producer.info is not None else None
-        assert shape is not None
-        wiring = Wiring(
-            tuple(map(operand_number, producer.operands)),
-            tuple(None if value == result else operand_number(value) for value in consumer.operands),
-            tuple(map(index_number, producer.index_exprs)),
-            tuple(map(index_number, consumer.index_exprs)),
-            tuple((axis, index_number(shape[axis])) for axis in unsized),
-        )
-        return wiring, operands, exprs
 
     def _group(self, symbol: str) -> Group | None:
         if symbol not in self.groups:

@@ -15,6 +15,7 @@ from relax_mlir.dialects.attributes import (
     PATTERN,
     PRIM_FUNC,
 )
+from relax_mlir.dialects.kernel_specs import Around, kernel_spec
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 
@@ -146,15 +147,10 @@ def maps_of(loop: ir.Operation) -> list[ir.AffineMap]:
     return [attribute.value for attribute in loop.attributes["indexing_maps"]]
 
 
-ROW_KERNELS = frozenset({"softmax", "log_softmax", "layer_norm", "rms_norm"})
-"""Kernels that walk their first input by rows, the last axes, and may compute it there."""
-
-
 def over_rows(function: func.FuncOp) -> str:
     """The name of the kernel over rows that replaces a prim func, with or without work around it; "" for others."""
-    attributes = function.attributes
-    name = ir.StringAttr(attributes[KERNEL]).value if KERNEL in attributes else ""
-    return name if name in ROW_KERNELS else ""
+    spec = kernel_spec(function)
+    return spec.name if spec is not None and spec.around is Around.BOTH else ""
 
 
 def row_kernel(function: func.FuncOp) -> str:
@@ -177,8 +173,10 @@ def takes_row_epilogue(function: func.FuncOp) -> str:
         return ""
     if over_rows(function):
         return over_rows(function) if KERNEL_INPUTS in attributes else row_kernel(function)
-    name, given = ir.StringAttr(attributes[KERNEL]).value, ir.DictAttr(attributes[KERNEL_ATTRS])
-    return name if name == "group_norm" and len(ir.ArrayAttr(given["axes"])) else ""
+    spec, given = kernel_spec(function), ir.DictAttr(attributes[KERNEL_ATTRS])
+    if spec is None or spec.around is not Around.EPILOGUE:
+        return ""
+    return spec.name if len(ir.ArrayAttr(given["axes"])) else ""
 
 
 def looks_at_its_place(function: func.FuncOp) -> bool:

@@ -21,6 +21,14 @@ from relax_mlir.dialects.memory import (
     tensor_attributes,
 )
 from relax_mlir.dialects.structure import TUPLE, ShapeExprOp, TupleGetItemOp, pack, unpack
+from relax_mlir.dialects.traits import (
+    HasDestination,
+    KeptInExplicitMemory,
+    KeptInShapeHeap,
+    OnMemory,
+    has_trait,
+    ops_with,
+)
 from relax_mlir.dialects.types import (
     Object,
     Shape,
@@ -38,33 +46,6 @@ from relax_mlir.passes.explicit_effects import ExplicitEffects
 from relax_mlir.passes.memory.lifetimes import Lifetimes
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
-
-KEPT = frozenset(
-    f"relax.{name}"
-    for name in [
-        "constant",
-        "shape_expr",
-        "prim_value",
-        "shape_of",
-        "match_shape",
-        "tuple_get_item",
-        "call",
-        "call_packed",
-        "call_pure_packed",
-        "updated",
-        "reshape",
-        "flatten",
-        "expand_dims",
-        "squeeze",
-        "assert_op",
-        "shape_to_tensor",
-        "tensor_to_shape",
-        "call_prim",
-    ]
-)
-"""Ops that the explicit-memory form has in common with level R1, and those it adds."""
-REWRITTEN = frozenset({"relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed", "relax.distinct"})
-FAMILIES = ("relax.memory_", "relax.vm_")
 
 
 class CallTirRewrite(FunctionPass):
@@ -85,7 +66,7 @@ class CallTirRewrite(FunctionPass):
         """Raises `UnsupportedError` for a function that is not at that level."""
         _require_form(function)
         names = {op.name for op in _walk(entry_block(function))}
-        if not names & REWRITTEN and any(name.startswith(FAMILIES) for name in names):
+        if not names & (ops_with(HasDestination) | {"relax.distinct"}) and names & ops_with(OnMemory):
             return
         ExplicitEffects().run_on_function(function, module, ctx)
         rewriter = _Rewriter()
@@ -103,7 +84,7 @@ def _require_form(function: func.FuncOp) -> None:
             raise UnsupportedError(
                 f"{where(op)}: {name}: a dataflow block is left; run to-non-dataflow before call-tir-rewrite"
             )
-        known = op.name in KEPT or op.name in REWRITTEN or op.name.startswith(FAMILIES)
+        known = has_trait(op, KeptInExplicitMemory, KeptInShapeHeap, HasDestination)
         if op.name.startswith("relax.") and not known:
             raise UnsupportedError(
                 f"{where(op)}: {name}: {op.name} is no call with a destination; run legalize-ops before "

@@ -10,27 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.ir_types import ObjectType
+from relax_mlir.dialects.traits import CapturesTensors, EndsLife, IsLoop, ReadsTensors, has_trait
 from relax_mlir.ir_queries import enclosing_op_in, entry_block
 from relax_mlir.mlir import func, ir
-
-CAPTURING = frozenset({"relax.call_packed", "relax.call_pure_packed", "func.return"})
-"""Ops that may hold their operands beyond the call."""
-READING = frozenset(
-    {
-        "relax.assert_op",
-        "relax.shape_of",
-        "relax.tensor_to_shape",
-        "relax.vm_assert_relation",
-        "relax.call_prim",
-        "relax.vm_call_tir_dyn",
-        "relax.memory_copy",
-        "relax.memory_kill_tensor",
-        "tensor.extract",
-    }
-)
-"""Ops whose results share no memory with their operands."""
-LOOPS = frozenset({"scf.for", "scf.while"})
-KILLS = frozenset({"relax.memory_kill_tensor", "relax.memory_kill_storage"})
 
 
 @dataclass(frozen=True)
@@ -47,7 +29,7 @@ class Place:
         else:
             following = list(_following(self.after))
         for op in following:
-            if op.name not in KILLS:
+            if not has_trait(op, EndsLife):
                 return ir.InsertionPoint(op)
         return ir.InsertionPoint(self.block)
 
@@ -133,7 +115,7 @@ class Lifetimes:
         while todo:
             for use in todo.pop().uses:
                 op = use.owner.operation
-                if op.name in CAPTURING and not self.borrowing.intersection(op.results):
+                if has_trait(op, CapturesTensors) and not self.borrowing.intersection(op.results):
                     return None, sharing
                 users.append(op)
                 for alias in _aliases(op, use.operand_number):
@@ -147,12 +129,12 @@ class Lifetimes:
 
 def _aliases(op: ir.Operation, operand: int) -> list[ir.Value]:
     """What may be the same memory as operand `operand` of `op`, because of it."""
-    if op.name in READING or op.name in CAPTURING:
+    if has_trait(op, ReadsTensors, CapturesTensors):
         return []
     if op.name in ("scf.yield", "scf.condition"):
         parent = op.parent.operation
         return [parent.results[operand]] if parent.name == "scf.if" else _loop_values(parent)
-    if op.name in LOOPS:
+    if has_trait(op, IsLoop):
         return _loop_values(op)
     return [r for r in op.results if isinstance(r.type, ir.ShapedType | ir.TupleType | ObjectType)]
 

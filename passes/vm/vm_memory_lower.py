@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from relax_mlir.diagnostics import where
+from relax_mlir.dialects.traits import IsView, has_trait
 from relax_mlir.dialects.types import Shape, Tensor, struct_info
 from relax_mlir.dialects.vm import VmReshapeOp
 from relax_mlir.error import UnsupportedError
@@ -22,7 +23,6 @@ RENAMED = {
     "relax.memory_kill_storage": "relax.vm_kill_object",
 }
 """Ops of explicit memory → the builtin that takes the same operands and attributes."""
-VIEWS = frozenset({"relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze"})
 EARLIER = {
     "relax.dataflow": "to-non-dataflow",
     "relax.call_tir": "call-tir-rewrite",
@@ -47,7 +47,7 @@ class VmMemoryLower(FunctionPass):
             with op.location:
                 if op.name in RENAMED:
                     _rename(op, RENAMED[op.name])
-                elif op.name in VIEWS:
+                elif has_trait(op, IsView):
                     _reshape(op)
 
 

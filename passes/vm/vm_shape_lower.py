@@ -15,6 +15,7 @@ from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.shape_values import tensor_to_shape
 from relax_mlir.dialects.structure import tuple_get_item
 from relax_mlir.dialects.symbolic_attributes import dim_attributes, dims_in
+from relax_mlir.dialects.traits import IsView, ops_with
 from relax_mlir.dialects.types import (
     Prim,
     Shape,
@@ -32,11 +33,11 @@ from relax_mlir.mlir import func, ir, tensor
 from relax_mlir.passes.memory.static_plan_block_memory import SYMBOL_BOUNDS, symbol_bounds
 from relax_mlir.passes.vm.erase_shapes import erase_signature, erase_types, erased, new_dtype
 from relax_mlir.passes.vm.shape_functions import ShapeFunctions
-from relax_mlir.passes.vm.vm_memory_lower import EARLIER, RENAMED, VIEWS, refuse, walk
+from relax_mlir.passes.vm.vm_memory_lower import EARLIER, RENAMED, refuse, walk
 from relax_mlir.symbolic import Bounds, Dim, Expr
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
-REFUSED = {**EARLIER, **dict.fromkeys([*RENAMED, *VIEWS], "vm-memory-lower")}
+REFUSED = {**EARLIER, **dict.fromkeys([*RENAMED, *ops_with(IsView)], "vm-memory-lower")}
 CHECKED = ("relax.call_packed", "relax.call_pure_packed")
 """Calls whose results must have the shapes that their types say."""
 

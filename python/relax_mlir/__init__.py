@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from relax_mlir.runtime.executable import Executable
     from relax_mlir.target import Target
 
+    __version__: str
+
 _HOMES = {
     "BlockBuilder": "relax_mlir.builder",
     "Callable": "relax_mlir.dialects.types",
@@ -37,12 +39,36 @@ _HOMES = {
 }
 """Every name is imported when it is first asked for: tools that need few of them start faster."""
 
+_MODULES = (
+    "analysis",
+    "error",
+    "instrument",
+    "op",
+    "profiler",
+    "rewrite",
+    "runtime",
+    "script",
+    "te",
+    "transform",
+)
+"""Packages and modules for users, imported likewise."""
+
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name == "__version__":
+        globals()[name] = importlib.import_module("relax_mlir._version").version()
+        return globals()[name]
+    if name in _MODULES:
+        return importlib.import_module(f"relax_mlir.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'relax_mlir' has no attribute '{name}'")
     globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
     return globals()[name]
+
+
+def __dir__() -> list[str]:
+    dunder = (name for name in globals() if name.startswith("__"))
+    return sorted({*dunder, *__all__, *_MODULES})
 
 
 __all__ = [
@@ -60,5 +86,6 @@ __all__ = [
     "Tuple",
     "Value",
     "Var",
+    "__version__",
     "build",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import weakref
 from collections import abc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +18,11 @@ from relax_mlir.dialects import calls, closures, dialect, structure
 from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
+from relax_mlir.dialects.frames import Frame
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, parameter_symbols, struct_info
-from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value, values_hold
+from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import defining_op
@@ -68,8 +70,8 @@ class BlockBuilder:
         self._mod = mod
         self._function: _Function | None = None
         self._lambdas = 0
-        self._abandoned: list[func.FuncOp] = []
-        """Functions whose building raised: kept, since values of them may still be held and printed."""
+        self._frames: dict[str, weakref.ref[Frame]] = {}
+        """The frames of functions, by name: values that somebody still holds keep them alive."""
 
     @property
     def mod(self) -> IRModule:
@@ -117,23 +119,22 @@ class BlockBuilder:
                 [ir.DictAttr.get({PARAM_NAME: ir.StringAttr.get(p.name)}) for p in params]
             )
             body = op.add_entry_block([ir.Location.name(p.name, user_location()) for p in params])
-            self._function = _Function(name, op, body, private, result)
-            try:
-                with ir.InsertionPoint(body), assuming({}), building(op.operation), values_hold(self._mod):
-                    for param, argument in zip(params, body.arguments, strict=True):
-                        param.bind(argument)
-                    self.bound_symbols(bounds or {})
-                    for param in params:
-                        if isinstance(param.struct_info, Prim) and param.struct_info.value is not None:
-                            structure.match_shape(param, (param.struct_info.value,))
-                    yield
+            contexts = (self._mod.context, user_location(), assuming({}), building(op.operation))
+        frame = Frame(
+            f"function '{name}'", body, unfinished=op.operation, module=self._mod, contexts=contexts
+        )
+        self._function = _Function(name, op, body, private, result)
+        try:
+            with frame:
+                for param, argument in zip(params, body.arguments, strict=True):
+                    param.bind(argument)
+                self.bound_symbols(bounds or {})
+                _match_integers(params)
+                yield
                 self._end_function(self._function)
-            except BaseException:
-                op.operation.detach_from_parent()
-                self._abandoned.append(op)
-                raise
-            finally:
-                self._function = None
+            self._frames[name] = weakref.ref(frame)
+        finally:
+            self._function = None
 
     def bound_symbols(self, bounds: Mapping[str, tuple[int, int | None]]) -> None:
         """Give symbols of the function's parameters bounds, as `function` does; to be called before any op."""
@@ -183,7 +184,7 @@ class BlockBuilder:
         block = scratch.add_entry_block()
         current.dataflow, current.outputs = scratch.operation, []
         try:
-            with ir.InsertionPoint(block):
+            with Frame("a dataflow block", block, unfinished=scratch.operation):
                 yield
                 output = self._output(current.outputs, location)
         finally:
@@ -194,11 +195,11 @@ class BlockBuilder:
         block.append_to(final.regions[0])
         scratch.operation.erase()
         if len(current.outputs) == 1:
-            current.outputs[0]._ssa = final.results[0]
+            current.outputs[0].bind(final.results[0])
         else:
             whole = Value(final.results[0])
             for index, handle in enumerate(current.outputs):
-                handle._ssa = structure.tuple_get_item(whole, index).ssa
+                handle.bind(structure.tuple_get_item(whole, index).ssa)
         current.outputs = []
 
     @staticmethod
@@ -227,21 +228,18 @@ class BlockBuilder:
         handle = Var(name, Callable())
         scratch = func.FuncOp("lambda", ir.FunctionType.get([], []), visibility="private", loc=location)
         block = ir.Block.create_at_start(scratch.regions[0], [p.struct_info.to_type() for p in params])
-        for param, argument in zip(params, block.arguments, strict=True):
-            param.bind(argument)
         saved = current.result, current.dataflow, current.outputs
         current.result, current.dataflow, current.outputs = None, None, []
         self._lambdas += 1
         try:
-            with ir.InsertionPoint(block):
+            with Frame(f"function '{name}'", block, unfinished=scratch.operation):
+                for param, argument in zip(params, block.arguments, strict=True):
+                    param.bind(argument)
+                _match_integers(params)
                 yield handle
                 result = current.result
                 if result is None:
                     raise ArgumentError(f"function '{name}' has no result; call bb.emit_func_output")
-        except BaseException:
-            scratch.operation.detach_from_parent()
-            self._abandoned.append(scratch)
-            raise
         finally:
             self._lambdas -= 1
             current.result, current.dataflow, current.outputs = saved
@@ -383,7 +381,12 @@ class BlockBuilder:
         """Replace the function `name` by that of `source` (the one of the same name in a module)."""
         old = self.lookup(name)
         new_name = self.add_func(source, name)
-        old.operation.erase()
+        reference = self._frames.pop(name, None)
+        frame = None if reference is None else reference()
+        if frame is None:
+            old.operation.erase()
+        else:
+            frame.replaced(old.operation)
         with self._mod.context:
             self.lookup(new_name).attributes["sym_name"] = ir.StringAttr.get(name)
 
@@ -433,6 +436,13 @@ def _check_params(function: str, params: Sequence[Var]) -> None:
     for param in params:
         if names.count(param.name) > 1:
             raise ArgumentError(f"function '{function}': two parameters are called '{param.name}'")
+
+
+def _match_integers(params: Sequence[Var]) -> None:
+    """Let integer parameters define the symbols that their infos name."""
+    for param in params:
+        if isinstance(param.struct_info, Prim) and param.struct_info.value is not None:
+            structure.match_shape(param, (param.struct_info.value,))
 
 
 def _tuple_of(value: Nested) -> Value:

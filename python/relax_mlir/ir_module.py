@@ -19,18 +19,23 @@ from relax_mlir.error import Diagnostic, ParseError, UnknownNameError, VerifyErr
 from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_text import PrintOptions, module_text
+from relax_mlir.value_names import keep_names
 
 
 def _parse(text: str, name: str) -> ir.Module:
     context = dialect.context()
     with context, ir.Location.file(name, 0, 0):
-        return parse_module(text, context)
+        module = parse_module(text, context)
+    keep_names(module, text.encode(), "-")
+    return module
 
 
 def _parse_file(path: str) -> ir.Module:
     context = dialect.context()
     with context:
-        return parse_file(path, context)
+        module = parse_file(path, context)
+    keep_names(module, Path(path).read_bytes(), path)
+    return module
 
 
 def _named(diagnostic: Diagnostic, name: str) -> Diagnostic:
@@ -79,6 +84,36 @@ class IRModule:
         except (OSError, UnicodeDecodeError) as error:
             raise ParseError(f"cannot read {path}: {error}") from None
         return cls._checked(lambda: _parse_file(str(path)), str(path), trusted)
+
+    @classmethod
+    def load(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
+        """Read a module with its weights from a file that `save` has written (`trusted` as for `parse`).
+
+        Raises:
+            ParseError: the file cannot be read, is damaged, cut off, of another kind or of a newer version, or holds no
+                valid module; names the path and the reason.
+        """
+        expect("IRModule.load: 'path'", path, str | Path, "a path")
+        from relax_mlir import module_file  # not needed to build or to compile
+
+        return cls(
+            module_file.load(Path(path), lambda text: cls.parse(text, str(path), trusted=trusted).mlir)
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the module with its weights, names and locations to one file, for `load`.
+
+        The file is a ZIP archive of IR text and NumPy arrays (`relax_mlir.module_file` describes it). It appears under
+        its name only when it is complete.
+
+        Raises:
+            ArgumentError: the file cannot be written.
+            UnsupportedError: the module came from text without its weights; names them.
+        """
+        expect("IRModule.save: 'path'", path, str | Path, "a path")
+        from relax_mlir import module_file  # not needed to build or to compile
+
+        module_file.save(self.mlir, Path(path))
 
     @classmethod
     def _checked(cls, parse: Callable[[], ir.Module], name: str, trusted: bool) -> IRModule:
@@ -134,7 +169,7 @@ class IRModule:
     def asm(self, *, locations: bool = False, elide_above: int | None = 16) -> str:
         """The IR as text; constants of more than `elide_above` elements are elided (None: all are printed)."""
         if elide_above is None:
-            return str(self.mlir.operation.get_asm(enable_debug_info=locations))
+            return str(self.mlir.operation.get_asm(enable_debug_info=locations, use_name_loc_as_prefix=True))
         return module_text(self.mlir, PrintOptions(debug_info=locations, elements_limit=elide_above))
 
     def script(self) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from relax_mlir.mlir import ir
 
@@ -39,6 +41,7 @@ def module_text(module: ir.Module, options: PrintOptions = DEFAULT) -> str:
         large_elements_limit=limit,
         large_resource_limit=RESOURCE_LIMIT if limit is None else limit,
         print_generic_op_form=options.generic,
+        use_name_loc_as_prefix=True,
         use_local_scope=options.local_scope or has_weights(module),
     )
     return text.rstrip("\n") + "\n"
@@ -70,15 +73,22 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
     What is no regular file (``/dev/null``, a pipe) is written to directly.
     """
-    data = content.encode() if isinstance(content, str) else content
+    with writing_atomically(path) as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def writing_atomically(path: Path) -> Iterator[IO[bytes]]:
+    """`write_atomically` with a stream: the file is there when the context is left without an error."""
     if path.exists() and not path.is_file():
-        path.write_bytes(data)
+        with path.open("wb") as stream:
+            yield stream
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            yield stream
         os.chmod(scratch, 0o644)
         os.replace(scratch, path)
     except BaseException:

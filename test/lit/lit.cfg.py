@@ -1,4 +1,7 @@
-"""Configuration of ``lit test/lit``: a folder per folder of the tree, tools from the running Python."""
+"""Configuration of ``lit test/lit``: a folder per folder of the tree, tools from the running Python.
+
+Tools are forked from a process that has imported them. ``lit -Dcold=1 test/lit`` starts an interpreter for each.
+"""
 
 import os
 import sys
@@ -6,7 +9,13 @@ import sys
 import lit.formats
 
 config.name = "relax-mlir"  # noqa: F821 - lit provides `config`
-config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
+if hasattr(os, "fork") and not lit_config.params.get("cold"):  # noqa: F821 - lit provides `lit_config`
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python", "support"))
+    from warm_format import WarmShTest
+
+    config.test_format = WarmShTest()  # noqa: F821
+else:
+    config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".mlir", ".test"]  # noqa: F821
 config.excludes = ["Inputs"]  # noqa: F821
 config.test_source_root = os.path.dirname(__file__)  # noqa: F821

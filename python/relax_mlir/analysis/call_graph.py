@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.traits import CallsFunction, ops_with
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
-
-CALLS = ("relax.call", "relax.call_tir", "relax.call_tir_inplace", "relax.make_closure")
 
 
 def call_graph(module: ir.Module) -> dict[str, list[str]]:
@@ -16,7 +15,7 @@ def call_graph(module: ir.Module) -> dict[str, list[str]]:
     graph: dict[str, list[str]] = {}
     for op in module.body.operations:
         if isinstance(op, func.FuncOp) and PRIM_FUNC not in op.attributes and not op.is_external:
-            calls = ops_of(op.operation, *CALLS)
+            calls = ops_of(op.operation, *ops_with(CallsFunction))
             graph[op.name.value] = list(dict.fromkeys(map(callee_of, calls)))
     return graph
 

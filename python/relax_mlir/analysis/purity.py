@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relax_mlir.dialects.attributes import FORCE_PURE, PRIM_FUNC
-from relax_mlir.dialects.structure import IMPURE_FAMILIES
+from relax_mlir.dialects.traits import HasEffect, has_trait
 from relax_mlir.error import expect
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
-
-EFFECTS = frozenset(
-    {
-        "relax.assert_op",
-        "relax.call_packed",
-        "relax.call_prim",
-        "relax.invoke_closure",
-        "relax.print",
-        "relax.updated",
-    }
-)
-"""Ops that act or may act."""
 
 
 def is_pure(function: func.FuncOp) -> bool:
@@ -57,7 +45,7 @@ def impure_functions(functions: Mapping[str, func.FuncOp]) -> set[str]:
 
 
 def _is_effect(op: ir.Operation) -> bool:
-    return op.name in EFFECTS or op.name.startswith(IMPURE_FAMILIES)
+    return has_trait(op, HasEffect)
 
 
 def _is_vouched_for(function: func.FuncOp) -> bool:

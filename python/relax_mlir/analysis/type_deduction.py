@@ -8,14 +8,14 @@ from dataclasses import replace
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence, implies, op_class
+from relax_mlir.dialects.conversion import converted, is_convertible
 from relax_mlir.dialects.infer_rules import deduced
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp
-from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
+from relax_mlir.dialects.traits import IsLoop, has_trait
+from relax_mlir.dialects.types import StructInfo, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
-
-LOOPS = frozenset({"scf.for", "scf.while"})
 
 Functions = dict[str, func.FuncOp]
 """The functions of a module by name."""
@@ -42,7 +42,7 @@ def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
 
 def retype_results(op: ir.Operation, functions: Functions) -> None:
     """Give the results of `op` the best types that are known and that their users can do with."""
-    forced = op.name in (TUPLE, "scf.if") or op.name in LOOPS
+    forced = op.name in (TUPLE, "scf.if") or has_trait(op, IsLoop)
     for result, info in zip(op.results, _best(op, functions), strict=True):
         if info is None or result.type == info.to_type():
             continue  # no Relax value, or nothing new
@@ -56,41 +56,81 @@ def _accepted(value: ir.Value, info: StructInfo, functions: Functions) -> bool:
 
 
 def _accepts(user: ir.Operation, index: int, info: StructInfo, functions: Functions) -> bool:
+    """Whether the op `user` would be valid if its operand `index` were known as `info`.
+
+    Where control flow goes on with a declared type, the better one must be convertible to that.
+    """
     if user.name == TUPLE:
         fields = [info if i == index else struct_info(v.type) for i, v in enumerate(user.operands)]
         return _accepted(user.results[0], Tuple(fields), functions)
-    if user.name == "scf.yield" and user.parent.name == "scf.if":
-        return _accepted(user.parent.operation.results[index], info, functions)
+    going = _goes_on_as(user, index)
+    if going is not None:
+        return is_convertible(info, struct_info(going.type))
     cls = op_class(user)
-    if cls is None or user.name in ("relax.output", "relax.match_shape"):
-        return True  # the latter are checked at run time, or say what they make of it
+    if cls is None or user.name == "relax.output":
+        return True
     args = cls.args_of(user)
     infos = [info if i == index else old for i, old in enumerate(args.infos)]
     try:
-        _infer(user, cls, replace(args, infos=infos), functions)
+        return _stays_valid(user, cls, replace(args, infos=infos), functions)
     except RelaxError:
         return False
-    return True
+
+
+def _goes_on_as(user: ir.Operation, index: int) -> ir.Value | None:
+    """The value as which operand `index` of control flow goes on: a result of a conditional, what a loop carries."""
+    if has_trait(user, IsLoop):
+        first = len(user.operands) - len(carried_by(user))
+        return carried_by(user)[index - first] if index >= first else None
+    if user.name == "scf.condition":
+        return user.parent.operation.regions[1].blocks[0].arguments[index - 1] if index else None
+    if user.name != "scf.yield":
+        return None
+    parent = user.parent.operation
+    return carried_by(parent)[index] if has_trait(parent, IsLoop) else parent.results[index]
+
+
+def carried_by(loop: ir.Operation) -> list[ir.Value]:
+    """The values that a round of a loop is given, without its variable."""
+    arguments = list(entry_block(loop).arguments)
+    return arguments[1:] if loop.name == "scf.for" else arguments
+
+
+def _stays_valid(op: ir.Operation, cls: type[RelaxOp], args: OpArgs, functions: Functions) -> bool:
+    """Whether the results of `op` follow from `args`; may raise a `RelaxError` where they do not."""
+    results = [struct_info(result.type) for result in op.results]
+    if op.name != "relax.call":
+        cls.check(args, results)
+        return True
+    found = _infer(op, cls, args, functions)
+    return found is None or all(map(implies, found, results))
 
 
 def _deduce_block(block: ir.Block, functions: Functions) -> None:
     for view in list(block.operations):
         op = view.operation
-        if op.name in LOOPS:
+        if has_trait(op, IsLoop):
             _prepare_loop(op)
         for region in op.regions:
             for nested in region.blocks:
                 _deduce_block(nested, functions)
-        if op.name == TupleGetItemOp.OPERATION_NAME and _forward_field(op):
+        if op.name == TupleGetItemOp.OPERATION_NAME and forward_field(op, functions):
             continue
         retype_results(op, functions)
 
 
-def _forward_field(op: ir.Operation) -> bool:
+def forward_field(op: ir.Operation, functions: Functions) -> bool:
+    """Let the users of a field of a tuple that is at hand use what the tuple is made of, if they can do with its type.
+
+    If so, the op is erased.
+    """
     maker = defining_op(op.operands[0])
     if maker is None or maker.name != TUPLE:
         return False
-    op.results[0].replace_all_uses_with(maker.operands[ir.IntegerAttr(op.attributes["index"]).value])
+    field, old = maker.operands[ir.IntegerAttr(op.attributes["index"]).value], op.results[0]
+    if field.type != old.type and not _accepted(old, struct_info(field.type), functions):
+        return False
+    old.replace_all_uses_with(field)
     op.erase()
     return True
 
@@ -98,8 +138,8 @@ def _forward_field(op: ir.Operation) -> bool:
 def _best(op: ir.Operation, functions: Functions) -> Sequence[StructInfo | None]:
     """The best infos known of the results of `op`; None for ops of other dialects."""
     if op.name == "scf.if":
-        return _branches(op)
-    if op.name in LOOPS:
+        return _branches(op, functions)
+    if has_trait(op, IsLoop):
         return _carried(op)
     if not op.name.startswith("relax.") and op.name != TUPLE:
         return [None] * len(op.results)
@@ -139,15 +179,17 @@ def _infer(
     return list(as_sequence(cls.infer(args)))
 
 
-def _branches(op: ir.Operation) -> list[StructInfo]:
+def _branches(op: ir.Operation, functions: Functions) -> list[StructInfo]:
     """Infos of a conditional's results: those of its branches where they agree, else the branches give in."""
     yields = [region.blocks[0].operations[-1].operation for region in op.regions if len(region.blocks)]
     infos = []
     for index, result in enumerate(op.results):
         declared = struct_info(result.type)
         given = [struct_info(y.operands[index].type) for y in yields]
-        is_agreed = all(info == given[0] for info in given) and not _is_local(given[0], declared, op)
-        agreed = given[0] if is_agreed else declared
+        agreed = given[0]
+        is_agreed = all(info == agreed for info in given) and not _is_local(agreed, declared, op)
+        if not is_agreed or not _accepted(result, agreed, functions):
+            agreed = declared
         for terminator in yields:
             _forget(terminator, index, agreed)
         infos.append(agreed)
@@ -179,9 +221,7 @@ def _prepare_loop(op: ir.Operation) -> None:
 
 def _carried(op: ir.Operation) -> list[StructInfo | None]:
     """Infos of a loop's results. A loop keeps the types it carries: what goes into it gives in."""
-    carried = [_info(argument.type) for argument in entry_block(op).arguments]
-    if op.name == "scf.for":
-        carried = carried[1:]
+    carried = [_info(value.type) for value in carried_by(op)]
     first = len(op.operands) - len(carried)
     ends = [(op, first), (op.regions[-1].blocks[0].operations[-1].operation, 0)]
     for terminator, offset in ends:
@@ -207,14 +247,5 @@ def _info(type_: ir.Type) -> StructInfo | None:
 
 def _forget(terminator: ir.Operation, index: int, wanted: StructInfo) -> None:
     """Give operand `index` of a branch's terminator, or of a loop, the vaguer info that it is to have."""
-    value = terminator.operands[index]
-    if struct_info(value.type) == wanted or not isinstance(wanted, Tensor) or wanted.shape is None:
-        return
     with ir.InsertionPoint(terminator), terminator.location:
-        matched = ir.Operation.create(
-            "relax.match_shape",
-            results=[wanted.to_type()],
-            operands=[value],
-            attributes={"pattern": dims_attr(wanted.shape), "result_dtype": ir.UnitAttr.get()},
-        )
-    terminator.operands[index] = matched.results[0]
+        terminator.operands[index] = converted(terminator.operands[index], wanted)

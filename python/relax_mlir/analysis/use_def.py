@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.dialect import NAMESPACE
 from relax_mlir.dialects.structure import TUPLE, is_pure
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import Prim, Shape, Tensor, struct_info
 from relax_mlir.error import RelaxError, UnknownNameError, expect
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
-
-ENDS = ("func.return", "relax.lambda_return", "relax.output", "scf.yield", "scf.condition")
-"""The ops that end a block."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Use:
     @property
     def leaves(self) -> bool:
         """Whether the value is given out of its block here."""
-        return self.op.name in ENDS
+        return has_trait(self.op, EndsBlock)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from relax_mlir.mlir import ir
 
 NAMES = {TUPLE: "tuple", "scf.if": "if", "scf.while": "while"}
 """What ops of other dialects are called; the rest keep their names, ``arith.constant`` for instance."""
-TERMINATORS = frozenset({"func.return", "relax.lambda_return", "relax.output", "scf.yield", "scf.condition"})
 
 
 class Binding:

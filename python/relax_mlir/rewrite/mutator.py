@@ -9,16 +9,17 @@ import numpy as np
 
 from relax_mlir.dialects.create import full
 from relax_mlir.dialects.structure import is_pure, make_tuple
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import make_explicit
-from relax_mlir.rewrite.binding import TERMINATORS, Binding
+from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.rewrite.binding import Binding
 from relax_mlir.rewrite.replace import Replacer
-from relax_mlir.rewrite.visitor import Target, Walker, bindings_in, roots_of
+from relax_mlir.rewrite.visitor import Target, Walker, roots_of
 
 Replacement = Any
 """What a method returns: None, a `Value`, a number or array (a constant), or a sequence of these (a tuple)."""
@@ -88,8 +89,7 @@ class ExprMutator(Walker):
     def _visit_root(self, root: Any) -> int:  # noqa: ANN401 - a view or an op
         operation = root.operation
         function = _function_of(operation)
-        if any(op.name == "relax.call_packed" for op in bindings_in(function)):
-            make_explicit(entry_block(function))
+        make_effects_explicit(function.opview)
         total = 0
         for _ in range(self.max_walks if self.repeat else 1):
             count, last = self._walk(function, operation)
@@ -125,7 +125,7 @@ class ExprMutator(Walker):
         for view in list(block.operations):
             op = view.operation
             replacer.refresh(op)
-            if op.name in TERMINATORS:
+            if has_trait(op, EndsBlock):
                 continue
             for region in op.regions:
                 for nested in region.blocks:

@@ -9,12 +9,12 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.calls import CallPackedOp, UpdatedOp
 from relax_mlir.dialects.closures import LambdaOp
 from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, is_pure
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import Callable, StructInfo, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.rewrite.binding import TERMINATORS
 from relax_mlir.rewrite.retype import Functions, deduce, fit
 
 
@@ -99,7 +99,7 @@ class Replacer:
         self._changed.add(value)
         for use in list(value.uses):
             user = use.owner.operation
-            if user.name.startswith("relax.") or user.name == TUPLE or user.name in TERMINATORS:
+            if user.name.startswith("relax.") or user.name == TUPLE or has_trait(user, EndsBlock):
                 continue
             user.operands[use.operand_number] = self._fitted(
                 value, old_type, user, f"the operand of {user.name}"
@@ -111,7 +111,7 @@ class Replacer:
             return
         if op.name == "func.return":
             self._return(op)
-        elif op.name not in TERMINATORS:
+        elif not has_trait(op, EndsBlock):
             self.refresh_results(op)
 
     def refresh_results(self, op: ir.Operation) -> None:
@@ -212,7 +212,7 @@ class Replacer:
         """Whether `op` will be removed: it has been replaced, or is pure and used by such ops only."""
         if self._is_replaced(op) or op in self._removed:
             return True
-        if op.name in TERMINATORS or not removable(op):
+        if has_trait(op, EndsBlock) or not removable(op):
             return False
         return all(self.is_dead(use.owner.operation) for result in op.results for use in result.uses)
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.dialect import Relax, import_families
+from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite import binding as views
-from relax_mlir.rewrite.binding import NAMES, TERMINATORS, Binding
+from relax_mlir.rewrite.binding import NAMES, Binding
 from relax_mlir.transform import relax_functions
 
 PREFIX = "visit_"
@@ -61,7 +62,7 @@ class Walker:
     def users(self, value: Value) -> list[Binding]:
         """The bindings that use `value`, each once, in no particular order; ends of blocks are left out."""
         found = [Binding(use.owner.operation) for use in value.ssa.uses]
-        return list(dict.fromkeys(item for item in found if item.operation.name not in TERMINATORS))
+        return list(dict.fromkeys(item for item in found if not has_trait(item.operation, EndsBlock)))
 
     def _method(self, binding: Binding) -> Callable[[Binding], Any]:
         name = PREFIX + binding.op.replace(".", "_")
@@ -129,6 +130,6 @@ def bindings_in(root: ir.Operation) -> Iterator[ir.Operation]:
     for region in root.regions:
         for block in region.blocks:
             for view in list(block.operations):
-                if view.operation.name not in TERMINATORS:
+                if not has_trait(view.operation, EndsBlock):
                     yield view.operation
                     yield from bindings_in(view.operation)

@@ -93,6 +93,7 @@ def needs_help(value: object) -> bool:
             or dtype == ml_dtypes.bfloat16
             or dtype.byteorder == ">"
             or dtype.kind not in _FFI_KINDS
+            or any(step % dtype.itemsize for step in value.strides)
         )
     return type(value) in (tuple, list)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
+from relax_mlir.dialects.constants import require
 from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
@@ -19,6 +20,7 @@ from relax_mlir.lowering.parts.early_kernels import EarlyKernels
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
+from relax_mlir.runtime.cache_key import module_constants
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.compile_module import compile_rest
 from relax_mlir.runtime.compile_parts import PartCompiler
@@ -90,7 +92,9 @@ def build(
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     with _context([*dumps, *instruments]):
         started = perf_counter()
-        slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL) if cache and not profile else None
+        constants = module_constants(mod.mlir)
+        require(constants)
+        slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL, constants) if cache and not profile else None
         executable = slot.load() if slot else None
         if executable is not None:
             executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)

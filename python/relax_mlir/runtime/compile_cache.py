@@ -11,7 +11,7 @@ from relax_mlir.lowering.constants.constant_table import TableEntry
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_entry import CacheEntry
-from relax_mlir.runtime.cache_key import cache_key, module_constants
+from relax_mlir.runtime.cache_key import cache_key
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import Executable
@@ -28,15 +28,14 @@ class CacheSlot:
     constants: Sequence[ir.Attribute]
 
     @staticmethod
-    def of(mod: IRModule, target: Target, opt_level: int) -> CacheSlot | None:
-        """The place for `mod` in the current `PassContext`.
+    def of(mod: IRModule, target: Target, opt_level: int, constants: list[ir.Attribute]) -> CacheSlot | None:
+        """The place for `mod`, whose constants are given, in the current `PassContext`.
 
         None where nothing is cached: it is switched off, objects for this machine cannot be loaded, instruments
         want to see the passes, or the module has constants that cannot be looked into.
         """
         if not SUPPORTED or not cache_store.enabled() or PassContext.current().instruments:
             return None
-        constants = module_constants(mod.mlir)
         key = cache_key(mod, target, opt_level, constants)
         return None if key is None else CacheSlot(key, constants)
 

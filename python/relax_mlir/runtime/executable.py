@@ -17,6 +17,7 @@ from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.memory_plan import MemoryPlan
+from relax_mlir.runtime.torch_tensors import plain_torch_tensors
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
@@ -33,13 +34,14 @@ class CompiledFunction:
     Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, and gives FFI tensors, which
     `np.from_dlpack` and `torch.from_dlpack` share without a copy (torch tensors in, torch tensors out). With as
     many arrays more as the function has results, it writes its results into those, which must be contiguous and
-    not overlap the arguments, and returns None; that is, where all results are tensors whose sizes are formulas of the
-    arguments'. Parameters of type `Object` take any value of the FFI. Inputs with other strides are copied for the
-    call.
+    not overlap each other, and returns None; that is, where all results are tensors whose sizes are formulas of the
+    arguments'. Parameters of type `Object` take any value of the FFI. Inputs with other strides, at odd addresses, and
+    those that a result overlaps are copied for the call.
 
     `ffi` is the bare `tvm_ffi.Function`. It does the same, except that it refuses what the FFI cannot convert:
-    read-only and bfloat16 NumPy arrays, and NumPy arrays inside tuples. It is slower: calls with plain NumPy arrays and
-    FFI tensors alone go to the native code directly.
+    read-only and bfloat16 NumPy arrays, and NumPy arrays inside tuples, and that it trusts torch tensors: it does not
+    see their negative bit, nor that their storage has been resized. It is slower: calls with plain NumPy arrays and FFI
+    tensors alone go to the native code directly.
     """
 
     __slots__ = ("_entry", "ffi", "inputs", "name")
@@ -54,6 +56,7 @@ class CompiledFunction:
         return self._call_any(*args)
 
     def _call_any(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
+        args = plain_torch_tensors(self.name, args, self.inputs)
         try:
             return self.ffi(*args)
         except (BufferError, ArgumentError):
@@ -61,21 +64,27 @@ class CompiledFunction:
             if not any(needs_help(arg) for arg in args):
                 raise
         for i, out in enumerate(args[self.inputs :]):
-            if isinstance(out, np.ndarray) and not out.flags.writeable:
-                raise ArgumentError(f"{self.name}: the given result {i} is a read-only array")
+            if isinstance(out, np.ndarray) and not (out.flags.writeable and out.flags.c_contiguous):
+                fault = "read-only" if not out.flags.writeable else "non-contiguous"
+                raise ArgumentError(
+                    f"{self.name}: the given result {i} is a {fault} array, so it cannot be written to"
+                )
         return self.ffi(*(to_ffi(arg) for arg in args))
 
     def call_into(self, out: object, *args: object) -> None:
         """Call with `args` and write the result into `out` (several results: into a tuple or list of arrays).
 
-        Raises ArgumentError: the number of arguments is wrong, or the function returns results itself; ShapeError,
-        DTypeError: an array does not fit.
+        Raises ArgumentError: the number of arguments or of arrays is wrong, the function returns results itself, or
+        arrays overlap each other; ShapeError, DTypeError: an array does not fit.
         """
         if len(args) != self.inputs:
             raise ArgumentError(
                 f"{self.name}: call_into takes out and {self.inputs} arguments; got {len(args)}"
             )
-        self(*args, *(out if isinstance(out, tuple | list) else (out,)))
+        outs = out if isinstance(out, tuple | list) else (out,)
+        if not outs:
+            raise ArgumentError(f"{self.name}: call_into takes an array per result; got none")
+        self(*args, *outs)
 
     def __repr__(self) -> str:
         return f"<compiled function {self.name}>"

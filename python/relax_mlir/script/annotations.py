@@ -9,6 +9,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple, as_dim
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, UnknownNameError
+from relax_mlir.script.attributes import shape
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
@@ -145,6 +146,10 @@ def _ndim(named: dict[str | None, ast.expr]) -> int | None:
 
 def read_dims(node: ast.expr, scope: Scope) -> list[Dim | None]:
     """The dimensions of a written shape: a tuple or list of integers, symbols, expressions, and unknowns."""
+    if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
+        value = scope.lookup(node.value)
+        if isinstance(value, Value):
+            return list(shape(node, value))
     if not isinstance(node, ast.Tuple | ast.List):
         raise Problem(node, "expected a shape: a tuple such as (n, 4), or (n,) with one dimension")
     return [read_dim(item, scope) for item in node.elts]
@@ -169,6 +174,30 @@ class _Captured(ast.NodeTransformer):
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """``x.shape[0]``."""
+        base, index = node.value, node.slice
+        if (
+            not isinstance(base, ast.Attribute)
+            or base.attr != "shape"
+            or not isinstance(base.value, ast.Name)
+        ):
+            return node
+        value, position = self.scope.lookup(base.value), _position(index)
+        if not isinstance(value, Value) or position is None:
+            return node
+        dims = shape(node, value)
+        if not -len(dims) <= position < len(dims):
+            raise Problem(node, f"dimension {position} of {value.struct_info} does not exist", "ShapeError")
+        return ast.parse(str(dims[position]), mode="eval").body
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """``T.int64(4)``."""
+        path = self.scope.path(node.func)
+        if path in (("T", "int64"), ("T", "int32")) and len(node.args) == 1 and not node.keywords:
+            return self.visit(node.args[0])  # type: ignore[no-any-return]  # it is an expression
+        return self.generic_visit(node)  # type: ignore[return-value]  # likewise
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         value = self.scope.values.get(node.id, self.scope.captured.get(node.id))
         if isinstance(value, int) and not isinstance(value, bool):
@@ -185,6 +214,15 @@ class _Captured(ast.NodeTransformer):
                 "ShapeError",
             )
         return node
+
+
+def _position(node: ast.expr) -> int | None:
+    """An index that is written out."""
+    negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    inner = node.operand if isinstance(node, ast.UnaryOp) and negative else node
+    if not isinstance(inner, ast.Constant) or not isinstance(inner.value, int):
+        return None
+    return -inner.value if negative else inner.value
 
 
 def symbols_of(dims: Sequence[Dim | None]) -> set[str]:

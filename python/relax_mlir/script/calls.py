@@ -29,6 +29,7 @@ from relax_mlir.script.closures import closure_of, function_value, invocation, i
 from relax_mlir.script.effects import assertion, inplace, printing
 from relax_mlir.script.shape_first import is_shape_first, shape_first
 from relax_mlir.script.source import Problem
+from relax_mlir.script.symbols import number
 
 if TYPE_CHECKING:
     from relax_mlir.script.expressions import Expressions
@@ -128,10 +129,10 @@ class Calls:
         raise Problem(node.func, f"'{text}' is a Python function, which is not run; {hint}")
 
     @staticmethod
-    def ir_call(expressions: Expressions, node: ast.Call, root: str, name: str) -> ir.Attribute:
-        """``I.attribute("…")``."""
+    def ir_call(expressions: Expressions, node: ast.Call, root: str, name: str) -> Any:  # noqa: ANN401 - an attribute or a number
+        """``I.attribute("…")``, ``T.int64(4)``."""
         if root == "T":
-            raise Problem(node, f"T.{name} stands in the body of a function with @T.prim_func")
+            return number(expressions, node, name)
         if name != "attribute":
             raise Problem(node, f"I.{name} is not an expression")
         return expressions.apply(node, ir.Attribute.parse, literal(node, str, "attribute text"))

@@ -66,11 +66,11 @@ def _function(block: Block, node: ast.FunctionDef) -> Value:
         returning=True,
         annotated=wanted,
     )
-    count = len(outer.source.frames)
+    count = outer.source.mistakes
     try:
         with outer.at(node), block.builder.lambda_function(node.name, params, pure=pure) as value:
             inner.run(node.body)
-            if len(outer.source.frames) > count:
+            if outer.source.mistakes > count:
                 raise Poisoned(node)
             _check_result(node, inner.result, wanted)
     except RelaxError as error:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.frames import inserting, unfinished
 from relax_mlir.dialects.loops import agreed
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.value import Value
@@ -32,18 +33,18 @@ def conditional(block: Block, node: ast.If, later: frozenset[str]) -> None:
     has_else = bool(node.orelse or rebound)
     probe = scf.IfOp(flag, [], has_else=has_else, loc=flag.owner.location)
     inside = [probe.then_block, *([probe.else_block] if has_else else [])]
-    branches = [
-        _branch(block.child(later), body, into)
-        for body, into in zip((node.body, node.orelse), inside, strict=False)
-    ]
-    names = _merged(node, branches, rebound, later)
-    values = [[branch.expressions.scope.values[name] for name in names] for branch in branches]
-    if any(value is POISON for column in values for value in column):
-        probe.operation.erase()
-        raise Poisoned(node)
-    columns = [_yielded(block, node, column, into) for column, into in zip(values, inside, strict=True)]
-    for index, name in enumerate(names):
-        _check(node, f"'{name}'", *(column[index].struct_info for column in columns))
+    with unfinished(probe.operation, "an `if`"):
+        branches = [
+            _branch(block.child(later), body, into)
+            for body, into in zip((node.body, node.orelse), inside, strict=False)
+        ]
+        names = _merged(node, branches, rebound, later)
+        values = [[branch.expressions.scope.values[name] for name in names] for branch in branches]
+        if any(value is POISON for column in values for value in column):
+            raise Poisoned(node)
+        columns = [_yielded(block, node, column, into) for column, into in zip(values, inside, strict=True)]
+        for index, name in enumerate(names):
+            _check(node, f"'{name}'", *(column[index].struct_info for column in columns))
     results = _finish(probe, flag, inside, columns)
     for branch in branches:
         for name in branch.assigned:
@@ -67,19 +68,21 @@ def returning(block: Block, node: ast.If, rest: Sequence[ast.stmt]) -> None:
     count = block.mistakes
     probe = scf.IfOp(flag, [], has_else=True, loc=flag.owner.location)
     inside = [probe.then_block, probe.else_block]
-    branches = [
-        _branch(block.child(frozenset(), returning=True), body, into)
-        for body, into in zip(bodies, inside, strict=True)
-    ]
-    if block.mistakes > count:
-        raise Poisoned(node)
-    if any(branch.result is None for branch in branches):
-        raise Problem(
-            node, "one branch returns and the other does not; a function ends with a `return` on every way"
-        )
-    found = [branch.result for branch in branches if branch.result is not None]
-    columns = [[_annotated(block, value, into)] for value, into in zip(found, inside, strict=True)]
-    _check(node, "the result", *(column[0].struct_info for column in columns))
+    with unfinished(probe.operation, "an `if`"):
+        branches = [
+            _branch(block.child(frozenset(), returning=True), body, into)
+            for body, into in zip(bodies, inside, strict=True)
+        ]
+        if block.mistakes > count:
+            raise Poisoned(node)
+        if any(branch.result is None for branch in branches):
+            raise Problem(
+                node,
+                "one branch returns and the other does not; a function ends with a `return` on every way",
+            )
+        found = [branch.result for branch in branches if branch.result is not None]
+        columns = [[_annotated(block, value, into)] for value, into in zip(found, inside, strict=True)]
+        _check(node, "the result", *(column[0].struct_info for column in columns))
     (block.result,) = _finish(probe, flag, inside, columns)
     if block.is_body:
         block.expressions.apply(node, block.builder.emit_func_output, block.result)
@@ -99,14 +102,14 @@ def _known(block: Block, body: Sequence[ast.stmt], later: frozenset[str]) -> Non
 
 
 def _branch(inner: Block, body: Sequence[ast.stmt], into: ir.Block) -> Block:
-    with ir.InsertionPoint(into):
+    with inserting(into, "a branch"):
         inner.run(body)
     return inner
 
 
 def _yielded(block: Block, node: ast.If, column: Sequence[Any], into: ir.Block) -> list[Value]:
     """What a branch gives, as Relax values."""
-    with ir.InsertionPoint(into):
+    with inserting(into, "a branch"):
         return [block.expressions.relax_value(node, value) for value in column]
 
 
@@ -114,7 +117,7 @@ def _annotated(block: Block, value: Value, into: ir.Block) -> Value:
     """A returned value as the function is annotated to return it, if it says more."""
     if block.annotated is None or not implies(value.struct_info, block.annotated):
         return value
-    with ir.InsertionPoint(into):
+    with inserting(into, "a branch"):
         try:
             return agreed("result", value, block.annotated)
         except RelaxError:

@@ -49,6 +49,8 @@ def function(definition: Callable[..., Any] | None = None, *, private: bool = Fa
 
 
 def _function(definition: Callable[..., Any], frame: FrameType) -> Any:  # noqa: ANN401 - a module, or the function itself
+    if not inspect.isfunction(definition):
+        raise ArgumentError(f"R.function and T.prim_func decorate a function, not {definition!r}")
     owner = definition.__qualname__.rpartition(".")[0]
     if owner and not owner.endswith("<locals>"):
         return definition
@@ -63,9 +65,20 @@ def _captured(frame: FrameType, members: Iterable[Any]) -> Mapping[str, Any]:
     names = dict(frame.f_globals)
     for member in members:
         if inspect.isfunction(member):
-            names.update(inspect.getclosurevars(member).nonlocals)
+            names.update(_closure(member))
     names.update(frame.f_locals)
     return names
+
+
+def _closure(function: Callable[..., Any]) -> dict[str, Any]:
+    """The variables of the functions around `function` that have a value; one that is assigned later has none yet."""
+    found: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return found
 
 
 @overload

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ast
 import operator
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from relax_mlir.dialects import dtypes, integers
+from relax_mlir.dialects import integers
 from relax_mlir.dialects.control import choose
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.structure import constant, make_tuple, prim_value
+from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import RelaxError
-from relax_mlir.script import conditions, indexing
+from relax_mlir.script import attributes, conditions, indexing
 from relax_mlir.script.calls import Calls
 from relax_mlir.script.closures import module_function
 from relax_mlir.script.scope import Scope
@@ -206,10 +206,7 @@ class Expressions:
             raise Problem(node, f"`{ast.unparse(node)}` is not a value; call it")
         item = self.evaluate(node.value)
         if isinstance(item, Value):
-            instead = f"R.{node.attr}({ast.unparse(node.value)})"
-            raise Problem(
-                node, f"values have no attributes in a script; the ops are functions, as in {instead}"
-            )
+            return attributes.of_value(node, item)
         return self.apply(node, getattr, item, node.attr)
 
     def visit_Dict(self, node: ast.Dict) -> dict[Any, Any]:
@@ -226,20 +223,6 @@ def has_values(item: Any) -> bool:  # noqa: ANN401 - what `evaluate` returned
     if not isinstance(item, tuple | list):
         return False
     return any(isinstance(field, Value | np.ndarray) or has_values(field) for field in item)
-
-
-def is_torch(item: Any) -> bool:  # noqa: ANN401 - any Python object
-    """Whether `item` is a tensor of PyTorch, which need not be installed."""
-    return type(item).__module__.partition(".")[0] == "torch" and hasattr(item, "detach")
-
-
-def from_torch(item: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - a tensor of PyTorch
-    """A tensor of PyTorch as an array."""
-    host = item.detach().cpu().contiguous()
-    if str(host.dtype) != "torch.bfloat16":
-        return np.asarray(host.numpy())
-    bits = host.view(sys.modules["torch"].int16).numpy()
-    return np.asarray(bits.view(dtypes.dtype("bfloat16").numpy))
 
 
 def bound(item: Any) -> Any:  # noqa: ANN401 - what `evaluate` returned

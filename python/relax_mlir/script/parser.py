@@ -234,7 +234,7 @@ class ModuleParser:
 
     def function(self, signature: Signature, calls: Calls) -> None:
         """Build one function; after a mistake it is left out."""
-        node, count = signature.node, len(self.source.frames)
+        node, count = signature.node, self.source.mistakes
         scope = Scope(self.captured, symbols=signature.symbols)
         params = [Var(name, info) for name, info in signature.params.items()]
         scope.values.update({p.name: p for p in params})
@@ -268,7 +268,7 @@ class ModuleParser:
 
     def finish(self, signature: Signature, block: Block, count: int) -> None:
         """Check the end of a function."""
-        if len(self.source.frames) > count:
+        if self.source.mistakes > count:
             raise _Mistaken
         node = signature.node
         if block.result is None:

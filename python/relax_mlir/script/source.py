@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
-import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from relax_mlir.error import Diagnostic, RelaxError, ScriptError, UnsupportedError
+from relax_mlir.script import definitions
 
 
 class Problem(Exception):
@@ -45,22 +44,21 @@ class Source:
     first_line: int = 1
     frames: list[str] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    unsupported: bool = True
+    """Whether all mistakes so far are constructs that this version does not read."""
+    mistakes: int = 0
+    """How many statements and heads went wrong so far, those that only use what was a mistake before included."""
 
     @classmethod
     def of(cls, item: type | Callable[..., Any], frame: FrameType) -> Source:
-        """The source of a class or a function that is decorated in `frame`."""
-        filename = frame.f_code.co_filename
+        """The source of a class or a function that is decorated in `frame`; raises `ScriptError` if it has none."""
         try:
-            lines, first = inspect.getsourcelines(item)
-            filename = inspect.getsourcefile(item) or filename
-        except (OSError, TypeError):  # a module that is not in sys.modules: the decorator's line is known
-            whole = linecache.getlines(filename, frame.f_globals)
-            first = frame.f_lineno
-            lines = inspect.getblock(whole[first - 1 :]) if whole else []
-        if not lines:
-            message = f"cannot read the source of '{item.__qualname__}': {filename} is no file"
-            raise ScriptError([message], [Diagnostic("error", filename, message)])
-        return cls("".join(lines), filename, max(first, 1))
+            found = definitions.find(item, frame)
+        except definitions.NotFound as error:
+            place = f"{frame.f_code.co_filename}:{frame.f_lineno}:1"
+            message = f"{place}: ScriptError: {error}"
+            raise ScriptError([message], [Diagnostic("error", place, f"ScriptError: {error}")]) from None
+        return cls(found.text, found.filename, found.first_line)
 
     def tree(self) -> ast.Module:
         """The syntax tree, with the lines of the file."""
@@ -91,13 +89,12 @@ class Source:
     def report(self, problem: Problem) -> None:
         """Note a mistake; `error` raises all of them in the end."""
         line, begin, end = self.span(problem.node)
-        if problem.kind == "UnsupportedError":
-            frame = self.frame(line, begin, end, problem.kind, problem.message)
-            raise UnsupportedError(frame) from None
         self.report_at(line, begin, end, problem.kind, problem.message)
 
     def report_at(self, line: int, begin: int, end: int, kind: str, message: str) -> None:
         """Note a mistake at columns ``begin:end`` (counted from 0) of `line`."""
+        self.unsupported = self.unsupported and kind == "UnsupportedError"
+        self.mistakes += 1
         frame = self.frame(line, begin, end, kind, message)
         if frame in self.frames:
             return  # what follows an `if` with a `return` is read once per branch
@@ -130,8 +127,10 @@ class Source:
             ]
         )
 
-    def error(self) -> ScriptError:
-        """All mistakes as one error, in the order of their lines."""
+    def error(self) -> ScriptError | UnsupportedError:
+        """All mistakes as one error, in the order in which they have been found."""
+        if self.unsupported:
+            return UnsupportedError("\n".join(self.frames))
         return ScriptError(self.frames, self.diagnostics)
 
     def check(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
@@ -24,6 +25,7 @@ from relax_mlir.script.expressions import Expressions, bound
 from relax_mlir.script.flow import UNNAMED, assigned, reads, returns
 from relax_mlir.script.scope import POISON, is_path
 from relax_mlir.script.source import Poisoned, Problem
+from relax_mlir.script.symbols import declared
 
 INSTEAD: dict[type[ast.stmt], str] = {
     ast.AsyncFunctionDef: "a script has no coroutines: write `def`",
@@ -85,6 +87,7 @@ class Block:
                 self.note(problem)
                 self.poison(statement)
             except Poisoned:
+                self.expressions.source.mistakes += 1
                 self.poison(statement)
             if ends:
                 return
@@ -96,8 +99,8 @@ class Block:
 
     @property
     def mistakes(self) -> int:
-        """How many mistakes have been noted."""
-        return len(self.expressions.source.frames)
+        """How many statements went wrong so far."""
+        return self.expressions.source.mistakes
 
     def note(self, problem: Problem) -> None:
         self.expressions.source.report(problem)
@@ -154,7 +157,13 @@ class Block:
             self.assigned.append(name)
 
     def assign(self, target: ast.expr, source: ast.expr) -> None:
-        """``y = x``, ``a, b = t``."""
+        """``y = x``, ``a, b = t``, ``m = T.int64()``."""
+        symbols = declared(self.expressions.scope, target, source)
+        if symbols is not None:
+            for variable, symbol in symbols.items():
+                self.define(variable, symbol)
+                self.expressions.scope.symbols |= set(symbolic.symbols(symbol))
+            return
         result = self.expressions.evaluate(source)
         if isinstance(target, ast.Tuple | ast.List):
             starred = next((item for item in target.elts if isinstance(item, ast.Starred)), None)
@@ -272,7 +281,7 @@ class Block:
             raise Problem(call, "dataflow blocks do not nest")
         inner = Block(self.builder, self.expressions.inner(), later, in_dataflow=True)
         handles: dict[str, Any] = {}
-        count = len(self.expressions.source.frames)
+        count = self.mistakes
         try:
             with self.builder.dataflow():
                 inner.run(node.body)
@@ -281,7 +290,7 @@ class Block:
                     handles[name] = POISON if value is POISON else self.builder.emit_output(value)
         except RelaxError as error:
             raise Problem.of(node, error) from None
-        if inner.outputs is None and len(self.expressions.source.frames) == count:
+        if inner.outputs is None and self.mistakes == count:
             raise Problem(node, "the dataflow block has no R.output(...): it ends with what leaves it")
         for name, value in handles.items():
             self.define(name, self.left(inner, name, value, alone=len(handles) == 1))

@@ -31,11 +31,14 @@ def assuming(bounds: Bounds) -> Iterator[None]:
 
     Normal forms do not depend on them, so that equal shapes keep equal texts everywhere.
     """
-    token = _ASSUMED.set(bounds_key(bounds))
+    outer = _ASSUMED.get()
+    _ASSUMED.set(bounds_key(bounds))
     try:
         yield
     finally:
-        _ASSUMED.reset(token)
+        _ASSUMED.set(
+            outer
+        )  # a token belongs to one asynchronous task; a function may be given up in another one
 
 
 def assume(bounds: Bounds) -> None:

@@ -33,6 +33,7 @@ from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
 from relax_mlir.transform.pipeline import passes_of
 from relax_mlir.transform.pipeline_parser import Element
 from relax_mlir.transform.reproducer import Recipe, read_recipe
+from relax_mlir.value_names import keep_names
 
 SEPARATOR = re.compile(rb"^// -----.*$", re.MULTILINE)
 OUTPUT_SEPARATOR = "// -----\n"
@@ -173,6 +174,7 @@ class Driver:
                 diagnostics.append(Diagnostic("error", "unknown", str(error)))
                 return None
             name_source(module, self.source)
+            keep_names(module, part.text, self.source, "-")
             if pipeline.passes:
                 pipeline(module)
             if self.options.text("emit"):

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from relax_mlir.error import RelaxError
+from relax_mlir.error import RelaxError, expect
 from relax_mlir.instrument.base import PassInstrument
 from relax_mlir.mlir import ir
 from relax_mlir.transform.config import ConfigOption, check_config, config_option, config_options
@@ -35,24 +35,34 @@ class _ThreadState(threading.local):
         self.stack: list[PassContext] = []
 
 
+def names(what: str, given: str | Iterable[str]) -> list[str]:
+    """`given`, a name or several, as a list. Raises `ArgumentError` for what is no name; `what`: the parameter."""
+    listed = [given] if isinstance(given, str) else given
+    expect(f"PassContext: '{what}'", listed, Iterable, "a name or a list of names")
+    found = list(listed)
+    for item in found:
+        expect(f"PassContext: an entry of '{what}'", item, str, "the name of a pass")
+    return found
+
+
 class PassContext:
     """Options under which passes run; ``with`` makes it the current one of this thread.
 
-    `opt_level` runs every pass of at most that level. `required_pass` and `disabled_pass` are names.
+    `opt_level` runs every pass of at most that level. `required_pass` and `disabled_pass` are names, or one name.
     `config` maps registered option keys to values. `instruments` are told of every pass.
     """
 
     def __init__(
         self,
         opt_level: int = 2,
-        required_pass: Iterable[str] = (),
-        disabled_pass: Iterable[str] = (),
+        required_pass: str | Iterable[str] = (),
+        disabled_pass: str | Iterable[str] = (),
         config: Mapping[str, Any] | None = None,
         instruments: Iterable[PassInstrument] = (),
     ) -> None:
         self.opt_level = opt_level
-        self.required_pass = frozenset(required_pass)
-        self.disabled_pass = frozenset(disabled_pass)
+        self.required_pass = frozenset(names("required_pass", required_pass))
+        self.disabled_pass = frozenset(names("disabled_pass", disabled_pass))
         self.config = check_config(config)
         self.instruments = list(instruments)
         self.instrument_error: BaseException | None = None

@@ -2,8 +2,8 @@
 // RUN: relax-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
 // CHECK-LABEL: func.func @add(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.add"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @add(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.add"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -11,8 +11,8 @@ func.func @add(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x
 }
 
 // CHECK-LABEL: func.func @atan2(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.atan2"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.atan2"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @atan2(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.atan2"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -20,8 +20,8 @@ func.func @atan2(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<
 }
 
 // CHECK-LABEL: func.func @divide(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.divide"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.divide"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @divide(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.divide"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -29,8 +29,8 @@ func.func @divide(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor
 }
 
 // CHECK-LABEL: func.func @floor_divide(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.floor_divide"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.floor_divide"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @floor_divide(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.floor_divide"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -38,8 +38,8 @@ func.func @floor_divide(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: 
 }
 
 // CHECK-LABEL: func.func @floor_mod(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.floor_mod"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.floor_mod"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @floor_mod(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.floor_mod"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -47,8 +47,8 @@ func.func @floor_mod(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: ten
 }
 
 // CHECK-LABEL: func.func @log_add_exp(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.log_add_exp"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.log_add_exp"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @log_add_exp(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.log_add_exp"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -56,8 +56,8 @@ func.func @log_add_exp(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: t
 }
 
 // CHECK-LABEL: func.func @maximum(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.maximum"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.maximum"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @maximum(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.maximum"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -65,8 +65,8 @@ func.func @maximum(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tenso
 }
 
 // CHECK-LABEL: func.func @minimum(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.minimum"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.minimum"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @minimum(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.minimum"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -74,8 +74,8 @@ func.func @minimum(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tenso
 }
 
 // CHECK-LABEL: func.func @mod(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.mod"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.mod"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @mod(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.mod"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -83,8 +83,8 @@ func.func @mod(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x
 }
 
 // CHECK-LABEL: func.func @multiply(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.multiply"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.multiply"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @multiply(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.multiply"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -92,8 +92,8 @@ func.func @multiply(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tens
 }
 
 // CHECK-LABEL: func.func @power(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.power"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.power"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @power(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.power"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -101,8 +101,8 @@ func.func @power(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<
 }
 
 // CHECK-LABEL: func.func @subtract(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.subtract"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %[[Y:[a-z0-9_]+]]: tensor<2x?xf32, #relax.shape<[2, "m"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.subtract"(%[[X]], %[[Y]]) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @subtract(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>> {
   %0 = "relax.subtract"(%x, %y) : (tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, tensor<2x?xf32, #relax.shape<[2, "m"]>>) -> tensor<?x2x?xf32, #relax.shape<["n", 2, "m"]>>
@@ -110,8 +110,8 @@ func.func @subtract(%x: tensor<?x1x?xf32, #relax.shape<["n", 1, "m"]>>, %y: tens
 }
 
 // CHECK-LABEL: func.func @unsigned(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xui8, #relax.shape<["n"]>>, %[[Y:[a-z0-9]+]]: tensor<?xui8, #relax.shape<["n"]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.add"(%[[X]], %[[Y]]) : (tensor<?xui8, #relax.shape<["n"]>>, tensor<?xui8, #relax.shape<["n"]>>) -> tensor<?xui8, #relax.shape<["n"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xui8, #relax.shape<["n"]>>, %[[Y:[a-z0-9_]+]]: tensor<?xui8, #relax.shape<["n"]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[X]], %[[Y]]) : (tensor<?xui8, #relax.shape<["n"]>>, tensor<?xui8, #relax.shape<["n"]>>) -> tensor<?xui8, #relax.shape<["n"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @unsigned(%x: tensor<?xui8, #relax.shape<["n"]>>, %y: tensor<?xui8, #relax.shape<["n"]>>) -> tensor<?xui8, #relax.shape<["n"]>> {
   %0 = "relax.add"(%x, %y) : (tensor<?xui8, #relax.shape<["n"]>>, tensor<?xui8, #relax.shape<["n"]>>) -> tensor<?xui8, #relax.shape<["n"]>>
@@ -119,8 +119,8 @@ func.func @unsigned(%x: tensor<?xui8, #relax.shape<["n"]>>, %y: tensor<?xui8, #r
 }
 
 // CHECK-LABEL: func.func @scalar(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9]+]]: tensor<f32>)
-// CHECK: %[[R:[0-9]+]] = "relax.multiply"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<f32>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.multiply"(%[[X]], %[[Y]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
 // CHECK-NEXT: return %[[R]]
 func.func @scalar(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.multiply"(%x, %y) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
@@ -128,8 +128,8 @@ func.func @scalar(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<f32>) 
 }
 
 // CHECK-LABEL: func.func @ewise_fma(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9]+]]: tensor<4xf32>, %[[Z:[a-z0-9]+]]: tensor<f32>)
-// CHECK: %[[R:[0-9]+]] = "relax.ewise_fma"(%[[X]], %[[Y]], %[[Z]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<4xf32>, %[[Z:[a-z0-9_]+]]: tensor<f32>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.ewise_fma"(%[[X]], %[[Y]], %[[Z]]) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
 // CHECK-NEXT: return %[[R]]
 func.func @ewise_fma(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<4xf32>, %z: tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.ewise_fma"(%x, %y, %z) : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<4xf32>, tensor<f32>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>

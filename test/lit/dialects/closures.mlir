@@ -2,15 +2,15 @@
 // RUN: relax-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
-// CHECK: %[[F:[0-9]+]] = "relax.lambda"() ({
-// CHECK-NEXT: ^bb0(%[[Z:[a-z0-9]+]]: tensor<2xf32>):
-// CHECK-NEXT: %[[SUM:[0-9]+]] = "relax.add"(%[[Z]], %[[X]])
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK: %[[F:[A-Za-z0-9_]+]] = "relax.lambda"() ({
+// CHECK-NEXT: ^bb0(%[[Z:[a-z0-9_]+]]: tensor<2xf32>):
+// CHECK-NEXT: %[[SUM:[A-Za-z0-9_]+]] = "relax.add"(%[[Z]], %[[X]])
 // CHECK-NEXT: "relax.lambda_return"(%[[SUM]])
 // CHECK: }) {names = ["z"]} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
-// CHECK: "relax.invoke_pure_closure"(%[[F]], %{{[0-9]+}})
-// CHECK: %[[G:[0-9]+]] = "relax.make_closure"(%{{[0-9]+}}) {callee = @g} : (tuple<tensor<2xf32>>) -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, false>
-// CHECK: "relax.invoke_closure"(%[[G]], %{{[0-9]+}})
+// CHECK: "relax.invoke_pure_closure"(%[[F]], %{{[A-Za-z0-9_]+}})
+// CHECK: %[[G:[A-Za-z0-9_]+]] = "relax.make_closure"(%{{[A-Za-z0-9_]+}}) {callee = @g} : (tuple<tensor<2xf32>>) -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, false>
+// CHECK: "relax.invoke_closure"(%[[G]], %{{[A-Za-z0-9_]+}})
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %f = "relax.lambda"() ({
   ^bb0(%z: tensor<2xf32>):

@@ -2,8 +2,8 @@
 // RUN: %roundtrip-generic
 
 // CHECK-LABEL: @main
-// CHECK: %[[OUT:[0-9]+]] = "relax.dataflow"() ({
-// CHECK-NEXT: %[[SUM:[0-9]+]] = "relax.add"(%[[X:[a-z0-9]+]], %[[X]])
+// CHECK: %[[OUT:[A-Za-z0-9_]+]] = "relax.dataflow"() ({
+// CHECK-NEXT: %[[SUM:[A-Za-z0-9_]+]] = "relax.add"(%[[X:[a-z0-9_]+]], %[[X]])
 // CHECK-SAME: -> tensor<?x4xf32, #relax.shape<["n", 4]>>
 // CHECK-NEXT: "relax.output"(%[[SUM]])
 // CHECK: return{{"?}}{{[( ]}}%[[OUT]]

@@ -2,8 +2,8 @@
 // RUN: relax-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
 // CHECK-LABEL: func.func @logical_and(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.logical_and"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.logical_and"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
 // CHECK-NEXT: return %[[R]]
 func.func @logical_and(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.logical_and"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
@@ -11,8 +11,8 @@ func.func @logical_and(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?
 }
 
 // CHECK-LABEL: func.func @logical_or(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.logical_or"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.logical_or"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
 // CHECK-NEXT: return %[[R]]
 func.func @logical_or(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.logical_or"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
@@ -20,8 +20,8 @@ func.func @logical_or(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?x
 }
 
 // CHECK-LABEL: func.func @logical_xor(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.logical_xor"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>, %[[Y:[a-z0-9_]+]]: tensor<?x4xi32, #relax.shape<["n", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.logical_xor"(%[[X]], %[[Y]]) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>
 // CHECK-NEXT: return %[[R]]
 func.func @logical_xor(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>, %y: tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>> {
   %0 = "relax.logical_xor"(%x, %y) : (tensor<?x4xi32, #relax.shape<["n", 4]>>, tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi1, #relax.shape<["n", 4]>>

@@ -2,9 +2,9 @@
 // RUN: relax-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
 // CHECK-LABEL: func.func @memory(
-// CHECK: %[[S:[0-9]+]] = "relax.memory_alloc_storage"(%{{[0-9]+}}) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["4*n + 64"]>) -> !relax.object
-// CHECK: %[[T:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]], %{{[0-9]+}}) {dtype = f32, offset = 64 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
-// CHECK: "relax.memory_copy"(%{{[a-z0-9]+}}, %[[T]])
+// CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%{{[A-Za-z0-9_]+}}) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["4*n + 64"]>) -> !relax.object
+// CHECK: %[[T:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]], %{{[A-Za-z0-9_]+}}) {dtype = f32, offset = 64 : i64} : (!relax.object, !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["n"]>>
+// CHECK: "relax.memory_copy"(%{{[a-z0-9_]+}}, %[[T]])
 // CHECK: "relax.memory_kill_tensor"(%[[T]])
 // CHECK: "relax.memory_kill_storage"(%[[S]])
 func.func @memory(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
@@ -19,7 +19,7 @@ func.func @memory(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #rela
 }
 
 // CHECK-LABEL: func.func @heap(
-// CHECK: "relax.vm_match_shape"(%{{[0-9]+}}, %[[H:[0-9]+]]) {codes = [1, 0], context = "heap: x", values = [0, 4]}
+// CHECK: "relax.vm_match_shape"(%{{[A-Za-z0-9_]+}}, %[[H:[A-Za-z0-9_]+]]) {codes = [1, 0], context = "heap: x", values = [0, 4]}
 // CHECK: "relax.vm_load_prim"(%[[H]]) {index = 1 : i64} : (tensor<2xi64>) -> i64
 // CHECK: "relax.vm_make_shape"(%[[H]]) {codes = [1, 0], values = [0, 4]} : (tensor<2xi64>) -> !relax.shape_value<["?", 4]>
 func.func @heap(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {

@@ -2,8 +2,8 @@
 // RUN: relax-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
 // CHECK-LABEL: func.func @max(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.max"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.max"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @max(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.max"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
@@ -11,8 +11,8 @@ func.func @max(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf
 }
 
 // CHECK-LABEL: func.func @mean(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.mean"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.mean"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @mean(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.mean"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
@@ -20,8 +20,8 @@ func.func @mean(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x
 }
 
 // CHECK-LABEL: func.func @min(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.min"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.min"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @min(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.min"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
@@ -29,8 +29,8 @@ func.func @min(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf
 }
 
 // CHECK-LABEL: func.func @prod(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.prod"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.prod"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @prod(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.prod"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
@@ -38,8 +38,8 @@ func.func @prod(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x
 }
 
 // CHECK-LABEL: func.func @std(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.std"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.std"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @std(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.std"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
@@ -47,8 +47,8 @@ func.func @std(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf
 }
 
 // CHECK-LABEL: func.func @sum(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.sum"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.sum"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @sum(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.sum"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
@@ -56,8 +56,8 @@ func.func @sum(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf
 }
 
 // CHECK-LABEL: func.func @variance(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.variance"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.variance"(%[[X]]) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
 // CHECK-NEXT: return %[[R]]
 func.func @variance(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.variance"(%x) {axis = [0, 2], keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?xf32, #relax.shape<["m"]>>
@@ -65,8 +65,8 @@ func.func @variance(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tenso
 }
 
 // CHECK-LABEL: func.func @keepdims(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.sum"(%[[X]]) {axis = [0, 2], keepdims = true} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<1x?x1xf32, #relax.shape<[1, "m", 1]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.sum"(%[[X]]) {axis = [0, 2], keepdims = true} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<1x?x1xf32, #relax.shape<[1, "m", 1]>>
 // CHECK-NEXT: return %[[R]]
 func.func @keepdims(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<1x?x1xf32, #relax.shape<[1, "m", 1]>> {
   %0 = "relax.sum"(%x) {axis = [0, 2], keepdims = true} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<1x?x1xf32, #relax.shape<[1, "m", 1]>>
@@ -74,8 +74,8 @@ func.func @keepdims(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tenso
 }
 
 // CHECK-LABEL: func.func @all_axes(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.sum"(%[[X]]) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<f32>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.sum"(%[[X]]) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<f32>
 // CHECK-NEXT: return %[[R]]
 func.func @all_axes(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<f32> {
   %0 = "relax.sum"(%x) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<f32>
@@ -83,8 +83,8 @@ func.func @all_axes(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tenso
 }
 
 // CHECK-LABEL: func.func @argmax(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.argmax"(%[[X]]) {axis = 1 : i64, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x4xi64, #relax.shape<["n", 4]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.argmax"(%[[X]]) {axis = 1 : i64, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x4xi64, #relax.shape<["n", 4]>>
 // CHECK-NEXT: return %[[R]]
 func.func @argmax(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x4xi64, #relax.shape<["n", 4]>> {
   %0 = "relax.argmax"(%x) {axis = 1 : i64, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<?x4xi64, #relax.shape<["n", 4]>>
@@ -92,8 +92,8 @@ func.func @argmax(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<
 }
 
 // CHECK-LABEL: func.func @argmin(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
-// CHECK: %[[R:[0-9]+]] = "relax.argmin"(%[[X]]) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<i64>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.argmin"(%[[X]]) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<i64>
 // CHECK-NEXT: return %[[R]]
 func.func @argmin(%x: tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<i64> {
   %0 = "relax.argmin"(%x) {axis, keepdims = false} : (tensor<?x?x4xf32, #relax.shape<["n", "m", 4]>>) -> tensor<i64>

@@ -3,7 +3,7 @@
 // RUN: relax-opt %s --relax-to-tensors | filecheck %s --check-prefix=TENSORS
 
 // CHECK-LABEL: func.func @equal(
-// CHECK: "relax.shape_equal"(%arg0, %arg1) : (!relax.shape_value<["n", 4]>, !relax.shape_value<["?", "?"]>) -> tensor<i1>
+// CHECK: "relax.shape_equal"(%a, %b) : (!relax.shape_value<["n", 4]>, !relax.shape_value<["?", "?"]>) -> tensor<i1>
 // TENSORS-LABEL: func.func @equal(
 // TENSORS-COUNT-2: arith.cmpi eq
 func.func @equal(%a: !relax.shape_value<["n", 4]>, %b: !relax.shape_value<["?", "?"]>) -> tensor<i1> {
@@ -12,9 +12,9 @@ func.func @equal(%a: !relax.shape_value<["n", 4]>, %b: !relax.shape_value<["?", 
 }
 
 // CHECK-LABEL: func.func @integer(
-// CHECK: "relax.match_shape"(%arg0) {pattern = ["k"], result_dtype} : (i64) -> i64
+// CHECK: "relax.match_shape"(%a) {pattern = ["k"], result_dtype} : (i64) -> i64
 // TENSORS-LABEL: func.func @integer(
-// TENSORS: arith.cmpi sge, %arg0
+// TENSORS: arith.cmpi sge, %a
 // TENSORS: call @relax.check
 func.func @integer(%a: i64) -> tensor<?xf32, #relax.shape<["k"]>> {
   %0 = "relax.match_shape"(%a) {pattern = ["k"], result_dtype} : (i64) -> i64

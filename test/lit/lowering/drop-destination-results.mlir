@@ -2,7 +2,7 @@
 // destinations.py: results that are arguments go; the call's users take the argument.
 
 // CHECK-LABEL: func.func private @fill
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<4xf32>, %[[N:[a-z0-9]+]]: index) -> index
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>, %[[N:[a-z0-9_]+]]: index) -> index
 // CHECK-NEXT: return %[[N]] : index
 func.func private @fill(%x: memref<4xf32>, %n: index) -> (memref<4xf32>, index) {
   return %x, %n : memref<4xf32>, index
@@ -11,8 +11,8 @@ func.func private @use(memref<4xf32>, index)
 
 // A copy of a buffer to itself goes, one to another buffer stays.
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: (%[[A:[a-z0-9]+]]: memref<4xf32>, %[[B:[a-z0-9]+]]: memref<4xf32>, %[[N:[a-z0-9]+]]: index) {
-// CHECK-NEXT: %[[M:[0-9]+]] = call @fill(%[[A]], %[[N]]) : (memref<4xf32>, index) -> index
+// CHECK-SAME: (%[[A:[a-z0-9_]+]]: memref<4xf32>, %[[B:[a-z0-9_]+]]: memref<4xf32>, %[[N:[a-z0-9_]+]]: index) {
+// CHECK-NEXT: %[[M:[A-Za-z0-9_]+]] = call @fill(%[[A]], %[[N]]) : (memref<4xf32>, index) -> index
 // CHECK-NEXT: call @use(%[[A]], %[[M]])
 // CHECK-NEXT: memref.copy %[[A]], %[[B]]
 // CHECK-NEXT: return
@@ -28,8 +28,8 @@ func.func @main(%a: memref<4xf32>, %b: memref<4xf32>, %n: index) -> memref<4xf32
 
 // Results that are no buffers stay; so do those of functions of others.
 // CHECK-LABEL: func.func @kept
-// CHECK-SAME: (%[[N:[a-z0-9]+]]: index) -> index
-// CHECK-NEXT: %[[BUFFER:[0-9]+]] = call @elsewhere() : () -> memref<4xf32>
+// CHECK-SAME: (%[[N:[a-z0-9_]+]]: index) -> index
+// CHECK-NEXT: %[[BUFFER:[A-Za-z0-9_]+]] = call @elsewhere() : () -> memref<4xf32>
 // CHECK: return %[[N]] : index
 func.func private @elsewhere() -> memref<4xf32>
 func.func private @use(memref<4xf32>)
@@ -43,7 +43,7 @@ func.func @kept(%n: index) -> index {
 
 // A loop that carries the buffer as it is gives it back.
 // CHECK-LABEL: func.func private @carried
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<4xf32>, %[[N:[a-z0-9]+]]: index) {
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>, %[[N:[a-z0-9_]+]]: index) {
 // CHECK: scf.for
 // CHECK: return{{$}}
 func.func private @carried(%x: memref<4xf32>, %n: index) -> memref<4xf32> {

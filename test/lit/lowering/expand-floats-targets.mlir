@@ -4,15 +4,15 @@
 // RUN: relax-opt --expand-floats="target='cpu -mcpu=haswell -mattr=-f16c'" %s | filecheck %s --check-prefixes=EXPANDED
 
 // NATIVE-LABEL: func.func @widen
-// NATIVE-SAME: (%[[X:[a-z0-9]+]]: f16)
-// NATIVE-NEXT: %[[R:[0-9]+]] = arith.extf %[[X]] {{.*}}: f16 to f32
+// NATIVE-SAME: (%[[X:[a-z0-9_]+]]: f16)
+// NATIVE-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.extf %[[X]] {{.*}}: f16 to f32
 // NATIVE-NEXT: return %[[R]]
 // EXPANDED-LABEL: func.func @widen
-// EXPANDED-SAME: (%[[X:[a-z0-9]+]]: f16)
+// EXPANDED-SAME: (%[[X:[a-z0-9_]+]]: f16)
 // EXPANDED-NOT: arith.extf
 // EXPANDED: arith.bitcast %[[X]] : f16 to i16
 // EXPANDED-NOT: arith.extf
-// EXPANDED: return %{{[0-9]+}} : f32
+// EXPANDED: return %{{[A-Za-z0-9_]+}} : f32
 func.func @widen(%x: f16) -> f32 {
   %0 = arith.extf %x : f16 to f32
   return %0 : f32

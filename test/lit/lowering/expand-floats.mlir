@@ -2,11 +2,11 @@
 
 // Arithmetic of bf16 is done in f32; no conversion of bf16 is left to LLVM.
 // CHECK-LABEL: func.func @add
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: bf16, %[[Y:[a-z0-9]+]]: bf16) -> bf16
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: bf16, %[[Y:[a-z0-9_]+]]: bf16) -> bf16
 // CHECK-NOT: arith.extf
 // CHECK-NOT: arith.truncf
-// CHECK: arith.addf %{{[0-9]+}}, %{{[0-9]+}}{{.*}} : f32
-// CHECK: arith.bitcast %{{[0-9]+}} : i16 to bf16
+// CHECK: arith.addf %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}}{{.*}} : f32
+// CHECK: arith.bitcast %{{[A-Za-z0-9_]+}} : i16 to bf16
 func.func @add(%x: bf16, %y: bf16) -> bf16 {
   %0 = arith.addf %x, %y : bf16
   return %0 : bf16
@@ -16,10 +16,10 @@ func.func @add(%x: bf16, %y: bf16) -> bf16 {
 
 // f64 is rounded to odd before the second rounding; the target converts f32 to f16 itself.
 // CHECK-LABEL: func.func @narrow
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<4xf64>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<4xf64>)
 // CHECK: arith.truncf %[[X]] : vector<4xf64> to vector<4xf32>
 // CHECK: arith.cmpf one
-// CHECK: arith.truncf %{{[0-9]+}} : vector<4xf32> to vector<4xf16>
+// CHECK: arith.truncf %{{[A-Za-z0-9_]+}} : vector<4xf32> to vector<4xf16>
 func.func @narrow(%x: vector<4xf64>) -> vector<4xf16> {
   %0 = arith.truncf %x : vector<4xf64> to vector<4xf16>
   return %0 : vector<4xf16>
@@ -29,11 +29,11 @@ func.func @narrow(%x: vector<4xf64>) -> vector<4xf16> {
 
 // float_expansion.py, half.py: f32 and f64 are left alone, and so are integers.
 // CHECK-LABEL: func.func @left_alone
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: f32, %[[Y:[a-z0-9]+]]: f64, %[[I:[a-z0-9]+]]: i32)
-// CHECK-NEXT: %[[A:[0-9]+]] = arith.extf %[[X]] : f32 to f64
-// CHECK-NEXT: %[[B:[0-9]+]] = arith.addf %[[A]], %[[Y]] : f64
-// CHECK-NEXT: %[[C:[0-9]+]] = arith.sitofp %[[I]] : i32 to f64
-// CHECK-NEXT: %[[D:[0-9]+]] = arith.mulf %[[B]], %[[C]] : f64
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: f32, %[[Y:[a-z0-9_]+]]: f64, %[[I:[a-z0-9_]+]]: i32)
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = arith.extf %[[X]] : f32 to f64
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = arith.addf %[[A]], %[[Y]] : f64
+// CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = arith.sitofp %[[I]] : i32 to f64
+// CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = arith.mulf %[[B]], %[[C]] : f64
 // CHECK-NEXT: return %[[D]]
 func.func @left_alone(%x: f32, %y: f64, %i: i32) -> f64 {
   %0 = arith.extf %x : f32 to f64
@@ -47,9 +47,9 @@ func.func @left_alone(%x: f32, %y: f64, %i: i32) -> f64 {
 
 // Integers become f16 by way of f32, in two roundings, as in NumPy.
 // CHECK-LABEL: func.func @from_integer
-// CHECK-SAME: (%[[I:[a-z0-9]+]]: i32)
-// CHECK-NEXT: %[[WIDE:[0-9]+]] = arith.sitofp %[[I]] : i32 to f32
-// CHECK-NEXT: %[[R:[0-9]+]] = arith.truncf %[[WIDE]] fastmath<none> : f32 to f16
+// CHECK-SAME: (%[[I:[a-z0-9_]+]]: i32)
+// CHECK-NEXT: %[[WIDE:[A-Za-z0-9_]+]] = arith.sitofp %[[I]] : i32 to f32
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.truncf %[[WIDE]] fastmath<none> : f32 to f16
 // CHECK-NEXT: return %[[R]]
 func.func @from_integer(%i: i32) -> f16 {
   %0 = arith.sitofp %i : i32 to f16

@@ -9,15 +9,15 @@
 // power is 0 or inf, is bounded by one instruction.
 // CHECK-LABEL: func.func @exp(
 // CHECK-SAME: %[[X:.*]]: vector<16xf32>
-// CHECK: %[[SUM:[0-9]+]] = math.fma %[[X]], %{{.*}}, %[[ROUNDING:.*]] :
-// CHECK: %[[N:[0-9]+]] = arith.subf %[[SUM]], %[[ROUNDING]]
-// CHECK: %[[PLACE:[0-9]+]] = arith.bitcast %[[SUM]] : vector<16xf32> to vector<16xi32>
+// CHECK: %[[SUM:[A-Za-z0-9_]+]] = math.fma %[[X]], %{{.*}}, %[[ROUNDING:.*]] :
+// CHECK: %[[N:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[ROUNDING]]
+// CHECK: %[[PLACE:[A-Za-z0-9_]+]] = arith.bitcast %[[SUM]] : vector<16xf32> to vector<16xi32>
 // CHECK-NOT: arith.shli
-// CHECK: %[[R:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%{{[0-9]+}}, %{{.*}}, %c2_i32, %{{.*}}, %c-1_i16, %c4_i32)
+// CHECK: %[[R:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%{{[A-Za-z0-9_]+}}, %{{.*}}, %c2_i32, %{{.*}}, %c-1_i16, %c4_i32)
 // CHECK: math.fma %{{.*}}, %[[R]],
-// CHECK: %[[T:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %[[PLACE]])
-// CHECK: %[[P:[0-9]+]] = math.fma %[[T]], %{{[0-9]+}}, %[[T]]
-// CHECK: %[[Y:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]], %[[N]], %[[P]], %c-1_i16{{.*}}, %c4_i32{{.*}})
+// CHECK: %[[T:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %[[PLACE]])
+// CHECK: %[[P:[A-Za-z0-9_]+]] = math.fma %[[T]], %{{[A-Za-z0-9_]+}}, %[[T]]
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]], %[[N]], %[[P]], %c-1_i16{{.*}}, %c4_i32{{.*}})
 // CHECK-NEXT: return %[[Y]]
 // AVX2-LABEL: func.func @exp
 // AVX2-NOT: x86.
@@ -39,10 +39,10 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, {{.*}}, 15] : vector<32xi32>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, {{.*}}, 15] : vector<32xf32>
-// CHECK: %[[LOW:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// CHECK: %[[LOW:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // CHECK: vector.shuffle {{.*}} [16, 17, 18, {{.*}}, 31] : vector<32xf32>
-// CHECK: %[[HIGH:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
-// CHECK: %[[Y:[0-9]+]] = vector.shuffle %[[LOW]], %[[HIGH]] [0, 1, 2, {{.*}}, 31] : vector<16xf32>
+// CHECK: %[[HIGH:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = vector.shuffle %[[LOW]], %[[HIGH]] [0, 1, 2, {{.*}}, 31] : vector<16xf32>
 // CHECK-NOT: x86.
 // CHECK: return %[[Y]]
 func.func @exp2_of_two(%x: vector<32xf32>) -> vector<32xf32> {
@@ -55,9 +55,9 @@ func.func @exp2_of_two(%x: vector<32xf32>) -> vector<32xf32> {
 // The coefficients for each lane are looked up by the nearest node, from which the polynomial counts; there is no
 // exponential, and no choice between two results.
 // CHECK-LABEL: func.func @erf
-// CHECK: %[[SUM:[0-9]+]] = math.fma %[[X:[0-9]+]], %{{.*}}, %[[MAGIC:.*]] :
+// CHECK: %[[SUM:[A-Za-z0-9_]+]] = math.fma %[[X:[A-Za-z0-9_]+]], %{{.*}}, %[[MAGIC:.*]] :
 // CHECK: arith.bitcast %[[SUM]] : vector<16xf32> to vector<16xi32>
-// CHECK: %[[NODE:[0-9]+]] = arith.subf %[[SUM]], %[[MAGIC]]
+// CHECK: %[[NODE:[A-Za-z0-9_]+]] = arith.subf %[[SUM]], %[[MAGIC]]
 // CHECK: math.fma %[[NODE]], %{{.*}}, %[[X]]
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %{{.*}}) : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
 // CHECK-NOT: call_intrinsic
@@ -105,11 +105,11 @@ func.func @others(%s: f32, %x: vector<8xf32>, %y: vector<2x16xf32>, %z: vector<1
 // node, the part above zero.
 // CHECK-LABEL: func.func @gelu(
 // CHECK-SAME: %[[X:.*]]: vector<16xf32>
-// CHECK: %[[SIZE:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%[[X]]
+// CHECK: %[[SIZE:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.range.ps.512"(%[[X]]
 // CHECK: math.fma %[[SIZE]]
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
-// CHECK: %[[PART:[0-9]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.fixupimm.ps.512"(%[[X]], %[[X]]
-// CHECK-NEXT: %[[Y:[0-9]+]] = math.fma %{{[0-9]+}}, %{{[0-9]+}}, %[[PART]]
+// CHECK: %[[PART:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.fixupimm.ps.512"(%[[X]], %[[X]]
+// CHECK-NEXT: %[[Y:[A-Za-z0-9_]+]] = math.fma %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}}, %[[PART]]
 // CHECK-NEXT: return %[[Y]]
 // AVX2-LABEL: func.func @gelu(
 // AVX2-NOT: call_intrinsic

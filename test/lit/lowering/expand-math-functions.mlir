@@ -6,15 +6,15 @@
 // CHECK-LABEL: func.func @exp
 // CHECK-NOT: math.exp
 // CHECK-NOT: arith.cmpi
-// CHECK: %[[WHOLE:[0-9]+]] = arith.bitcast %{{[0-9]+}} : vector<8xf32> to vector<8xi32>
-// CHECK: %[[HALF:[0-9]+]] = arith.shrsi %[[WHOLE]],
-// CHECK: %[[OTHER:[0-9]+]] = arith.subi %[[WHOLE]], %[[HALF]]
+// CHECK: %[[WHOLE:[A-Za-z0-9_]+]] = arith.bitcast %{{[A-Za-z0-9_]+}} : vector<8xf32> to vector<8xi32>
+// CHECK: %[[HALF:[A-Za-z0-9_]+]] = arith.shrsi %[[WHOLE]],
+// CHECK: %[[OTHER:[A-Za-z0-9_]+]] = arith.subi %[[WHOLE]], %[[HALF]]
 // CHECK: arith.shli %[[HALF]],
-// CHECK-NEXT: %[[POWER:[0-9]+]] = arith.bitcast
-// CHECK-NEXT: %[[Y:[0-9]+]] = arith.mulf %{{[0-9]+}}, %[[POWER]]
+// CHECK-NEXT: %[[POWER:[A-Za-z0-9_]+]] = arith.bitcast
+// CHECK-NEXT: %[[Y:[A-Za-z0-9_]+]] = arith.mulf %{{[A-Za-z0-9_]+}}, %[[POWER]]
 // CHECK: arith.shli %[[OTHER]],
-// CHECK-NEXT: %[[REST:[0-9]+]] = arith.bitcast
-// CHECK-NEXT: %[[R:[0-9]+]] = arith.mulf %[[Y]], %[[REST]]
+// CHECK-NEXT: %[[REST:[A-Za-z0-9_]+]] = arith.bitcast
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.mulf %[[Y]], %[[REST]]
 // CHECK-NEXT: return %[[R]] : vector<8xf32>
 func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.exp %x : vector<8xf32>
@@ -25,19 +25,19 @@ func.func @exp(%x: vector<8xf32>) -> vector<8xf32> {
 
 // math_log: denormals are scaled up; log(0) is -inf, and of less than 0 (or NaN) NaN.
 // CHECK-LABEL: func.func @log
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<8xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<8xf32>)
 // CHECK-NOT: math.log
-// CHECK: %[[SMALL:[0-9]+]] = arith.cmpf olt, %[[X]],
-// CHECK: %[[SCALED:[0-9]+]] = arith.mulf %[[X]],
+// CHECK: %[[SMALL:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[X]],
+// CHECK: %[[SCALED:[A-Za-z0-9_]+]] = arith.mulf %[[X]],
 // CHECK-NEXT: arith.select %[[SMALL]], %[[SCALED]], %[[X]]
-// CHECK: %[[IS_INF:[0-9]+]] = arith.cmpf oeq, %[[X]],
+// CHECK: %[[IS_INF:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[X]],
 // CHECK-NEXT: arith.select %[[IS_INF]],
-// CHECK-NEXT: %[[IS_ZERO:[0-9]+]] = arith.cmpf oeq, %[[X]],
+// CHECK-NEXT: %[[IS_ZERO:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[X]],
 // CHECK-NEXT: %[[MINUS_INF:[a-z0-9_]+]] = arith.constant dense<0xFF800000>
-// CHECK-NEXT: %[[L:[0-9]+]] = arith.select %[[IS_ZERO]], %[[MINUS_INF]],
-// CHECK-NEXT: %[[NEGATIVE:[0-9]+]] = arith.cmpf ult, %[[X]],
+// CHECK-NEXT: %[[L:[A-Za-z0-9_]+]] = arith.select %[[IS_ZERO]], %[[MINUS_INF]],
+// CHECK-NEXT: %[[NEGATIVE:[A-Za-z0-9_]+]] = arith.cmpf ult, %[[X]],
 // CHECK-NEXT: %[[NAN:[a-z0-9_]+]] = arith.constant dense<0x7FC00000>
-// CHECK-NEXT: %[[R:[0-9]+]] = arith.select %[[NEGATIVE]], %[[NAN]], %[[L]]
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.select %[[NEGATIVE]], %[[NAN]], %[[L]]
 // CHECK-NEXT: return %[[R]]
 func.func @log(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.log %x : vector<8xf32>
@@ -48,19 +48,19 @@ func.func @log(%x: vector<8xf32>) -> vector<8xf32> {
 
 // math_trig: a short way if all lanes are near, else the argument is reduced in f64; sin of an infinity is NaN.
 // CHECK-LABEL: func.func @sin
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<8xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<8xf32>)
 // CHECK-NOT: math.sin
-// CHECK: %[[ABS:[0-9]+]] = math.absf %[[X]]
-// CHECK: %[[NEAR:[0-9]+]] = arith.cmpf ole, %[[ABS]],
-// CHECK-NEXT: %[[ALL:[0-9]+]] = vector.reduction <and>, %[[NEAR]] : vector<8xi1> into i1
+// CHECK: %[[ABS:[A-Za-z0-9_]+]] = math.absf %[[X]]
+// CHECK: %[[NEAR:[A-Za-z0-9_]+]] = arith.cmpf ole, %[[ABS]],
+// CHECK-NEXT: %[[ALL:[A-Za-z0-9_]+]] = vector.reduction <and>, %[[NEAR]] : vector<8xi1> into i1
 // CHECK-NEXT: scf.if %[[ALL]] -> (vector<8xf32>)
 // CHECK-NOT: f64
 // CHECK: } else {
-// CHECK: %[[FINITE:[0-9]+]] = arith.cmpf olt, %[[ABS]],
-// CHECK: arith.extf %{{[0-9]+}} : vector<8xf32> to vector<8xf64>
-// CHECK: arith.truncf %{{[0-9]+}} : vector<8xf64> to vector<8xf32>
+// CHECK: %[[FINITE:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[ABS]],
+// CHECK: arith.extf %{{[A-Za-z0-9_]+}} : vector<8xf32> to vector<8xf64>
+// CHECK: arith.truncf %{{[A-Za-z0-9_]+}} : vector<8xf64> to vector<8xf32>
 // CHECK: %[[NAN:[a-z0-9_]+]] = arith.constant dense<0x7FC00000>
-// CHECK-NEXT: %[[R:[0-9]+]] = arith.select %[[FINITE]], %{{[0-9]+}}, %[[NAN]]
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.select %[[FINITE]], %{{[A-Za-z0-9_]+}}, %[[NAN]]
 // CHECK-NEXT: scf.yield %[[R]]
 // CHECK: return
 func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
@@ -72,10 +72,10 @@ func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
 
 // math_hyperbolic: tanh is odd, so it takes the sign of its argument: tanh(-0.0) is -0.0.
 // CHECK-LABEL: func.func @tanh
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: f32)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: f32)
 // CHECK-NOT: math.tanh
 // CHECK: math.absf %[[X]]
-// CHECK: %[[R:[0-9]+]] = math.copysign %{{[0-9]+}}, %[[X]]
+// CHECK: %[[R:[A-Za-z0-9_]+]] = math.copysign %{{[A-Za-z0-9_]+}}, %[[X]]
 // CHECK-NEXT: return %[[R]]
 func.func @tanh(%x: f32) -> f32 {
   %0 = math.tanh %x : f32
@@ -86,10 +86,10 @@ func.func @tanh(%x: f32) -> f32 {
 
 // math_hyperbolic: the sum in the logarithm is formed in f64; no call is left.
 // CHECK-LABEL: func.func @asinh
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: vector<8xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: vector<8xf32>)
 // CHECK-NOT: math.asinh
-// CHECK: math.sqrt %{{[0-9]+}} : vector<8xf64>
-// CHECK: %[[R:[0-9]+]] = math.copysign %{{[0-9]+}}, %[[X]]
+// CHECK: math.sqrt %{{[A-Za-z0-9_]+}} : vector<8xf64>
+// CHECK: %[[R:[A-Za-z0-9_]+]] = math.copysign %{{[A-Za-z0-9_]+}}, %[[X]]
 // CHECK-NEXT: return %[[R]]
 func.func @asinh(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.asinh %x : vector<8xf32>
@@ -100,11 +100,11 @@ func.func @asinh(%x: vector<8xf32>) -> vector<8xf32> {
 
 // math_inverse, of two arguments: the smaller over the larger, and NaN if one is.
 // CHECK-LABEL: func.func @atan2
-// CHECK-SAME: (%[[Y:[a-z0-9]+]]: f32, %[[X:[a-z0-9]+]]: f32)
+// CHECK-SAME: (%[[Y:[a-z0-9_]+]]: f32, %[[X:[a-z0-9_]+]]: f32)
 // CHECK-NOT: math.atan2
 // CHECK: arith.divf
-// CHECK: %[[NONE:[0-9]+]] = arith.cmpf uno, %[[X]], %[[Y]]
-// CHECK: %[[R:[0-9]+]] = arith.select %[[NONE]],
+// CHECK: %[[NONE:[A-Za-z0-9_]+]] = arith.cmpf uno, %[[X]], %[[Y]]
+// CHECK: %[[R:[A-Za-z0-9_]+]] = arith.select %[[NONE]],
 // CHECK-NEXT: return %[[R]]
 func.func @atan2(%y: f32, %x: f32) -> f32 {
   %0 = math.atan2 %y, %x : f32
@@ -115,11 +115,11 @@ func.func @atan2(%y: f32, %x: f32) -> f32 {
 
 // math_log in f64: formed from libm's log; where 1 + x rounds to 1 it is x.
 // CHECK-LABEL: func.func @log1p
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: f64)
-// CHECK: %[[U:[0-9]+]] = arith.addf %[[ONE:[a-z0-9_]+]], %[[X]] : f64
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: f64)
+// CHECK: %[[U:[A-Za-z0-9_]+]] = arith.addf %[[ONE:[a-z0-9_]+]], %[[X]] : f64
 // CHECK-NEXT: math.log %[[U]] : f64
-// CHECK: %[[TINY:[0-9]+]] = arith.cmpf oeq, %[[U]], %[[ONE]]
-// CHECK-NEXT: %[[R:[0-9]+]] = arith.select %[[TINY]], %[[X]],
+// CHECK: %[[TINY:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[U]], %[[ONE]]
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.select %[[TINY]], %[[X]],
 // CHECK-NEXT: return %[[R]]
 func.func @log1p(%x: f64) -> f64 {
   %0 = math.log1p %x : f64
@@ -161,7 +161,7 @@ func.func @remainder(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
 // -----
 
 // CHECK-LABEL: func.func @remainder_of_doubles
-// CHECK-NEXT: arith.remf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : f64
+// CHECK-NEXT: arith.remf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : f64
 func.func @remainder_of_doubles(%x: f64, %y: f64) -> f64 {
   %0 = arith.remf %x, %y : f64
   return %0 : f64
@@ -171,8 +171,8 @@ func.func @remainder_of_doubles(%x: f64, %y: f64) -> f64 {
 
 // Without an expansion: left to libm.
 // CHECK-LABEL: func.func @left
-// CHECK-NEXT: math.sin %{{[a-z0-9]+}} : f64
-// CHECK-NEXT: math.powf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : f64
+// CHECK-NEXT: math.sin %{{[a-z0-9_]+}} : f64
+// CHECK-NEXT: math.powf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : f64
 // CHECK-NEXT: return
 func.func @left(%x: f64) -> (f64, f64) {
   %0 = math.sin %x : f64

@@ -7,10 +7,10 @@
 // CHECK-SAME: {bytes = "4*a0_0", kind = "prim"{{.*}}name = "until_zero", sizes = ["a0_0"]
 // CHECK: func.func @main
 // CHECK: %[[WHOLE:.+]] = call @relax.rt.profile_now() : () -> i64
-// CHECK: %[[N:.+]] = memref.dim %arg0
-// CHECK: %[[K:.+]] = memref.dim %arg0
-// CHECK: memref.dim %arg1
-// CHECK: %[[M:.+]] = memref.dim %arg1
+// CHECK: %[[N:.+]] = memref.dim %a
+// CHECK: %[[K:.+]] = memref.dim %a
+// CHECK: memref.dim %b
+// CHECK: %[[M:.+]] = memref.dim %b
 // CHECK: %[[START:.+]] = {{.*}}call @relax.rt.profile_now() : () -> i64
 // CHECK-NEXT: call @product(
 // CHECK-NEXT: %[[TWO:.+]] = arith.constant 2 : i64

@@ -7,11 +7,11 @@
 // CHECK-LABEL: func.func @argmax
 // CHECK-NOT: linalg
 // CHECK: scf.for
-// CHECK: arith.maximumf %{{[a-z0-9]+}}, %{{[0-9]+}} : vector<8xf32>
+// CHECK: arith.maximumf %{{[a-z0-9_]+}}, %{{[A-Za-z0-9_]+}} : vector<8xf32>
 // CHECK: vector.reduction <maximumf>
 // CHECK: arith.cmpf oeq
 // CHECK: vector.reduction <minsi>
-// CHECK: memref.store %{{[0-9]+}}, %{{[a-z0-9_]+}}[%{{[a-z0-9]+}}] : memref<?xi64
+// CHECK: memref.store %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] : memref<?xi64
 func.func @argmax(%x: memref<?x?xf32>, %best: memref<?xf32>, %at: memref<?xi64>) {
   linalg.generic {indexing_maps = [#all, #row, #row], iterator_types = ["parallel", "reduction"]}
       ins(%x : memref<?x?xf32>) outs(%best, %at : memref<?xf32>, memref<?xi64>) attrs = {relax.arg_reduce = "max"} {

@@ -4,14 +4,14 @@
 
 // A row that is repeated keeps the loop over rows, and is read at the column only. Four vectors go side by side, as one.
 // CHECK-LABEL: func.func @broadcast
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<8x64xf32>, %[[R:[a-z0-9]+]]: memref<64xf32>, %[[O:[a-z0-9]+]]: memref<8x64xf32>)
-// CHECK: scf.for %[[I:[a-z0-9]+]] =
-// CHECK: scf.for %[[J:[a-z0-9]+]] =
-// AVX2: %[[A:[0-9]+]] = vector.load %[[X]][%[[I]], %[[J]]] : memref<8x64xf32>, vector<32xf32>
-// AVX2-NEXT: %[[B:[0-9]+]] = vector.load %[[R]][%[[J]]] : memref<64xf32>, vector<32xf32>
-// AVX2-NEXT: %[[S:[0-9]+]] = arith.addf %[[A]], %[[B]] : vector<32xf32>
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<8x64xf32>, %[[R:[a-z0-9_]+]]: memref<64xf32>, %[[O:[a-z0-9_]+]]: memref<8x64xf32>)
+// CHECK: scf.for %[[I:[a-z0-9_]+]] =
+// CHECK: scf.for %[[J:[a-z0-9_]+]] =
+// AVX2: %[[A:[A-Za-z0-9_]+]] = vector.load %[[X]][%[[I]], %[[J]]] : memref<8x64xf32>, vector<32xf32>
+// AVX2-NEXT: %[[B:[A-Za-z0-9_]+]] = vector.load %[[R]][%[[J]]] : memref<64xf32>, vector<32xf32>
+// AVX2-NEXT: %[[S:[A-Za-z0-9_]+]] = arith.addf %[[A]], %[[B]] : vector<32xf32>
 // AVX2: vector.store %[[S]], %[[O]][%[[I]], %[[J]]]
-// NEON: arith.addf %{{[0-9]+}}, %{{[0-9]+}} : vector<16xf32>
+// NEON: arith.addf %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}} : vector<16xf32>
 // CHECK: return
 func.func @broadcast(%x: memref<8x64xf32>, %r: memref<64xf32>, %o: memref<8x64xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
@@ -47,22 +47,22 @@ func.func @whole(%x: memref<8x16xf32>, %o: memref<8x16xf32>) {
 
 // What takes many operations goes side by side for six vectors with 16 registers, for four with 32, then for single ones, then under a mask. Functions of f64 are calls for each lane: one vector at a time. Inputs are asked for 2048 bytes ahead.
 // CHECK-LABEL: func.func @heavy
-// AVX2: scf.for %[[AT:[a-z0-9]+]] = {{.*}} step %c48
-// AVX2: %[[LATER:[0-9]+]] = arith.addi %[[AT]], %c512
+// AVX2: scf.for %[[AT:[a-z0-9_]+]] = {{.*}} step %c48
+// AVX2: %[[LATER:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %c512
 // AVX2-NEXT: memref.prefetch %[[VIEW:[a-z0-9_]+]][%[[LATER]]], read, locality<2>
-// AVX2-NEXT: %[[NEXT_LINE:[0-9]+]] = arith.addi %[[AT]], %c528
+// AVX2-NEXT: %[[NEXT_LINE:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %c528
 // AVX2-NEXT: memref.prefetch %[[VIEW]][%[[NEXT_LINE]]], read, locality<2>
-// AVX2-NEXT: %[[THIRD_LINE:[0-9]+]] = arith.addi %[[AT]], %c544
+// AVX2-NEXT: %[[THIRD_LINE:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %c544
 // AVX2-NEXT: memref.prefetch %[[VIEW]][%[[THIRD_LINE]]], read, locality<2>
 // AVX2-NEXT: vector.load %[[VIEW]][%[[AT]]]
-// AVX2: math.exp %{{[0-9]+}} : vector<48xf32>
+// AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<48xf32>
 // AVX2: scf.for {{.*}} step %c8
 // AVX2-NOT: memref.prefetch
-// AVX2: math.exp %{{[0-9]+}} : vector<8xf32>
+// AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<8xf32>
 // AVX2: arith.cmpi sgt, {{.*}} : vector<8xi32>
-// AVX2: math.exp %{{[0-9]+}} : vector<8xf32>
-// NEON: math.exp %{{[0-9]+}} : vector<16xf32>
-// NEON: math.exp %{{[0-9]+}} : vector<4xf32>
+// AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<8xf32>
+// NEON: math.exp %{{[A-Za-z0-9_]+}} : vector<16xf32>
+// NEON: math.exp %{{[A-Za-z0-9_]+}} : vector<4xf32>
 // CHECK: return
 func.func @heavy(%x: memref<?xf32>, %o: memref<?xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
@@ -79,20 +79,20 @@ func.func @heavy(%x: memref<?xf32>, %o: memref<?xf32>) {
 // Within a row of a kernel nothing is asked for but, where it is said, the next row, if the first-level cache holds both of
 // each operand: of three operands, rows of 5461 bytes.
 // CHECK-LABEL: func.func @row
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<4x?xf32>, %[[Y:[a-z0-9]+]]: memref<?xf32>, %{{[a-z0-9]+}}: memref<?xf32>, %[[LENGTH:[a-z0-9]+]]: index)
-// AVX2: %[[SHORT:[0-9]+]] = arith.cmpi ule, %{{[a-z0-9_]+}}, %c1365
-// AVX2: %[[AHEAD:[a-z0-9]+]] = arith.select %[[SHORT]], %{{[a-z0-9_]+}}, %c0
-// AVX2: scf.for %[[AT:[a-z0-9]+]] = {{.*}} step %c48
-// AVX2: %[[THERE:[0-9]+]] = arith.addi %[[AT]], %[[AHEAD]]
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<4x?xf32>, %[[Y:[a-z0-9_]+]]: memref<?xf32>, %{{[a-z0-9_]+}}: memref<?xf32>, %[[LENGTH:[a-z0-9_]+]]: index)
+// AVX2: %[[SHORT:[A-Za-z0-9_]+]] = arith.cmpi ule, %{{[a-z0-9_]+}}, %c1365
+// AVX2: %[[AHEAD:[a-z0-9_]+]] = arith.select %[[SHORT]], %{{[a-z0-9_]+}}, %c0
+// AVX2: scf.for %[[AT:[a-z0-9_]+]] = {{.*}} step %c48
+// AVX2: %[[THERE:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %[[AHEAD]]
 // AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[THERE]]], read, locality<3>
-// AVX2-NEXT: %[[THEN:[0-9]+]] = arith.addi %[[AT]], %[[AHEAD]]
-// AVX2-NEXT: %[[NEXT_LINE:[0-9]+]] = arith.addi %[[THEN]], %c16
+// AVX2-NEXT: %[[THEN:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %[[AHEAD]]
+// AVX2-NEXT: %[[NEXT_LINE:[A-Za-z0-9_]+]] = arith.addi %[[THEN]], %c16
 // AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[NEXT_LINE]]], read, locality<3>
-// AVX2-NEXT: %[[THEN_THIRD:[0-9]+]] = arith.addi %[[AT]], %[[AHEAD]]
-// AVX2-NEXT: %[[THIRD_LINE:[0-9]+]] = arith.addi %[[THEN_THIRD]], %c32
+// AVX2-NEXT: %[[THEN_THIRD:[A-Za-z0-9_]+]] = arith.addi %[[AT]], %[[AHEAD]]
+// AVX2-NEXT: %[[THIRD_LINE:[A-Za-z0-9_]+]] = arith.addi %[[THEN_THIRD]], %c32
 // AVX2-NEXT: memref.prefetch %{{[a-z0-9_]+}}[%[[THIRD_LINE]]], read, locality<3>
 // AVX2-NOT: memref.prefetch
-// AVX2: math.exp %{{[0-9]+}} : vector<48xf32>
+// AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<48xf32>
 // CHECK: return
 func.func @row(%x: memref<4x?xf32>, %y: memref<?xf32>, %o: memref<?xf32>, %length: index) {
   %c0 = arith.constant 0 : index
@@ -116,9 +116,9 @@ func.func @row(%x: memref<4x?xf32>, %y: memref<?xf32>, %o: memref<?xf32>, %lengt
 
 // CHECK-LABEL: func.func @heavy_double
 // AVX2-NOT: vector<8xf64>
-// AVX2: math.exp %{{[0-9]+}} : vector<4xf64>
+// AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<4xf64>
 // AVX2-NOT: vector<8xf64>
-// NEON: math.exp %{{[0-9]+}} : vector<2xf64>
+// NEON: math.exp %{{[A-Za-z0-9_]+}} : vector<2xf64>
 // CHECK: return
 func.func @heavy_double(%x: memref<?xf64>, %o: memref<?xf64>) {
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
@@ -135,19 +135,19 @@ func.func @heavy_double(%x: memref<?xf64>, %o: memref<?xf64>) {
 // Sums of several vectors that go side by side are sums of their own until the end; what is left over is added under a
 // mask.
 // CHECK-LABEL: func.func @heavy_sum
-// AVX2: scf.for {{.*}} iter_args(%{{[a-z0-9]+}} = %{{[a-z0-9_]+}}) -> (vector<16xf32>) {
-// AVX2: math.exp %{{[0-9]+}} : vector<16xf32>
+// AVX2: scf.for {{.*}} iter_args(%{{[a-z0-9_]+}} = %{{[a-z0-9_]+}}) -> (vector<16xf32>) {
+// AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<16xf32>
 // AVX2: scf.for {{.*}} step %c8
-// AVX2: math.exp %{{[0-9]+}} : vector<8xf32>
-// AVX2: %[[MASK:[0-9]+]] = arith.cmpi sgt, {{.*}} : vector<8xi32>
-// AVX2: math.exp %{{[0-9]+}} : vector<8xf32>
+// AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<8xf32>
+// AVX2: %[[MASK:[A-Za-z0-9_]+]] = arith.cmpi sgt, {{.*}} : vector<8xi32>
+// AVX2: math.exp %{{[A-Za-z0-9_]+}} : vector<8xf32>
 // AVX2: arith.select %[[MASK]]
 // AVX2: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7] : vector<16xf32>
 // AVX2: vector.shuffle {{.*}} [8, 9, 10, 11, 12, 13, 14, 15] : vector<16xf32>
 // AVX2: vector.reduction <add>
 // NEON-COUNT-4: vector.shuffle {{.*}} : vector<16xf32>
 // NEON: vector.reduction <add>
-// CHECK-NOT: math.exp %{{[0-9]+}} : f32
+// CHECK-NOT: math.exp %{{[A-Za-z0-9_]+}} : f32
 // CHECK: return
 func.func @heavy_sum(%x: memref<?xf32>, %o: memref<f32>) {
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}

@@ -6,13 +6,13 @@
 #column = affine_map<(i, j) -> (j)>
 
 // CHECK-LABEL: func.func @columns
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x?xf32>, %[[OUT:[a-z0-9]+]]: memref<?xf32>)
-// CHECK: %[[LONG:[0-9]+]] = arith.cmpi uge, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : index
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x?xf32>, %[[OUT:[a-z0-9_]+]]: memref<?xf32>)
+// CHECK: %[[LONG:[A-Za-z0-9_]+]] = arith.cmpi uge, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : index
 // CHECK-NEXT: scf.if %[[LONG]] {
 // CHECK: scf.for
 // CHECK: scf.for
-// CHECK: %[[OLD:[0-9]+]] = vector.load
-// CHECK-COUNT-4: arith.addf %{{[0-9]+}}, %{{[0-9]+}} fastmath<contract> : vector<8xf32>
+// CHECK: %[[OLD:[A-Za-z0-9_]+]] = vector.load
+// CHECK-COUNT-4: arith.addf %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}} fastmath<contract> : vector<8xf32>
 // CHECK: vector.store
 // CHECK: } else {
 // CHECK: iter_args

@@ -4,7 +4,7 @@
 
 // Lines of the result are cut in parts for threads. A square of eight lines of eight elements is half a cache line wide: two come behind each other. Squares that do not fit begin earlier; what is too small for one is done in squares of four lines, what is too small for these by elements.
 // CHECK-LABEL: func.func @copy
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x?xf32>, %[[O:[a-z0-9]+]]: memref<?x?xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x?xf32>, %[[O:[a-z0-9_]+]]: memref<?x?xf32>)
 // CHECK: scf.if
 // CHECK-DAG: %[[FROM:[a-z0-9_]+]] = memref.reinterpret_cast %[[X]] {{.*}} to memref<?x?xf32, strided<[?, 1]>>
 // CHECK-DAG: %[[TO:[a-z0-9_]+]] = memref.reinterpret_cast %[[O]] {{.*}} to memref<?x?xf32, strided<[?, 1]>>

@@ -3,10 +3,10 @@
 // Both axes are contiguous in both operands: one loop over vectors, and one masked vector.
 // CHECK-LABEL: func.func @relu
 // CHECK-NOT: linalg
-// CHECK: %[[COUNT:[0-9]+]] = arith.muli
-// CHECK: scf.for %[[I:[a-z0-9]+]] = %{{[a-z0-9_]+}} to %{{[0-9]+}} step %{{[a-z0-9_]+}}
+// CHECK: %[[COUNT:[A-Za-z0-9_]+]] = arith.muli
+// CHECK: scf.for %[[I:[a-z0-9_]+]] = %{{[a-z0-9_]+}} to %{{[A-Za-z0-9_]+}} step %{{[a-z0-9_]+}}
 // CHECK: vector.load %{{[a-z0-9_]+}}[%[[I]]]
-// CHECK: arith.maximumf %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<8xf32>
+// CHECK: arith.maximumf %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<8xf32>
 // CHECK: scf.if
 // CHECK: vector.maskedload
 // CHECK: vector.maskedstore
@@ -29,8 +29,8 @@ func.func @relu(%x: memref<?x?xf32>, %o: memref<?x?xf32>) {
 // CHECK-LABEL: func.func @sum
 // CHECK: scf.for
 // CHECK: scf.for {{.*}} iter_args
-// CHECK: arith.addf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} fastmath<contract> : vector<8xf32>
-// CHECK: vector.reduction <add>, %{{[0-9]+}} fastmath<reassoc> : vector<8xf32> into f32
+// CHECK: arith.addf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} fastmath<contract> : vector<8xf32>
+// CHECK: vector.reduction <add>, %{{[A-Za-z0-9_]+}} fastmath<reassoc> : vector<8xf32> into f32
 // CHECK: memref.store
 func.func @sum(%x: memref<?x?xf32>, %o: memref<?xf32>) {
   linalg.reduce {arith.addf} ins(%x : memref<?x?xf32>) outs(%o : memref<?xf32>) dimensions = [1]
@@ -43,7 +43,7 @@ func.func @sum(%x: memref<?x?xf32>, %o: memref<?xf32>) {
 // CHECK-LABEL: func.func @copy
 // CHECK-NOT: memref.copy
 // CHECK: builtin.unrealized_conversion_cast %{{[a-z0-9_]+}} : memref<?xi1, strided<[1], offset: ?>> to memref<?xi8, strided<[1], offset: ?>>
-// CHECK: vector.store %{{[0-9]+}}, %{{[0-9]+}}[%{{[a-z0-9]+}}] : memref<?xi8, strided<[1], offset: ?>>, vector<32xi8>
+// CHECK: vector.store %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}}[%{{[a-z0-9_]+}}] : memref<?xi8, strided<[1], offset: ?>>, vector<32xi8>
 func.func @copy(%x: memref<?xi1>, %o: memref<?xi1>) {
   memref.copy %x, %o : memref<?xi1> to memref<?xi1>
   return

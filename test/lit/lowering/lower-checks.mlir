@@ -5,15 +5,15 @@ func.func private @relax.check.0(i1, index) attributes {relax.check = {kind = "S
 func.func private @release(index)
 
 // CHECK-LABEL: func.func private @inner
-// CHECK-SAME: (%[[OK:[a-z0-9]+]]: i1, %[[N:[a-z0-9]+]]: index) -> (i32, index)
+// CHECK-SAME: (%[[OK:[a-z0-9_]+]]: i1, %[[N:[a-z0-9_]+]]: index) -> (i32, index)
 // CHECK: cf.cond_br %[[OK]] weights([2000, 1]), ^[[GO:bb[0-9]+]], ^[[FAIL:bb[0-9]+]]
 // CHECK: ^[[FAIL]]:
-// CHECK: %[[KIND:[0-9]+]] = llvm.mlir.addressof @[[SHAPEERROR:relax.text.[0-9a-f]+]]
-// CHECK: %[[FORMAT:[0-9]+]] = llvm.mlir.addressof
-// CHECK: %[[NUMBER:[0-9]+]] = arith.index_cast %[[N]] : index to i64
+// CHECK: %[[KIND:[A-Za-z0-9_]+]] = llvm.mlir.addressof @[[SHAPEERROR:relax.text.[0-9a-f]+]]
+// CHECK: %[[FORMAT:[A-Za-z0-9_]+]] = llvm.mlir.addressof
+// CHECK: %[[NUMBER:[A-Za-z0-9_]+]] = arith.index_cast %[[N]] : index to i64
 // CHECK: call @relax.rt.raise.1(%[[KIND]], %[[FORMAT]], %[[NUMBER]])
 // CHECK: %[[FAILED:[a-z0-9_-]+]] = arith.constant -1 : i32
-// CHECK: return %[[FAILED]], %{{[0-9]+}} : i32, index
+// CHECK: return %[[FAILED]], %{{[A-Za-z0-9_]+}} : i32, index
 // CHECK: ^[[GO]]:
 // CHECK: %[[WELL:[a-z0-9_]+]] = arith.constant 0 : i32
 // CHECK: return %[[WELL]], %[[N]] : i32, index
@@ -23,10 +23,10 @@ func.func private @inner(%ok: i1, %n: index) -> index {
 }
 
 // CHECK-LABEL: func.func private @outer
-// CHECK-SAME: (%[[OK:[a-z0-9]+]]: i1, %[[N:[a-z0-9]+]]: index) -> i32
-// CHECK: %[[CALL:[0-9]+]]:2 = call @inner(%[[OK]], %[[N]]) : (i1, index) -> (i32, index)
+// CHECK-SAME: (%[[OK:[a-z0-9_]+]]: i1, %[[N:[a-z0-9_]+]]: index) -> i32
+// CHECK: %[[CALL:[A-Za-z0-9_]+]]:2 = call @inner(%[[OK]], %[[N]]) : (i1, index) -> (i32, index)
 // CHECK: %[[ZERO:[a-z0-9_]+]] = arith.constant 0 : i32
-// CHECK: %[[FINE:[0-9]+]] = arith.cmpi eq, %[[CALL]]#0, %[[ZERO]] : i32
+// CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[CALL]]#0, %[[ZERO]] : i32
 // CHECK: cf.cond_br %[[FINE]] weights([2000, 1]), ^[[GO:bb[0-9]+]], ^[[FAIL:bb[0-9]+]]
 // CHECK: ^[[FAIL]]:
 // CHECK-NOT: raise
@@ -51,7 +51,7 @@ func.func private @outer(%ok: i1, %n: index) {
 func.func private @release(index)
 
 // CHECK-LABEL: func.func @fine
-// CHECK-SAME: (%[[N:[a-z0-9]+]]: index) {
+// CHECK-SAME: (%[[N:[a-z0-9_]+]]: index) {
 // CHECK-NEXT: arith.constant 1
 // CHECK-NEXT: call @release(%[[N]]) : (index) -> ()
 // CHECK-NEXT: return
@@ -71,12 +71,12 @@ func.func private @foreign() -> i32
 
 // CHECK-LABEL: func.func private @lowest({{.*}}: i1) -> i32
 // CHECK-LABEL: func.func private @middle({{.*}}: i1) -> i32
-// CHECK: %[[S:[0-9]+]] = call @lowest(
-// CHECK: %[[FINE:[0-9]+]] = arith.cmpi eq, %[[S]],
+// CHECK: %[[S:[A-Za-z0-9_]+]] = call @lowest(
+// CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[S]],
 // CHECK-NEXT: cf.cond_br %[[FINE]]
 // CHECK-LABEL: func.func @top({{.*}}: i1) -> i32
-// CHECK: %[[S:[0-9]+]] = call @middle(
-// CHECK: %[[FINE:[0-9]+]] = arith.cmpi eq, %[[S]],
+// CHECK: %[[S:[A-Za-z0-9_]+]] = call @middle(
+// CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[S]],
 // CHECK-NEXT: cf.cond_br %[[FINE]]
 func.func private @lowest(%ok: i1) {
   call @relax.check.0(%ok) : (i1) -> ()
@@ -93,8 +93,8 @@ func.func @top(%ok: i1) {
 
 // The status of a foreign function has set its error already: nothing is raised again.
 // CHECK-LABEL: func.func @foreign_call() -> i32
-// CHECK: %[[S:[0-9]+]] = call @foreign()
-// CHECK: %[[FINE:[0-9]+]] = arith.cmpi eq, %[[S]],
+// CHECK: %[[S:[A-Za-z0-9_]+]] = call @foreign()
+// CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[S]],
 // CHECK-NEXT: cf.cond_br %[[FINE]]
 // CHECK-NOT: raise
 // CHECK: return
@@ -139,7 +139,7 @@ func.func private @works(%n: index) {
 
 // CHECK-LABEL: func.func private @asks
 // CHECK-SAME: -> (i32, i32) {
-// CHECK-NEXT: %[[FIRST:[0-9]+]] = call @fails(
+// CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = call @fails(
 // CHECK-NEXT: call @works(
 // CHECK-NEXT: %[[SECOND:[a-z0-9_]+]] = arith.constant 0 : i32
 // CHECK-NEXT: return %[[FIRST]], %[[SECOND]]
@@ -160,8 +160,8 @@ func.func private @relax.rt.free(!llvm.ptr) attributes {relax.compiled_apart}
 
 // CHECK-LABEL: func.func private @takes
 // CHECK-SAME: -> (i32, !llvm.ptr) {
-// CHECK: %[[CALL:[0-9]+]]:2 = call @relax.rt.allocate(%{{[a-z0-9]+}}) : (i64) -> (i32, !llvm.ptr)
-// CHECK: %[[FINE:[0-9]+]] = arith.cmpi eq, %[[CALL]]#0,
+// CHECK: %[[CALL:[A-Za-z0-9_]+]]:2 = call @relax.rt.allocate(%{{[a-z0-9_]+}}) : (i64) -> (i32, !llvm.ptr)
+// CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[CALL]]#0,
 // CHECK: cf.cond_br %[[FINE]]
 // CHECK: return %{{[a-z0-9_]+}}, %[[CALL]]#1
 func.func private @takes(%n: i64) -> !llvm.ptr {
@@ -170,7 +170,7 @@ func.func private @takes(%n: i64) -> !llvm.ptr {
 }
 
 // CHECK-LABEL: func.func private @gives
-// CHECK-SAME: (%[[P:[a-z0-9]+]]: !llvm.ptr) {
+// CHECK-SAME: (%[[P:[a-z0-9_]+]]: !llvm.ptr) {
 // CHECK-NEXT: call @relax.rt.free(%[[P]])
 // CHECK-NEXT: return
 func.func private @gives(%p: !llvm.ptr) {

@@ -6,26 +6,26 @@
 
 // OPTIMIZE-LABEL: func.func @main
 // OPTIMIZE: "relax.dataflow"
-// OPTIMIZE-NEXT: %[[EXP:[0-9]+]] = "relax.exp"
+// OPTIMIZE-NEXT: %[[EXP:[A-Za-z0-9_]+]] = "relax.exp"
 // OPTIMIZE-NEXT: "relax.output"(%[[EXP]])
 
 // CALLS-LABEL: func.func @main
-// CALLS: "relax.call_tir"(%{{[0-9]+}}) {callee = @exp_f32,
+// CALLS: "relax.call_tir"(%{{[A-Za-z0-9_]+}}) {callee = @exp_f32,
 // CALLS-NOT: "relax.exp"
 // CALLS-LABEL: func.func private @exp_f32(
 // CALLS: linalg.generic
 
 // TENSORS-LABEL: func.func @main(
-// TENSORS-SAME: %[[X:[a-z0-9]+]]: tensor<?x4xf32>, %[[OUT:[a-z0-9]+]]: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relax.short, relax.signature =
+// TENSORS-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32>, %[[OUT:[a-z0-9_]+]]: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relax.short, relax.signature =
 // TENSORS-NOT: "relax.
-// TENSORS: %[[R:[0-9]+]] = call @exp_f32(%[[X]],
-// TENSORS-NEXT: %[[M:[0-9]+]] = bufferization.materialize_in_destination %[[R]] in %[[OUT]]
+// TENSORS: %[[R:[A-Za-z0-9_]+]] = call @exp_f32(%[[X]],
+// TENSORS-NEXT: %[[M:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[R]] in %[[OUT]]
 // TENSORS-NEXT: return %[[M]]
 // TENSORS: func.func private @main.shapes(
 
 // The only call writes to the destination: no allocation, no copy.
 // MEMREFS-LABEL: func.func @main(
-// MEMREFS-SAME: %[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[OUT:[a-z0-9]+]]: memref<?x4xf32>) attributes
+// MEMREFS-SAME: %[[X:[a-z0-9_]+]]: memref<?x4xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x4xf32>) attributes
 // MEMREFS-NEXT: call @exp_f32(%[[X]], %[[OUT]])
 // MEMREFS-NEXT: return
 // MEMREFS-NOT: tensor<

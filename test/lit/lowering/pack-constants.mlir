@@ -12,7 +12,7 @@ func.func private @relax.constant.0() -> memref<10x20xf32> attributes {relax.con
 func.func private @relax.constant.1() -> memref<10x20xf32> attributes {relax.constant = 1 : i64, relax.constant_value = dense<2.0> : tensor<10x20xf32>}
 
 // CHECK: func.func @main(
-// CHECK: %[[P:[0-9]+]] = call @relax.constant.0.panels_16()
+// CHECK: %[[P:[A-Za-z0-9_]+]] = call @relax.constant.0.panels_16()
 // CHECK: call @product(%{{.*}}, %[[P]], %{{.*}})
 func.func @main(%x: memref<?x10xf32>, %y: memref<?x20xf32>, %w: memref<10x20xf32>) {
   %0 = call @relax.constant.0() : () -> memref<10x20xf32>
@@ -54,7 +54,7 @@ func.func private @product_of_halves(%a: memref<?x11xbf16>, %b: memref<11x20xbf1
 }
 
 // PAIRS: func.func private @relax.gemm.bf16.f32.panels.strip_1(
-// PAIRS: %[[WORDS:[0-9]+]] = vector.bitcast %{{[0-9]+}} : vector<32xbf16> to vector<16xi32>
+// PAIRS: %[[WORDS:[A-Za-z0-9_]+]] = vector.bitcast %{{[A-Za-z0-9_]+}} : vector<32xbf16> to vector<16xi32>
 // PAIRS: arith.shli %[[WORDS]]
 // PAIRS: arith.andi %[[WORDS]]
 

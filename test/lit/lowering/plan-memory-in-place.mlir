@@ -18,7 +18,7 @@ func.func private @twice(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes {r
 }
 
 // CHECK-LABEL: func.func @elementwise
-// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[ZERO:[a-z0-9_]+]]]
 // CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]
 // CHECK: call @twice(%[[A]], %[[B]])
 // CHECK: %[[C:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]
@@ -38,7 +38,7 @@ func.func @elementwise(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
 
 // What is read later is not written over.
 // CHECK-LABEL: func.func @needed_later
-// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[ZERO:[a-z0-9_]+]]]
 // CHECK-NOT: memref.view %[[SPACE]][%[[ZERO]]]
 // CHECK: return
 func.func @needed_later(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
@@ -55,7 +55,7 @@ func.func @needed_later(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
 
 // A part of a buffer does not lie where the result does.
 // CHECK-LABEL: func.func @part
-// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[ZERO:[a-z0-9_]+]]]
 // CHECK-NOT: memref.view %[[SPACE]][%[[ZERO]]]
 // CHECK: return
 func.func private @twice_from(%x: memref<?x4xf32, strided<[4, 1], offset: ?>>, %o: memref<?x4xf32>)
@@ -102,7 +102,7 @@ func.func private @centred(%x: memref<?x4xf32>, %o: memref<?x4xf32>) attributes 
 }
 
 // CHECK-LABEL: func.func @rows
-// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[ZERO:[a-z0-9_]+]]]
 // CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]
 // CHECK: call @centred(%[[A]], %[[B]])
 func.func @rows(%x: memref<?x4xf32>, %out: memref<?x4xf32>) {
@@ -188,7 +188,7 @@ func.func private @unknown(memref<16x16xf32>, memref<16x16xf32>) attributes {rel
 
 // Two slots by turns.
 // CHECK-LABEL: func.func @never
-// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[0-9]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[ZERO:[a-z0-9_]+]]]
 // CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[NEXT:[a-z0-9_]+]]]
 // CHECK: call @transposed(%[[A]], %[[B]])
 // CHECK: %[[C:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[ZERO]]]

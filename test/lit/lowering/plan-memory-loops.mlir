@@ -5,9 +5,10 @@
 func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_func}
 
 // CHECK-LABEL: func.func @loop
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?xf32>, %{{[a-z0-9]+}}: index, %[[N:[a-z0-9]+]]: index)
-// CHECK: arith.mului_extended %{{[a-z0-9_]+}}, %[[N]] : index
-// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?xf32>, %{{[a-z0-9_]+}}: index, %[[N:[a-z0-9_]+]]: index)
+// CHECK: %[[SIZE:[A-Za-z0-9_]+]] = arith.maxsi %[[N]], %{{[a-z0-9_]+}} : index
+// CHECK: arith.mului_extended %{{[a-z0-9_]+}}, %[[SIZE]] : index
+// CHECK: %[[SPACE:[A-Za-z0-9_]+]] = call @relax.rt.workspace_take(
 // CHECK: scf.for
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%{{[a-z0-9_]+}}][%[[N]]]
 // CHECK-NEXT: func.call @step(%[[X]], %[[A]])
@@ -28,8 +29,8 @@ func.func @loop(%x: memref<?xf32>, %m: index, %n: index) {
 func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_func}
 
 // CHECK-LABEL: func.func @across
-// CHECK: %[[SECOND:[0-9]+]] = arith.addi %[[FIRST:[a-z0-9_]+]], %{{[0-9]+}} : index
-// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(
+// CHECK: %[[SECOND:[A-Za-z0-9_]+]] = arith.addi %[[FIRST:[a-z0-9_]+]], %{{[0-9]+}} : index
+// CHECK: %[[SPACE:[A-Za-z0-9_]+]] = call @relax.rt.workspace_take(
 // CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[FIRST]]]
 // CHECK: scf.for
 // CHECK-NEXT: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[SECOND]]]
@@ -53,9 +54,9 @@ func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_fun
 
 // CHECK-LABEL: func.func @carried
 // CHECK-NOT: workspace_take
-// CHECK: %[[FRAME:[0-9]+]] = llvm.alloca {{.*}}relax.frame
-// CHECK: scf.for {{.*}} iter_args(%[[OLD:[a-z0-9]+]] =
-// CHECK: %[[MEMORY:[0-9]+]] = func.call @relax.rt.frame_buffer(%[[FRAME]],
+// CHECK: %[[FRAME:[A-Za-z0-9_]+]] = llvm.alloca {{.*}}relax.frame
+// CHECK: scf.for {{.*}} iter_args(%[[OLD:[a-z0-9_]+]] =
+// CHECK: %[[MEMORY:[A-Za-z0-9_]+]] = func.call @relax.rt.frame_buffer(%[[FRAME]],
 // CHECK: %[[NEW:[a-z0-9_]+]] = memref.view %[[MEMORY]]
 // CHECK-NEXT: func.call @step(%[[OLD]], %[[NEW]])
 // CHECK-NEXT: scf.yield %[[NEW]]

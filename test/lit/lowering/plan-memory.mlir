@@ -4,12 +4,12 @@
 func.func private @step(memref<?x4xf32>, memref<?x4xf32>) attributes {relax.prim_func}
 
 // CHECK-LABEL: func.func @chain
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[OUT:[a-z0-9]+]]: memref<?x4xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x4xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x4xf32>)
 // CHECK: %[[N:[a-z0-9_]+]] = memref.dim %[[X]]
 // CHECK: arith.mului_extended %{{[a-z0-9_]+}}, %[[N]] : index
 // CHECK-NOT: arith.mului_extended
-// CHECK: %[[SECOND:[0-9]+]] = arith.addi %[[FIRST:[a-z0-9_]+]], %{{[0-9]+}} : index
-// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%{{[0-9]+}})
+// CHECK: %[[SECOND:[A-Za-z0-9_]+]] = arith.addi %[[FIRST:[a-z0-9_]+]], %{{[A-Za-z0-9_]+}} : index
+// CHECK: %[[SPACE:[A-Za-z0-9_]+]] = call @relax.rt.workspace_take(%{{[A-Za-z0-9_]+}})
 // CHECK: call @relax.rt.workspace_give(%[[SPACE]]) {relax.defer = "always"}
 // CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[FIRST]]]
 // CHECK: call @step(%[[X]], %[[A]])
@@ -55,11 +55,11 @@ func.func @small(%n: index) {
 func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_func}
 
 // CHECK-LABEL: func.func @both_live
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?xf32>, %[[OUT:[a-z0-9]+]]: memref<?xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?xf32>, %[[OUT:[a-z0-9_]+]]: memref<?xf32>)
 // CHECK: %[[FIRST:[a-z0-9_]+]] = arith.constant 0 : index
-// CHECK: %[[SECOND:[0-9]+]] = arith.addi %[[FIRST]], %{{[0-9]+}} : index
-// CHECK: %[[TOTAL:[0-9]+]] = arith.addi %[[SECOND]], %{{[0-9]+}} : index
-// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%[[TOTAL]])
+// CHECK: %[[SECOND:[A-Za-z0-9_]+]] = arith.addi %[[FIRST]], %{{[A-Za-z0-9_]+}} : index
+// CHECK: %[[TOTAL:[A-Za-z0-9_]+]] = arith.addi %[[SECOND]], %{{[A-Za-z0-9_]+}} : index
+// CHECK: %[[SPACE:[A-Za-z0-9_]+]] = call @relax.rt.workspace_take(%[[TOTAL]])
 // CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[FIRST]]]
 // CHECK: %[[B:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[SECOND]]]
 // CHECK: call @step(%[[X]], %[[A]])
@@ -85,7 +85,7 @@ func.func private @fill_half(memref<512xf32>)
 // CHECK-LABEL: func.func @static
 // CHECK: %[[OFFSET:[a-z0-9_]+]] = arith.constant 0 : index
 // CHECK-NEXT: %[[TOTAL:[a-z0-9_]+]] = arith.constant 4096 : index
-// CHECK: %[[SPACE:[0-9]+]] = call @relax.rt.workspace_take(%[[TOTAL]])
+// CHECK: %[[SPACE:[A-Za-z0-9_]+]] = call @relax.rt.workspace_take(%[[TOTAL]])
 // CHECK: memref.view %[[SPACE]][%[[OFFSET]]][] : memref<?xi8> to memref<512xf32>
 // CHECK: memref.view %[[SPACE]][%[[OFFSET]]][] : memref<?xi8> to memref<1024xf32>
 func.func @static() {

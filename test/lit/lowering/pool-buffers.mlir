@@ -5,13 +5,13 @@ func.func private @use(memref<?xf32>)
 
 // A buffer of the function's own block is given back on every way out; one of a loop's body at its end.
 // CHECK-LABEL: func.func private @kernel
-// CHECK: %[[FRAME:[0-9]+]] = llvm.alloca {{.*}}relax.frame
+// CHECK: %[[FRAME:[A-Za-z0-9_]+]] = llvm.alloca {{.*}}relax.frame
 // CHECK: call @relax.rt.release(%[[FRAME]]) {relax.defer = "always"}
 // CHECK: %[[A:[a-z0-9_]+]] = call @relax.rt.workspace_take(
 // CHECK-NEXT: call @relax.rt.workspace_give(%[[A]]) {relax.defer = "always"}
 // CHECK: memref.view %[[A]]
 // CHECK: scf.for
-// CHECK: %[[MARK:[0-9]+]] = llvm.load %[[FRAME]]
+// CHECK: %[[MARK:[A-Za-z0-9_]+]] = llvm.load %[[FRAME]]
 // CHECK: %[[B:[a-z0-9_]+]] = func.call @relax.rt.frame_buffer(%[[FRAME]],
 // CHECK: %[[VIEW:[a-z0-9_]+]] = memref.view %[[B]]
 // CHECK: memref.store %{{[a-z0-9_]+}}, %[[VIEW]]
@@ -50,7 +50,7 @@ func.func private @careful(%n: index) attributes {relax.prim_func} {
 func.func private @object(index)
 
 // CHECK-LABEL: func.func private @in_loop
-// CHECK: %[[FRAME:[0-9]+]] = llvm.alloca {{.*}}relax.frame
+// CHECK: %[[FRAME:[A-Za-z0-9_]+]] = llvm.alloca {{.*}}relax.frame
 // CHECK: call @relax.rt.release(%[[FRAME]]) {relax.defer = "always"}
 // CHECK: scf.for
 // CHECK: func.call @relax.rt.frame_buffer(%[[FRAME]],
@@ -71,7 +71,7 @@ func.func private @in_loop(%n: index, %v: f32) {
 
 // A branch may give back a buffer of its own or another: it lives until the function returns.
 // CHECK-LABEL: func.func private @yielded
-// CHECK: %[[FRAME:[0-9]+]] = llvm.alloca {{.*}}relax.frame
+// CHECK: %[[FRAME:[A-Za-z0-9_]+]] = llvm.alloca {{.*}}relax.frame
 // CHECK: scf.if
 // CHECK: func.call @relax.rt.frame_buffer(%[[FRAME]],
 // CHECK-NOT: release_to
@@ -105,15 +105,15 @@ func.func private @escapes(%n: index) -> memref<?xf32> {
 // CHECK-LABEL: func.func private @relax.parallel.0
 // CHECK: call @relax.rt.workspace_take
 // CHECK-LABEL: func.func private @runs
-// CHECK: %[[CONTEXT:[0-9]+]] = llvm.alloca
+// CHECK: %[[CONTEXT:[A-Za-z0-9_]+]] = llvm.alloca
 // CHECK: constant @relax.parallel.0.guarded
-// CHECK: call @relax.rt.start_job(%[[CONTEXT]], %{{[a-z0-9]+}})
-// CHECK-NEXT: call @relax.rt.parallel(%{{[a-z0-9]+}}, %[[CONTEXT]],
+// CHECK: call @relax.rt.start_job(%[[CONTEXT]], %{{[a-z0-9_]+}})
+// CHECK-NEXT: call @relax.rt.parallel(%{{[a-z0-9_]+}}, %[[CONTEXT]],
 // CHECK-NEXT: call @relax.rt.raise_kept(%[[CONTEXT]])
 // CHECK-NEXT: return
 // CHECK: func.func private @relax.status.relax.parallel.0({{.*}}) -> i32 attributes {relax.status_of = @relax.parallel.0}
 // CHECK: func.func private @relax.parallel.0.guarded
-// CHECK: %[[STATUS:[0-9]+]] = call @relax.status.relax.parallel.0
+// CHECK: %[[STATUS:[A-Za-z0-9_]+]] = call @relax.status.relax.parallel.0
 // CHECK: arith.cmpi ne, %[[STATUS]]
 // CHECK: func.call @relax.rt.keep_error
 func.func private @relax.rt.parallel(!llvm.ptr, !llvm.ptr, i64, i64, i64)

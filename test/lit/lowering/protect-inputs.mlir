@@ -4,14 +4,14 @@
 
 // Tensors that callers pass in are not writable; index arguments and destinations are left as they are.
 // MARK-LABEL: func.func @main
-// MARK-SAME: (%[[X:[a-z0-9]+]]: tensor<4xf32> {bufferization.writable = false}, %[[N:[a-z0-9]+]]: index, %[[Y:[a-z0-9]+]]: tensor<4xf32> {bufferization.writable = false, test.note}, %[[OUT:[a-z0-9]+]]: tensor<4xf32>) -> tensor<4xf32>
+// MARK-SAME: (%[[X:[a-z0-9_]+]]: tensor<4xf32> {bufferization.writable = false}, %[[N:[a-z0-9_]+]]: index, %[[Y:[a-z0-9_]+]]: tensor<4xf32> {bufferization.writable = false, test.note}, %[[OUT:[a-z0-9_]+]]: tensor<4xf32>) -> tensor<4xf32>
 //
 // A write to %x goes to a copy, which it would not without the mark.
 // COPY-LABEL: func.func @main
 // COPY: %[[ALLOC:[a-z0-9_]+]] = memref.alloc
 // COPY: memref.store %{{[a-z0-9_]+}}, %[[ALLOC]]
 // UNPROTECTED-LABEL: func.func @main
-// UNPROTECTED-SAME: (%[[X:[a-z0-9]+]]: memref<4xf32>
+// UNPROTECTED-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>
 // UNPROTECTED-NOT: memref.alloc
 // UNPROTECTED: memref.store %{{[a-z0-9_]+}}, %[[X]]
 func.func @main(%x: tensor<4xf32>, %n: index, %y: tensor<4xf32> {test.note}, %out: tensor<4xf32>) -> tensor<4xf32>

@@ -6,16 +6,16 @@
 // CHECK-NOT: linalg
 // CHECK: %[[SCRATCH:[a-z0-9_]+]] = memref.alloc({{.*}}) {alignment = 64 : i64} : memref<?xf32>
 // A loop over batches, heads and blocks of queries, and one over blocks of keys.
-// CHECK: scf.for %[[TASK:[a-z0-9]+]]
+// CHECK: scf.for %[[TASK:[a-z0-9_]+]]
 // CHECK: arith.divui %[[TASK]]
-// CHECK: scf.for %[[FIRST_KEY:[a-z0-9]+]]
+// CHECK: scf.for %[[FIRST_KEY:[a-z0-9_]+]]
 // CHECK: func.call @relax.attention.f32.pack_keys
 // CHECK: func.call @relax.attention.f32.pack_values
 // Scores: dot products for one query alone, else the blocks of matrix products, which the weights meet again.
 // CHECK: func.call @relax.attention.f32.dots
 // CHECK: func.call @relax.gemm.f32.block({{.*}}, %{{[a-z0-9_]+}}, %c0{{[_0-9]*}}, %c0{{[_0-9]*}}, %false
 // The exponential: 2 to the power that the bits of a sum give.
-// CHECK: arith.shli %{{[0-9]+}}, %{{.*}} : vector<8xi32>
+// CHECK: arith.shli %{{[A-Za-z0-9_]+}}, %{{.*}} : vector<8xi32>
 // CHECK: scf.if
 // CHECK: func.call @relax.attention.f32.weighted_sum
 // CHECK: } else {
@@ -51,9 +51,9 @@ func.func private @attention(%q: memref<?x?x4x64xf32>, %k: memref<?x?x2x64xf32>,
 // CHECK: func.call @relax.gemm.f32.block(
 // CHECK: func.call @relax.attention.f16.weighted_sum
 // CHECK: func.func private @relax.attention.f16.pack_keys
-// CHECK: arith.extf %{{[0-9]+}} : vector<8xf16> to vector<8xf32>
+// CHECK: arith.extf %{{[A-Za-z0-9_]+}} : vector<8xf16> to vector<8xf32>
 // CHECK: func.func private @relax.attention.f16.write_rows
-// CHECK: arith.truncf %{{[0-9]+}} : vector<8xf32> to vector<8xf16>
+// CHECK: arith.truncf %{{[A-Za-z0-9_]+}} : vector<8xf32> to vector<8xf16>
 func.func private @half(%q: memref<?x?x2x64xf16>, %k: memref<?x?x2x64xf16>, %v: memref<?x?x2x64xf16>,
                         %bias: memref<?xf16>, %out: memref<?x?x2x64xf16>)
     attributes {relax.prim_func, relax.kernel = "attention", relax.kernel_attrs = {causal_mask = "TopLeft", scale = 0.5 : f64}} {

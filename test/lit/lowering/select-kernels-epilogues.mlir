@@ -6,15 +6,15 @@
 #column = affine_map<(d0, d1) -> (d1)>
 // What is read of a row, what all rows share, and one number per row, which is read once.
 // CHECK-LABEL: func.func private @in_registers
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x?xf32>, %[[FACTOR:[a-z0-9]+]]: memref<?xf32>, %[[BIAS:[a-z0-9]+]]: memref<?xf32>, %[[OUT:[a-z0-9]+]]: memref<?x?xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x?xf32>, %[[FACTOR:[a-z0-9_]+]]: memref<?xf32>, %[[BIAS:[a-z0-9_]+]]: memref<?xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x?xf32>)
 // CHECK-NOT: linalg
-// CHECK: %[[NUMBER:[0-9]+]] = memref.load %{{.*}}[] : memref<f32, strided<[], offset: ?>>
-// CHECK: %[[SCALED:[0-9]+]] = arith.mulf %{{[0-9]+}}, %{{[0-9]+}} : vector<16xf32>
-// CHECK: %[[OWN:[0-9]+]] = vector.load
-// CHECK: %[[FACTORS:[0-9]+]] = vector.broadcast %[[NUMBER]] : f32 to vector<16xf32>
-// CHECK: %[[PRODUCT:[0-9]+]] = arith.mulf %[[SCALED]], %[[FACTORS]] : vector<16xf32>
-// CHECK: %[[SUM:[0-9]+]] = arith.addf %[[PRODUCT]], %{{[0-9]+}} : vector<16xf32>
-// CHECK: %[[TOTAL:[0-9]+]] = arith.addf %[[SUM]], %[[OWN]] : vector<16xf32>
+// CHECK: %[[NUMBER:[A-Za-z0-9_]+]] = memref.load %{{.*}}[] : memref<f32, strided<[], offset: ?>>
+// CHECK: %[[SCALED:[A-Za-z0-9_]+]] = arith.mulf %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}} : vector<16xf32>
+// CHECK: %[[OWN:[A-Za-z0-9_]+]] = vector.load
+// CHECK: %[[FACTORS:[A-Za-z0-9_]+]] = vector.broadcast %[[NUMBER]] : f32 to vector<16xf32>
+// CHECK: %[[PRODUCT:[A-Za-z0-9_]+]] = arith.mulf %[[SCALED]], %[[FACTORS]] : vector<16xf32>
+// CHECK: %[[SUM:[A-Za-z0-9_]+]] = arith.addf %[[PRODUCT]], %{{[A-Za-z0-9_]+}} : vector<16xf32>
+// CHECK: %[[TOTAL:[A-Za-z0-9_]+]] = arith.addf %[[SUM]], %[[OWN]] : vector<16xf32>
 // CHECK: vector.store %[[TOTAL]],
 // CHECK: return
 func.func private @in_registers(%x: memref<?x?xf32>, %factor: memref<?xf32>, %bias: memref<?xf32>, %out: memref<?x?xf32>)

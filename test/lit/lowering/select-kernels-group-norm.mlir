@@ -4,12 +4,12 @@
 // Blocks are read twice, and their means and squares joined; then a loop over the channels of the group.
 // CHECK-LABEL: func.func private @group
 // CHECK-NOT: linalg
-// CHECK: scf.for %[[ROW:[a-z0-9]+]]
+// CHECK: scf.for %[[ROW:[a-z0-9_]+]]
 // CHECK: %[[MOMENTS:.*]]:2 = scf.for {{.*}} -> (f32, f32)
 // CHECK: vector.reduction <add>
 // CHECK: vector.reduction <add>
 // CHECK: math.sqrt
-// CHECK: scf.for %[[CHANNEL:[a-z0-9]+]]
+// CHECK: scf.for %[[CHANNEL:[a-z0-9_]+]]
 // CHECK: memref.load %{{.*}} : memref<32xf32>
 // CHECK: vector.maskedstore
 func.func private @group(%x: memref<?x32x?xf32>, %g: memref<32xf32>, %b: memref<32xf32>, %out: memref<?x32x?xf32>)
@@ -56,9 +56,9 @@ func.func private @last(%x: memref<?x?x32xf32>, %g: memref<32xf32>, %b: memref<3
 
 // row_loops.py: what comes behind the kernel is done to each channel when it has been written.
 // CHECK-LABEL: func.func private @behind
-// CHECK-SAME: %[[OUT:[a-z0-9]+]]: memref<?x32x?xf32>)
-// CHECK: scf.for %[[ROW:[a-z0-9]+]]
-// CHECK: scf.for %[[CHANNEL:[a-z0-9]+]]
+// CHECK-SAME: %[[OUT:[a-z0-9_]+]]: memref<?x32x?xf32>)
+// CHECK: scf.for %[[ROW:[a-z0-9_]+]]
+// CHECK: scf.for %[[CHANNEL:[a-z0-9_]+]]
 // CHECK: vector.maskedstore
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel"]{{.*}}: memref<?xf32, strided<[1], offset: ?>>) attrs
 // CHECK: return

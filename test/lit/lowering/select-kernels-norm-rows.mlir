@@ -7,12 +7,12 @@
 // HASWELL: math.fma
 // HASWELL: vector.store
 // HASWELL: linalg.generic
-// HASWELL: math.exp %{{[a-z0-9]+}} : f32
+// HASWELL: math.exp %{{[a-z0-9_]+}} : f32
 // HASWELL: return
 
 #all = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func private @many_operations
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x768xf32>, %[[W:[a-z0-9]+]]: memref<768xf32>, %[[OUT:[a-z0-9]+]]: memref<?x768xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x768xf32>, %[[W:[a-z0-9_]+]]: memref<768xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x768xf32>)
 // CHECK: %[[XB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[X]]
 // CHECK: %[[XV:[a-z0-9_]+]] = memref.reinterpret_cast %[[XB]]
 // CHECK: %[[WB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[W]]
@@ -23,35 +23,35 @@
 // The first row, then the second, if there is one.
 // CHECK: vector.reduction <add>
 // CHECK: math.sqrt
-// CHECK: %[[FIRST:[0-9]+]] = arith.divf
-// CHECK: %[[SECOND:[0-9]+]] = scf.if
+// CHECK: %[[FIRST:[A-Za-z0-9_]+]] = arith.divf
+// CHECK: %[[SECOND:[A-Za-z0-9_]+]] = scf.if
 // CHECK: vector.reduction <add>
 // CHECK: else
 // A row's number comes from the iteration before, made of sums of the iteration before that.
-// CHECK: scf.for %[[ROW:[a-z0-9]+]] = {{.*}} iter_args(%[[FACTOR:[a-z0-9]+]] = %[[FIRST]], %[[SUMS:[a-z0-9]+]] = %[[SECOND]])
+// CHECK: scf.for %[[ROW:[a-z0-9_]+]] = {{.*}} iter_args(%[[FACTOR:[a-z0-9_]+]] = %[[FIRST]], %[[SUMS:[a-z0-9_]+]] = %[[SECOND]])
 // CHECK: arith.mulf %[[SUMS]],
 // CHECK: math.sqrt
-// CHECK: %[[NEXT:[0-9]+]] = arith.divf
-// CHECK: %[[TWO:[a-z0-9]+]] = arith.constant 2 : index
-// CHECK-NEXT: %[[THIRD:[0-9]+]] = arith.addi %[[ROW]], %[[TWO]]
-// CHECK: %[[AHEAD:[0-9]+]] = arith.minui %[[THIRD]],
+// CHECK: %[[NEXT:[A-Za-z0-9_]+]] = arith.divf
+// CHECK: %[[TWO:[a-z0-9_]+]] = arith.constant 2 : index
+// CHECK-NEXT: %[[THIRD:[A-Za-z0-9_]+]] = arith.addi %[[ROW]], %[[TWO]]
+// CHECK: %[[AHEAD:[A-Za-z0-9_]+]] = arith.minui %[[THIRD]],
 // One block of steps: the first stage makes two vectors, which the second one gets in the next step.
 // CHECK: arith.mulf {{.*}} : vector<32xf32>
-// CHECK-NEXT: %[[MADE:[0-9]+]] = arith.mulf {{.*}} : vector<32xf32>
-// CHECK: %[[ENDS:[0-9]+]]:2 = scf.for %[[AT:[a-z0-9]+]] = {{.*}} iter_args(%[[READY:[a-z0-9]+]] = %[[MADE]], %[[SUM:[a-z0-9]+]] = %{{[a-z0-9_]+}}) -> (vector<32xf32>, vector<16xf32>)
-// CHECK: %[[FOLLOWING:[0-9]+]] = arith.minui
+// CHECK-NEXT: %[[MADE:[A-Za-z0-9_]+]] = arith.mulf {{.*}} : vector<32xf32>
+// CHECK: %[[ENDS:[A-Za-z0-9_]+]]:2 = scf.for %[[AT:[a-z0-9_]+]] = {{.*}} iter_args(%[[READY:[a-z0-9_]+]] = %[[MADE]], %[[SUM:[a-z0-9_]+]] = %{{[a-z0-9_]+}}) -> (vector<32xf32>, vector<16xf32>)
+// CHECK: %[[FOLLOWING:[A-Za-z0-9_]+]] = arith.minui
 // CHECK: vector.load %[[WV]][%[[FOLLOWING]]]
 // CHECK: vector.load %[[XV]][%[[ROW]], %[[FOLLOWING]]]
 // CHECK: arith.mulf {{.*}} : vector<32xf32>
-// CHECK-NEXT: %[[AGAIN:[0-9]+]] = arith.mulf {{.*}} : vector<32xf32>
-// CHECK: %[[ONE:[0-9]+]] = vector.load %[[XV]][%[[AHEAD]], %[[AT]]]
-// CHECK: %[[PART:[0-9]+]] = math.fma %[[ONE]], %[[ONE]], %[[SUM]] : vector<16xf32>
-// CHECK: %[[TOTAL:[0-9]+]] = math.fma {{.*}}, %[[PART]] : vector<16xf32>
-// CHECK: %[[EXP:[0-9]+]] = math.exp %[[READY]] : vector<32xf32>
-// CHECK: %[[RESULT:[0-9]+]] = arith.addf %[[EXP]],
+// CHECK-NEXT: %[[AGAIN:[A-Za-z0-9_]+]] = arith.mulf {{.*}} : vector<32xf32>
+// CHECK: %[[ONE:[A-Za-z0-9_]+]] = vector.load %[[XV]][%[[AHEAD]], %[[AT]]]
+// CHECK: %[[PART:[A-Za-z0-9_]+]] = math.fma %[[ONE]], %[[ONE]], %[[SUM]] : vector<16xf32>
+// CHECK: %[[TOTAL:[A-Za-z0-9_]+]] = math.fma {{.*}}, %[[PART]] : vector<16xf32>
+// CHECK: %[[EXP:[A-Za-z0-9_]+]] = math.exp %[[READY]] : vector<32xf32>
+// CHECK: %[[RESULT:[A-Za-z0-9_]+]] = arith.addf %[[EXP]],
 // CHECK: vector.store %[[RESULT]], %[[OV]][%[[ROW]], %[[AT]]]
 // CHECK: scf.yield %[[AGAIN]], %[[TOTAL]]
-// CHECK: %[[FOUND:[0-9]+]] = vector.reduction <add>, %[[ENDS]]#1
+// CHECK: %[[FOUND:[A-Za-z0-9_]+]] = vector.reduction <add>, %[[ENDS]]#1
 // CHECK: scf.yield %[[NEXT]], %[[FOUND]]
 // CHECK-NOT: linalg.generic
 // CHECK: return

@@ -5,7 +5,7 @@
 // Along the last axis: two shifted additions per vector of f64, then the carry; what is left goes one by one.
 // CHECK-LABEL: func.func private @last_axis
 // CHECK-NOT: linalg
-// CHECK: scf.for {{.*}} iter_args(%[[CARRY:[a-z0-9]+]] = %{{.*}}) -> (vector<4xf64>)
+// CHECK: scf.for {{.*}} iter_args(%[[CARRY:[a-z0-9_]+]] = %{{.*}}) -> (vector<4xf64>)
 // CHECK: arith.extf %{{.*}} : vector<4xf32> to vector<4xf64>
 // CHECK: vector.shuffle %{{.*}} [0, 4, 5, 6]
 // CHECK: arith.addf

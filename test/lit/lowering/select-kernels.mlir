@@ -4,26 +4,26 @@
 // softmax.py, row_turns.py: exponentials of two vectors go side by side, then those of one, then what is left, under a mask. While a
 // row is scaled, the maximum of the next one is found, unless there is none.
 // CHECK-LABEL: func.func private @softmax
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x?xf32>, %[[OUT:[a-z0-9]+]]: memref<?x?xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x?xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x?xf32>)
 // CHECK-NOT: linalg
-// CHECK: scf.for %[[ROW:[a-z0-9]+]] = %[[FIRST_ROW:[a-z0-9]+]] to %[[STOP:[0-9]+]] {{.*}} iter_args(%[[FOUND:[a-z0-9]+]] =
-// CHECK: %[[IS_FIRST:[0-9]+]] = arith.cmpi eq, %[[ROW]], %[[FIRST_ROW]]
-// CHECK: %[[BEST:[0-9]+]] = scf.if %[[IS_FIRST]]
-// CHECK: vector.reduction <maxnumf>, %{{[0-9]+}} fastmath<nnan> : vector<8xf32> into f32
+// CHECK: scf.for %[[ROW:[a-z0-9_]+]] = %[[FIRST_ROW:[a-z0-9_]+]] to %[[STOP:[A-Za-z0-9_]+]] {{.*}} iter_args(%[[FOUND:[a-z0-9_]+]] =
+// CHECK: %[[IS_FIRST:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[ROW]], %[[FIRST_ROW]]
+// CHECK: %[[BEST:[A-Za-z0-9_]+]] = scf.if %[[IS_FIRST]]
+// CHECK: vector.reduction <maxnumf>, %{{[A-Za-z0-9_]+}} fastmath<nnan> : vector<8xf32> into f32
 // CHECK: else
 // CHECK-NEXT: scf.yield %[[FOUND]]
 // CHECK: memref.prefetch {{.*}} read, locality<2>
-// CHECK: arith.shli %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<16xi32>
+// CHECK: arith.shli %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<16xi32>
 // CHECK: vector.shuffle {{.*}} [8, 9, 10, 11, 12, 13, 14, 15] : vector<16xf32>
-// CHECK: arith.shli %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<8xi32>
+// CHECK: arith.shli %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<8xi32>
 // CHECK: vector.maskedstore
-// CHECK: vector.reduction <add>, %{{[0-9]+}} fastmath<reassoc> : vector<8xf32> into f32
-// CHECK: %[[NEXT:[0-9]+]] = arith.addi %[[ROW]], %c1
+// CHECK: vector.reduction <add>, %{{[A-Za-z0-9_]+}} fastmath<reassoc> : vector<8xf32> into f32
+// CHECK: %[[NEXT:[A-Za-z0-9_]+]] = arith.addi %[[ROW]], %c1
 // CHECK: arith.cmpi ult, %[[NEXT]], %[[STOP]]
-// CHECK: %[[BEST_OF_NEXT:[0-9]+]] = scf.if
+// CHECK: %[[BEST_OF_NEXT:[A-Za-z0-9_]+]] = scf.if
 // CHECK: vector.load {{.*}}[%[[NEXT]], {{.*}} vector<16xf32>
 // CHECK: vector.store {{.*}}[%[[ROW]], {{.*}} vector<16xf32>
-// CHECK: vector.reduction <maxnumf>, %{{[0-9]+}} fastmath<nnan> : vector<8xf32> into f32
+// CHECK: vector.reduction <maxnumf>, %{{[A-Za-z0-9_]+}} fastmath<nnan> : vector<8xf32> into f32
 // CHECK: else
 // CHECK-NOT: vector.load {{.*}}[%[[NEXT]],
 // CHECK: scf.yield %[[BEST_OF_NEXT]]
@@ -69,7 +69,7 @@ func.func private @other_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 
 // kernel_select.py, row_norms.py, norm_rows.py, rows.py: RMS norm scales by a reciprocal root, with no mean to subtract.
 // CHECK-LABEL: func.func private @rms_norm
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x8xf32>, %[[W:[a-z0-9]+]]: memref<8xf32>, %[[OUT:[a-z0-9]+]]: memref<?x8xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x8xf32>, %[[W:[a-z0-9_]+]]: memref<8xf32>, %[[OUT:[a-z0-9_]+]]: memref<?x8xf32>)
 // CHECK-NOT: linalg
 // CHECK: %[[XB:[a-z0-9_]+]], {{.*}} = memref.extract_strided_metadata %[[X]]
 // CHECK: %[[XV:[a-z0-9_]+]] = memref.reinterpret_cast %[[XB]]
@@ -79,13 +79,13 @@ func.func private @other_axis(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
 // CHECK: %[[OV:[a-z0-9_]+]] = memref.reinterpret_cast %[[OB]]
 // CHECK-NOT: arith.subf
 // CHECK: memref.prefetch %[[XV]]{{.*}} read, locality<2>
-// CHECK-NEXT: %[[LINE:[0-9]+]] = vector.load %[[XV]]
+// CHECK-NEXT: %[[LINE:[A-Za-z0-9_]+]] = vector.load %[[XV]]
 // CHECK-NEXT: math.fma %[[LINE]], %[[LINE]],
 // CHECK: vector.reduction <add>
 // CHECK: math.sqrt
 // CHECK: vector.load %[[WV]]
 // CHECK-NEXT: vector.load %[[XV]]
-// CHECK: vector.store %{{[0-9]+}}, %[[OV]]
+// CHECK: vector.store %{{[A-Za-z0-9_]+}}, %[[OV]]
 // CHECK-NOT: arith.subf
 // CHECK: return
 func.func private @rms_norm(%x: memref<?x8xf32>, %w: memref<8xf32>, %out: memref<?x8xf32>)
@@ -100,9 +100,9 @@ func.func private @rms_norm(%x: memref<?x8xf32>, %w: memref<8xf32>, %out: memref
 // CHECK-LABEL: func.func private @log_softmax
 // CHECK-NOT: linalg
 // CHECK: vector.reduction <maxnumf>
-// CHECK: math.exp %{{[0-9]+}} : vector<4xf64>
+// CHECK: math.exp %{{[A-Za-z0-9_]+}} : vector<4xf64>
 // CHECK: vector.reduction <add>
-// CHECK: math.log %{{[a-z0-9]+}} : vector<4xf64>
+// CHECK: math.log %{{[a-z0-9_]+}} : vector<4xf64>
 // CHECK: return
 func.func private @log_softmax(%x: memref<?x?xf64>, %out: memref<?x?xf64>)
     attributes {relax.prim_func, relax.kernel = "log_softmax", relax.kernel_attrs = {axis = 1 : i64}} {
@@ -116,10 +116,10 @@ func.func private @log_softmax(%x: memref<?x?xf64>, %out: memref<?x?xf64>)
 // CHECK-LABEL: func.func private @softmax_half
 // CHECK-NOT: linalg
 // CHECK: vector.load {{.*}} vector<8xbf16>
-// CHECK-NEXT: arith.extf %{{[0-9]+}} : vector<8xbf16> to vector<8xf32>
+// CHECK-NEXT: arith.extf %{{[A-Za-z0-9_]+}} : vector<8xbf16> to vector<8xf32>
 // CHECK: vector.reduction <add>
-// CHECK: math.fma %{{[0-9]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<16xf32>
-// CHECK: vector.store %{{[0-9]+}}, {{.*}} vector<16xbf16>
+// CHECK: math.fma %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<16xf32>
+// CHECK: vector.store %{{[A-Za-z0-9_]+}}, {{.*}} vector<16xbf16>
 // CHECK: return
 func.func private @softmax_half(%x: memref<?x64xbf16>, %out: memref<?x64xbf16>)
     attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64}} {

@@ -6,10 +6,10 @@ func.func private @double(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf3
 
 // Each call has a tensor of its own to fill.
 // CHECK-LABEL: func.func @chain
-// CHECK: %[[A:[0-9]+]] = tensor.empty
-// CHECK-NEXT: %[[FIRST:[0-9]+]] = call @double(%{{.*}}, %[[A]])
-// CHECK-NEXT: %[[B:[0-9]+]] = tensor.empty
-// CHECK-NEXT: %[[SECOND:[0-9]+]] = call @double(%[[FIRST]], %[[B]])
+// CHECK: %[[A:[A-Za-z0-9_]+]] = tensor.empty
+// CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = call @double(%{{.*}}, %[[A]])
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = tensor.empty
+// CHECK-NEXT: %[[SECOND:[A-Za-z0-9_]+]] = call @double(%[[FIRST]], %[[B]])
 // CHECK-NEXT: return %[[SECOND]]
 func.func @chain(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %e = tensor.empty(%n) : tensor<?xf32>
@@ -20,11 +20,11 @@ func.func @chain(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
 
 // A call in a branch has one, too; one in a loop keeps the buffer that is made outside, and so does what the loop carries.
 // CHECK-LABEL: func.func @control
-// CHECK: %[[E:[0-9]+]] = tensor.empty
+// CHECK: %[[E:[A-Za-z0-9_]+]] = tensor.empty
 // CHECK-NEXT: scf.if
-// CHECK-NEXT: %[[A:[0-9]+]] = tensor.empty
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = tensor.empty
 // CHECK-NEXT: func.call @double(%{{.*}}, %[[A]])
-// CHECK: scf.for {{.*}} iter_args(%[[LAST:[a-z0-9]+]] = %[[E]])
+// CHECK: scf.for {{.*}} iter_args(%[[LAST:[a-z0-9_]+]] = %[[E]])
 // CHECK-NEXT: func.call @double(%[[LAST]], %[[E]])
 func.func @control(%x: tensor<?xf32>, %n: index, %flag: i1) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
@@ -46,7 +46,7 @@ func.func @control(%x: tensor<?xf32>, %n: index, %flag: i1) -> tensor<?xf32> {
 
 // One use needs no second tensor.
 // CHECK-LABEL: func.func @alone
-// CHECK: %[[E:[0-9]+]] = tensor.empty
+// CHECK: %[[E:[A-Za-z0-9_]+]] = tensor.empty
 // CHECK-NEXT: arith.constant
 // CHECK-NEXT: call @double(%{{.*}}, %[[E]])
 func.func @alone(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {

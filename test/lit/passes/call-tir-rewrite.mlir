@@ -18,16 +18,16 @@ func.func private @both(%x: tensor<?xf32>, %a: tensor<?xf32>, %b: tensor<2x?xf16
 }
 
 // CHECK-LABEL: func.func @chain(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["n"]>>
-// CHECK-NEXT: %[[SIZE:[0-9]+]] = "relax.shape_expr"() {values = ["4*n"]}
-// CHECK-NEXT: %[[S:[0-9]+]] = "relax.memory_alloc_storage"(%[[SIZE]]) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["4*n"]>) -> !relax.object
-// CHECK-NEXT: %[[SHAPE:[0-9]+]] = "relax.shape_expr"() {values = ["n"]}
-// CHECK-NEXT: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]], %[[SHAPE]]) {dtype = f32, offset = 0 : i64}
-// CHECK-NEXT: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[X]], %[[A]] :
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>
+// CHECK-NEXT: %[[SIZE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["4*n"]}
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%[[SIZE]]) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<["4*n"]>) -> !relax.object
+// CHECK-NEXT: %[[SHAPE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["n"]}
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]], %[[SHAPE]]) {dtype = f32, offset = 0 : i64}
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[A]] :
 // CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @exp, outputs = 1 : i64}
-// CHECK: %[[S2:[0-9]+]] = "relax.memory_alloc_storage"
-// CHECK: %[[B:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S2]]
-// CHECK-NEXT: %[[ARGS2:[0-9]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]] :
+// CHECK: %[[S2:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S2]]
+// CHECK-NEXT: %[[ARGS2:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]] :
 // CHECK-NEXT: "relax.call_packed"(%[[ARGS2]]) {arg_spec = [unit, 3, unit], func = "scale"} {{.*}} -> tuple<>
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"(%[[S]])
@@ -42,14 +42,14 @@ func.func @chain(%x: !n) -> !n {
 
 // Symbolic integers go into a shape, a tuple of results into one storage per field.
 // CHECK-LABEL: func.func @several(
-// CHECK: %[[I:[0-9]+]] = "relax.memory_alloc_tensor"
-// CHECK-NEXT: %[[IARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[I]] :
-// CHECK-NEXT: %[[VARS:[0-9]+]] = "relax.shape_expr"() {values = ["2*n"]}
+// CHECK: %[[I:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
+// CHECK-NEXT: %[[IARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[I]] :
+// CHECK-NEXT: %[[VARS:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["2*n"]}
 // CHECK-NEXT: "relax.vm_call_tir_dyn"(%[[IARGS]], %[[VARS]]) {callee = @iota, outputs = 1 : i64}
-// CHECK: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: "relax.shape_expr"() {values = ["4*n"]}
 // CHECK: "relax.memory_alloc_storage"({{.*}}) {device = 0 : i64, dtype = f16
-// CHECK: %[[B:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: builtin.unrealized_conversion_cast %[[I]], %[[A]], %[[B]] :
 // CHECK: callee = @both, outputs = 2 : i64
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[I]])
@@ -81,9 +81,9 @@ func.func @view(%x: !n) -> !n {
 
 // On branches: what one reads last, both end. What a branch yields lives on.
 // CHECK-LABEL: func.func @branches(
-// CHECK: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: scf.if
-// CHECK: %[[B:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: "relax.call_prim"
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"
@@ -110,11 +110,11 @@ func.func @branches(%x: !n, %c: tensor<i1>) -> !n {
 
 // A branch that yields the tensor itself does not end it; the end is behind the last use of the conditional's result.
 // CHECK-LABEL: func.func @yields(
-// CHECK: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"
-// CHECK: %[[R:[0-9]+]] = scf.if
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[R:[A-Za-z0-9_]+]] = scf.if
 // CHECK-NOT: relax.memory_kill
 // CHECK: }
-// CHECK: %[[B:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: "relax.call_prim"
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"
@@ -136,16 +136,16 @@ func.func @yields(%x: !n, %c: tensor<i1>) -> !n {
 // A packed function may change its arguments, and keep them: the caller's array is copied first, a tensor that nothing
 // else reads is not; neither ends.
 // CHECK-LABEL: func.func @effects(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["n"]>>
-// CHECK: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: "relax.call_prim"
-// CHECK: %[[COPY:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[COPY:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK-NEXT: "relax.memory_copy"(%[[X]], %[[COPY]])
-// CHECK-NEXT: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[COPY]], %[[A]] :
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]], %[[A]] :
 // CHECK-NEXT: "relax.call_packed"(%[[ARGS]])
-// CHECK-NEXT: %[[NEWX:[0-9]+]] = "relax.updated"(%[[COPY]])
-// CHECK-NEXT: %[[NEWA:[0-9]+]] = "relax.updated"(%[[A]])
-// CHECK-NEXT: %[[R:[0-9]+]] = builtin.unrealized_conversion_cast %[[NEWX]], %[[NEWA]] :
+// CHECK-NEXT: %[[NEWX:[A-Za-z0-9_]+]] = "relax.updated"(%[[COPY]])
+// CHECK-NEXT: %[[NEWA:[A-Za-z0-9_]+]] = "relax.updated"(%[[A]])
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[NEWX]], %[[NEWA]] :
 // CHECK-NEXT: return %[[R]]
 func.func @effects(%x: !n) -> tuple<!n, !n> {
   %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
@@ -158,11 +158,11 @@ func.func @effects(%x: !n) -> tuple<!n, !n> {
 
 // A loop carries the tensor that it is given: its end is behind the loop.
 // CHECK-LABEL: func.func @loop(
-// CHECK: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: scf.for
 // CHECK-NOT: relax.memory_kill
 // CHECK: scf.yield
-// CHECK: %[[B:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: "relax.call_prim"
 // CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NEXT: "relax.memory_kill_storage"
@@ -188,12 +188,12 @@ func.func private @twice(%x: tensor<?xf32>) -> tensor<?xf32> attributes {relax.p
 }
 
 // CHECK-LABEL: func.func @inplace(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["n"]>>
-// CHECK: %[[COPY:[0-9]+]] = "relax.memory_alloc_tensor"
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>
+// CHECK: %[[COPY:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK-NEXT: "relax.memory_copy"(%[[X]], %[[COPY]])
-// CHECK-NEXT: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
 // CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @twice, outputs = 0 : i64}
-// CHECK-NEXT: %[[ARGS2:[0-9]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
+// CHECK-NEXT: %[[ARGS2:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
 // CHECK-NEXT: "relax.call_prim"(%[[ARGS2]]) {callee = @twice, outputs = 0 : i64}
 // CHECK-NEXT: return %[[COPY]]
 func.func @inplace(%x: !n) -> !n {

@@ -35,11 +35,11 @@ func.func @whole(%x: !v) -> tuple<!v, !v> {
   return %d : tuple<!v, !v>
 }
 
-// A field taken behind an effect is what it was in front of it.
+// A field of a tuple that is at hand is another name of what the tuple is made of, whenever it is taken.
 // CHECK-LABEL: func.func @effect
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
-// CHECK: %[[Y:[0-9]+]] = "relax.updated"(%[[X]])
-// CHECK: "relax.add"(%[[X]], %[[Y]])
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
+// CHECK: "relax.add"(%[[Y]], %[[Y]])
 func.func @effect(%x: !v) -> !v {
   %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
   %c = "relax.call_packed"(%t) {func = "f", arg_spec = [unit]} : (tuple<!v>) -> tuple<>

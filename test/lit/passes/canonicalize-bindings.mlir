@@ -4,7 +4,7 @@
 !v = tensor<?xf32, #relax.shape<["n"]>>
 
 // CHECK-LABEL: func.func @tuples
-// CHECK-SAME: (%[[T:[a-z0-9]+]]: tuple<tensor<2xf32>, tensor<3xf32>>)
+// CHECK-SAME: (%[[T:[a-z0-9_]+]]: tuple<tensor<2xf32>, tensor<3xf32>>)
 // CHECK-NEXT: return %[[T]]
 func.func @tuples(%t: tuple<tensor<2xf32>, tensor<3xf32>>) -> tuple<tensor<2xf32>, tensor<3xf32>> {
   %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<tensor<2xf32>, tensor<3xf32>>) -> tensor<2xf32>
@@ -25,13 +25,13 @@ func.func @matched(%x: tensor<?x?xf32, #relax.shape<["n", "2*n"]>>) -> tensor<?x
 
 // One output is used by nobody, one twice, one was made in front of the block.
 // CHECK-LABEL: func.func @outputs
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
-// CHECK-NEXT: %[[D:[0-9]+]] = "relax.dataflow"() ({
-// CHECK: %[[E:[0-9]+]] = "relax.exp"(%[[X]])
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
+// CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = "relax.dataflow"() ({
+// CHECK: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
 // CHECK: "relax.output"(%[[E]])
 // CHECK-NEXT: }) : () -> tensor<?xf32
-// CHECK-NEXT: %[[S:[0-9]+]] = "relax.add"(%[[D]], %[[D]])
-// CHECK-NEXT: %[[R:[0-9]+]] = "relax.add"(%[[S]], %[[X]])
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.add"(%[[D]], %[[D]])
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[S]], %[[X]])
 func.func @outputs(%x: !v) -> !v {
   %d = "relax.dataflow"() ({
     %e = "relax.exp"(%x) : (!v) -> !v
@@ -49,9 +49,9 @@ func.func @outputs(%x: !v) -> !v {
 
 // Two of three remain.
 // CHECK-LABEL: func.func @two
-// CHECK: "relax.output"(%{{[0-9]+}}) : (tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["n"]>>>)
-// CHECK: "relax.tuple_get_item"(%{{[0-9]+}}) {index = 0 : i64}
-// CHECK: "relax.tuple_get_item"(%{{[0-9]+}}) {index = 1 : i64}
+// CHECK: "relax.output"(%{{[A-Za-z0-9_]+}}) : (tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["n"]>>>)
+// CHECK: "relax.tuple_get_item"(%{{[A-Za-z0-9_]+}}) {index = 0 : i64}
+// CHECK: "relax.tuple_get_item"(%{{[A-Za-z0-9_]+}}) {index = 1 : i64}
 // CHECK: relax.subtract
 func.func @two(%x: !v) -> !v {
   %d = "relax.dataflow"() ({

@@ -7,10 +7,10 @@ func.func private @pure(%x: tensor<2xf32>) -> tensor<2xf32> {
 }
 
 // CHECK-LABEL: func.func @merged(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
-// CHECK: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[X]]
-// CHECK-NEXT: %[[CALL:[0-9]+]] = "relax.call"(%[[ARGS]]) {callee = @pure}
-// CHECK-NEXT: %[[R:[0-9]+]] = "relax.add"(%[[CALL]], %[[CALL]])
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK-NEXT: %[[CALL:[A-Za-z0-9_]+]] = "relax.call"(%[[ARGS]]) {callee = @pure}
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[CALL]], %[[CALL]])
 // CHECK-NEXT: return %[[R]]
 func.func @merged(%x: tensor<2xf32>) -> tensor<2xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>

@@ -23,8 +23,8 @@ func.func @proved(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #rela
 
 // The second argument may have another size.
 // CHECK-LABEL: func.func @unproved
-// CHECK: %[[Y:[0-9]+]] = "relax.match_shape"(%arg1) {pattern = ["n"], result_dtype}
-// CHECK: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %arg0, %[[Y]]
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = "relax.match_shape"(%y) {pattern = ["n"], result_dtype}
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %x, %[[Y]]
 // CHECK: "relax.call_tir"(%[[ARGS]])
 func.func @unproved(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #relax.shape<["m"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
   %0 = builtin.unrealized_conversion_cast %x, %y : tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>> to tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>>

@@ -7,16 +7,17 @@
 
 // An effect divides; what one block makes and the rest uses leaves it.
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
-// CHECK-NEXT: %[[D:[0-9]+]] = "relax.dataflow"() ({
-// CHECK-NEXT: %[[A:[0-9]+]] = "relax.exp"(%[[X]])
-// CHECK-NEXT: %[[B:[0-9]+]] = "relax.negative"(%[[A]])
-// CHECK-NEXT: %[[T:[0-9]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]]
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
+// CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = "relax.dataflow"() ({
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.negative"(%[[A]])
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]]
 // CHECK-NEXT: "relax.output"(%[[T]])
-// CHECK: %[[OA:[0-9]+]] = "relax.tuple_get_item"(%[[D]]) {index = 0 : i64}
-// CHECK: %[[OB:[0-9]+]] = "relax.tuple_get_item"(%[[D]]) {index = 1 : i64}
-// CHECK-NEXT: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[OA]]
+// CHECK: %[[OA:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[D]]) {index = 0 : i64}
+// CHECK: %[[OB:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[D]]) {index = 1 : i64}
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[OA]]
 // CHECK-NEXT: "relax.call_packed"(%[[ARGS]])
+// CHECK-NEXT: "relax.updated"(%[[OA]])
 // CHECK-NEXT: "relax.add"(%[[OB]], %[[X]])
 // CHECK-NEXT: return
 // THREE-LABEL: func.func @main
@@ -34,7 +35,7 @@ func.func @main(%x: !v) -> !v {
 // Branches have blocks of their own; calls of functions without effects go in.
 // CHECK-LABEL: func.func @branches
 // CHECK: scf.if
-// CHECK-NEXT: %[[D:[0-9]+]] = "relax.dataflow"() ({
+// CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = "relax.dataflow"() ({
 // CHECK-NEXT: relax.exp
 // CHECK-NEXT: builtin.unrealized_conversion_cast
 // CHECK-NEXT: "relax.call"

@@ -34,7 +34,7 @@ func.func @std(%x: !m) -> tensor<?xf32, #relax.shape<["n"]>> {
 
 // 16-bit floats: computed in float32, rounded once.
 // CHECK-LABEL: func.func @half
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: "relax.astype"(%[[X]]) {dtype = f32}
 // CHECK-COUNT-1: dtype = f16
 // CHECK-NEXT: return

@@ -2,7 +2,7 @@
 // RUN: relax-opt %s --expand-tuple-arguments --normalize --canonicalize | filecheck %s
 
 // CHECK-LABEL: func.func private @callee(
-// CHECK-SAME: %{{[a-z0-9]+}}: tensor<2xf32> {relax.name = "t_0"}, %[[B:[a-z0-9]+]]: tensor<3xf32> {relax.name = "t_1_0"}, %{{[a-z0-9]+}}: tensor<4xf32> {relax.name = "x"}) ->
+// CHECK-SAME: %{{[a-z0-9_]+}}: tensor<2xf32> {relax.name = "t_0"}, %[[B:[a-z0-9_]+]]: tensor<3xf32> {relax.name = "t_1_0"}, %{{[a-z0-9_]+}}: tensor<4xf32> {relax.name = "x"}) ->
 // CHECK-NEXT: return %[[B]] : tensor<3xf32>
 func.func private @callee(%t: tuple<tensor<2xf32>, tuple<tensor<3xf32>>> {relax.name = "t"}, %x: tensor<4xf32> {relax.name = "x"}) -> tensor<3xf32> {
   %0 = "relax.tuple_get_item"(%t) {index = 1} : (tuple<tensor<2xf32>, tuple<tensor<3xf32>>>) -> tuple<tensor<3xf32>>
@@ -11,11 +11,11 @@ func.func private @callee(%t: tuple<tensor<2xf32>, tuple<tensor<3xf32>>> {relax.
 }
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[T:[a-z0-9]+]]: tuple<tensor<2xf32>, tuple<tensor<3xf32>>>
-// CHECK: %[[A:[0-9]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
-// CHECK: %[[I:[0-9]+]] = "relax.tuple_get_item"(%[[T]]) {index = 1 : i64}
-// CHECK: %[[C:[0-9]+]] = "relax.tuple_get_item"(%[[I]]) {index = 0 : i64}
-// CHECK: builtin.unrealized_conversion_cast %[[A]], %[[C]], %{{[a-z0-9]+}} : tensor<2xf32>, tensor<3xf32>, tensor<4xf32> to tuple<
+// CHECK-SAME: %[[T:[a-z0-9_]+]]: tuple<tensor<2xf32>, tuple<tensor<3xf32>>>
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
+// CHECK: %[[I:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 1 : i64}
+// CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[I]]) {index = 0 : i64}
+// CHECK: builtin.unrealized_conversion_cast %[[A]], %[[C]], %{{[a-z0-9_]+}} : tensor<2xf32>, tensor<3xf32>, tensor<4xf32> to tuple<
 func.func @main(%t: tuple<tensor<2xf32>, tuple<tensor<3xf32>>> {relax.name = "t"}, %x: tensor<4xf32> {relax.name = "x"}) -> tensor<3xf32> {
   %a = builtin.unrealized_conversion_cast %t, %x : tuple<tensor<2xf32>, tuple<tensor<3xf32>>>, tensor<4xf32> to tuple<tuple<tensor<2xf32>, tuple<tensor<3xf32>>>, tensor<4xf32>>
   %0 = "relax.call"(%a) {callee = @callee} : (tuple<tuple<tensor<2xf32>, tuple<tensor<3xf32>>>, tensor<4xf32>>) -> tensor<3xf32>

@@ -2,12 +2,12 @@
 // RUN: relax-opt %s --explicit-effects --cse | filecheck %s
 
 // CHECK-LABEL: func.func @around(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["n"]>>
-// CHECK: %[[A:[0-9]+]] = "relax.exp"(%[[X]])
-// CHECK: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
 // CHECK: "relax.call_packed"(%[[ARGS]])
-// CHECK-NEXT: %[[NEW:[0-9]+]] = "relax.updated"(%[[X]])
-// CHECK-NEXT: %[[B:[0-9]+]] = "relax.exp"(%[[NEW]])
+// CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.exp"(%[[NEW]])
 // CHECK-NEXT: "relax.add"(%[[A]], %[[B]])
 func.func @around(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
   %a = "relax.exp"(%x) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
@@ -20,12 +20,12 @@ func.func @around(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #rela
 
 // Tensors that CSE might make one are kept apart.
 // CHECK-LABEL: func.func @equal_arguments(
-// CHECK: %[[B:[0-9]+]] = "relax.exp"
-// CHECK-NEXT: %[[D:[0-9]+]] = "relax.distinct"(%[[B]])
-// CHECK-NEXT: %[[T:[0-9]+]] = builtin.unrealized_conversion_cast %[[B]], %[[D]]
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.exp"
+// CHECK-NEXT: %[[D:[A-Za-z0-9_]+]] = "relax.distinct"(%[[B]])
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[B]], %[[D]]
 // CHECK-NEXT: "relax.call_packed"(%[[T]])
-// CHECK-NEXT: %[[NEW_B:[0-9]+]] = "relax.updated"(%[[B]])
-// CHECK-NEXT: %[[NEW_C:[0-9]+]] = "relax.updated"(%[[D]])
+// CHECK-NEXT: %[[NEW_B:[A-Za-z0-9_]+]] = "relax.updated"(%[[B]])
+// CHECK-NEXT: %[[NEW_C:[A-Za-z0-9_]+]] = "relax.updated"(%[[D]])
 // CHECK-NEXT: "relax.add"(%[[NEW_B]], %[[NEW_C]])
 func.func @equal_arguments(%x: tensor<2xf32>) -> tensor<2xf32> {
   %b = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>

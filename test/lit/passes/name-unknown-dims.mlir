@@ -4,7 +4,7 @@
 // returned keeps its type.
 // CHECK-LABEL: func.func @named(
 // CHECK-SAME: -> tensor<?x4xf32>
-// CHECK: %[[X:.*]] = "relax.match_shape"(%arg0) {pattern = ["d1", 4], result_dtype}
+// CHECK: %[[X:.*]] = "relax.match_shape"(%x) {pattern = ["d1", 4], result_dtype}
 // CHECK: %[[D:.*]] = "relax.dataflow"
 // CHECK: "relax.exp"(%[[X]]) : (tensor<?x4xf32, #relax.shape<["d1", 4]>>) -> tensor<?x4xf32, #relax.shape<["d1", 4]>>
 // CHECK: -> tensor<?x4xf32, #relax.shape<["d1", 4]>>
@@ -36,7 +36,7 @@ func.func @named(%x: tensor<?x4xf32> {relax.name = "x"}, %d: tensor<?xf32, #rela
 // has no known rank or dtype.
 // CHECK-LABEL: func.func @kept(
 // CHECK-NOT: match_shape
-// CHECK: "relax.add"(%arg0, %arg1) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+// CHECK: "relax.add"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
 // CHECK-NOT: match_shape
 // CHECK: return
 func.func @kept(%x: tensor<?xf32> {relax.name = "x"}, %y: tensor<?xf32> {relax.name = "y"},

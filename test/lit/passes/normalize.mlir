@@ -3,8 +3,8 @@
 // normalize.py, type_deduction.py.
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
-// CHECK: %[[A:[0-9]+]] = "relax.exp"(%[[X]]) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]]) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
 // CHECK-NOT: relax.tuple_get_item
 // CHECK: return %[[A]]
 func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32> {

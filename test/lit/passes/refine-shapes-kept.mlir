@@ -3,7 +3,7 @@
 
 // An effect lies between: the check stays behind it.
 // CHECK-LABEL: func.func @effect(
-// CHECK-NEXT: "relax.log"(%arg0) : (tensor<?xf32>) -> tensor<?xf32>
+// CHECK-NEXT: "relax.log"(%x) : (tensor<?xf32>) -> tensor<?xf32>
 // CHECK: "relax.call_packed"
 // CHECK-NEXT: "relax.match_shape"
 func.func @effect(%x: tensor<?xf32>) -> tensor<?xf32, #relax.shape<["m"]>> {
@@ -16,7 +16,7 @@ func.func @effect(%x: tensor<?xf32>) -> tensor<?xf32, #relax.shape<["m"]>> {
 
 // A sum broadcasts: its shape is not that of its operands.
 // CHECK-LABEL: func.func @broadcast(
-// CHECK-NEXT: "relax.add"(%arg0, %arg1) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+// CHECK-NEXT: "relax.add"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
 // CHECK-NEXT: "relax.match_shape"
 func.func @broadcast(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.add"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
@@ -26,8 +26,8 @@ func.func @broadcast(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32, #rel
 
 // A symbol of the pattern is defined after the op.
 // CHECK-LABEL: func.func @later_symbol(
-// CHECK-NEXT: "relax.log"(%arg0) : (tensor<?xf32>) -> tensor<?xf32>
-// CHECK-NEXT: "relax.match_shape"(%arg1) {pattern = ["k"]
+// CHECK-NEXT: "relax.log"(%x) : (tensor<?xf32>) -> tensor<?xf32>
+// CHECK-NEXT: "relax.match_shape"(%y) {pattern = ["k"]
 // CHECK-NEXT: "relax.match_shape"({{.*}}) {pattern = ["2*k"]
 func.func @later_symbol(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32, #relax.shape<["2*k"]>> {
   %0 = "relax.log"(%x) : (tensor<?xf32>) -> tensor<?xf32>
@@ -38,7 +38,7 @@ func.func @later_symbol(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32, #
 
 // A branch is taken or not: its check stays inside.
 // CHECK-LABEL: func.func @branch(
-// CHECK: "relax.log"(%arg0) : (tensor<?xf32>) -> tensor<?xf32>
+// CHECK: "relax.log"(%x) : (tensor<?xf32>) -> tensor<?xf32>
 // CHECK: scf.if
 // CHECK-NEXT: "relax.match_shape"
 func.func @branch(%x: tensor<?xf32>, %c: tensor<i1>) -> tensor<?xf32> {
@@ -67,7 +67,7 @@ func.func @vaguer(%x: tensor<?xf32>, %y: tensor<?xf32, #relax.shape<["k"]>>) -> 
 
 // A cast tells nothing of its operand's dtype.
 // CHECK-LABEL: func.func @cast(
-// CHECK-NEXT: "relax.match_shape"(%arg0) {pattern = ["m"], result_dtype} : (tensor<?x!relax.any>) -> tensor<?x!relax.any, #relax.shape<["m"]>>
+// CHECK-NEXT: "relax.match_shape"(%x) {pattern = ["m"], result_dtype} : (tensor<?x!relax.any>) -> tensor<?x!relax.any, #relax.shape<["m"]>>
 // CHECK-NEXT: "relax.astype"
 func.func @cast(%x: tensor<?x!relax.any>) -> tensor<?xf32, #relax.shape<["m"]>> {
   %0 = "relax.astype"(%x) {dtype = f32} : (tensor<?x!relax.any>) -> tensor<?xf32>

@@ -2,9 +2,9 @@
 // Chains of views start from the first tensor, and those that change nothing go.
 
 // CHECK-LABEL: func.func @chain
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
-// CHECK-NEXT: %[[S:[0-9]+]] = "relax.shape_expr"() {values = [2, "2*n"]}
-// CHECK-NEXT: %[[R:[0-9]+]] = "relax.reshape"(%[[X]], %[[S]])
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = [2, "2*n"]}
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.reshape"(%[[X]], %[[S]])
 // CHECK-NEXT: return %[[R]]
 func.func @chain(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<2x?xf32, #relax.shape<[2, "2*n"]>> {
   %f = "relax.flatten"(%x) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?xf32, #relax.shape<["4*n"]>>
@@ -15,7 +15,7 @@ func.func @chain(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<2x?xf32,
 
 // There and back, by expressions that are equal but not the same.
 // CHECK-LABEL: func.func @there_and_back
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: return %[[X]]
 func.func @there_and_back(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %e = "relax.expand_dims"(%x) {axes = [1]} : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x1x4xf32, #relax.shape<["n", 1, 4]>>
@@ -26,7 +26,7 @@ func.func @there_and_back(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor
 }
 
 // CHECK-LABEL: func.func @squeezed
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: return %[[X]]
 func.func @squeezed(%x: tensor<3xf32>) -> tensor<3xf32> {
   %e = "relax.expand_dims"(%x) {axes = [0]} : (tensor<3xf32>) -> tensor<1x3xf32>
@@ -35,8 +35,8 @@ func.func @squeezed(%x: tensor<3xf32>) -> tensor<3xf32> {
 }
 
 // CHECK-LABEL: func.func @composed
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
-// CHECK-NEXT: %[[P:[0-9]+]] = "relax.permute_dims"(%[[X]]) {axes = [2, 0, 1]}
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
+// CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[X]]) {axes = [2, 0, 1]}
 // CHECK-NEXT: return %[[P]]
 func.func @composed(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {
   %0 = "relax.permute_dims"(%x) {axes = unit} : (tensor<2x3x4xf32>) -> tensor<4x3x2xf32>
@@ -45,7 +45,7 @@ func.func @composed(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {
 }
 
 // CHECK-LABEL: func.func @inverse
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: return %[[X]], %[[X]]
 func.func @inverse(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
   %0 = "relax.permute_dims"(%x) {axes = unit} : (tensor<2x3xf32>) -> tensor<3x2xf32>

@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: func.func private @one(
 // CHECK-SAME: -> tensor<2xf32>
-// CHECK: return %{{[0-9]+}} : tensor<2xf32>
+// CHECK: return %{{[A-Za-z0-9_]+}} : tensor<2xf32>
 func.func private @one(%x: tensor<2xf32>) -> tuple<tensor<4xf32>, tensor<2xf32>> {
   %e = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   %c = "relax.constant"() {value = dense<1.0> : tensor<4xf32>} : () -> tensor<4xf32>
@@ -19,9 +19,9 @@ func.func private @whole(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32
 }
 
 // CHECK-LABEL: func.func @main(
-// CHECK: %[[A:[0-9]+]] = "relax.call"(%{{[0-9]+}}) {callee = @one} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: %[[T:[0-9]+]] = builtin.unrealized_conversion_cast %[[A]]
-// CHECK-NEXT: %[[R:[0-9]+]] = "relax.call"(%[[T]]) {callee = @whole}
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @one} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[T]]) {callee = @whole}
 // CHECK-NEXT: return %[[R]]
 func.func @main(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
   %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>

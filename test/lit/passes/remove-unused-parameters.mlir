@@ -3,13 +3,13 @@
 // remove_unused_parameters.py, function_editing.py.
 
 // CHECK-LABEL: func.func private @first(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}) ->
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}) ->
 func.func private @first(%x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}, %y: tensor<4xf32> {relax.name = "y"}) -> tensor<?xf32, #relax.shape<["n"]>> {
   return %x : tensor<?xf32, #relax.shape<["n"]>>
 }
 
 // CHECK-LABEL: func.func private @sizes(
-// CHECK-SAME: %{{[a-z0-9]+}}: !relax.shape_value<["n"]> {relax.name = "sizes"}) ->
+// CHECK-SAME: %{{[a-z0-9_]+}}: !relax.shape_value<["n"]> {relax.name = "sizes"}) ->
 // CHECK: "relax.arange"
 func.func private @sizes(%x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x"}) -> tensor<?xi64, #relax.shape<["n"]>> {
   %0 = "relax.arange"() {start = 0, end = "n", step = 1, dtype = i64} : () -> tensor<?xi64, #relax.shape<["n"]>>
@@ -18,11 +18,11 @@ func.func private @sizes(%x: tensor<?xf32, #relax.shape<["n"]>> {relax.name = "x
 
 // Public functions keep what callers pass.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<?xf32, #relax.shape<["m"]>> {relax.name = "a"}, %{{[a-z0-9]+}}: tensor<4xf32> {relax.name = "b"}, %{{[a-z0-9]+}}: tensor<2xf32>
-// CHECK: %[[T:[0-9]+]] = builtin.unrealized_conversion_cast %[[A]] : tensor<?xf32, #relax.shape<["m"]>> to tuple<
+// CHECK-SAME: %[[A:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>> {relax.name = "a"}, %{{[a-z0-9_]+}}: tensor<4xf32> {relax.name = "b"}, %{{[a-z0-9_]+}}: tensor<2xf32>
+// CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]] : tensor<?xf32, #relax.shape<["m"]>> to tuple<
 // CHECK: "relax.call"(%[[T]]) {callee = @first}
-// CHECK: %[[S:[0-9]+]] = "relax.shape_expr"() {values = ["m"]}
-// CHECK: %[[U:[0-9]+]] = builtin.unrealized_conversion_cast %[[S]]
+// CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["m"]}
+// CHECK: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[S]]
 // CHECK: "relax.call"(%[[U]]) {callee = @sizes}
 func.func @main(%a: tensor<?xf32, #relax.shape<["m"]>> {relax.name = "a"}, %b: tensor<4xf32> {relax.name = "b"}, %c: tensor<2xf32> {relax.name = "c"}) -> tensor<?xi64, #relax.shape<["m"]>> {
   %t = builtin.unrealized_conversion_cast %a, %b : tensor<?xf32, #relax.shape<["m"]>>, tensor<4xf32> to tuple<tensor<?xf32, #relax.shape<["m"]>>, tensor<4xf32>>

@@ -4,9 +4,9 @@
 
 // A known closure: a call with the captured values behind the arguments.
 // CHECK-LABEL: func.func @known(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>, %[[Y:[a-z0-9]+]]: tensor<2xf32>
-// CHECK-NEXT: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]]
-// CHECK-NEXT: %[[R:[0-9]+]] = "relax.call"(%[[ARGS]]) {callee = @add}
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>, %[[Y:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]]
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[ARGS]]) {callee = @add}
 // CHECK-NEXT: return %[[R]]
 func.func @known(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   %h = builtin.unrealized_conversion_cast %y : tensor<2xf32> to tuple<tensor<2xf32>>
@@ -24,10 +24,10 @@ func.func private @add(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 
 // A function that is given a closure is cloned for it; one that nobody calls is dropped.
 // CHECK-LABEL: func.func @given(
-// CHECK: "relax.call"(%{{[0-9]+}}) {callee = @apply_exp} : (tuple<tuple<>, tensor<2xf32>>) -> tensor<2xf32>
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @apply_exp} : (tuple<tuple<>, tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NOT: @apply(
-// CHECK: func.func private @apply_exp(%{{[a-z0-9]+}}: tuple<>, %[[V:[a-z0-9]+]]: tensor<2xf32>)
-// CHECK-NEXT: %[[ARGS:[0-9]+]] = builtin.unrealized_conversion_cast %[[V]]
+// CHECK: func.func private @apply_exp(%{{[a-z0-9_]+}}: tuple<>, %[[V:[a-z0-9_]+]]: tensor<2xf32>)
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]]
 // CHECK-NEXT: "relax.call"(%[[ARGS]]) {callee = @exp}
 func.func @given(%x: tensor<2xf32>) -> tensor<2xf32> {
   %h = builtin.unrealized_conversion_cast to tuple<>
@@ -50,8 +50,8 @@ func.func private @exp(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // Two closures, one of which a condition chooses: a conditional around the calls.
 // CHECK-LABEL: func.func @chosen(
-// CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<i1>
-// CHECK: %[[FLAG:[a-z0-9]+]] = tensor.extract %[[C]]
+// CHECK-SAME: %[[C:[a-z0-9_]+]]: tensor<i1>
+// CHECK: %[[FLAG:[a-z0-9_]+]] = tensor.extract %[[C]]
 // CHECK: scf.if %[[FLAG]] -> (tensor<2xf32>) {
 // CHECK: {callee = @exp}
 // CHECK: } else {

@@ -10,17 +10,17 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 
 // A chain of four: two storages for the temporaries, in turn; the result has its own.
 // CHECK-LABEL: func.func @chain(
-// CHECK: %[[S:[0-9]+]] = "relax.memory_alloc_storage"
-// CHECK: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]]
-// CHECK: %[[T:[0-9]+]] = "relax.memory_alloc_storage"
-// CHECK: %[[B:[0-9]+]] = "relax.memory_alloc_tensor"(%[[T]]
+// CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: %[[T:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[T]]
 // CHECK: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NOT: relax.memory_alloc_storage
-// CHECK: %[[C:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]]
 // CHECK: "relax.memory_kill_tensor"(%[[B]])
 // CHECK-NEXT: "relax.memory_kill_storage"(%[[T]])
-// CHECK: %[[R:[0-9]+]] = "relax.memory_alloc_storage"
-// CHECK: %[[D:[0-9]+]] = "relax.memory_alloc_tensor"(%[[R]]
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[D:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[R]]
 // CHECK: "relax.memory_kill_tensor"(%[[C]])
 // CHECK-NEXT: "relax.memory_kill_storage"(%[[S]])
 // CHECK-NEXT: return %[[D]]
@@ -47,16 +47,16 @@ func.func private @use(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 }
 
 // CHECK-LABEL: func.func @sizes(
-// CHECK: %[[SIZE:[0-9]+]] = "relax.shape_expr"() {values = ["4*n + 28"]}
-// CHECK-NEXT: %[[S:[0-9]+]] = "relax.memory_alloc_storage"(%[[SIZE]])
-// CHECK: %[[A:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: %[[SIZE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["4*n + 28"]}
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%[[SIZE]])
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]]
 // CHECK-SAME: #relax.shape<["n"]>
-// CHECK: %[[MSIZE:[0-9]+]] = "relax.shape_expr"() {values = ["4*m"]}
-// CHECK-NEXT: %[[M:[0-9]+]] = "relax.memory_alloc_storage"(%[[MSIZE]])
-// CHECK: %[[B:[0-9]+]] = "relax.memory_alloc_tensor"(%[[M]]
+// CHECK: %[[MSIZE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["4*m"]}
+// CHECK-NEXT: %[[M:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%[[MSIZE]])
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[M]]
 // CHECK: "relax.memory_kill_tensor"(%[[A]])
 // CHECK-NOT: relax.memory_alloc_storage
-// CHECK: %[[C:[0-9]+]] = "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"(%[[S]]
 // CHECK-SAME: #relax.shape<["n + 7"]>
 // CHECK: "relax.memory_kill_tensor"(%[[B]])
 // CHECK-NEXT: "relax.memory_kill_storage"(%[[M]])
@@ -87,7 +87,7 @@ func.func private @to_16(%x: tensor<?xf32>, %out: tensor<16xf32>) -> tensor<16xf
 }
 
 // CHECK-LABEL: func.func @bounds(
-// CHECK: %[[S:[0-9]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
 // CHECK-SAME: !relax.shape_value<[64]>
 // CHECK: "relax.memory_alloc_tensor"(%[[S]]
 // CHECK: "relax.memory_alloc_tensor"
@@ -114,8 +114,8 @@ func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> 
 }
 
 // CHECK-LABEL: func.func @branches(
-// CHECK: %[[S:[0-9]+]] = "relax.memory_alloc_storage"
-// CHECK: %[[T:[0-9]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: %[[T:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
 // CHECK: scf.if
 // CHECK: "relax.memory_alloc_tensor"(%[[S]]
 // CHECK: "relax.memory_kill_storage"(%[[T]])

@@ -5,14 +5,14 @@
 !f = tensor<?xf32, #relax.shape<["m*n"]>>
 
 // CHECK-LABEL: func.func @memory(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?xf32
-// CHECK: %[[S:[0-9]+]] = "relax.vm_alloc_storage"(%{{[0-9]+}}) {device = 0 : i64, dtype = f32, storage_scope = "global"}
-// CHECK: %[[T:[0-9]+]] = "relax.vm_alloc_tensor"(%[[S]], %{{[0-9]+}}) {dtype = f32, offset = 64 : i64}
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x?xf32
+// CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.vm_alloc_storage"(%{{[A-Za-z0-9_]+}}) {device = 0 : i64, dtype = f32, storage_scope = "global"}
+// CHECK: %[[T:[A-Za-z0-9_]+]] = "relax.vm_alloc_tensor"(%[[S]], %{{[A-Za-z0-9_]+}}) {dtype = f32, offset = 64 : i64}
 // CHECK-NEXT: "relax.vm_copy"(%[[X]], %[[T]])
 // CHECK-NEXT: "relax.vm_kill_object"(%[[T]])
 // CHECK-NEXT: "relax.vm_kill_object"(%[[S]])
-// CHECK-NEXT: %[[SHAPE:[0-9]+]] = "relax.shape_expr"() {values = ["m*n"]}
-// CHECK-NEXT: %[[FLAT:[0-9]+]] = "relax.vm_reshape"(%[[X]], %[[SHAPE]])
+// CHECK-NEXT: %[[SHAPE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["m*n"]}
+// CHECK-NEXT: %[[FLAT:[A-Za-z0-9_]+]] = "relax.vm_reshape"(%[[X]], %[[SHAPE]])
 // CHECK-NEXT: return %[[FLAT]]
 func.func @memory(%x: !nm) -> !f {
   %size = "relax.shape_expr"() {values = ["4*m*n + 64"]} : () -> !relax.shape_value<["4*m*n + 64"]>
@@ -28,7 +28,7 @@ func.func @memory(%x: !nm) -> !f {
 
 // A reshape to a shape of run time takes the shape value itself.
 // CHECK-LABEL: func.func @dynamic(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}} %[[SHAPE:[a-z0-9]+]]: !relax.shape_value<["?", "?"]>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: {{.*}} %[[SHAPE:[a-z0-9_]+]]: !relax.shape_value<["?", "?"]>
 // CHECK-NEXT: "relax.vm_reshape"(%[[X]], %[[SHAPE]])
 func.func @dynamic(%x: !nm, %shape: !relax.shape_value<["?", "?"]>) -> tensor<?x?xf32> {
   %0 = "relax.reshape"(%x, %shape) : (!nm, !relax.shape_value<["?", "?"]>) -> tensor<?x?xf32>

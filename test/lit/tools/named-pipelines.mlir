@@ -13,7 +13,7 @@
 // PHASES: kernels
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[OUT:[a-z0-9]+]]: memref<4xf32
+// CHECK-SAME: %[[OUT:[a-z0-9_]+]]: memref<4xf32
 // CHECK: linalg.fill ins(%{{[a-z0-9_]+}} : f32) outs(%[[OUT]] : memref<4xf32
 func.func @main(%out: tensor<4xf32>) -> tensor<4xf32> {
   %c = arith.constant 1.0 : f32

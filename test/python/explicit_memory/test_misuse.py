@@ -8,9 +8,9 @@ import relax_mlir as rx
 from forms import legalized
 from interpreter import Interpreter, MemoryMisuseError
 from kernels import compile_prims
+from memory_programs import NM, X, chain, module
 from relax_mlir.mlir import ir
 from relax_mlir.transform import create_pass
-from test_forms import NM, X, chain, module
 
 KERNELS = compile_prims(legalized(module(chain, [NM])))
 

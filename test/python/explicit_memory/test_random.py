@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import relax_mlir as rx
+from checking import _inputs, register
 from forms import assert_same, forms
+from generator import SIZES, Generator
 from relax_mlir.error import RelaxError
-
-DIFFERENTIAL = str(Path(__file__).parent.parent / "differential")
-if DIFFERENTIAL not in sys.path:
-    sys.path.append(DIFFERENTIAL)
-
-from checking import _inputs, register  # noqa: E402 - the folder is known from here on
-from generator import SIZES, Generator  # noqa: E402
 
 
 def _seeds() -> list[int]:

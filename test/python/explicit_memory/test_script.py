@@ -10,13 +10,13 @@ import pytest
 import relax_mlir as rx
 import tvm_ffi
 from forms import STEPS, assert_same, forms, legalized
+from memory_programs import PROGRAMS, module
 from relax_mlir import op as R
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import ArgumentError, ScriptError, ShapeError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse, script_constants
 from relax_mlir.transform import create_pass
-from test_forms import PROGRAMS, module
 
 EXAMPLE = '''
 @I.ir_module

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import ml_dtypes
 import numpy as np
 import pytest
+from gemm_check import DTYPES, LAYOUTS, check, module_of, operand
 from jit import Compiled, lower
-from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.gemm import gemm_left
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
-from relax_mlir.mlir import func, ir
+from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
-DTYPES = {
-    "f64": np.dtype(np.float64),
-    "f32": np.dtype(np.float32),
-    "f16": np.dtype(np.float16),
-    "bf16": np.dtype(ml_dtypes.bfloat16),
-}
-PRECISION = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 KERNELS = [
     GemmKernel("f32", "f32"),
     GemmKernel("f64", "f64"),
@@ -30,23 +23,6 @@ KERNELS = [
     GemmKernel("bf16", "f32"),
     GemmKernel("bf16", "bf16"),
 ]
-CANARY = 77.0
-
-
-def module_of(
-    kernel: GemmKernel, target: Target, emit: Callable[[ir.Block, GemmKernel, Target], str] = emit_gemm
-) -> ir.Module:
-    """A module with the kernel and a callable function `gemm` around it."""
-    module = ir.Module.create()
-    name = emit(module.body, kernel, target)
-    with ir.InsertionPoint(module.body):
-        inner = next(op for op in module.body.operations if op.name.value == name)
-        outer = func.FuncOp("gemm", (inner.type.inputs, []))
-        outer.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
-        with ir.InsertionPoint(outer.add_entry_block()):
-            e.call(name, list(outer.arguments))
-            func.return_([])
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -54,67 +30,6 @@ def compiled() -> Iterator[dict[GemmKernel, Compiled]]:
     """Every kernel, compiled for the machine at hand."""
     with ir.Context(), ir.Location.unknown():
         yield {kernel: Compiled(module_of(kernel, Target.host()), opt_level=1) for kernel in KERNELS}
-
-
-def guarded(shape: tuple[int, int], dtype: np.dtype, pitch: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """A matrix of canaries inside a buffer of canaries; `pitch` more elements between its rows."""
-    rows, columns = shape
-    whole = np.full((rows + 2) * (columns + pitch) + 64, CANARY, dtype)
-    start = 32
-    inner = whole[start : start + rows * (columns + pitch)].reshape(rows, columns + pitch)[:, :columns]
-    return whole, inner
-
-
-def untouched(whole: np.ndarray, inner: np.ndarray) -> bool:
-    """Whether only the inner matrix was written (overwrites it)."""
-    inner[...] = CANARY
-    return bool(np.all(whole == np.asarray(CANARY, whole.dtype)))
-
-
-def operand(rng: np.random.Generator, shape: tuple[int, int], dtype: np.dtype, layout: str) -> np.ndarray:
-    """A random matrix in one of several memory layouts, with NaN next to it wherever there is a gap."""
-    rows, columns = shape
-    values = rng.uniform(-1, 1, shape).astype(dtype)
-    if layout == "rows":
-        holder = np.full((rows, columns + 5), np.nan, dtype)[:, :columns]
-    elif layout == "columns":
-        holder = np.full((columns, rows + 3), np.nan, dtype)[:, :rows].T
-    elif layout == "strided":
-        holder = np.full((rows * 2, columns * 3), np.nan, dtype)[::2, ::3]
-    elif layout == "reversed":
-        holder = np.empty(shape, dtype)[::-1, ::-1]
-    elif layout == "repeated":
-        line = np.empty((1, columns), dtype)
-        line[...] = values[:1] if rows else 0
-        return np.broadcast_to(line, shape)
-    else:
-        holder = np.empty(shape, dtype)
-    holder[...] = values
-    return holder
-
-
-LAYOUTS = ["plain", "plain", "rows", "columns", "columns", "strided", "reversed", "repeated"]
-
-
-def check(
-    compiled: Compiled, kernel: GemmKernel, a: np.ndarray, b: np.ndarray, accumulate: bool, pitch: int
-) -> None:
-    """Run one product and compare; the bound is that of any order of summation."""
-    (m, depth), n = a.shape, b.shape[1]
-    whole, c = guarded((m, n), DTYPES[kernel.result], pitch)
-    before = np.zeros((m, n))
-    if accumulate:
-        before = np.random.default_rng(1).uniform(-1, 1, (m, n)).astype(c.dtype)
-        c[...] = before
-    compiled("gemm", a, b, c, accumulate)
-    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
-    expected = wide_a @ wide_b + before.astype(np.float64)
-    scale = np.abs(wide_a) @ np.abs(wide_b) + np.abs(before.astype(np.float64))
-    bound = (depth + 2) * PRECISION[kernel.accumulator] * scale + PRECISION[kernel.result] * np.abs(expected)
-    bound = bound * 1.01 + float(ml_dtypes.finfo(c.dtype).smallest_subnormal)
-    error = np.abs(c.astype(np.float64) - expected)
-    assert np.all(error <= bound), f"{a.shape} x {b.shape}: error {np.max(error - bound):.3g} over"
-    assert untouched(whole, c), "wrote outside of the result"
 
 
 SIZES = [0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 23, 31, 32, 33, 48, 61, 64, 65, 100]

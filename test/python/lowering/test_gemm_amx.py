@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import ml_dtypes
 import numpy as np
 import pytest
+from gemm_check import module_of
 from jit import Compiled
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
-from test_gemm import module_of
 
 TARGET = Target("cpu -mcpu=sapphirerapids")
 CANARY = 77.0

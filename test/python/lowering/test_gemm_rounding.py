@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import relax_mlir as rx
+from gemm_check import DTYPES, guarded, untouched
+from gemm_emulated import emulated
 from jit import Compiled
 from relax_mlir import op as R
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
@@ -16,8 +18,6 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime import to_numpy
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
-from test_gemm import DTYPES, guarded, untouched
-from test_gemm_pairs import emulated
 
 TARGETS = {
     "dots": "cpu -mcpu=sapphirerapids -mattr=-amx_bf16",

@@ -1,6 +1,6 @@
 """All kernels on arrays between pages that nobody may touch; see `guarded_programs`.
 
-Everything, at other sizes: ``python test/python/lowering/guarded_programs.py GROUP TARGET SEED ROUNDS``.
+Everything, at other sizes: ``python test/python/support/guarded_programs.py GROUP TARGET SEED ROUNDS``.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import pytest
 from guard_pages import run_apart
 from guarded_programs import GROUPS
 
-HERE = Path(__file__).parent
+SUPPORT = Path(__file__).parents[1] / "support"
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_nothing_is_touched_out_of_bounds(group: str) -> None:
-    run_apart(HERE / "guarded_programs.py", [group, "cpu", "1", "8", "3"])
+    run_apart(SUPPORT / "guarded_programs.py", [group, "cpu", "1", "8", "3"])
 
 
 def test_kernels_without_masked_loads() -> None:
-    run_apart(HERE / "guarded_programs.py", ["rows", "cpu -mcpu=x86-64", "2", "8", "4"])
+    run_apart(SUPPORT / "guarded_programs.py", ["rows", "cpu -mcpu=x86-64", "2", "8", "4"])
 
 
 @pytest.mark.parametrize(("place", "index"), [("True", "16"), ("False", "-1")])
@@ -29,7 +29,7 @@ def test_a_crash_is_an_error(tmp_path: Path, place: str, index: str, action: str
     script = tmp_path / "beyond.py"
     script.write_text(f"""
 import ctypes, sys
-sys.path.insert(0, {str(HERE)!r})
+sys.path.insert(0, {str(SUPPORT)!r})
 import numpy as np
 from guard_pages import GuardedMemory
 array = GuardedMemory().place(np.ones(16, np.float32), {place})

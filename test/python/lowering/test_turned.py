@@ -11,13 +11,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 import relax_mlir as rx
+from generic_loops import Generic, compiled, guarded, random
 from masked import built
 from relax_mlir import op as R
 from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.elf_object import SUPPORTED
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
-from test_elementwise import Generic, compiled, guarded, random
 
 Array = np.ndarray[Any, Any]
 

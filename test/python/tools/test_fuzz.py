@@ -49,7 +49,7 @@ class Worker:
         return f"{'crash' if ready else 'hang'} in {stage}"
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(Path(__file__).with_name("fuzz_worker.py"))]
+        command = [sys.executable, str(Path(__file__).parents[1] / "support" / "fuzz_worker.py")]
         with self.stderr.open("ab") as errors:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, bufsize=0

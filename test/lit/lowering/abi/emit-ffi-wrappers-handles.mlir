@@ -8,15 +8,15 @@ func.func private @f.shapes(%n: index) {
 // What is known of a parameter is checked: here its rank and its type, the dimensions by @f.shapes. An error behind the
 // call drops what the function gave back.
 // CHECK-LABEL: func.func @__tvm_ffi_f(
-// CHECK-SAME: %[[ARGS:[a-z0-9]+]]: !llvm.ptr, %{{[a-z0-9]+}}: i32, %[[RET:[a-z0-9]+]]: !llvm.ptr)
+// CHECK-SAME: %[[ARGS:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: i32, %[[RET:[a-z0-9_]+]]: !llvm.ptr)
 // CHECK: call @relax.check.ffi.f.1(
 // CHECK: call @relax.check.ffi.f.2(
 // CHECK: call @relax.check.ffi.f.3(
 // CHECK-NOT: call @relax.check.ffi
-// CHECK: %[[X:[0-9]+]]:2 = call @relax.object.take(%{{[0-9]+}}, %[[ARGS]]) : (!llvm.ptr, !llvm.ptr) -> (i64, i64)
-// CHECK: %[[O:[0-9]+]]:2 = call @relax.object.take(
+// CHECK: %[[X:[A-Za-z0-9_]+]]:2 = call @relax.object.take(%{{[A-Za-z0-9_]+}}, %[[ARGS]]) : (!llvm.ptr, !llvm.ptr) -> (i64, i64)
+// CHECK: %[[O:[A-Za-z0-9_]+]]:2 = call @relax.object.take(
 // CHECK: call @f.shapes(%{{.*}}) : (index) -> ()
-// CHECK: %[[R:[0-9]+]]:2 = call @f(%[[X]]#0, %[[X]]#1, %[[O]]#0, %[[O]]#1, %{{.*}}) : (i64, i64, i64, i64, i64) -> (i64, i64)
+// CHECK: %[[R:[A-Za-z0-9_]+]]:2 = call @f(%[[X]]#0, %[[X]]#1, %[[O]]#0, %[[O]]#1, %{{.*}}) : (i64, i64, i64, i64, i64) -> (i64, i64)
 // CHECK-NEXT: call @relax.object.drop(%[[R]]#0, %[[R]]#1) {relax.defer = "error"}
 // CHECK: llvm.store %[[R]]#0, %[[RET]]
 // CHECK: llvm.store %[[R]]#1,

@@ -19,16 +19,16 @@ llvm.mlir.global internal @ordinary() : !llvm.ptr {
 }
 
 // CHECK-LABEL: func.func @__relax_release()
-// CHECK: %[[NULL:[0-9]+]] = llvm.mlir.zero : !llvm.ptr
-// CHECK-NEXT: %[[CACHE:[0-9]+]] = llvm.mlir.addressof @relax.function.f
-// CHECK-NEXT: %[[OBJECT:[0-9]+]] = llvm.atomicrmw xchg %[[CACHE]], %[[NULL]] acq_rel
+// CHECK: %[[NULL:[A-Za-z0-9_]+]] = llvm.mlir.zero : !llvm.ptr
+// CHECK-NEXT: %[[CACHE:[A-Za-z0-9_]+]] = llvm.mlir.addressof @relax.function.f
+// CHECK-NEXT: %[[OBJECT:[A-Za-z0-9_]+]] = llvm.atomicrmw xchg %[[CACHE]], %[[NULL]] acq_rel
 // CHECK-NEXT: call @relax.rt.drop(%[[OBJECT]])
 // CHECK-NEXT: return
 // CHECK-LABEL: func.func @__relax_constants_address() -> !llvm.ptr
-// CHECK-NEXT: %[[TABLE:[0-9]+]] = llvm.mlir.addressof @__relax_constants
+// CHECK-NEXT: %[[TABLE:[A-Za-z0-9_]+]] = llvm.mlir.addressof @__relax_constants
 // CHECK-NEXT: return %[[TABLE]]
 // CHECK-LABEL: func.func @__relax_memory_address() -> !llvm.ptr
-// CHECK-NEXT: %[[POOL:[0-9]+]] = llvm.mlir.addressof @__relax_memory
+// CHECK-NEXT: %[[POOL:[A-Za-z0-9_]+]] = llvm.mlir.addressof @__relax_memory
 // CHECK-NEXT: return %[[POOL]]
 
 // -----
@@ -38,7 +38,7 @@ llvm.mlir.global internal @ordinary() : !llvm.ptr {
 // CHECK-LABEL: func.func @__relax_release()
 // CHECK-NEXT: return
 // CHECK-LABEL: func.func @__relax_constants_address() -> !llvm.ptr
-// CHECK-NEXT: %[[NULL:[0-9]+]] = llvm.mlir.zero : !llvm.ptr
+// CHECK-NEXT: %[[NULL:[A-Za-z0-9_]+]] = llvm.mlir.zero : !llvm.ptr
 // CHECK-NEXT: return %[[NULL]]
 // CHECK-LABEL: func.func @__relax_memory_address() -> !llvm.ptr
 func.func @empty() { return }

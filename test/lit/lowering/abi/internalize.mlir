@@ -5,10 +5,10 @@
 llvm.func @printf(!llvm.ptr, ...) -> i32
 
 // Entry points stay visible.
-// CHECK: llvm.func @main(%{{[a-z0-9]+}}: !llvm.ptr) {
+// CHECK: llvm.func @main(%{{[a-z0-9_]+}}: !llvm.ptr) {
 llvm.func @main(%a: !llvm.ptr) { llvm.return }
 
-// CHECK: llvm.func internal @scalar(%{{[a-z0-9]+}}: i32) attributes {sym_visibility = "private"} {
+// CHECK: llvm.func internal @scalar(%{{[a-z0-9_]+}}: i32) attributes {sym_visibility = "private"} {
 llvm.func @scalar(%a: i32) attributes {sym_visibility = "private"} { llvm.return }
 
 // CHECK: llvm.func internal @kernel({{.*}}) attributes {passthrough = ["nounwind", "noinline"], sym_visibility = "private"}
@@ -28,7 +28,7 @@ func.func @flat(%a: memref<?xf32>) { return }
 // CHECK: func.func private @flat_kernel({{.*}}) attributes {llvm.linkage = #llvm.linkage<internal>, llvm.passthrough = ["noinline"]}
 func.func private @flat_kernel(%a: memref<?xf32>) { return }
 
-// CHECK: func.func private @flat_scalar(%{{[a-z0-9]+}}: i32) attributes {llvm.linkage = #llvm.linkage<internal>} {
+// CHECK: func.func private @flat_scalar(%{{[a-z0-9_]+}}: i32) attributes {llvm.linkage = #llvm.linkage<internal>} {
 func.func private @flat_scalar(%a: i32) { return }
 
 // CHECK: func.func private @flat_declared(memref<?xf32>){{$}}

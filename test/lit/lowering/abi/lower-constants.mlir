@@ -7,20 +7,20 @@ func.func private @use(memref<3x4xf32>, memref<f32>)
 
 // CHECK-NOT: @relax.constant
 // CHECK-LABEL: func.func @main
-// CHECK-NEXT: %[[TABLE:[0-9]+]] = llvm.mlir.addressof @__relax_constants : !llvm.ptr
-// CHECK-NEXT: %[[FIRST:[0-9]+]] = llvm.getelementptr %[[TABLE]][0] : (!llvm.ptr) -> !llvm.ptr, i8
-// CHECK-NEXT: %[[DATA:[0-9]+]] = llvm.load %[[FIRST]] : !llvm.ptr -> !llvm.ptr
-// CHECK: %[[ALLOCATED:[0-9]+]] = llvm.insertvalue %[[DATA]], %{{[0-9]+}}[0]
+// CHECK-NEXT: %[[TABLE:[A-Za-z0-9_]+]] = llvm.mlir.addressof @__relax_constants : !llvm.ptr
+// CHECK-NEXT: %[[FIRST:[A-Za-z0-9_]+]] = llvm.getelementptr %[[TABLE]][0] : (!llvm.ptr) -> !llvm.ptr, i8
+// CHECK-NEXT: %[[DATA:[A-Za-z0-9_]+]] = llvm.load %[[FIRST]] : !llvm.ptr -> !llvm.ptr
+// CHECK: %[[ALLOCATED:[A-Za-z0-9_]+]] = llvm.insertvalue %[[DATA]], %{{[A-Za-z0-9_]+}}[0]
 // CHECK-NEXT: llvm.insertvalue %[[DATA]], %[[ALLOCATED]][1]
 // CHECK: %[[COLUMNS:[a-z0-9_]+]] = arith.constant 4 : i64
-// CHECK-NEXT: llvm.insertvalue %[[COLUMNS]], %{{[0-9]+}}[3, 1]
+// CHECK-NEXT: llvm.insertvalue %[[COLUMNS]], %{{[A-Za-z0-9_]+}}[3, 1]
 // CHECK: %[[ROWS:[a-z0-9_]+]] = arith.constant 3 : i64
-// CHECK-NEXT: llvm.insertvalue %[[ROWS]], %{{[0-9]+}}[3, 0]
+// CHECK-NEXT: llvm.insertvalue %[[ROWS]], %{{[A-Za-z0-9_]+}}[3, 0]
 // CHECK: %[[STRIDE:[a-z0-9_]+]] = arith.constant 4 : i64
-// CHECK-NEXT: %[[STRUCT:[0-9]+]] = llvm.insertvalue %[[STRIDE]], %{{[0-9]+}}[4, 0]
-// CHECK-NEXT: %[[MATRIX:[0-9]+]] = builtin.unrealized_conversion_cast %[[STRUCT]] : {{.*}} to memref<3x4xf32>
-// CHECK: llvm.getelementptr %{{[0-9]+}}[16] : (!llvm.ptr) -> !llvm.ptr, i8
-// CHECK: %[[SCALAR:[0-9]+]] = builtin.unrealized_conversion_cast %{{[0-9]+}} : !llvm.struct<(ptr, ptr, i64)> to memref<f32>
+// CHECK-NEXT: %[[STRUCT:[A-Za-z0-9_]+]] = llvm.insertvalue %[[STRIDE]], %{{[A-Za-z0-9_]+}}[4, 0]
+// CHECK-NEXT: %[[MATRIX:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[STRUCT]] : {{.*}} to memref<3x4xf32>
+// CHECK: llvm.getelementptr %{{[A-Za-z0-9_]+}}[16] : (!llvm.ptr) -> !llvm.ptr, i8
+// CHECK: %[[SCALAR:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %{{[A-Za-z0-9_]+}} : !llvm.struct<(ptr, ptr, i64)> to memref<f32>
 // CHECK-NEXT: call @use(%[[MATRIX]], %[[SCALAR]])
 // CHECK: llvm.mlir.global external @__relax_constants() {{.*}}: !llvm.array<3 x ptr>
 func.func @main() {

@@ -2,18 +2,18 @@
 // copies.py (sizes from entry_sizes.py): a copy between row-major buffers is one memcpy, the target first.
 
 // CHECK-LABEL: func.func @dense
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[Y:[a-z0-9]+]]: memref<?x4xf32>)
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x4xf32>, %[[Y:[a-z0-9_]+]]: memref<?x4xf32>)
 // CHECK-NOT: memref.copy
 // CHECK: %[[ROW:[a-z0-9_]+]] = arith.constant 16 : index
 // CHECK: %[[ROWS:[a-z0-9_]+]] = memref.dim %[[X]]
-// CHECK: %[[BYTES:[0-9]+]] = arith.muli %[[ROW]], %[[ROWS]] : index
+// CHECK: %[[BYTES:[A-Za-z0-9_]+]] = arith.muli %[[ROW]], %[[ROWS]] : index
 // CHECK: %[[TO:[a-z0-9_]+]] = memref.extract_aligned_pointer_as_index %[[Y]]
-// CHECK-NEXT: %[[TO_WORD:[0-9]+]] = arith.index_cast %[[TO]]
-// CHECK-NEXT: %[[TO_PTR:[0-9]+]] = llvm.inttoptr %[[TO_WORD]]
+// CHECK-NEXT: %[[TO_WORD:[A-Za-z0-9_]+]] = arith.index_cast %[[TO]]
+// CHECK-NEXT: %[[TO_PTR:[A-Za-z0-9_]+]] = llvm.inttoptr %[[TO_WORD]]
 // CHECK-NEXT: %[[FROM:[a-z0-9_]+]] = memref.extract_aligned_pointer_as_index %[[X]]
-// CHECK-NEXT: %[[FROM_WORD:[0-9]+]] = arith.index_cast %[[FROM]]
-// CHECK-NEXT: %[[FROM_PTR:[0-9]+]] = llvm.inttoptr %[[FROM_WORD]]
-// CHECK-NEXT: %[[COUNT:[0-9]+]] = arith.index_cast %[[BYTES]] : index to i64
+// CHECK-NEXT: %[[FROM_WORD:[A-Za-z0-9_]+]] = arith.index_cast %[[FROM]]
+// CHECK-NEXT: %[[FROM_PTR:[A-Za-z0-9_]+]] = llvm.inttoptr %[[FROM_WORD]]
+// CHECK-NEXT: %[[COUNT:[A-Za-z0-9_]+]] = arith.index_cast %[[BYTES]] : index to i64
 // CHECK-NEXT: "llvm.intr.memcpy"(%[[TO_PTR]], %[[FROM_PTR]], %[[COUNT]]) <{isVolatile = false}>
 func.func @dense(%x: memref<?x4xf32>, %y: memref<?x4xf32>) {
   memref.copy %x, %y : memref<?x4xf32> to memref<?x4xf32>

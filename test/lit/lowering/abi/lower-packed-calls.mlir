@@ -8,10 +8,10 @@ func.func private @use(memref<?x4xf32>)
 
 // The frame is released on every way out; the result is a memref of the callee's tensor.
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[N:[a-z0-9]+]]: index)
-// CHECK: %[[FRAME:[0-9]+]] = llvm.alloca {{.*}}relax.frame
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x4xf32>, %[[N:[a-z0-9_]+]]: index)
+// CHECK: %[[FRAME:[A-Za-z0-9_]+]] = llvm.alloca {{.*}}relax.frame
 // CHECK: call @relax.rt.release(%[[FRAME]]) {relax.defer = "always"}
-// CHECK-NEXT: %[[R:[0-9]+]] = call @relax.packed.0(%[[FRAME]], %[[X]], %[[N]], %[[N]], %[[N]])
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = call @relax.packed.0(%[[FRAME]], %[[X]], %[[N]], %[[N]], %[[N]])
 // CHECK-NEXT: call @use(%[[R]])
 //
 // Errors of the callee's result name caller, callee, place and the expected type.
@@ -22,25 +22,25 @@ func.func private @use(memref<?x4xf32>)
 // CHECK: gave back a value that has rank {0}, expected rank 2
 // CHECK: gave back a value that has dimension 1 of {0}, expected 4
 //
-// CHECK: func.func private @relax.packed.0(%[[FRAME:[a-z0-9]+]]: !llvm.ptr, %[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[I:[a-z0-9]+]]: index, %[[J:[a-z0-9]+]]: index, %[[K:[a-z0-9]+]]: index) -> memref<?x4xf32>
-// CHECK: %[[RESULT:[0-9]+]] = llvm.alloca %c16_i64 x i8
-// CHECK: %[[ARGS:[0-9]+]] = llvm.alloca %c96_i64 x i8
-// CHECK: %[[F:[0-9]+]] = call @relax.rt.global(
-// CHECK: %[[FOUND:[0-9]+]] = llvm.icmp "ne" %[[F]]
+// CHECK: func.func private @relax.packed.0(%[[FRAME:[a-z0-9_]+]]: !llvm.ptr, %[[X:[a-z0-9_]+]]: memref<?x4xf32>, %[[I:[a-z0-9_]+]]: index, %[[J:[a-z0-9_]+]]: index, %[[K:[a-z0-9_]+]]: index) -> memref<?x4xf32>
+// CHECK: %[[RESULT:[A-Za-z0-9_]+]] = llvm.alloca %c16_i64 x i8
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = llvm.alloca %c96_i64 x i8
+// CHECK: %[[F:[A-Za-z0-9_]+]] = call @relax.rt.global(
+// CHECK: %[[FOUND:[A-Za-z0-9_]+]] = llvm.icmp "ne" %[[F]]
 // CHECK-NEXT: call @relax.check.relax.packed.0.0(%[[FOUND]])
-// CHECK: %[[VIEW:[0-9]+]] = call @relax.rt.view(
+// CHECK: %[[VIEW:[A-Za-z0-9_]+]] = call @relax.rt.view(
 // CHECK-NEXT: call @relax.rt.own(%[[FRAME]], %[[VIEW]])
 // CHECK: arith.index_cast %[[I]] : index to i64
 // CHECK: arith.index_cast %[[J]] : index to i64
-// CHECK: %[[SHAPE:[0-9]+]] = call @relax.rt.construct(
+// CHECK: %[[SHAPE:[A-Za-z0-9_]+]] = call @relax.rt.construct(
 // CHECK-NEXT: call @relax.rt.own(%[[FRAME]], %[[SHAPE]])
-// CHECK: %[[INT:[0-9]+]] = arith.index_cast %[[K]] : index to i64
-// CHECK-NEXT: %[[TEXT:[0-9]+]] = llvm.mlir.addressof @relax.packed.0.text
+// CHECK: %[[INT:[A-Za-z0-9_]+]] = arith.index_cast %[[K]] : index to i64
+// CHECK-NEXT: %[[TEXT:[A-Za-z0-9_]+]] = llvm.mlir.addressof @relax.packed.0.text
 // CHECK: llvm.store %[[VIEW]],
 // CHECK: llvm.store %[[SHAPE]],
 // CHECK: llvm.store %[[INT]],
 // CHECK: llvm.store %[[TEXT]],
-// CHECK: %[[STATUS:[0-9]+]] = llvm.call @TVMFFIFunctionCall(%[[F]], %[[ARGS]], %c6_i32, %[[RESULT]])
+// CHECK: %[[STATUS:[A-Za-z0-9_]+]] = llvm.call @TVMFFIFunctionCall(%[[F]], %[[ARGS]], %c6_i32, %[[RESULT]])
 // CHECK-NEXT: call @relax.propagate(%[[STATUS]])
 func.func @main(%x: memref<?x4xf32>, %n: index) {
   %0 = call @relax.packed.0(%x, %n, %n, %n) : (memref<?x4xf32>, index, index, index) -> memref<?x4xf32>
@@ -52,8 +52,8 @@ func.func @main(%x: memref<?x4xf32>, %n: index) {
 
 // In destination-passing style the last memref stands for the result.
 // CHECK-LABEL: func.func @dps
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<4xf32>, %[[OUT:[a-z0-9]+]]: memref<4xf32>)
-// CHECK: call @relax.packed.1(%{{[0-9]+}}, %[[X]], %[[OUT]]) : (!llvm.ptr, memref<4xf32>, memref<4xf32>) -> ()
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>, %[[OUT:[a-z0-9_]+]]: memref<4xf32>)
+// CHECK: call @relax.packed.1(%{{[A-Za-z0-9_]+}}, %[[X]], %[[OUT]]) : (!llvm.ptr, memref<4xf32>, memref<4xf32>) -> ()
 // CHECK-NEXT: call @use(%[[OUT]])
 func.func private @relax.packed.1(memref<4xf32>, memref<4xf32>) -> memref<4xf32> attributes {
     relax.packed = {name = "my.dps", style = "dps", args = ["tensor", "tensor"]}}

@@ -6,21 +6,21 @@
 // CHECK: func.func private @relax.gemm.bf16.f32.packed.part(
 // CHECK: memref.alloc({{.*}}) {alignment = 64 : i64} : memref<?xbf16>
 // CHECK: func.func private @relax.gemm.bf16.f32.pack_b(
-// CHECK: %[[X:[0-9]+]] = vector.load {{.*}}, vector<32xbf16>
-// CHECK: %[[Y:[0-9]+]] = vector.load {{.*}}, vector<32xbf16>
-// CHECK: %[[X0:[0-9]+]] = vector.shuffle %[[X]], %[[X]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
-// CHECK: %[[Y0:[0-9]+]] = vector.shuffle %[[Y]], %[[Y]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
-// CHECK: %[[XB:[0-9]+]] = vector.bitcast %[[X0]]
-// CHECK: %[[YB:[0-9]+]] = vector.bitcast %[[Y0]]
+// CHECK: %[[X:[A-Za-z0-9_]+]] = vector.load {{.*}}, vector<32xbf16>
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = vector.load {{.*}}, vector<32xbf16>
+// CHECK: %[[X0:[A-Za-z0-9_]+]] = vector.shuffle %[[X]], %[[X]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+// CHECK: %[[Y0:[A-Za-z0-9_]+]] = vector.shuffle %[[Y]], %[[Y]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+// CHECK: %[[XB:[A-Za-z0-9_]+]] = vector.bitcast %[[X0]]
+// CHECK: %[[YB:[A-Za-z0-9_]+]] = vector.bitcast %[[Y0]]
 // CHECK: vector.interleave %[[XB]], %[[YB]] : vector<16xi16>
 // CHECK: func.func private @relax.gemm.bf16.f32.tile_2(
-// CHECK: scf.for {{.*}} step %c2{{[_0-9]*}} iter_args(%[[C0:[a-z0-9]+]] = {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
-// CHECK: %[[B0:[0-9]+]] = vector.load {{.*}}, vector<32xbf16>
-// CHECK: %[[PAIR:[0-9]+]] = vector.load {{.*}}, vector<2xbf16>
-// CHECK: %[[BITS:[0-9]+]] = vector.bitcast %[[PAIR]] : vector<2xbf16> to vector<1xi32>
-// CHECK: %[[WORD:[0-9]+]] = vector.extract %[[BITS]][0]
-// CHECK: %[[WORDS:[0-9]+]] = vector.broadcast %[[WORD]] : i32 to vector<16xi32>
-// CHECK: %[[A0:[0-9]+]] = vector.bitcast %[[WORDS]] : vector<16xi32> to vector<32xbf16>
+// CHECK: scf.for {{.*}} step %c2{{[_0-9]*}} iter_args(%[[C0:[a-z0-9_]+]] = {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK: %[[B0:[A-Za-z0-9_]+]] = vector.load {{.*}}, vector<32xbf16>
+// CHECK: %[[PAIR:[A-Za-z0-9_]+]] = vector.load {{.*}}, vector<2xbf16>
+// CHECK: %[[BITS:[A-Za-z0-9_]+]] = vector.bitcast %[[PAIR]] : vector<2xbf16> to vector<1xi32>
+// CHECK: %[[WORD:[A-Za-z0-9_]+]] = vector.extract %[[BITS]][0]
+// CHECK: %[[WORDS:[A-Za-z0-9_]+]] = vector.broadcast %[[WORD]] : i32 to vector<16xi32>
+// CHECK: %[[A0:[A-Za-z0-9_]+]] = vector.bitcast %[[WORDS]] : vector<16xi32> to vector<32xbf16>
 // CHECK: x86.avx512.dot %[[C0]], %[[A0]], %[[B0]] : vector<32xbf16> -> vector<16xf32>
 
 // WIDENED-NOT: x86

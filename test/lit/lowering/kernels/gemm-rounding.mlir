@@ -4,13 +4,13 @@
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=sapphirerapids -mattr=-amx_bf16'" | filecheck %s --check-prefix=DOTS
 
 // A tile of full height rounds in registers, the others where they write what a matrix has left.
-// CHECK: func.func private @relax.gemm.bf16.f32.tile_finish({{.*}}, %[[ADD:[a-z0-9]+]]: i1, %[[ROUNDS:[a-z0-9]+]]: i1)
+// CHECK: func.func private @relax.gemm.bf16.f32.tile_finish({{.*}}, %[[ADD:[a-z0-9_]+]]: i1, %[[ROUNDS:[a-z0-9_]+]]: i1)
 // CHECK: scf.if %[[ROUNDS]]
 // CHECK: arith.trunci {{.*}} : vector<16xi32> to vector<16xi16>
 // CHECK: func.func private @relax.gemm.bf16.f32.tile_12(
 // CHECK-NOT: arith.trunci
-// CHECK: func.func private @relax.gemm.bf16.f32.tile_14({{.*}}, %[[ADD:[a-z0-9]+]]: i1, %[[ROUNDS:[a-z0-9]+]]: i1, %{{[a-z0-9]+}}: index)
-// CHECK: %[[SO:[0-9]+]] = arith.andi %{{[0-9]+}}, %[[ROUNDS]]
+// CHECK: func.func private @relax.gemm.bf16.f32.tile_14({{.*}}, %[[ADD:[a-z0-9_]+]]: i1, %[[ROUNDS:[a-z0-9_]+]]: i1, %{{[a-z0-9_]+}}: index)
+// CHECK: %[[SO:[A-Za-z0-9_]+]] = arith.andi %{{[A-Za-z0-9_]+}}, %[[ROUNDS]]
 // CHECK-NEXT: scf.if %[[SO]]
 // CHECK-COUNT-28: arith.trunci {{.*}} : vector<16xi32> to vector<16xi16>
 // CHECK-NOT: arith.trunci
@@ -18,7 +18,7 @@
 // CHECK: arith.trunci {{.*}} : vector<16xi32> to vector<16xi16>
 // CHECK-NOT: call_intrinsic
 // CHECK: func.func private @relax.gemm.bf16(
-// CHECK-SAME: %{{[a-z0-9]+}}: memref{{.*}}, %{{[a-z0-9]+}}: memref{{.*}}, %{{[a-z0-9]+}}: memref{{.*}}, %[[ADD:[a-z0-9]+]]: i1)
+// CHECK-SAME: %{{[a-z0-9_]+}}: memref{{.*}}, %{{[a-z0-9_]+}}: memref{{.*}}, %{{[a-z0-9_]+}}: memref{{.*}}, %[[ADD:[a-z0-9_]+]]: i1)
 // CHECK: %[[NONE:[a-z_0-9]+]] = constant @relax.gemm.nothing :
 // CHECK: arith.xori %[[ADD]]
 // CHECK: scf.if
@@ -34,11 +34,11 @@
 // DOTS: func.func private @relax.gemm.bf16.round(
 // DOTS: arith.trunci {{.*}} : vector<16xi32> to vector<16xi16>
 // DOTS: func.func private @relax.gemm.bf16.round_dots(
-// DOTS: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%{{[0-9]+}}) : (vector<16xf32>) -> vector<16xbf16>
+// DOTS: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%{{[A-Za-z0-9_]+}}) : (vector<16xf32>) -> vector<16xbf16>
 // What is left over at the end of a row:
 // DOTS: arith.trunci {{.*}} : i32 to i16
 // DOTS: func.func private @relax.gemm.bf16(
-// DOTS: %[[FEW:[0-9]+]] = arith.cmpi ule, %{{[0-9]+}}, %c4{{[_0-9]*}} : index
+// DOTS: %[[FEW:[A-Za-z0-9_]+]] = arith.cmpi ule, %{{[A-Za-z0-9_]+}}, %c4{{[_0-9]*}} : index
 // DOTS-NEXT: scf.if %[[FEW]]
 // DOTS: %[[EXACT:[a-z_0-9]+]] = func.constant @relax.gemm.bf16.round :
 // DOTS: func.call @relax.gemm.bf16.f32.finished({{.*}}, %[[EXACT]], %{{[a-z_0-9]+}}, %{{false[_0-9]*}})

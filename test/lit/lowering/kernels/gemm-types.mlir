@@ -6,14 +6,14 @@
 // UNKNOWN: relax-opt: error: {{.*}}toaster
 
 // CHECK: func.func private @relax.gemm.f64.tile_1(
-// CHECK: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<4xf64>
+// CHECK: vector.fma %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<4xf64>
 // CHECK: func.func private @relax.gemm.f16.f32.tile_1(
-// CHECK: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<8xf32>
+// CHECK: vector.fma %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<8xf32>
 
 // Without fused multiply-add the two operations stay apart.
 // UNFUSED: func.func private @relax.gemm.f64.tile_1(
 // UNFUSED-NOT: vector.fma
-// UNFUSED: %[[PRODUCT:[0-9]+]] = arith.mulf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<4xf64>
+// UNFUSED: %[[PRODUCT:[A-Za-z0-9_]+]] = arith.mulf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<4xf64>
 // UNFUSED-NEXT: arith.addf {{.*}}%[[PRODUCT]]
 // UNFUSED-NOT: vector.fma
 func.func @double(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>) {

@@ -11,85 +11,85 @@
 // Rows of A are read where they lie if their elements are next to each other, and not 4096 bytes or a multiple apart.
 // Else A is packed for every block, but once if there is a single one. B is packed for the first block of rows.
 // Blocks are deep for many rows, and as wide as the second-level cache allows.
-// AVX2: %[[MANY:[0-9]+]] = arith.cmpi ugt, %{{[a-z0-9_]+}}, %c32
+// AVX2: %[[MANY:[A-Za-z0-9_]+]] = arith.cmpi ugt, %{{[a-z0-9_]+}}, %c32
 // AVX2: arith.select %[[MANY]], %c1024, %c384
-// AVX2: %[[SEVERAL:[0-9]+]] = arith.cmpi ugt
-// AVX2: %[[HELD:[0-9]+]] = arith.divui %c32768, %{{[0-9]+}}
-// AVX2: %[[PANELS:[0-9]+]] = arith.divui %[[HELD]], %c16
-// AVX2: %[[SOME:[0-9]+]] = arith.muli %[[PANELS]], %c16
-// AVX2: %[[MOST:[0-9]+]] = arith.minui %[[SOME]], %c64
-// AVX2: %[[COLUMNS:[0-9]+]] = arith.select %[[SEVERAL]], %c256{{[_0-9]*}}, %[[MOST]] : index
-// AVX2: %[[UNIT:[0-9]+]] = arith.cmpi eq, %strides#1, %c1
-// AVX2: %[[WHOLE:[0-9]+]] = arith.muli %{{[0-9]+}}, %c1024
-// AVX2-NEXT: %[[FAR:[0-9]+]] = arith.cmpi ne, %strides#0, %[[WHOLE]]
-// AVX2-NEXT: %[[LIES:[0-9]+]] = arith.andi %[[UNIT]], %[[FAR]]
+// AVX2: %[[SEVERAL:[A-Za-z0-9_]+]] = arith.cmpi ugt
+// AVX2: %[[HELD:[A-Za-z0-9_]+]] = arith.divui %c32768, %{{[A-Za-z0-9_]+}}
+// AVX2: %[[PANELS:[A-Za-z0-9_]+]] = arith.divui %[[HELD]], %c16
+// AVX2: %[[SOME:[A-Za-z0-9_]+]] = arith.muli %[[PANELS]], %c16
+// AVX2: %[[MOST:[A-Za-z0-9_]+]] = arith.minui %[[SOME]], %c64
+// AVX2: %[[COLUMNS:[A-Za-z0-9_]+]] = arith.select %[[SEVERAL]], %c256{{[_0-9]*}}, %[[MOST]] : index
+// AVX2: %[[UNIT:[A-Za-z0-9_]+]] = arith.cmpi eq, %strides#1, %c1
+// AVX2: %[[WHOLE:[A-Za-z0-9_]+]] = arith.muli %{{[A-Za-z0-9_]+}}, %c1024
+// AVX2-NEXT: %[[FAR:[A-Za-z0-9_]+]] = arith.cmpi ne, %strides#0, %[[WHOLE]]
+// AVX2-NEXT: %[[LIES:[A-Za-z0-9_]+]] = arith.andi %[[UNIT]], %[[FAR]]
 // AVX2: scf.for
-// AVX2-NEXT: scf.for %[[J:[a-z0-9]+]] = %[[J0:[a-z0-9]+]] to {{.*}} step %[[COLUMNS]]
-// AVX2-NEXT: scf.for %[[I:[a-z0-9]+]] = %[[I0:[a-z0-9]+]] to
-// AVX2: %[[B:[0-9]+]] = arith.cmpi eq, %[[I]], %[[I0]]
+// AVX2-NEXT: scf.for %[[J:[a-z0-9_]+]] = %[[J0:[a-z0-9_]+]] to {{.*}} step %[[COLUMNS]]
+// AVX2-NEXT: scf.for %[[I:[a-z0-9_]+]] = %[[I0:[a-z0-9_]+]] to
+// AVX2: %[[B:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[I]], %[[I0]]
 // AVX2-NEXT: scf.if %[[B]]
 // AVX2: func.call @relax.gemm.f32.pack_b
-// AVX2: %[[FIRST:[0-9]+]] = arith.cmpi eq, %[[J]], %[[J0]]
-// AVX2-NEXT: %[[A:[0-9]+]] = arith.ori %[[SEVERAL]], %[[FIRST]]
+// AVX2: %[[FIRST:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[J]], %[[J0]]
+// AVX2-NEXT: %[[A:[A-Za-z0-9_]+]] = arith.ori %[[SEVERAL]], %[[FIRST]]
 // AVX2-NEXT: scf.if %[[LIES]]
-// AVX2: %[[LINE:[a-z_0-9]+]] = memref.reinterpret_cast %base_buffer to offset: [%offset], sizes: [%{{[0-9]+}}], strides: [1]
-// AVX2: func.call @relax.gemm.f32.block(%[[LINE]], %{{[0-9]+}}, %strides#0,
+// AVX2: %[[LINE:[a-z_0-9]+]] = memref.reinterpret_cast %base_buffer to offset: [%offset], sizes: [%{{[A-Za-z0-9_]+}}], strides: [1]
+// AVX2: func.call @relax.gemm.f32.block(%[[LINE]], %{{[A-Za-z0-9_]+}}, %strides#0,
 // AVX2: } else {
 // AVX2-NEXT: scf.if %[[A]]
-// AVX2-NEXT: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:[0-9]+]]) :
+// AVX2-NEXT: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:[A-Za-z0-9_]+]]) :
 // AVX2: %[[CAST:[a-z_0-9]+]] = memref.cast
 // AVX2: func.call @relax.gemm.f32.block(%[[CAST]], %c0{{[_0-9]*}}, %[[APART]],
 // AVX2: func.func private @relax.gemm.f32.pack_b(
 // AVX2: func.func private @relax.gemm.f32.pack_a(
 // For the columns of B that the second-level cache holds, one tile of rows after the other.
 // AVX2: func.func private @relax.gemm.f32.block(
-// AVX2: %[[DEEP:[0-9]+]] = arith.maxui %arg6, %c1
-// AVX2: %[[HELD:[0-9]+]] = arith.divui %c32768{{[_0-9]*}}, %[[DEEP]]
-// AVX2: %[[PANELS:[0-9]+]] = arith.divui %[[HELD]], %c16
-// AVX2: %[[WIDE:[0-9]+]] = arith.muli %[[PANELS]], %c16
+// AVX2: %[[DEEP:[A-Za-z0-9_]+]] = arith.maxui %arg6, %c1
+// AVX2: %[[HELD:[A-Za-z0-9_]+]] = arith.divui %c32768{{[_0-9]*}}, %[[DEEP]]
+// AVX2: %[[PANELS:[A-Za-z0-9_]+]] = arith.divui %[[HELD]], %c16
+// AVX2: %[[WIDE:[A-Za-z0-9_]+]] = arith.muli %[[PANELS]], %c16
 // Where it holds all of A a panel at a time is enough, since the next one is asked for meanwhile.
-// AVX2: %[[SIZE:[0-9]+]] = arith.muli %arg7, %arg6
-// AVX2: %[[KEPT:[0-9]+]] = arith.cmpi ule, %[[SIZE]], %c16384
-// AVX2: %[[STREAMED:[0-9]+]] = arith.select %[[KEPT]], %c16{{[_0-9]*}}, %[[WIDE]]
-// AVX2: %[[DISTANCE:[0-9]+]] = arith.muli %{{[0-9]+}}, %c4
-// AVX2: scf.for %[[J:[a-z0-9]+]] = %c0{{[_0-9]*}} to %[[N:[a-z0-9]+]] step %[[STREAMED]]
-// AVX2: %[[J1:[0-9]+]] = arith.addi %[[J]], %[[STREAMED]]
-// AVX2: %[[END:[0-9]+]] = arith.minui %[[J1]], %[[N]]
-// AVX2: scf.for %{{[a-z0-9]+}} = %c0{{[_0-9]*}} to %{{[0-9]+}} step %c6
-// AVX2: %[[PART:[0-9]+]] = arith.addi %[[DISTANCE]],
-// AVX2: scf.for %[[PANEL:[a-z0-9]+]] = %[[J]] to %[[END]] step %c16
-// AVX2: %[[NEXT:[0-9]+]] = arith.addi %[[PANEL]], %[[STREAMED]]
-// AVX2-NEXT: %[[COMES:[0-9]+]] = arith.cmpi ult, %[[NEXT]], %[[N]]
-// AVX2: %[[BEHIND:[0-9]+]] = arith.select %[[COMES]], %[[PART]], %c0
-// AVX2: %[[AHEAD:[0-9]+]] = arith.addi %[[PANEL_AT:[0-9]+]], %[[BEHIND]]
-// AVX2: %[[STEP:[0-9]+]] = arith.select %[[COMES]], %{{[0-9]+}}, %c0
-// AVX2: func.call @relax.gemm.f32.tile_6(%{{[0-9]+}}, %{{[a-z0-9]+}}, %[[PANEL_AT]], {{.*}}, %[[AHEAD]], %[[STEP]])
+// AVX2: %[[SIZE:[A-Za-z0-9_]+]] = arith.muli %arg7, %arg6
+// AVX2: %[[KEPT:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZE]], %c16384
+// AVX2: %[[STREAMED:[A-Za-z0-9_]+]] = arith.select %[[KEPT]], %c16{{[_0-9]*}}, %[[WIDE]]
+// AVX2: %[[DISTANCE:[A-Za-z0-9_]+]] = arith.muli %{{[A-Za-z0-9_]+}}, %c4
+// AVX2: scf.for %[[J:[a-z0-9_]+]] = %c0{{[_0-9]*}} to %[[N:[a-z0-9_]+]] step %[[STREAMED]]
+// AVX2: %[[J1:[A-Za-z0-9_]+]] = arith.addi %[[J]], %[[STREAMED]]
+// AVX2: %[[END:[A-Za-z0-9_]+]] = arith.minui %[[J1]], %[[N]]
+// AVX2: scf.for %{{[a-z0-9_]+}} = %c0{{[_0-9]*}} to %{{[A-Za-z0-9_]+}} step %c6
+// AVX2: %[[PART:[A-Za-z0-9_]+]] = arith.addi %[[DISTANCE]],
+// AVX2: scf.for %[[PANEL:[a-z0-9_]+]] = %[[J]] to %[[END]] step %c16
+// AVX2: %[[NEXT:[A-Za-z0-9_]+]] = arith.addi %[[PANEL]], %[[STREAMED]]
+// AVX2-NEXT: %[[COMES:[A-Za-z0-9_]+]] = arith.cmpi ult, %[[NEXT]], %[[N]]
+// AVX2: %[[BEHIND:[A-Za-z0-9_]+]] = arith.select %[[COMES]], %[[PART]], %c0
+// AVX2: %[[AHEAD:[A-Za-z0-9_]+]] = arith.addi %[[PANEL_AT:[A-Za-z0-9_]+]], %[[BEHIND]]
+// AVX2: %[[STEP:[A-Za-z0-9_]+]] = arith.select %[[COMES]], %{{[A-Za-z0-9_]+}}, %c0
+// AVX2: func.call @relax.gemm.f32.tile_6(%{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}}, %[[PANEL_AT]], {{.*}}, %[[AHEAD]], %[[STEP]])
 // Tiles get addresses, and how far rows are apart, which takes few arguments.
-// AVX2: func.func private @relax.gemm.f32.tile_2(%[[A_AT:[a-z0-9]+]]: index, %[[APART:[a-z0-9]+]]: index, %[[B_AT:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: i1, %[[ASK:[a-z0-9]+]]: index, %[[ON:[a-z0-9]+]]: index)
+// AVX2: func.func private @relax.gemm.f32.tile_2(%[[A_AT:[a-z0-9_]+]]: index, %[[APART:[a-z0-9_]+]]: index, %[[B_AT:[a-z0-9_]+]]: index, %{{[a-z0-9_]+}}: index, %{{[a-z0-9_]+}}: index, %{{[a-z0-9_]+}}: index, %{{[a-z0-9_]+}}: index, %{{[a-z0-9_]+}}: i1, %[[ASK:[a-z0-9_]+]]: index, %[[ON:[a-z0-9_]+]]: index)
 // AVX2: arith.index_cast %[[A_AT]] : index to i64
-// AVX2: %[[A:[0-9]+]] = builtin.unrealized_conversion_cast
+// AVX2: %[[A:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast
 // AVX2: arith.index_cast %[[B_AT]] : index to i64
-// AVX2: %[[B:[0-9]+]] = builtin.unrealized_conversion_cast
-// AVX2: scf.for {{.*}} iter_args(%[[C0:[a-z0-9]+]] = %[[ZERO:[a-z0-9_]+]], %[[C1:[a-z0-9]+]] = %[[ZERO]], %[[C2:[a-z0-9]+]] = %[[ZERO]], %[[C3:[a-z0-9]+]] = %[[ZERO]], %[[ASKED:[a-z0-9]+]] = %[[ASK]])
-// AVX2: %[[B0:[0-9]+]] = vector.load %[[B]]
-// AVX2: %[[B1:[0-9]+]] = vector.load %[[B]]
-// AVX2: %[[X:[0-9]+]] = memref.load %[[A]]
-// AVX2-NEXT: %[[A0:[0-9]+]] = vector.broadcast %[[X]] : f32 to vector<8xf32>
-// AVX2-NEXT: %[[S0:[0-9]+]] = vector.fma %[[A0]], %[[B0]], %[[C0]] : vector<8xf32>
-// AVX2-NEXT: %[[S1:[0-9]+]] = vector.fma %[[A0]], %[[B1]], %[[C1]] : vector<8xf32>
-// AVX2: %[[A1:[0-9]+]] = vector.broadcast
-// AVX2-NEXT: %[[S2:[0-9]+]] = vector.fma %[[A1]], %[[B0]], %[[C2]] : vector<8xf32>
-// AVX2-NEXT: %[[S3:[0-9]+]] = vector.fma %[[A1]], %[[B1]], %[[C3]] : vector<8xf32>
+// AVX2: %[[B:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast
+// AVX2: scf.for {{.*}} iter_args(%[[C0:[a-z0-9_]+]] = %[[ZERO:[a-z0-9_]+]], %[[C1:[a-z0-9_]+]] = %[[ZERO]], %[[C2:[a-z0-9_]+]] = %[[ZERO]], %[[C3:[a-z0-9_]+]] = %[[ZERO]], %[[ASKED:[a-z0-9_]+]] = %[[ASK]])
+// AVX2: %[[B0:[A-Za-z0-9_]+]] = vector.load %[[B]]
+// AVX2: %[[B1:[A-Za-z0-9_]+]] = vector.load %[[B]]
+// AVX2: %[[X:[A-Za-z0-9_]+]] = memref.load %[[A]]
+// AVX2-NEXT: %[[A0:[A-Za-z0-9_]+]] = vector.broadcast %[[X]] : f32 to vector<8xf32>
+// AVX2-NEXT: %[[S0:[A-Za-z0-9_]+]] = vector.fma %[[A0]], %[[B0]], %[[C0]] : vector<8xf32>
+// AVX2-NEXT: %[[S1:[A-Za-z0-9_]+]] = vector.fma %[[A0]], %[[B1]], %[[C1]] : vector<8xf32>
+// AVX2: %[[A1:[A-Za-z0-9_]+]] = vector.broadcast
+// AVX2-NEXT: %[[S2:[A-Za-z0-9_]+]] = vector.fma %[[A1]], %[[B0]], %[[C2]] : vector<8xf32>
+// AVX2-NEXT: %[[S3:[A-Za-z0-9_]+]] = vector.fma %[[A1]], %[[B1]], %[[C3]] : vector<8xf32>
 // Each step asks the second-level cache for a line of what comes next.
 // AVX2: arith.index_cast %[[ASKED]]
 // AVX2: memref.prefetch {{.*}}, read, locality<2>, data
-// AVX2: %[[ASK_NEXT:[0-9]+]] = arith.addi %[[ASKED]], %[[ON]]
+// AVX2: %[[ASK_NEXT:[A-Za-z0-9_]+]] = arith.addi %[[ASKED]], %[[ON]]
 // AVX2-NEXT: scf.yield %[[S0]], %[[S1]], %[[S2]], %[[S3]], %[[ASK_NEXT]]
 // The highest tile does two steps at a time, then what is left.
 // AVX2: func.func private @relax.gemm.f32.tile_6(
-// AVX2: scf.for %{{[a-z0-9]+}} = %c0{{[_0-9]*}} to %[[TWICE:[0-9]+]] step %c2
+// AVX2: scf.for %{{[a-z0-9_]+}} = %c0{{[_0-9]*}} to %[[TWICE:[A-Za-z0-9_]+]] step %c2
 // AVX2-COUNT-24: vector.fma
-// AVX2: scf.for %{{[a-z0-9]+}} = %[[TWICE]] to %{{[a-z0-9]+}} step %c1
+// AVX2: scf.for %{{[a-z0-9_]+}} = %[[TWICE]] to %{{[a-z0-9_]+}} step %c1
 // AVX2-COUNT-12: vector.fma
 // AVX2-NOT: func.func private @relax.gemm.f32.tile_8(
 
@@ -97,44 +97,44 @@
 // AVX512-NOT: vector<8xf32>
 // AVX512: func.func private @relax.gemm.f32.packed.part(
 // AVX512: arith.cmpi ugt, %{{[a-z0-9_]+}}, %c400
-// AVX512: %[[UNIT:[0-9]+]] = arith.cmpi eq, %strides#1, %c1
-// AVX512: %[[FAR:[0-9]+]] = arith.cmpi ne, %strides#0,
-// AVX512-NEXT: %[[LIES:[0-9]+]] = arith.andi %[[UNIT]], %[[FAR]]
+// AVX512: %[[UNIT:[A-Za-z0-9_]+]] = arith.cmpi eq, %strides#1, %c1
+// AVX512: %[[FAR:[A-Za-z0-9_]+]] = arith.cmpi ne, %strides#0,
+// AVX512-NEXT: %[[LIES:[A-Za-z0-9_]+]] = arith.andi %[[UNIT]], %[[FAR]]
 // AVX512: scf.if %[[LIES]]
-// AVX512: func.call @relax.gemm.f32.block(%{{.*}}, %{{[0-9]+}}, %strides#0,
+// AVX512: func.call @relax.gemm.f32.block(%{{.*}}, %{{[A-Za-z0-9_]+}}, %strides#0,
 // AVX512: } else {
-// AVX512: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:[0-9]+]]) :
+// AVX512: func.call @relax.gemm.f32.pack_a({{.*}}, %[[APART:[A-Za-z0-9_]+]]) :
 // AVX512: func.call @relax.gemm.f32.block(%{{.*}}, %c0{{[_0-9]*}}, %[[APART]],
 // One function for all tiles adds to C, and goes as far as C does, by masks; nothing is read of a C that is overwritten.
-// AVX512: func.func private @relax.gemm.f32.tile_finish({{.*}}, %[[ADD:[a-z0-9]+]]: i1)
+// AVX512: func.func private @relax.gemm.f32.tile_finish({{.*}}, %[[ADD:[a-z0-9_]+]]: i1)
 // AVX512: scf.for
-// AVX512: %[[WITHIN:[0-9]+]] = arith.cmpi sgt, %{{[0-9]+}}, %{{[a-z0-9_]+}} : vector<16xi32>
-// AVX512-NEXT: %[[ADDS:[0-9]+]] = vector.broadcast %[[ADD]] : i1 to vector<16xi1>
-// AVX512-NEXT: %[[READ:[0-9]+]] = arith.andi %[[WITHIN]], %[[ADDS]]
+// AVX512: %[[WITHIN:[A-Za-z0-9_]+]] = arith.cmpi sgt, %{{[A-Za-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<16xi32>
+// AVX512-NEXT: %[[ADDS:[A-Za-z0-9_]+]] = vector.broadcast %[[ADD]] : i1 to vector<16xi1>
+// AVX512-NEXT: %[[READ:[A-Za-z0-9_]+]] = arith.andi %[[WITHIN]], %[[ADDS]]
 // AVX512: vector.maskedload %{{.*}}], %[[READ]], %
 // AVX512: vector.maskedstore %{{.*}}], %[[WITHIN]], %
 // AVX512: vector.maskedstore
 // Such tiles have an even number of rows, the last of which may be missing: the one before it is read in its place.
 // They ask for the lines of B ahead.
 // AVX512-NOT: func.func private @relax.gemm.f32.tile_1(
-// AVX512: func.func private @relax.gemm.f32.tile_2({{.*}}, %[[ACCUMULATE:[a-z0-9]+]]: i1, %[[ROWS:[a-z0-9]+]]: index)
+// AVX512: func.func private @relax.gemm.f32.tile_2({{.*}}, %[[ACCUMULATE:[a-z0-9_]+]]: i1, %[[ROWS:[a-z0-9_]+]]: index)
 // AVX512-COUNT-2: memref.prefetch {{.*}}, write
-// AVX512: %[[THERE:[0-9]+]] = arith.subi %[[ROWS]], %c1
-// AVX512: %[[FROM:[0-9]+]] = arith.muli %[[THERE]], %{{[a-z0-9]+}}
+// AVX512: %[[THERE:[A-Za-z0-9_]+]] = arith.subi %[[ROWS]], %c1
+// AVX512: %[[FROM:[A-Za-z0-9_]+]] = arith.muli %[[THERE]], %{{[a-z0-9_]+}}
 // AVX512-COUNT-2: memref.prefetch {{.*}}, read
-// AVX512: %[[PLACE:[0-9]+]] = arith.addi %[[FROM]],
-// AVX512-NEXT: memref.load %{{[a-z0-9]+}}[%[[PLACE]]]
-// AVX512: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<16xf32>
-// AVX512: %[[OVERWRITE:[0-9]+]] = arith.xori %[[ACCUMULATE]]
-// AVX512-NEXT: %[[SIMPLE:[0-9]+]] = arith.andi %{{[0-9]+}}, %[[OVERWRITE]]
+// AVX512: %[[PLACE:[A-Za-z0-9_]+]] = arith.addi %[[FROM]],
+// AVX512-NEXT: memref.load %{{[a-z0-9_]+}}[%[[PLACE]]]
+// AVX512: vector.fma %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<16xf32>
+// AVX512: %[[OVERWRITE:[A-Za-z0-9_]+]] = arith.xori %[[ACCUMULATE]]
+// AVX512-NEXT: %[[SIMPLE:[A-Za-z0-9_]+]] = arith.andi %{{[A-Za-z0-9_]+}}, %[[OVERWRITE]]
 // Sums go to C, or to memory of the tile's own, where a row that is missing always goes.
-// AVX512: %[[ALL:[0-9]+]] = arith.cmpi eq, %[[ROWS]], %c2
-// AVX512: %[[START:[0-9]+]] = arith.select %[[SIMPLE]], %{{[a-z0-9]+}}, %[[OWN:[0-9]+]]
-// AVX512: %[[HAS_LAST:[0-9]+]] = arith.ori %[[ALL]],
-// AVX512: %[[LAST:[0-9]+]] = arith.addi %[[START]],
+// AVX512: %[[ALL:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[ROWS]], %c2
+// AVX512: %[[START:[A-Za-z0-9_]+]] = arith.select %[[SIMPLE]], %{{[a-z0-9_]+}}, %[[OWN:[A-Za-z0-9_]+]]
+// AVX512: %[[HAS_LAST:[A-Za-z0-9_]+]] = arith.ori %[[ALL]],
+// AVX512: %[[LAST:[A-Za-z0-9_]+]] = arith.addi %[[START]],
 // AVX512-NEXT: arith.select %[[HAS_LAST]], %[[LAST]], %[[OWN]]
 // AVX512-COUNT-4: vector.store
-// AVX512: %[[OTHER:[0-9]+]] = arith.xori %[[SIMPLE]]
+// AVX512: %[[OTHER:[A-Za-z0-9_]+]] = arith.xori %[[SIMPLE]]
 // AVX512-NEXT: scf.if %[[OTHER]]
 // AVX512-NEXT: func.call @relax.gemm.f32.tile_finish(%[[OWN]], %[[ROWS]], {{.*}}, %[[ACCUMULATE]])
 // AVX512: func.func private @relax.gemm.f32.tile_4(
@@ -152,7 +152,7 @@
 // NEON: vector.store
 // NEON: memref.store
 // NEON: func.func private @relax.gemm.f32.tile_2(
-// NEON: vector.fma %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : vector<4xf32>
+// NEON: vector.fma %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<4xf32>
 // NEON: func.func private @relax.gemm.f32.tile_12(
 // NEON-NOT: func.func private @relax.gemm.f32.tile_16(
 func.func @matmul(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {

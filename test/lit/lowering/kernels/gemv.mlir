@@ -3,16 +3,16 @@
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 
-// CHECK: func.func private @relax.gemm.f32.finished(%[[A:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: {{.*}}, %[[C:[a-z0-9]+]]: {{.*}}, %[[ADD:[a-z0-9]+]]: i1,
+// CHECK: func.func private @relax.gemm.f32.finished(%[[A:[a-z0-9_]+]]: {{.*}}, %[[B:[a-z0-9_]+]]: {{.*}}, %[[C:[a-z0-9_]+]]: {{.*}}, %[[ADD:[a-z0-9_]+]]: i1,
 // CHECK: %[[SIZES:[a-z0-9_]+]]:2, %{{.*}} = memref.extract_strided_metadata %[[C]]
 // CHECK: %[[MOST:[a-z0-9_]+]] = arith.constant 4 : index
-// CHECK-NEXT: %[[FEW:[0-9]+]] = arith.cmpi ule, %[[SIZES]]#0, %[[MOST]] : index
-// CHECK: %[[LOW:[0-9]+]] = arith.cmpi ule, %[[SIZES]]#0, %c8{{[_0-9]*}} : index
-// CHECK: %[[NARROW:[0-9]+]] = arith.cmpi ule, %[[SIZES]]#1, %c8{{[_0-9]*}} : index
-// CHECK-NEXT: %[[SMALL:[0-9]+]] = arith.andi %[[LOW]], %[[NARROW]] : i1
+// CHECK-NEXT: %[[FEW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#0, %[[MOST]] : index
+// CHECK: %[[LOW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#0, %c8{{[_0-9]*}} : index
+// CHECK: %[[NARROW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#1, %c8{{[_0-9]*}} : index
+// CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.andi %[[LOW]], %[[NARROW]] : i1
 // CHECK: arith.cmpi uge, %{{.*}}, %c64{{[_0-9]*}} : index
-// CHECK: %[[EITHER:[0-9]+]] = arith.ori %[[FEW]], %[[SMALL]] : i1
-// CHECK-NEXT: %[[UNPACKED:[0-9]+]] = arith.ori %[[EITHER]],
+// CHECK: %[[EITHER:[A-Za-z0-9_]+]] = arith.ori %[[FEW]], %[[SMALL]] : i1
+// CHECK-NEXT: %[[UNPACKED:[A-Za-z0-9_]+]] = arith.ori %[[EITHER]],
 // CHECK: scf.if %[[UNPACKED]]
 // CHECK-NEXT: call @relax.gemm.f32.thin(%[[A]], %[[B]], %[[C]], %[[ADD]])
 // CHECK: else
@@ -32,7 +32,7 @@
 // CHECK-NOT: vector.reduction
 //
 // One row, known here, has an entry of its own, which packs nothing.
-// CHECK: func.func private @relax.gemm.f32.row.finished(%[[A:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: {{.*}}, %[[C:[a-z0-9]+]]: {{.*}}, %[[ADD:[a-z0-9]+]]: i1,
+// CHECK: func.func private @relax.gemm.f32.row.finished(%[[A:[a-z0-9_]+]]: {{.*}}, %[[B:[a-z0-9_]+]]: {{.*}}, %[[C:[a-z0-9_]+]]: {{.*}}, %[[ADD:[a-z0-9_]+]]: i1,
 // CHECK: call @relax.gemm.f32.thin_row(%[[A]], %[[B]], %[[C]], %[[ADD]])
 // CHECK: func.func private @relax.gemm.f32.thin_row(
 // CHECK-NOT: call @relax.gemm.f32.packed

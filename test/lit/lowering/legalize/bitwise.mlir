@@ -3,9 +3,9 @@
 
 // CHECK-LABEL: func.func private @left_shift_i8(
 // CHECK: ^bb0(%[[X:.*]]: i8, %[[COUNT:.*]]: i8, %{{.*}}: i8):
-// CHECK: %[[DEFINED:[0-9]+]] = arith.cmpi ult, %[[COUNT]], %{{.*}} : i8
-// CHECK: %[[SAFE:[0-9]+]] = arith.select %[[DEFINED]], %[[COUNT]], %{{.*}} : i8
-// CHECK: %[[SHIFTED:[0-9]+]] = arith.shli %[[X]], %[[SAFE]] : i8
+// CHECK: %[[DEFINED:[A-Za-z0-9_]+]] = arith.cmpi ult, %[[COUNT]], %{{.*}} : i8
+// CHECK: %[[SAFE:[A-Za-z0-9_]+]] = arith.select %[[DEFINED]], %[[COUNT]], %{{.*}} : i8
+// CHECK: %[[SHIFTED:[A-Za-z0-9_]+]] = arith.shli %[[X]], %[[SAFE]] : i8
 // CHECK: arith.select %[[DEFINED]], %[[SHIFTED]], %{{.*}} : i8
 // CHECK-LABEL: func.func private @right_shift_i8(
 // CHECK: arith.shrsi

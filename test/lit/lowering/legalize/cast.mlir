@@ -2,15 +2,15 @@
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<4xf32>
 // CHECK: return %[[X]],
 
 // CHECK-LABEL: func.func private @astype_f32(
 // CHECK-SAME: tensor<4xi8>
 // CHECK: %[[LOW:.*]] = arith.constant -1.280000e+02 : f32
 // CHECK: %[[HIGH:.*]] = arith.constant 1.280000e+02 : f32
-// CHECK: %[[INSIDE:[0-9]+]] = arith.andi
-// CHECK: %[[SAFE:[0-9]+]] = arith.select %[[INSIDE]], %{{.*}}, %{{.*}} : f32
+// CHECK: %[[INSIDE:[A-Za-z0-9_]+]] = arith.andi
+// CHECK: %[[SAFE:[A-Za-z0-9_]+]] = arith.select %[[INSIDE]], %{{.*}}, %{{.*}} : f32
 // CHECK: arith.fptosi %[[SAFE]] : f32 to i8
 // CHECK-LABEL: func.func private @astype_ui8(
 // CHECK: arith.uitofp %{{.*}} : i8 to f32

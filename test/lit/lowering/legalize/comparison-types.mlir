@@ -7,9 +7,9 @@
 
 // 16-bit floats are compared in float32; the answer is not rounded.
 // CHECK-LABEL: func.func private @equal_bf16(
-// CHECK: %[[A:[0-9]+]] = arith.extf %{{[a-z0-9_]+}} : bf16 to f32
-// CHECK-NEXT: %[[B:[0-9]+]] = arith.extf %{{[a-z0-9_]+}} : bf16 to f32
-// CHECK-NEXT: %[[R:[0-9]+]] = arith.cmpf oeq, %[[A]], %[[B]] : f32
+// CHECK: %[[A:[A-Za-z0-9_]+]] = arith.extf %{{[a-z0-9_]+}} : bf16 to f32
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = arith.extf %{{[a-z0-9_]+}} : bf16 to f32
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[A]], %[[B]] : f32
 // CHECK-NEXT: linalg.yield %[[R]] : i1
 
 // False is less than True: signed, the bit 1 would be -1.
@@ -19,7 +19,7 @@
 // Bools are true as they are, and numbers that are not zero.
 // CHECK-LABEL: func.func private @logical_xor_i1(
 // CHECK: ^bb0(%[[A:[a-z0-9_]+]]: i1, %[[B:[a-z0-9_]+]]: i1, %{{.*}}: i1):
-// CHECK-NEXT: %[[R:[0-9]+]] = arith.xori %[[A]], %[[B]] : i1
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.xori %[[A]], %[[B]] : i1
 // CHECK-NEXT: linalg.yield %[[R]] : i1
 
 func.func @main(%i: tensor<4xi32>, %h: tensor<4xbf16>, %b: tensor<4xi1>) {

@@ -8,8 +8,8 @@
 // CHECK-LABEL: func.func private @less_ui8(
 // CHECK: arith.cmpi ult, %{{.*}}, %{{.*}} : i8
 // CHECK-LABEL: func.func private @logical_and_f32(
-// CHECK: %[[A:[0-9]+]] = arith.cmpf une
-// CHECK: %[[B:[0-9]+]] = arith.cmpf une
+// CHECK: %[[A:[A-Za-z0-9_]+]] = arith.cmpf une
+// CHECK: %[[B:[A-Za-z0-9_]+]] = arith.cmpf une
 // CHECK: arith.andi %[[A]], %[[B]] : i1
 
 func.func @main(%x: tensor<4xf32>, %u: tensor<4xui8>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {

@@ -49,7 +49,7 @@ func.func @concat(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %y: tensor<2x4xf3
 // CHECK: tensor.extract_slice %{{.*}}[1] [%{{.*}}] [2]
 // A negative stride reads element by element.
 // CHECK-LABEL: func.func private @strided_slice_1(
-// CHECK-SAME: %[[LAST:[a-z0-9]+]]: index) -> tensor<?xf32>
+// CHECK-SAME: %[[LAST:[a-z0-9_]+]]: index) -> tensor<?xf32>
 // CHECK: linalg.generic
 // CHECK: scf.if
 // CHECK: tensor.extract

@@ -4,7 +4,7 @@
 // bf16 is accumulated in f32 and rounded once.
 // CHECK-LABEL: func.func private @sum_bf16(
 // CHECK-SAME: relax.pattern = "reduction"
-// CHECK: %[[ACC:[0-9]+]] = tensor.empty(%{{.*}}) : tensor<?xf32>
+// CHECK: %[[ACC:[A-Za-z0-9_]+]] = tensor.empty(%{{.*}}) : tensor<?xf32>
 // CHECK: linalg.fill ins(%{{.*}} : f32) outs(%[[ACC]] : tensor<?xf32>)
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
 // CHECK: arith.addf %{{.*}}, %{{.*}} : f32

@@ -2,13 +2,13 @@
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<4xf32>
 // CHECK: return %{{.*}}, %{{.*}}, %[[X]] :
 // CHECK-LABEL: func.func private @where_i1(
 // CHECK-SAME: relax.pattern = "broadcast"
 // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
 // CHECK-LABEL: func.func private @clip_f32(
-// CHECK: %[[LOW:[0-9]+]] = arith.maximumf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[LOW:[A-Za-z0-9_]+]] = arith.maximumf %{{.*}}, %{{.*}} : f32
 // CHECK: arith.minimumf %[[LOW]], %{{.*}} : f32
 
 func.func @main(%x: tensor<4xf32>, %c: tensor<2x1xi1>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) {

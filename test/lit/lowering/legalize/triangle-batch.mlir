@@ -3,11 +3,11 @@
 
 // CHECK-LABEL: func.func private @triu_i32(
 // CHECK: ^bb0(%[[X:[a-z0-9_]+]]: i32,
-// CHECK-NEXT: %[[COLUMN:[0-9]+]] = linalg.index 2 : index
-// CHECK-NEXT: %[[ROW:[0-9]+]] = linalg.index 1 : index
-// CHECK-NEXT: %[[OFFSET:[0-9]+]] = arith.subi %[[COLUMN]], %[[ROW]] : index
+// CHECK-NEXT: %[[COLUMN:[A-Za-z0-9_]+]] = linalg.index 2 : index
+// CHECK-NEXT: %[[ROW:[A-Za-z0-9_]+]] = linalg.index 1 : index
+// CHECK-NEXT: %[[OFFSET:[A-Za-z0-9_]+]] = arith.subi %[[COLUMN]], %[[ROW]] : index
 // CHECK-NEXT: %[[K:[a-z0-9_-]+]] = arith.constant -1 : index
-// CHECK-NEXT: %[[KEPT:[0-9]+]] = arith.cmpi sge, %[[OFFSET]], %[[K]] : index
+// CHECK-NEXT: %[[KEPT:[A-Za-z0-9_]+]] = arith.cmpi sge, %[[OFFSET]], %[[K]] : index
 // CHECK-NEXT: %[[ZERO:[a-z0-9_]+]] = arith.constant 0 : i32
 // CHECK-NEXT: arith.select %[[KEPT]], %[[X]], %[[ZERO]] : i32
 func.func @main(%x: tensor<2x3x4xi32>) -> tensor<2x3x4xi32> {

@@ -4,7 +4,7 @@
 // The least integer has no absolute value: it stays.
 // CHECK-LABEL: func.func private @abs_i32(
 // CHECK: ^bb0(%[[X:[a-z0-9_]+]]: i32,
-// CHECK: %[[MINUS:[0-9]+]] = arith.subi %{{[a-z0-9_]+}}, %[[X]] : i32
+// CHECK: %[[MINUS:[A-Za-z0-9_]+]] = arith.subi %{{[a-z0-9_]+}}, %[[X]] : i32
 // CHECK-NEXT: arith.maxsi %[[X]], %[[MINUS]] : i32
 // CHECK-LABEL: func.func private @abs_ui8(
 // CHECK: ^bb0(%[[X:[a-z0-9_]+]]: i8,
@@ -23,7 +23,7 @@
 // NaN is true.
 // CHECK-LABEL: func.func private @logical_not_f32(
 // CHECK: ^bb0(%[[X:[a-z0-9_]+]]: f32,
-// CHECK: %[[TRUE:[0-9]+]] = arith.cmpf une, %[[X]],
+// CHECK: %[[TRUE:[A-Za-z0-9_]+]] = arith.cmpf une, %[[X]],
 // CHECK: arith.xori %[[TRUE]],
 
 // CHECK-LABEL: func.func private @isfinite_i32(

@@ -9,8 +9,8 @@
 // CHECK: arith.floordivsi
 // CHECK: arith.cmpi sle
 // CHECK-LABEL: func.func private @main.shapes(
-// CHECK-SAME: %[[S:[a-z0-9]+]]: index
-// CHECK: %[[N:[0-9]+]] = arith.floordivsi
+// CHECK-SAME: %[[S:[a-z0-9_]+]]: index
+// CHECK: %[[N:[A-Za-z0-9_]+]] = arith.floordivsi
 // CHECK: arith.muli %[[N]],
 // CHECK: arith.cmpi sge, %[[N]],
 // CHECK: arith.cmpi sle, %[[N]],

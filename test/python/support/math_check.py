@@ -1,7 +1,7 @@
 """How far the expansions of math functions are off, over all 2³² values of f32.
 
     make math-check                                         # all functions
-    .venv/bin/python test/python/lowering/math_check.py sin cos --stride 97
+    .venv/bin/python test/python/support/math_check.py sin cos --stride 97
 
 The reference is NumPy's (SciPy's for erf) in f64, whose own error, 2⁻²⁹ ulp of an f32 or so, does not count. An
 infinity, a NaN or the sign of a zero that differs counts as infinitely wrong, as does the limit of a function, if it is

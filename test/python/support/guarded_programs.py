@@ -1,6 +1,6 @@
 """Calls compiled programs on arrays between forbidden pages.
 
-``python test/python/lowering/guarded_programs.py GROUP TARGET SEED ROUNDS [EVERY]``: `EVERY` takes one case of so many.
+``python test/python/support/guarded_programs.py GROUP TARGET SEED ROUNDS [EVERY]``: `EVERY` takes one case of so many.
 
 Inputs, constants and given results end right before such a page, then begin right after one. The results are those of
 the same call on ordinary arrays, bit by bit.

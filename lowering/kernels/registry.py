@@ -1,0 +1,89 @@
+"""The generators of kernels, by the name that ``relax.kernel`` gives on a prim func.
+
+A generator looks at a `Request`, the types of the arguments and the attributes, and either accepts it, by giving a
+function that emits the body, or declines, and the linalg body stays. Each stands in the file of its kernel, which
+`select_kernels` imports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from relax_mlir.dialects.kernel_specs import KERNEL_SPECS
+from relax_mlir.error import UnknownNameError
+from relax_mlir.lowering.kernels.core.emit import Block, Value
+from relax_mlir.lowering.kernels.rows.row_loops import NOTHING_AROUND, Around
+from relax_mlir.mlir import ir
+from relax_mlir.target import Target
+
+
+@dataclass(frozen=True)
+class Request:
+    """A prim func that asks for the kernel `name`: its memref arguments (inputs, then outputs) and what it means.
+
+    `block` is the module's body, for functions that several kernels share; `fast`: whether ``math.fast`` is set;
+    `around`: its prologue and epilogue, row by row.
+    """
+
+    name: str
+    target: Target
+    block: Block
+    arguments: Sequence[Value]
+    attributes: dict[str, Any]
+    fast: bool = False
+    around: Around = NOTHING_AROUND
+
+    def axes(self) -> tuple[int, ...]:
+        """The axes, from the attribute ``axes`` or else ``axis``; non-negative, in order."""
+        axes = self.attributes.get("axes", self.attributes.get("axis"))
+        if axes is None:
+            return ()
+        if isinstance(axes, ir.IntegerAttr):
+            return (axes.value,)
+        return tuple(int(getattr(axis, "value", axis)) for axis in axes)
+
+    def epsilon(self) -> float:
+        """The attribute ``epsilon``."""
+        return float(self.attributes["epsilon"].value)
+
+    def inner_axes(self, inputs: int) -> int:
+        """How many of the last axes form a row; 0 if kernels over rows of `inputs` buffers do not take the request."""
+        if len(self.arguments) != inputs + 1 or not all(is_plain(a.type) for a in self.arguments):
+            return 0
+        x, *weights, out = (ir.MemRefType(argument.type) for argument in self.arguments)
+        axes = self.axes()
+        same = len({argument.element_type for argument in (x, *weights, out)}) == 1 and x.rank == out.rank
+        last = axes == tuple(range(x.rank - len(axes), x.rank))
+        return len(axes) if same and last and all(w.rank == len(axes) for w in weights) else 0
+
+
+Emitter: TypeAlias = Callable[[], None]
+Generator: TypeAlias = Callable[[Request], "Emitter | None"]
+"""Gives what emits the kernel's body at the current insertion point; None: declined."""
+
+GENERATORS: dict[str, Generator] = {}
+
+
+def generates(*names: str) -> Callable[[Generator], Generator]:
+    """Register the decorated generator for kernels; raises `UnknownNameError` for a name without a `KernelSpec`."""
+
+    def register(generator: Generator) -> Generator:
+        for name in names:
+            if name not in KERNEL_SPECS:
+                raise UnknownNameError("kernel", name, KERNEL_SPECS)
+            GENERATORS[name] = generator
+        return generator
+
+    return register
+
+
+def is_plain(type_: Any) -> bool:  # noqa: ANN401 - the bindings have no type stubs
+    """Whether a type is a memref of floats that is contiguous from its first element."""
+    return is_contiguous(type_) and isinstance(type_.element_type, ir.FloatType)
+
+
+def is_contiguous(type_: Any) -> bool:  # noqa: ANN401 - the bindings have no type stubs
+    """Whether a type is a memref whose elements lie in row-major order from its first one."""
+    return isinstance(type_, ir.MemRefType) and type_.affine_map == ir.AffineMap.get_identity(type_.rank)

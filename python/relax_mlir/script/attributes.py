@@ -1,0 +1,62 @@
+"""Attributes of values in a script: ``x.shape``, ``x.dtype`` and ``x.ndim``, which are known while it is read."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from relax_mlir import op
+from relax_mlir.dialects.types import Shape, Tensor
+from relax_mlir.dialects.value import Value
+from relax_mlir.script.source import Problem
+from relax_mlir.symbolic import Dim
+
+KNOWN = ("shape", "dtype", "ndim")
+OTHER_NAMES = {
+    "T": "R.permute_dims({0})",
+    "transpose": "R.permute_dims({0})",
+    "view": "R.reshape({0}, …)",
+    "to": "R.astype({0}, …)",
+    "float": 'R.astype({0}, "float32")',
+    "int": 'R.astype({0}, "int32")',
+    "dot": "R.matmul({0}, …)",
+    "size": "R.size({0})",
+    "item": "{0}",
+}
+"""What NumPy and PyTorch write behind a dot, and what a script has instead."""
+
+
+def of_value(node: ast.Attribute, value: Value) -> Any:  # noqa: ANN401 - dimensions, a text or an int
+    """The attribute of `value` that `node` reads. Raises `Problem`."""
+    info, text = value.struct_info, ast.unparse(node.value)
+    if node.attr == "shape" and isinstance(info, Tensor | Shape):
+        return shape(node, value)
+    if node.attr in ("dtype", "ndim") and isinstance(info, Tensor):
+        found = value.dtype if node.attr == "dtype" else value.ndim
+        if found is None:
+            raise Problem(
+                node, f"the value is {info}: its {node.attr} is known at run time only", "ShapeError"
+            )
+        return found
+    if node.attr in OTHER_NAMES and not hasattr(op, node.attr):
+        hint = f"write {OTHER_NAMES[node.attr].format(text)}"
+    elif callable(getattr(op, node.attr, None)):
+        hint = f"the ops are functions: R.{node.attr}({text}, …)"
+    else:
+        hint = f"tensors have {', '.join(KNOWN)}; the ops are functions, as in R.exp({text})"
+    raise Problem(node, f"a value has no attribute '{node.attr}' in a script; {hint}")
+
+
+def shape(node: ast.AST, value: Value) -> tuple[Dim, ...]:
+    """The dimensions of a tensor, or the entries of a shape, as integers and symbolic expressions."""
+    info = value.struct_info
+    dims = info.shape if isinstance(info, Tensor) else info.values if isinstance(info, Shape) else None
+    known = None if dims is None else tuple(dim for dim in dims if dim is not None)
+    if known is None or dims is None or len(known) != len(dims):
+        raise Problem(
+            node,
+            f"the value is {info}: not all of its shape is known here; R.match_shape gives it names, "
+            "and R.shape_of is the shape as a value",
+            "ShapeError",
+        )
+    return known

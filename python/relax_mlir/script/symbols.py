@@ -1,0 +1,75 @@
+"""Symbols that a script declares as TVM's do, ``m = T.int64()``, and numbers with a type, ``T.int64(4)``."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir import symbolic
+from relax_mlir.script.source import Problem
+from relax_mlir.symbolic import Expr
+
+if TYPE_CHECKING:
+    from relax_mlir.script.expressions import Expressions
+    from relax_mlir.script.scope import Scope
+
+INTEGERS = ("int64", "int32")
+"""Types of symbols; all are 64 bits wide here."""
+FLOATS = ("float16", "float32", "float64")
+NAMED = ("Var", "SizeVar", "var")
+"""``T.Var("m", "int64")``; ``T.var("int64")``."""
+
+
+def declared(scope: Scope, target: ast.expr, value: ast.expr) -> dict[str, Expr] | None:
+    """The symbols that ``m = T.int64()`` and ``m, n = T.int64(), T.int64()`` declare; None for other assignments."""
+    if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
+        parts = [declared(scope, *pair) for pair in zip(target.elts, value.elts, strict=False)]
+        if not parts or len(target.elts) != len(value.elts) or any(part is None for part in parts):
+            return None
+        return {name: symbol for part in parts if part is not None for name, symbol in part.items()}
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.Call):
+        return None
+    path = scope.path(value.func)
+    if path is None or path[0] != "T":
+        return None
+    name = _name(target, value, path[1])
+    return None if name is None else {target.id: symbolic.symbol(name)}
+
+
+def _name(target: ast.Name, node: ast.Call, kind: str) -> str | None:
+    """The symbol's name; None where the call declares none."""
+    if kind in INTEGERS and not node.args:
+        for keyword in node.keywords:
+            if keyword.arg != "is_size_var":
+                raise Problem(keyword, f"T.{kind}() takes is_size_var, not '{keyword.arg}'", "ArgumentError")
+        return target.id
+    if kind not in NAMED:
+        return None
+    written = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
+    texts = [a.value if isinstance(a, ast.Constant) and isinstance(a.value, str) else None for a in written]
+    dtype = texts[-1] if kind == "var" or len(texts) > 1 else "int64"
+    if not texts or texts[0] is None or dtype not in INTEGERS:
+        raise Problem(node, 'a symbol is declared by `m = T.int64()`, or `m = T.Var("m", "int64")`')
+    name = target.id if kind == "var" else texts[0]
+    if not symbolic.is_identifier(name):
+        raise Problem(node, f"{name!r} is no name of a symbol")
+    return name
+
+
+def number(expressions: Expressions, node: ast.Call, kind: str) -> Any:  # noqa: ANN401 - a number or an expression
+    """``T.int64(4)`` and ``T.float32(1.5)``, where an operand stands: the number."""
+    if kind not in (*INTEGERS, *FLOATS, "bool"):
+        hint = "stands in the body of a function with @T.prim_func"
+        raise Problem(
+            node, f"T.{kind} {hint}" if kind not in NAMED else f"a symbol is declared by `m = T.{kind}(…)`"
+        )
+    if len(node.args) != 1 or node.keywords:
+        raise Problem(node, f"a symbol is declared on a line of its own: `m = T.{kind}()`")
+    found = expressions.evaluate(node.args[0])
+    if kind in INTEGERS and isinstance(found, int | Expr) and not isinstance(found, bool):
+        return found
+    if kind in FLOATS and isinstance(found, int | float) and not isinstance(found, bool):
+        return float(found)
+    if kind == "bool" and isinstance(found, bool | int):
+        return bool(found)
+    raise Problem(node, f"T.{kind} in a Relax function takes a number that is written out", "ArgumentError")

@@ -1,0 +1,22 @@
+// RUN: relax-opt %s --expand-bools | filecheck %s
+
+// CHECK-LABEL: func.func @element(
+// CHECK-SAME: %[[MASK:[a-z0-9]+]]: memref<?xi1, strided<[?], offset: ?>>, %[[I:[a-z0-9]+]]: index
+// CHECK: %[[BYTES:[0-9]+]] = builtin.unrealized_conversion_cast %[[MASK]]
+// CHECK-SAME: to memref<?xi8, strided<[?], offset: ?>>
+// CHECK-NEXT: %[[BYTE:[0-9]+]] = memref.load %[[BYTES]][%[[I]]]
+// CHECK: %[[TRUE:[0-9]+]] = arith.cmpi ne, %[[BYTE]], %{{[a-z0-9_]+}} : i8
+// CHECK-NEXT: return %[[TRUE]]
+func.func @element(%mask: memref<?xi1, strided<[?], offset: ?>>, %i: index) -> i1 {
+  %0 = memref.load %mask[%i] : memref<?xi1, strided<[?], offset: ?>>
+  return %0 : i1
+}
+
+// Other elements are read as they are.
+// CHECK-LABEL: func.func @other(
+// CHECK-NEXT: memref.load
+// CHECK-NEXT: return
+func.func @other(%x: memref<?xi8>, %i: index) -> i8 {
+  %0 = memref.load %x[%i] : memref<?xi8>
+  return %0 : i8
+}

@@ -1,0 +1,361 @@
+"""What Relax ops of the IR mean on NumPy arrays (floats as float64): by op name, on attributes and values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import paths  # noqa: F401 - the next imports need it
+import references
+import references_nn
+from difference import Array, Inexact, numpy_dtype
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import OpArgs
+from relax_mlir.dialects.dtypes import from_element_type
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.mlir import ir
+
+
+class UnknownMeaningError(Exception):
+    """The interpreter does not know what this means: the mutant is not compared."""
+
+
+class FailsError(Exception):
+    """The program fails here."""
+
+
+class Sizes(tuple[int, ...]):
+    """The value of a shape."""
+
+
+Dim = Callable[[Any], int]
+"""The value of a dimension or expression of symbols."""
+Semantics = Callable[[OpArgs, Sequence[Any], Dim], Any]
+
+
+def _axes(args: OpArgs, name: str, rank: int) -> tuple[int, ...]:
+    if args.is_unit(name):
+        return tuple(range(rank))
+    value = args.attrs[name]
+    found = args.ints_attr(name) if isinstance(value, ir.ArrayAttr) else [args.int_attr(name)]
+    return tuple(sorted(axis % rank for axis in found))
+
+
+def _dtype(args: OpArgs, name: str) -> str:
+    if args.is_unit(name):
+        info = args.infos[0]
+        assert isinstance(info, Tensor) and info.dtype is not None
+        return info.dtype.name
+    return from_element_type(ir.TypeAttr(args.attrs[name]).value).name
+
+
+def _zeros(sizes: Sequence[int], dtype: str, value: float) -> Array:
+    kind = np.float64 if references.is_float(dtype) else numpy_dtype(dtype)
+    return np.full(tuple(sizes), value, kind)
+
+
+def _plain(function: Callable[..., Any]) -> Semantics:
+    return lambda args, values, dim: function(*values)
+
+
+def _power(x: Array, y: Array) -> Any:
+    if x.dtype != np.float64 and (np.asarray(y) < 0).any():
+        raise UnknownMeaningError("a negative power of an integer")
+    return np.power(x, y)
+
+
+def _shift(function: Callable[..., Array]) -> Callable[..., Array]:
+    def compute(x: Array, y: Array) -> Array:
+        if ((y < 0) | (y >= 8 * x.dtype.itemsize)).any():
+            raise UnknownMeaningError("a shift by the width")
+        return function(x, y)
+
+    return compute
+
+
+def _mod(x: Array, y: Array) -> Any:
+    value = references.INTEGER_BINARY["floor_mod"](x, y)
+    return Inexact(value, np.maximum(np.abs(x), np.abs(y))) if x.dtype == np.float64 else value
+
+
+def _floor_divide(x: Array, y: Array) -> Array:
+    return references.INTEGER_BINARY["floor_divide"](x, y)
+
+
+def _fma(x: Array, y: Array, z: Array) -> Any:
+    value = x * y + z
+    return Inexact(value, np.abs(x * y) + np.abs(z)) if x.dtype == np.float64 else value
+
+
+def _reduce(name: str) -> Semantics:
+    def compute(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+        x = values[0]
+        try:
+            return references.reduce(name, x, _axes(args, "axis", x.ndim), args.bool_attr("keepdims"))
+        except ValueError as error:
+            raise FailsError(f"no elements to reduce: {error}") from None
+
+    return compute
+
+
+def _position(name: str) -> Semantics:
+    def compute(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+        axis = None if args.is_unit("axis") else args.int_attr("axis")
+        x = values[0]
+        if x.size == 0 and (axis is None or x.shape[axis] == 0):
+            kept = np.sum(x, axis=axis, keepdims=args.bool_attr("keepdims"))
+            if np.size(kept):
+                raise FailsError("no elements to reduce")
+            return np.asarray(kept, np.int64)
+        found = getattr(np, name)(x, axis=axis, keepdims=args.bool_attr("keepdims"))
+        return np.asarray(found, np.int64)
+
+    return compute
+
+
+def _clip(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    x = values[0]
+    for name, function in (("min", np.maximum), ("max", np.minimum)):
+        if not args.is_unit(name):
+            attribute = args.attrs[name]
+            bound = args.float_attr(name) if isinstance(attribute, ir.FloatAttr) else args.int_attr(name)
+            x = function(x, np.asarray(bound).astype(x.dtype))
+    return x
+
+
+def _scan(name: str) -> Semantics:
+    def compute(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+        axis = None if args.is_unit("axis") else args.int_attr("axis")
+        return references_nn.scan(name, values[0], axis, _dtype(args, "dtype"), args.bool_attr("exclusive"))
+
+    return compute
+
+
+def _reshape(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    x, sizes = values
+    if math.prod(sizes) != x.size:
+        raise FailsError(f"{x.shape} as {sizes}")
+    return x.reshape(sizes)
+
+
+def _broadcast(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    try:
+        return np.broadcast_to(values[0], values[1])
+    except ValueError as error:
+        raise FailsError(str(error)) from None
+
+
+def _expand_dims(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    return np.expand_dims(values[0], tuple(args.ints_attr("axes")))
+
+
+def _squeeze(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    info = args.infos[0]
+    assert isinstance(info, Tensor)
+    if args.is_unit("axes"):
+        if info.shape is None or None in info.shape:
+            raise UnknownMeaningError("squeeze of unknown sizes")
+        return np.squeeze(values[0], tuple(i for i, d in enumerate(info.shape) if d == 1))
+    return np.squeeze(values[0], tuple(args.ints_attr("axes")))
+
+
+def _permute(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    return np.transpose(values[0], None if args.is_unit("axes") else args.ints_attr("axes"))
+
+
+def _split(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+    sections = args.attrs["sections"]
+    cut = args.ints_attr("sections") if isinstance(sections, ir.ArrayAttr) else args.int_attr("sections")
+    x, axis = values[0], args.int_attr("axis") % values[0].ndim
+    if isinstance(cut, list) and any(p < 0 for p in cut):
+        raise UnknownMeaningError("a negative position")
+    return references.split(x, cut, axis)
+
+
+def _take(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    x, indices = values
+    axis = 0 if args.is_unit("axis") else args.int_attr("axis") % x.ndim
+    if args.str_attr("mode") not in ("clip", "wrap"):
+        raise UnknownMeaningError("take by nan")
+    return references.take(x, indices, axis, args.str_attr("mode"))
+
+
+def _slice(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    x = values[0]
+    if args.bool_attr("assume_inbound"):
+        raise UnknownMeaningError("a promise")
+    axes = args.ints_attr("axes")
+    strides = [1] * len(axes) if args.is_unit("strides") else args.ints_attr("strides")
+    bounds = [[dim(item) for item in ir.ArrayAttr(args.attrs[name])] for name in ("begin", "end")]
+    for axis, begin, end, stride in zip(axes, *bounds, strides, strict=True):
+        x = references.sliced(x, axis % x.ndim, begin, end, stride)
+    return x
+
+
+def _arange(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    if any(isinstance(args.attrs[name], ir.FloatAttr) for name in ("start", "end", "step")):
+        raise UnknownMeaningError("a range of floats")
+    start, end, step = (dim(args.attrs[name]) for name in ("start", "end", "step"))
+    return np.asarray(range(start, end, step), object).astype(numpy_dtype(_dtype(args, "dtype")))
+
+
+def _eye(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    rows, columns = (dim(item) for item in ir.ArrayAttr(args.attrs["shape"]))
+    return np.eye(rows, columns, max(min(args.int_attr("k"), columns), -rows))
+
+
+def _triangle(name: str) -> Semantics:
+    def compute(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+        x = values[0]
+        return getattr(np, name)(x, max(min(args.int_attr("k"), x.shape[-1]), -x.shape[-2]))
+
+    return compute
+
+
+def _norm_axes(args: OpArgs, x: Array) -> int:
+    axes = [axis % x.ndim for axis in args.ints_attr("axes")]
+    if sorted(axes) != list(range(x.ndim - len(axes), x.ndim)):
+        raise UnknownMeaningError("a norm over other axes than the last")
+    return len(axes)
+
+
+def _plain_norm(args: OpArgs) -> None:
+    if not (args.bool_attr("center") and args.bool_attr("scale")):
+        raise UnknownMeaningError("a norm without weights")
+
+
+def _layer_norm(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+    _plain_norm(args)
+    epsilon = args.float_attr("epsilon")
+    return references_nn.norm(values[0], tuple(values[1:]), _norm_axes(args, values[0]), epsilon)
+
+
+def _rms_norm(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+    epsilon = args.float_attr("epsilon")
+    return references_nn.norm(values[0], tuple(values[1:]), _norm_axes(args, values[0]), epsilon)
+
+
+def _group_norm(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+    _plain_norm(args)
+    x, gamma, beta = values
+    channel = args.int_attr("channel_axis") % x.ndim
+    groups = args.int_attr("num_groups") if "num_groups" in args.attrs else x.shape[channel]
+    if groups <= 0 or x.shape[channel] % groups:
+        raise UnknownMeaningError("groups that do not fit")
+    axes = tuple(axis % x.ndim for axis in args.ints_attr("axes"))
+    return references_nn.group_norm(x, gamma, beta, groups, channel, axes, args.float_attr("epsilon"))
+
+
+def _unique(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+    raise UnknownMeaningError("unique")
+
+
+def _elementwise() -> dict[str, Semantics]:
+    tables = (
+        references.FLOAT_UNARY,
+        references.NUMBER_UNARY,
+        references.PREDICATES,
+        references.COMPARISONS,
+        references.FLOAT_BINARY,
+        references.NUMBER_BINARY,
+        references.INTEGER_BINARY,
+    )
+    named = {name.replace(".", "_"): _plain(f) for table in tables for name, f in table.items()}
+    more = ("sinh", "cosh", "tan")
+    inverse = ("arcsin", "arccos", "arccosh", "arctanh")
+    named |= {name: _plain(getattr(np, name)) for name in more}
+    named |= {name.replace("arc", "a"): _plain(getattr(np, name)) for name in inverse}
+    return named
+
+
+SEMANTICS: dict[str, Semantics] = {
+    **_elementwise(),
+    "power": _plain(_power),
+    "floor_mod": _plain(_mod),
+    "mod": _plain(_mod),
+    "floor_divide": _plain(_floor_divide),
+    "left_shift": _plain(_shift(np.left_shift)),
+    "right_shift": _plain(_shift(np.right_shift)),
+    "bitwise_not": _plain(np.invert),
+    "ewise_fma": _plain(_fma),
+    "where": _plain(np.where),
+    "clip": _clip,
+    "astype": lambda args, values, dim: references.convert(values[0], _dtype(args, "dtype")),
+    **{name: _reduce(name) for name in ("sum", "max", "min", "prod", "mean", "variance", "std")},
+    "argmax": _position("argmax"),
+    "argmin": _position("argmin"),
+    "cumsum": _scan("cumsum"),
+    "cumprod": _scan("cumprod"),
+    "matmul": lambda args, values, dim: _matmul(args, values),
+    "reshape": _reshape,
+    "flatten": lambda args, values, dim: values[0].reshape(-1),
+    "expand_dims": _expand_dims,
+    "squeeze": _squeeze,
+    "permute_dims": _permute,
+    "broadcast_to": _broadcast,
+    "concat": lambda args, values, dim: _concat(args, values[0]),
+    "split": _split,
+    "take": _take,
+    "strided_slice": _slice,
+    "full": lambda args, values, dim: np.broadcast_to(values[1], values[0]),
+    "full_like": lambda args, values, dim: np.broadcast_to(values[1], values[0].shape),
+    "ones": lambda args, values, dim: _zeros(values[0], _dtype(args, "dtype"), 1),
+    "zeros": lambda args, values, dim: _zeros(values[0], _dtype(args, "dtype"), 0),
+    "ones_like": lambda args, values, dim: _zeros(values[0].shape, _dtype(args, "dtype"), 1),
+    "zeros_like": lambda args, values, dim: _zeros(values[0].shape, _dtype(args, "dtype"), 0),
+    "arange": _arange,
+    "eye": _eye,
+    "tril": _triangle("tril"),
+    "triu": _triangle("triu"),
+    "nonzero": lambda args, values, dim: (
+        np.stack(np.nonzero(values[0])) if values[0].ndim else _unique(args, values, dim)
+    ),
+    "unique": _unique,
+    "nn_softmax": lambda args, values, dim: references.softmax(values[0], args.int_attr("axis")),
+    "nn_log_softmax": lambda args, values, dim: references.log_softmax(values[0], args.int_attr("axis")),
+    "nn_layer_norm": _layer_norm,
+    "nn_rms_norm": _rms_norm,
+    "nn_group_norm": _group_norm,
+    "nn_instance_norm": _group_norm,
+    "shape_of": lambda args, values, dim: Sizes(values[0].shape),
+    "shape_to_tensor": lambda args, values, dim: np.asarray(values[0], np.int64).reshape(-1),
+    "tensor_to_shape": lambda args, values, dim: _as_shape(values[0]),
+    "shape_equal": lambda args, values, dim: np.asarray(tuple(values[0]) == tuple(values[1])),
+    "shape_expr": lambda args, values, dim: Sizes(dim(item) for item in ir.ArrayAttr(args.attrs["values"])),
+    "prim_value": lambda args, values, dim: dim(args.attrs["value"]),
+}
+
+
+def _as_shape(x: Array) -> Sizes:
+    if (x < 0).any():
+        raise FailsError("a negative size")
+    return Sizes(int(v) for v in x)
+
+
+def _matmul(args: OpArgs, values: Sequence[Any]) -> Any:
+    if not args.is_unit("out_dtype"):
+        raise UnknownMeaningError("matmul with out_dtype")
+    try:
+        return references.matmul(*values)
+    except ValueError as error:
+        raise FailsError(str(error)) from None
+
+
+def _concat(args: OpArgs, parts: Sequence[Array]) -> Array:
+    try:
+        return np.concatenate(parts, args.int_attr("axis"))
+    except ValueError as error:
+        raise FailsError(str(error)) from None
+
+
+def expression(dim: Any) -> symbolic.Dim:
+    """An attribute, integer or text as a dimension."""
+    if isinstance(dim, ir.IntegerAttr):
+        return int(dim.value)
+    if isinstance(dim, ir.StringAttr):
+        return symbolic.parse(dim.value)
+    if isinstance(dim, int | symbolic.Expr):
+        return dim
+    raise UnknownMeaningError(f"dimension {dim}")

@@ -1,0 +1,129 @@
+"""A process that runs mutants, started anew when it dies or hangs; its parent never imports MLIR."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+START_SECONDS = 300
+RECYCLE = 250
+"""After so many mutants a new process is started, so that memory stays small."""
+
+
+@dataclass
+class Answer:
+    """How a job ended: `report` of the worker, or where it was when it crashed or hung."""
+
+    mutant: dict[str, Any] | None = None
+    stage: str = ""
+    report: dict[str, Any] | None = None
+    failure: str = ""
+    stages: list[str] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """``crash``, ``hang``, ``internal``, ``difference`` or nothing."""
+        return self.failure.replace("internal: difference", "difference").partition(":")[0].partition(" ")[0]
+
+
+class Worker:
+    """One child process."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.process: subprocess.Popen[bytes] | None = None
+        self.count = 0
+        self.buffer = b""
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the worker
+
+    def run(self, job: dict[str, Any]) -> Answer:
+        """Run one job; a crash or hang ends the process."""
+        if self.process is None or self.count >= RECYCLE:
+            self._start()
+        assert self.process is not None and self.process.stdin is not None
+        self.count += 1
+        answer = Answer()
+        try:
+            self.process.stdin.write(json.dumps(job).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # what it has said before it died follows
+        while True:
+            line = self._line(self.seconds)
+            if line is None:
+                self._dead(answer)
+                return answer
+            kind, _, text = line.partition(" ")
+            if kind == "stage":
+                answer.stage = text
+                answer.stages.append(text)
+            elif kind == "mutant":
+                answer.mutant = json.loads(text)
+            elif kind == "report":
+                answer.report = json.loads(text)
+                answer.failure = str(answer.report["failure"])
+                return answer
+
+    def _dead(self, answer: Answer) -> None:
+        assert self.process is not None
+        code = self.process.poll()
+        if code is None:
+            try:
+                code = self.process.wait(0.5)
+            except subprocess.TimeoutExpired:
+                code = None
+        if code is None:
+            answer.failure = f"hang in {answer.stage}"
+        else:
+            name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+            answer.failure = f"crash ({name}) in {answer.stage}: {self._last_words()}"
+        self.stop()
+
+    def _last_words(self) -> str:
+        size = self.errors.seek(0, os.SEEK_END)
+        self.errors.seek(max(size - 1500, 0))
+        return self.errors.read().decode(errors="replace").replace("\n", " | ")
+
+    def _line(self, seconds: float) -> str | None:
+        """The next line, or None if the process is silent for so long, or dead."""
+        assert self.process is not None and self.process.stdout is not None
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self.buffer:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                return None
+            data = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not data:
+                return None
+            self.buffer += data
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return line.decode(errors="replace")
+
+    def _start(self) -> None:
+        self.stop()
+        command = [sys.executable, str(Path(__file__).with_name("fuzz_worker.py"))]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0
+        )
+        line = self._line(START_SECONDS)
+        if line is None or not line.startswith("ready"):
+            raise RuntimeError(f"the worker does not start: {self._last_words()}")
+
+    def stop(self) -> None:
+        """End the process, if there is one."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for pipe in (self.process.stdin, self.process.stdout):
+                if pipe is not None:
+                    pipe.close()
+        self.process, self.count, self.buffer = None, 0, b""

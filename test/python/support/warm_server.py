@@ -1,0 +1,205 @@
+"""A process that has imported the compiler, and forks a child for each command: ``warm_server.py FD``.
+
+`FD` is a Unix stream socket. A request is the length of a JSON text (four bytes), with four descriptors: the child's
+stdin, stdout and stderr, and a socket on which the server answers with the child's process id, and with its exit code
+once it has ended. The JSON text has `python` (the arguments of the interpreter: ``-m NAME ...`` or ``-c CODE ...``),
+`cwd`, `env` and `umask`. The child is what a new interpreter would be, but for its start: a crash ends it alone.
+
+There is one thread only and no MLIR context here, so nothing is lost by forking. The server ends with its socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import runpy
+import selectors
+import signal
+import socket
+import struct
+import sys
+import traceback
+import types
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+LENGTH = struct.Struct("!I")
+PRELOADED = ("dialects", "analysis", "transform", "instrument", "passes", "rewrite", "script", "lowering")
+"""Packages imported beforehand. Not `tools`: a tool has memory in common with its own children alone."""
+
+
+def preload() -> None:
+    """Import what the tools use, and let the collector leave it where it is."""
+    import filecheck.main
+    import relax_mlir
+
+    assert filecheck.main
+    for name in PRELOADED:
+        package = importlib.import_module(f"{relax_mlir.__name__}.{name}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()
+
+
+def threads() -> int:
+    """Threads of this process."""
+    return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+
+
+class Server:
+    """Children that run, and where to tell how they ended."""
+
+    def __init__(self, requests: socket.socket) -> None:
+        self.requests = requests
+        self.running: dict[int, socket.socket] = {}
+        self.woken, self.wake = os.pipe()
+        os.set_blocking(self.wake, False)
+
+    def serve(self) -> None:
+        """Take requests until the other side closes its socket."""
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self.wake, warn_on_full_buffer=False)
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.requests, selectors.EVENT_READ)
+            ready.register(self.woken, selectors.EVENT_READ)
+            while True:
+                for key, _ in ready.select():
+                    if key.fileobj is self.requests:
+                        if not self._accept():
+                            return
+                    else:
+                        os.read(self.woken, 1 << 12)
+                        self._reap()
+
+    def _accept(self) -> bool:
+        header, descriptors, _, _ = socket.recv_fds(self.requests, LENGTH.size, 4)
+        if not header:
+            return False
+        request = json.loads(_receive(self.requests, *LENGTH.unpack(header)))
+        *standard, answers = descriptors
+        child = os.fork()
+        if child == 0:
+            self._become_child(request, standard)
+        for descriptor in standard:
+            os.close(descriptor)
+        self.running[child] = socket.socket(fileno=answers)
+        self._answer(self.running[child], child)
+        return True
+
+    def _become_child(self, request: dict[str, Any], standard: Sequence[int]) -> NoReturn:
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for used in (self.requests, *self.running.values()):
+                used.close()
+            os.close(self.woken)
+            os.close(self.wake)
+            for target, descriptor in enumerate(standard):
+                os.dup2(descriptor, target)
+            for descriptor in standard:
+                os.close(descriptor)
+            reopen_standard_streams()
+            os.umask(request["umask"])
+            os.chdir(request["cwd"])
+            os.environ.clear()
+            os.environ.update(request["env"])
+            code = run(request["python"])
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+    def _reap(self) -> None:
+        while self.running:
+            child, status = os.waitpid(-1, os.WNOHANG)
+            if child == 0:
+                return
+            with self.running.pop(child) as answers:
+                self._answer(answers, os.waitstatus_to_exitcode(status))
+
+    def _answer(self, answers: socket.socket, number: int) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # nobody waits any more
+            answers.sendall(b"%d\n" % number)
+
+
+def _receive(source: socket.socket, length: int) -> bytes:
+    data = bytearray()
+    while len(data) < length:
+        piece = source.recv(length - len(data))
+        if not piece:
+            raise EOFError("the request ends too early")
+        data += piece
+    return bytes(data)
+
+
+def reopen_standard_streams() -> None:
+    """New objects for the standard streams, which know whether their files are pipes."""
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(
+        io.BufferedReader(io.FileIO(0, closefd=False)), sys.stdin.encoding, sys.stdin.errors
+    )
+    sys.stdout = sys.__stdout__ = _writer(1, sys.stdout)
+    sys.stderr = sys.__stderr__ = _writer(2, sys.stderr)
+
+
+def _writer(descriptor: int, like: Any) -> io.TextIOWrapper:
+    return io.TextIOWrapper(
+        io.BufferedWriter(io.FileIO(descriptor, "w", closefd=False)),
+        like.encoding,
+        like.errors,
+        line_buffering=like.line_buffering,
+        write_through=like.write_through,
+    )
+
+
+def run(python: Sequence[str]) -> int:
+    """The exit code of ``python -m NAME ...`` or ``python -c CODE ...`` in this process, all output flushed."""
+    option, what, *rest = python
+    sys.argv[:] = [option, *rest]
+    try:
+        if option == "-m":
+            sys.path[0] = os.getcwd()
+            runpy.run_module(what, run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0] = ""
+            main = types.ModuleType("__main__")
+            sys.modules["__main__"] = main
+            exec(compile(what, "<string>", "exec"), main.__dict__)
+        code = 0
+    except SystemExit as ended:
+        code = _exit_code(ended)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    try:
+        sys.stdout.flush()
+    except OSError:
+        code = 120  # the interpreter's own, where it cannot write the rest
+    sys.stderr.flush()
+    return code
+
+
+def _exit_code(ended: SystemExit) -> int:
+    if ended.code is None:
+        return 0
+    if isinstance(ended.code, int):
+        return ended.code & 0xFF
+    print(ended.code, file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    preload()
+    count = threads()
+    if count > 1:
+        sys.exit(
+            f"warm_server: {count} threads after the imports; a child of a fork would have only one of them"
+        )
+    Server(socket.socket(fileno=int(sys.argv[1]))).serve()

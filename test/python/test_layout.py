@@ -1,0 +1,92 @@
+"""Every file has an obvious room: folders are those of CONTRIBUTING's table, passes stand in files of their names."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from relax_mlir.lowering.named_pipelines import CLASSES
+from relax_mlir.transform.registry import PASSES
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ("dialects", "passes", "lowering", "python/relax_mlir")
+MAX_LINES = 500
+
+CONSTRUCTS = frozenset({"dialects", "legalize", "shapes", "kernels", "op", "script", "vm"})
+"""Rooms in which one op family or construct of the language has files of one name, findable by it."""
+
+REPEATED = {
+    "expressions": "each language (script, te, tir) has its own",
+    "fast_call": "the generated code, and the runtime's half that loads it",
+    "parser": "each language (script, tir, symbolic) has its own",
+    "printer": "each language (script, tir) has its own",
+    "registry": "of passes, and of kernels",
+    "report": "of fusion, and of the memory plan",
+    "source": "each language (script, te) has its own",
+    "statements": "each language (script, tir) has its own",
+}
+"""Names of files that may repeat elsewhere, and why."""
+
+
+def modules() -> list[Path]:
+    """All modules of the package; the links inside ``python/relax_mlir`` are not followed."""
+    found = []
+    for folder in SOURCES:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            inside = path.relative_to(ROOT / folder).parts
+            if not (ROOT / folder / inside[0]).is_symlink():
+                found.append(path)
+    return found
+
+
+def room(path: Path) -> str:
+    return path.parent.relative_to(ROOT).as_posix()
+
+
+def test_every_room_is_in_the_table() -> None:
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = set(re.findall(r"^\| `([\w/]+)/` \|", table, re.M))
+    assert rows == {room(path) for path in modules()}
+
+
+@pytest.mark.parametrize("folder", ["passes", "lowering"])
+def test_only_named_files_at_the_top(folder: str) -> None:
+    allowed = {name.replace("-", "_") for name in PASSES} | {"__init__"}
+    if folder == "lowering":
+        allowed = {"__init__", "legality", "named_pipelines", "pipeline"}
+    assert {path.stem for path in (ROOT / folder).glob("*.py")} <= allowed
+
+
+@pytest.mark.parametrize("name", sorted({*PASSES} - {*CLASSES}))
+def test_a_pass_stands_in_the_file_of_its_name(name: str) -> None:
+    module = PASSES[name].partition(":")[0].rpartition(".")[2]
+    expected = "legality" if name == "check-legality" else name.replace("-", "_")
+    assert module == expected
+
+
+def test_named_pipelines_are_those_of_the_table() -> None:
+    prefix = "relax_mlir.lowering.named_pipelines:"
+    registered = {name: path for name, path in PASSES.items() if path.startswith(prefix)}
+    assert registered == {name: f"{prefix}{cls.__name__}" for name, cls in CLASSES.items()}
+
+
+def test_modules_are_small() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    long = {str(path.relative_to(ROOT)): count for path, count in lengths.items() if count > MAX_LINES}
+    assert not long
+
+
+def test_names_of_files_repeat_for_a_reason() -> None:
+    rooms: dict[str, set[str]] = defaultdict(set)
+    for path in modules():
+        if path.stem != "__init__":
+            rooms[path.stem].add(room(path))
+    repeated = {
+        stem: sorted(found)
+        for stem, found in rooms.items()
+        if len(found) > 1 and not all(CONSTRUCTS.intersection(name.split("/")) for name in found)
+    }
+    assert {stem: found for stem, found in repeated.items() if stem not in REPEATED} == {}
+    assert set(REPEATED) <= set(repeated), "a reason for a name that does not repeat"
