@@ -14,7 +14,6 @@ from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
-
 PRIM_ARITH = frozenset(
     f"arith.{name}"
     for name in [

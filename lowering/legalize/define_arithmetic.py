@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.ir_queries import defining_op, ops_of
@@ -163,6 +164,15 @@ def _signed(type_: ir.Type) -> DType:
     return dtypes.dtype(f"int{ir.IntegerType(type_).width}")
 
 
+def _is_normal(op: ir.Operation, x: Value) -> Value:
+    """Whether a float is neither zero, subnormal, infinite nor NaN."""
+    kind = dtypes.from_element_type(x.type)
+    wide = scalars.compute_dtype(kind)
+    size = math.absf(scalars.widen(kind, x))
+    least = scalars.compare(wide, "ge", size, scalars.const(wide, float(ml_dtypes.finfo(kind.numpy).tiny)))
+    return arith.andi(least, scalars.compare(wide, "lt", size, scalars.const(wide, float("inf"))))
+
+
 def _fma(op: ir.Operation, *operands: Value) -> Value:
     """Of bf16, which has none: in f32."""
     kind = dtypes.from_element_type(operands[0].type)
@@ -185,6 +195,7 @@ RULES: dict[str, Callable[..., Value]] = {
     "math.fma": _fma,
     "math.fpowi": _float_power,
     "math.ipowi": _integer_power,
+    "math.isnormal": _is_normal,
 }
 """What each op becomes."""
 

@@ -178,7 +178,9 @@ def _bitcast(form: Form, x: Array) -> Array:
 
 
 def _float_power(form: Form, x: Array, exponent: Array) -> Array:
-    return np.power(x.astype("f8"), exponent.astype("f8"))
+    """An odd exponent keeps the sign, also where float64 does not tell odd from even."""
+    size = np.power(np.abs(x.astype("f8")), exponent.astype("f8"))
+    return np.where(exponent & 1, np.copysign(size, x.astype("f8")), size)
 
 
 def _bits(function: Callable[[int, int], int]) -> Callable[..., Array]:

@@ -32,7 +32,8 @@ func.func private @add(%a: tensor<?xf32>, %b: tensor<?xf32>, %out: tensor<?xf32>
 }
 
 // CHECK-LABEL: func.func private @arithmetic
-// CHECK: arith.cmpi eq, %{{.*}}, %c0_i32
+// CHECK: arith.constant 0 : i32
+// CHECK: arith.cmpi eq
 // CHECK: %[[TRAPS:.*]] = arith.ori
 // CHECK: %[[DIVISOR:.*]] = arith.select %[[TRAPS]]
 // CHECK: arith.divsi %{{.*}}, %[[DIVISOR]]
