@@ -14,6 +14,213 @@ from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
+PRIM_ARITH = frozenset(
+    f"arith.{name}"
+    for name in [
+        *(
+            "addf",
+            "addi",
+            "andi",
+            "bitcast",
+            "ceildivsi",
+            "ceildivui",
+            "cmpf",
+            "cmpi",
+            "constant",
+            "divf",
+            "divsi",
+        ),
+        *("divui", "extf", "extsi", "extui", "floordivsi", "fptosi", "fptoui", "index_cast", "index_castui"),
+        *("maximumf", "maxnumf", "maxsi", "maxui", "minimumf", "minnumf", "minsi", "minui", "mulf", "muli"),
+        *(
+            "negf",
+            "ori",
+            "remf",
+            "remsi",
+            "remui",
+            "select",
+            "shli",
+            "shrsi",
+            "shrui",
+            "sitofp",
+            "subf",
+            "subi",
+        ),
+        *("truncf", "trunci", "uitofp", "xori"),
+    ]
+)
+PRIM_MATH = frozenset(
+    f"math.{name}"
+    for name in [
+        *(
+            "absf",
+            "absi",
+            "acos",
+            "acosh",
+            "asin",
+            "asinh",
+            "atan",
+            "atan2",
+            "atanh",
+            "cbrt",
+            "ceil",
+            "copysign",
+        ),
+        *(
+            "cos",
+            "cosh",
+            "ctlz",
+            "ctpop",
+            "cttz",
+            "erf",
+            "erfc",
+            "exp",
+            "exp2",
+            "expm1",
+            "floor",
+            "fma",
+            "fpowi",
+        ),
+        *(
+            "ipowi",
+            "isfinite",
+            "isinf",
+            "isnan",
+            "isnormal",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "powf",
+            "round",
+        ),
+        *("roundeven", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+    ]
+)
+PRIM_LINALG = frozenset(
+    f"linalg.{name}"
+    for name in [
+        *("generic", "index", "yield", "fill", "copy", "map", "reduce", "broadcast", "transpose"),
+        *(
+            "abs",
+            "add",
+            "batch_matmul",
+            "batch_matvec",
+            "batch_vecmat",
+            "ceil",
+            "contract",
+            "div",
+            "div_unsigned",
+        ),
+        *(
+            "dot",
+            "elementwise",
+            "erf",
+            "exp",
+            "floor",
+            "log",
+            "matmul",
+            "matvec",
+            "max",
+            "min",
+            "mul",
+            "negf",
+            "powf",
+        ),
+        *("reciprocal", "round", "rsqrt", "select", "sqrt", "square", "sub", "tanh", "vecmat"),
+        *(
+            "conv_1d",
+            "conv_2d",
+            "conv_3d",
+            "conv_2d_nhwc_hwcf",
+            "conv_2d_nchw_fchw",
+            "depthwise_conv_2d_nhwc_hwc",
+        ),
+        *("pooling_nhwc_max", "pooling_nhwc_min", "pooling_nhwc_sum", "pooling_nchw_max", "pooling_nchw_sum"),
+    ]
+)
+PRIM_MEMORY = frozenset(
+    {
+        *(
+            "memref.alloc",
+            "memref.alloca",
+            "memref.cast",
+            "memref.collapse_shape",
+            "memref.copy",
+            "memref.dim",
+        ),
+        *("memref.expand_shape", "memref.load", "memref.rank", "memref.store", "memref.subview"),
+        *("tensor.cast", "tensor.collapse_shape", "tensor.dim", "tensor.empty", "tensor.expand_shape"),
+        *(
+            "tensor.extract",
+            "tensor.extract_slice",
+            "tensor.from_elements",
+            "tensor.insert",
+            "tensor.insert_slice",
+        ),
+        *("tensor.rank",),
+    }
+)
+PRIM_CONTROL = frozenset(
+    {
+        *("scf.for", "scf.if", "scf.while", "scf.yield", "scf.condition"),
+        *("func.func", "func.return", "func.call", "cf.assert"),
+        *(
+            "affine.apply",
+            "affine.min",
+            "affine.max",
+            "affine.for",
+            "affine.if",
+            "affine.load",
+            "affine.store",
+        ),
+        "affine.yield",
+    }
+)
+PRIM_OPS = PRIM_ARITH | PRIM_MATH | PRIM_LINALG | PRIM_MEMORY | PRIM_CONTROL
+"""What prim funcs may hold when a module is built: ops that can be lowered for all `PRIM_TYPES` that they take, and of
+which it is known what keeps them within their buffers. The tests try each op on each type."""
+
+PRIM_TYPES = ("f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index")
+"""The types of numbers in prim funcs."""
+
+NOT_ON = {
+    "arith.fptosi": {"i1": "compare with zero"},
+    "arith.fptoui": {"i1": "compare with zero"},
+    "math.ipowi": {"i1": "write the condition", "index": "cast it to i64"},
+}
+"""Types on which ops of `PRIM_OPS` have no meaning, with what to write."""
+
+INSTEAD = {
+    "memref.dealloc": "buffers are freed when the function returns",
+    "memref.reinterpret_cast": "take a memref.subview, a memref.expand_shape or a memref.collapse_shape",
+    "memref.view": "allocate a buffer of the type that you need",
+    "memref.atomic_rmw": "prim funcs run on one thread: load, compute and store",
+    "scf.parallel": "write scf.for, or a linalg.generic with parallel loops",
+    "scf.forall": "write scf.for, or a linalg.generic with parallel loops",
+    "tensor.pad": "fill a tensor and tensor.insert_slice into it",
+    "tensor.gather": "read the elements by tensor.extract in a linalg.generic",
+    "tensor.scatter": "store the elements in a loop, on memrefs",
+    "func.call_indirect": "call a prim func by its name",
+}
+"""What to write in the place of ops that prim funcs may not hold."""
+BY_DIALECT = {
+    "vector": "write loops or linalg on elements: the compiler makes vectors of them",
+    "affine": "write scf.for, memref.load and memref.store",
+    "index": "write arith on values of type index",
+    "bufferization": "work on tensors or on memrefs, not on both",
+    "llvm": "machine code of your own goes into a packed function",
+    "linalg": "write a linalg.generic",
+    "relax": "call a Relax function from a Relax function",
+}
+
+
+def instead_of(op_name: str) -> str:
+    """What to write in the place of an op that no prim func may hold."""
+    return INSTEAD.get(op_name) or BY_DIALECT.get(
+        op_name.partition(".")[0], "a packed function can do what prim funcs cannot"
+    )
+
 
 @dataclass(frozen=True)
 class Level:

@@ -17,6 +17,7 @@ from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContraction
 from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
+from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.llvm.to_llvm import flatten, to_llvm_dialect
 from relax_mlir.lowering.parts.cut_kernels import CutKernels
@@ -74,6 +75,7 @@ def phases(
             "relax",
             (
                 Normalize(),
+                CheckPrimFuncs(),
                 LambdaLift(),
                 ExplicitEffects(),
                 SpecializeClosures(),

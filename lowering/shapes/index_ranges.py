@@ -1,18 +1,17 @@
-"""What is known of ``index`` values in a prim func on memrefs: whether one lies within a dimension of a buffer."""
+"""What is known of ``index`` values in a prim func: whether one lies within a dimension of a buffer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.prim_calls import prim_params
+from relax_mlir.analysis.prim_calls import PrimParam, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op
-from relax_mlir.mlir import func, ir
+from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.symbolic import Dim
-
-INDEX_CASTS = ("arith.index_cast",)
 
 
 @dataclass(frozen=True)
@@ -28,59 +27,141 @@ class Linear:
             terms[value] = terms.get(value, 0) + sign * factor
         return Linear({v: f for v, f in terms.items() if f}, self.rest + sign * other.rest)
 
+    @property
+    def has_small_factors(self) -> bool:
+        return all(abs(factor) <= SMALL for factor in self.terms.values())
+
     def times(self, factor: int) -> Linear:
         return Linear({v: f * factor for v, f in self.terms.items()}, self.rest * factor)
 
 
+SMALL = 1024
+"""Numbers up to which a formula of sizes is taken not to overflow: sizes are less than 2**48 each."""
+_NUMBER, _PRODUCT = re.compile(r"\d+"), re.compile(r"[\w)]\s*\*\s*[A-Za-z_(]")
+
+
+def is_small(dim: Dim) -> bool:
+    """Whether a formula of sizes cannot overflow: its numbers are small, and it multiplies no two sizes."""
+    if isinstance(dim, int):
+        return True
+    text = str(dim)
+    products = _PRODUCT.search(re.sub(r"\b\d+\*", "", text))
+    return products is None and all(int(number) <= SMALL for number in _NUMBER.findall(text))
+
+
+def _does_not_sink(dim: Dim) -> bool:
+    """Whether a formula is not less than the least integer, so that what overflows is less than it."""
+    return is_small(dim) or symbolic.prove_less_equal(0, dim)
+
+
 @dataclass
 class Ranges:
-    """Ranges of the index values of one prim func, whose sizes are symbols: declared ones, else one per dimension."""
+    """Ranges of the index values of one prim func, whose sizes are symbols: declared ones, else one per dimension.
+
+    Index arithmetic wraps around, and what is proved of formulas holds for exact numbers: sums, differences and
+    products may wrap on the way, as their result is exact once it is proved to be in range; what compares or divides
+    needs operands that do not overflow.
+    """
 
     function: func.FuncOp
+    params: Sequence[PrimParam] | None = None
+    """What is known of the parameters, where the function does not declare them."""
     shapes: dict[ir.Value, tuple[Dim, ...]] = field(default_factory=dict)
     values: dict[ir.Value, Linear | None] = field(default_factory=dict)
+    spans: dict[ir.Value, tuple[Dim | None, Dim | None]] = field(default_factory=dict)
+    """Least and greatest value of results that are no linear forms."""
 
     def __post_init__(self) -> None:
         arguments = list(self.function.arguments)
-        declared = prim_params(self.function)
+        declared = prim_params(self.function) or self.params
+        sizes = {dim for p in declared or () for dim in p.shape or ()}
         for number, argument in enumerate(arguments):
             if declared is not None and declared[number].shape is None:
-                self.values[argument] = Linear({}, symbolic.symbol(declared[number].name))
-            elif isinstance(argument.type, ir.MemRefType):
+                # An integer may be negative, unless it is the size of a buffer.
+                symbol = symbolic.symbol(declared[number].name)
+                self.values[argument] = Linear({}, symbol) if symbol in sizes else None
+            elif isinstance(argument.type, ir.MemRefType | ir.RankedTensorType):
                 shape = declared[number].shape if declared is not None else None
-                self.shapes[argument] = shape if shape is not None else self.own_shape(argument, number)
-
-    @staticmethod
-    def own_shape(argument: ir.Value, number: int) -> tuple[Dim, ...]:
-        type_ = ir.MemRefType(argument.type)
-        return tuple(
-            symbolic.symbol(f"arg{number}_{axis}") if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-            for axis in range(type_.rank)
-        )
+                self.shapes[argument] = shape if shape is not None else own_shape(argument, number)
 
     def within(self, index: ir.Value, buffer: ir.Value, axis: int) -> bool:
         """Whether it is proved that ``0 <= index < size`` of the dimension, wherever the access is reached."""
         size = self.size(buffer, axis)
+        return size is not None and self.between(index, 0, size - 1)
+
+    def between(self, index: ir.Value, least: Dim, most: Dim) -> bool:
+        """Whether it is proved that ``least <= index <= most``."""
         value = self.linear(index)
-        if value is None or size is None:
+        if value is None:
             return False
-        least, greatest = self.extreme(value, greatest=False), self.extreme(value, greatest=True)
-        if least is None or greatest is None:
+        low, high = self.extreme(value, greatest=False), self.extreme(value, greatest=True)
+        if low is None or high is None:
             return False
-        return symbolic.prove_less_equal(0, least) and symbolic.prove_less_equal(greatest, size - 1)
+        return symbolic.prove_less_equal(least, low) and symbolic.prove_less_equal(high, most)
+
+    def at_least(self, index: ir.Value, least: int) -> bool:
+        """Whether it is proved that ``least <= index``, which does not overflow."""
+        value = self.linear(index)
+        low = None if value is None or not is_small(value.rest) else self.extreme(value, greatest=False)
+        return low is not None and symbolic.prove_less_equal(least, low)
 
     def size(self, buffer: ir.Value, axis: int) -> Dim | None:
         """The size of a dimension; None if it is no expression of the symbols."""
         if buffer in self.shapes:
-            return self.shapes[buffer][axis]
-        type_ = ir.MemRefType(buffer.type)
+            return self.shapes[buffer][axis] if axis < len(self.shapes[buffer]) else None
+        type_ = ir.ShapedType(buffer.type)
+        if not 0 <= axis < type_.rank:
+            return None
         if not type_.is_dynamic_dim(axis):
             return int(type_.get_dim_size(axis))
-        maker = defining_op(buffer)
-        if maker is None or maker.name not in ("memref.alloc", "memref.alloca"):
+        op = defining_op(buffer)
+        if op is None:
+            return self._carried_size(buffer, axis)
+        if op.name in ("memref.alloc", "tensor.empty"):
+            number = sum(type_.is_dynamic_dim(a) for a in range(axis))
+            return self.exact(op.operands[number])
+        if op.name in ("memref.cast", "tensor.cast"):
+            return self.size(op.operands[0], axis)
+        if op.name == "tensor.insert":
+            return self.size(op.operands[1], axis)
+        if op.name == "tensor.insert_slice":
+            return self.size(op.operands[1], axis)
+        if op.name.startswith("linalg."):
+            results = len(op.results)
+            tied = list(op.operands)[len(op.operands) - results :]
+            return self.size(tied[ir.OpResult(buffer).result_number], axis)
+        if op.name == "scf.for":
+            number = ir.OpResult(buffer).result_number + 1
+            return self.size(op.regions[0].blocks[0].arguments[number], axis)
+        if op.name in ("tensor.extract_slice", "memref.subview"):
+            slices = Slices.of(op)
+            axes = slices.kept_axes(type_.rank)
+            size = slices.sizes[axes[axis]] if axes is not None else None
+            return size if size is None or isinstance(size, int) else self.exact(size)
+        return None
+
+    def _carried_size(self, buffer: ir.Value, axis: int) -> Dim | None:
+        """The size of what a loop carries: that of what it begins with, if each round hands on the same."""
+        block = buffer.owner
+        loop = block.owner.operation if isinstance(block, ir.Block) else None
+        if loop is None or loop.name != "scf.for":
             return None
-        number = sum(type_.is_dynamic_dim(a) for a in range(axis))
-        found = self.linear(maker.operands[number])
+        number = ir.BlockArgument(buffer).arg_number - 1
+        handed_on = block.operations[len(block.operations) - 1].operation.operands[number]
+        first = self.size(loop.operands[3 + number], axis)
+        self.shapes[buffer] = tuple(
+            first if a == axis and first is not None else symbolic.symbol("unknown")
+            for a in range(ir.ShapedType(buffer.type).rank)
+        )
+        try:
+            same = first is not None and self.size(handed_on, axis) == first
+        finally:
+            del self.shapes[buffer]
+        return first if same else None
+
+    def exact(self, value: ir.Value) -> Dim | None:
+        """A number as an expression of the symbols; `check-bounds` sees to it that sizes do not overflow."""
+        found = self.linear(value)
         return found.rest if found is not None and not found.terms else None
 
     def extreme(self, value: Linear, *, greatest: bool) -> Dim | None:
@@ -97,11 +178,20 @@ class Ranges:
         return waiting.rest
 
     def begin(self, variable: ir.Value) -> Linear | None:
-        return self.linear(variable.owner.owner.operands[0])
+        if variable in self.spans:
+            low = self.spans[variable][0]
+            return None if low is None else Linear({}, low)
+        found = self.linear(variable.owner.owner.operands[0])
+        return found if found is not None and is_small(found.rest) and found.has_small_factors else None
 
     def end(self, variable: ir.Value) -> Linear | None:
+        if variable in self.spans:
+            high = self.spans[variable][1]
+            return None if high is None else Linear({}, high)
         stop = self.linear(variable.owner.owner.operands[1])
-        return None if stop is None else stop.plus(Linear({}, -1))
+        if stop is None or not _does_not_sink(stop.rest) or not stop.has_small_factors:
+            return None
+        return stop.plus(Linear({}, -1))
 
     def linear(self, value: ir.Value) -> Linear | None:
         """`value` as a linear form of loop variables; None if it is none."""
@@ -114,42 +204,136 @@ class Ranges:
         return self.values[value]
 
     def form(self, value: ir.Value) -> Linear | None:
-        maker = defining_op(value)
-        if maker is None:
+        op = defining_op(value)
+        if op is None:
             owner = value.owner.owner
-            is_loop = owner.name == "scf.for" and value == value.owner.arguments[0]
-            return Linear({value: 1}, 0) if is_loop else None
-        if maker.name == "arith.constant":
-            return Linear({}, int(ir.IntegerAttr(maker.attributes["value"]).value))
-        if maker.name in ("memref.dim", "tensor.dim"):
-            axis = self.linear(maker.operands[1])
+            is_loop = owner.name == "scf.for" and value == owner.regions[0].blocks[0].arguments[0]
+            return Linear({value: 1}, 0) if is_loop and isinstance(value.type, ir.IndexType) else None
+        if op.name == "arith.constant":
+            attribute = op.attributes["value"]
+            return Linear({}, int(attribute.value)) if isinstance(attribute, ir.IntegerAttr) else None
+        if op.name in ("memref.dim", "tensor.dim"):
+            axis = self.linear(op.operands[1])
             size = (
-                self.size(maker.operands[0], axis.rest)
-                if axis is not None and isinstance(axis.rest, int)
+                self.size(op.operands[0], axis.rest)
+                if axis is not None and not axis.terms and isinstance(axis.rest, int)
                 else None
             )
             return None if size is None else Linear({}, size)
-        return self.arithmetic(maker)
+        if op.name == "linalg.index":
+            return self.spanned(value, 0, loop_size(self, op))
+        return self.arithmetic(op) if op.name.startswith("arith.") else None
 
-    def arithmetic(self, maker: ir.Operation) -> Linear | None:
-        if not maker.name.startswith("arith.") or len(maker.operands) != 2:
+    def spanned(self, value: ir.Value, least: Dim | None, size: Dim | None) -> Linear | None:
+        """A value of which only the range is known: from `least` to ``size - 1``."""
+        if least is None and size is None:
             return None
-        left, right = (self.linear(operand) for operand in maker.operands)
+        self.spans[value] = (least, None if size is None else size - 1)
+        return Linear({value: 1}, 0)
+
+    def arithmetic(self, op: ir.Operation) -> Linear | None:
+        if len(op.operands) != 2 or not isinstance(op.results[0].type, ir.IndexType):
+            return None
+        left, right = (self.linear(operand) for operand in op.operands)
+        if op.name in ("arith.maxsi", "arith.minsi"):
+            return self.limited(op, left, right)
         if left is None or right is None:
             return None
-        if maker.name in ("arith.addi", "arith.subi"):
-            return left.plus(right, 1 if maker.name == "arith.addi" else -1)
-        if maker.name == "arith.muli":
-            if not right.terms and isinstance(right.rest, int):
-                return left.times(right.rest)
+        if op.name in ("arith.addi", "arith.subi"):
+            return left.plus(right, 1 if op.name == "arith.addi" else -1)
+        number = right.rest if not right.terms and isinstance(right.rest, int) else None
+        if op.name == "arith.muli":
+            if number is not None:
+                return left.times(number)
             if not left.terms and isinstance(left.rest, int):
                 return right.times(left.rest)
-        if left.terms or right.terms:
+            return None if left.terms or right.terms else Linear({}, left.rest * right.rest)
+        if op.name not in ("arith.floordivsi", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui"):
             return None
-        if maker.name == "arith.muli":
-            return Linear({}, left.rest * right.rest)
-        if maker.name == "arith.maxsi":
-            return Linear({}, symbolic.maximum(left.rest, right.rest))
-        if maker.name == "arith.floordivsi" and isinstance(right.rest, int) and right.rest > 0:
-            return Linear({}, symbolic.floordiv(left.rest, right.rest))
-        return None
+        return self.divided(op, left, number)
+
+    def limited(self, op: ir.Operation, left: Linear | None, right: Linear | None) -> Linear | None:
+        """The greater or the lesser of two values: one of them known is enough for a limit."""
+        greater = op.name == "arith.maxsi"
+        sides = [side for side in (left, right) if side is not None and is_small(side.rest)]
+        combine = symbolic.maximum if greater else symbolic.minimum
+        if len(sides) == 2 and not sides[0].terms and not sides[1].terms:
+            return Linear({}, combine(sides[0].rest, sides[1].rest))
+        lows = [low for side in sides if (low := self.extreme(side, greatest=False)) is not None]
+        highs = [high for side in sides if (high := self.extreme(side, greatest=True)) is not None]
+        low = _combined(lows, combine, alone=greater)
+        high = _combined(highs, combine, alone=not greater)
+        return self.spanned(op.results[0], low, None if high is None else high + 1)
+
+    def divided(self, op: ir.Operation, left: Linear, number: int | None) -> Linear | None:
+        """Quotients and remainders of what is not negative by a positive number."""
+        if number is None or number <= 0 or not is_small(left.rest):
+            return None
+        low, high = self.extreme(left, greatest=False), self.extreme(left, greatest=True)
+        if low is None or not symbolic.prove_less_equal(0, low):
+            return None
+        if "rem" in op.name:
+            return self.spanned(op.results[0], 0, number)
+        if not left.terms:
+            return Linear({}, symbolic.floordiv(left.rest, number))
+        size = None if high is None else symbolic.floordiv(high, number) + 1
+        return self.spanned(op.results[0], 0, size)
+
+
+def _combined(found: Sequence[Dim], combine: Callable[..., Dim], *, alone: bool) -> Dim | None:
+    """The limit of two values by those of each; `alone`: one is enough."""
+    if len(found) == 2:
+        return combine(*found)
+    return found[0] if found and alone else None
+
+
+def own_shape(argument: ir.Value, number: int) -> tuple[Dim, ...]:
+    """A symbol for each dimension of an argument that its type does not tell."""
+    type_ = ir.ShapedType(argument.type)
+    return tuple(
+        symbolic.symbol(f"arg{number}_{axis}") if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis in range(type_.rank)
+    )
+
+
+def loop_size(ranges: Ranges, index: ir.Operation) -> Dim | None:
+    """The length of the loop of a ``linalg`` op along which ``linalg.index`` counts; None if it is not known."""
+    dim = int(ir.IntegerAttr(index.attributes["dim"]).value)
+    loop = index.parent.operation
+    while not loop.name.startswith("linalg."):
+        loop = loop.parent.operation
+    for operand, map_ in zip(loop.operands, linalg.get_indexing_maps(loop) or (), strict=False):
+        for axis, expr in enumerate(map_.value.results):
+            if isinstance(expr, ir.AffineDimExpr) and ir.AffineDimExpr(expr).position == dim:
+                size = ranges.size(operand, axis)
+                if size is not None:
+                    return size
+    return None
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Offsets, sizes and strides of a slice: numbers, or values."""
+
+    offsets: tuple[int | ir.Value, ...]
+    sizes: tuple[int | ir.Value, ...]
+    strides: tuple[int | ir.Value, ...]
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> Slices:
+        """Those of a ``tensor.extract_slice``, ``tensor.insert_slice`` or ``memref.subview``."""
+        segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+        dynamic = int(ir.ShapedType.get_dynamic_size())
+        waiting = list(op.operands)[sum(segments[:-3]) :]
+        found = []
+        for name in ("static_offsets", "static_sizes", "static_strides"):
+            numbers = list(ir.DenseI64ArrayAttr(op.attributes[name]))
+            found.append(tuple(waiting.pop(0) if number == dynamic else int(number) for number in numbers))
+        return cls(*found)
+
+    def kept_axes(self, rank: int) -> list[int] | None:
+        """The axes that the slice has, when it drops some of length 1; None if these are not told apart."""
+        if rank == len(self.sizes):
+            return list(range(rank))
+        kept = [axis for axis, size in enumerate(self.sizes) if size != 1]
+        return kept if len(kept) == rank else None

@@ -41,6 +41,21 @@ def prim_params(function: func.FuncOp) -> list[PrimParam] | None:
     return found if len(found) == len(function.type.inputs) else None
 
 
+def _typed_params(function: func.FuncOp) -> list[PrimParam]:
+    """Parameters as their types tell: numbers, and a symbol for each size that is not known."""
+    found = []
+    for number, type_ in enumerate(function.type.inputs):
+        if not isinstance(type_, ir.RankedTensorType | ir.MemRefType):
+            found.append(PrimParam(f"argument {number}", None, None))
+            continue
+        dims = tuple(
+            symbolic.symbol(f"arg{number}_{axis}") if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+            for axis in range(type_.rank)
+        )
+        found.append(PrimParam(f"argument {number}", dims, None))
+    return found
+
+
 def _prim_param(item: ir.Attribute) -> PrimParam:
     """Raises KeyError or ValueError for what is no declaration, and what `dims_from_attr` and `dtypes.dtype` raise."""
     entry = {named.name: named.attr for named in ir.DictAttr(item)}
@@ -81,11 +96,11 @@ class PrimCall:
 
     @classmethod
     def of(cls, op: ir.Operation, function: func.FuncOp) -> PrimCall | None:
-        """None if the parameters are not declared, or as many as the arguments."""
-        params = prim_params(function)
-        given = [*_flat(struct_info(op.operands[0].type)), *passed_results(op)]
+        """None if there are not as many parameters as arguments. Without declarations, the types tell sizes."""
+        params = prim_params(function) or _typed_params(function)
+        given = [*flat_infos(struct_info(op.operands[0].type)), *passed_results(op)]
         given += [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
-        return None if params is None or len(params) != len(given) else cls(params, given)
+        return None if len(params) != len(given) else cls(params, given)
 
     def unproved(self) -> Iterator[Unproved]:
         """Sizes that are not known to be the declared ones; arguments count from 0, destinations included."""
@@ -130,10 +145,11 @@ class PrimCall:
         return Unproved(number, axis, size, expected, message)
 
 
-def _flat(info: StructInfo) -> Iterator[StructInfo | Dim]:
+def flat_infos(info: StructInfo) -> Iterator[StructInfo | Dim]:
+    """What a prim func is given for a value: tensors, and integers where they are known."""
     if isinstance(info, Tuple):
         for item in info.fields:
-            yield from _flat(item)
+            yield from flat_infos(item)
     elif isinstance(info, Shape):
         for value in info.values or ():
             yield Prim() if value is None else value

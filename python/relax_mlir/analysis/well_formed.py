@@ -29,6 +29,8 @@ The invariants; errors and tests cite their numbers:
     (those to fill included), and an index per entry of the shape `tir_vars`, as in invariant 7.
 14. `relax.symbol_bounds` gives symbols that the function's parameters define a lower and an upper bound, integers
     with 0 <= lower <= upper, or ``unit`` for no upper bound.
+15. Functions have no attributes of the lowering (``relax.check``, ``relax.signature``, ``llvm.linkage``, …), and have
+    a body: what others provide is called by `call_packed`, `call_pure_packed` or `call_dps_packed`.
 """
 
 from __future__ import annotations
@@ -40,8 +42,9 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.analysis.prim_calls import PrimCall, wrong_dtypes
 from relax_mlir.analysis.purity import acts, impure_functions
+from relax_mlir.analysis.reserved import is_lowered, is_reserved_name, reserved_attributes
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import CHECK, CONSTANT, PACKED, PARAM_NAME, PRIM_FUNC, SIGNATURE
+from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.closures import closure_info
@@ -64,14 +67,11 @@ from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Bounds, Dim
 
-LOWERED = (SIGNATURE, CHECK, CONSTANT, PACKED)
-"""Attributes that only modules below level R1 have."""
-
 
 def check(module: ir.Module) -> list[Diagnostic]:
     """The invariants that `module` breaks, one diagnostic each; none for modules below level R1."""
     tops = list(module.body.operations)
-    if any(attribute in op.attributes for op in tops for attribute in LOWERED):
+    if is_lowered(tops):
         return []
     with module.context:
         return _check_all(tops)
@@ -84,7 +84,9 @@ def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
     for top in tops:
         if not isinstance(top, func.FuncOp):
             found += _stray_ops(top)
-        elif PRIM_FUNC in top.attributes:
+            continue
+        found += _check_function(top)
+        if PRIM_FUNC in top.attributes:
             found += _check_prim(top)
         elif not top.is_external:
             found += _FunctionCheck(functions, impure).run(top)
@@ -139,6 +141,19 @@ def _stray_ops(top: ir.OpView) -> Iterator[Diagnostic]:
             yield _violation(op, 10, f"{op.name} stands outside of a Relax function")
 
 
+def _check_function(op: func.FuncOp) -> Iterator[Diagnostic]:
+    """Invariants of all functions: names and attributes."""
+    name = op.name.value
+    if is_reserved_name(name):
+        yield _violation(op, 9, f"function name '{name}' is reserved for the lowering")
+    for attribute in reserved_attributes(op):
+        yield _violation(
+            op, 15, f"function '{name}' has the attribute {attribute}, which the lowering makes: leave it out"
+        )
+    if op.is_external and PRIM_FUNC not in op.attributes:
+        yield _violation(op, 15, f"function '{name}' has no body: call a packed function by its name instead")
+
+
 def _check_prim(prim: func.FuncOp) -> Iterator[Diagnostic]:
     name = prim.name.value
     if "sym_visibility" not in prim.attributes:
@@ -158,7 +173,7 @@ class _FunctionCheck:
     found: list[Diagnostic] = field(default_factory=list)
 
     def run(self, op: func.FuncOp) -> list[Diagnostic]:
-        self._check_name(op)
+        self._check_parameter_names(op)
         if len(op.type.results) != 1:
             self._report(
                 op, 1, f"function '{op.name.value}' has {len(op.type.results)} results, expected one"
@@ -187,10 +202,8 @@ class _FunctionCheck:
     def _report(self, op: ir.Operation | ir.OpView, number: int, message: str) -> None:
         self.found.append(_violation(op, number, message))
 
-    def _check_name(self, op: func.FuncOp) -> None:
+    def _check_parameter_names(self, op: func.FuncOp) -> None:
         name = op.name.value
-        if name.endswith(".shapes") or name.startswith(("relax.", "__")):
-            self._report(op, 9, f"function name '{name}' is reserved for the lowering")
         names = parameter_names(op)
         for parameter in sorted({n for n in names if names.count(n) > 1}):
             self._report(op, 2, f"function '{name}' has two parameters called '{parameter}'")

@@ -282,14 +282,14 @@ class Body:
         """``for i in T.serial(n)``, ``range``, ``for i, j in T.grid(n, m)``."""
         if node.orelse:
             raise Problem(node.orelse[0], "`else` of a loop is not part of a prim func")
-        kind, ranges = self.ranges(node.iter)
-        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
-        if len(targets) != len(ranges):
-            raise Problem(node.target, f"{len(targets)} loop variables for {len(ranges)} loops")
         for reduction in reductions(self, node):
             if reduction.block not in self.initialized:
                 self.initialized.add(reduction.block)
                 store_initial(self, reduction)
+        kind, ranges = self.ranges(node.iter)
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        if len(targets) != len(ranges):
+            raise Problem(node.target, f"{len(targets)} loop variables for {len(ranges)} loops")
         self.nest(targets, ranges, kind, node.body)
 
     def nest(

@@ -78,7 +78,7 @@ BOUNDS_CHECK = register_config_option(
     "tir.bounds_check",
     str,
     "auto",
-    "run-time checks of indices in prim funcs: auto (outside of loops), all, none",
+    "run-time checks in prim funcs: auto (where nothing is proved), all (of all prim funcs), none (nothing is safe)",
 ).key
 MATH_FAST = register_config_option(
     "math.fast",

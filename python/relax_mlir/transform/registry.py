@@ -28,6 +28,7 @@ PASSES: dict[str, str] = {
     "call-tir-rewrite": "relax_mlir.passes.memory.call_tir_rewrite:CallTirRewrite",
     "canonicalize-calls": "relax_mlir.passes.canonicalize_calls:CanonicalizeCalls",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
+    "check-prim-funcs": "relax_mlir.lowering.legalize.check_prim_funcs:CheckPrimFuncs",
     "check-prim-calls": "relax_mlir.passes.check_prim_calls:CheckPrimCalls",
     "cut-kernels": "relax_mlir.lowering.parts.cut_kernels:CutKernels",
     "drop-destination-results": "relax_mlir.lowering.bufferize.drop_destination_results:DropDestinationResults",

@@ -1,15 +1,19 @@
 // RUN: relax-opt %s --check-bounds | filecheck %s
 // RUN: relax-opt %s --check-bounds="mode=all" | filecheck %s --check-prefix=ALL
 // RUN: relax-opt %s --check-bounds="mode=none" | filecheck %s --check-prefix=NONE
-// check_bounds.py, and index_ranges.py: what is proved needs no check.
+// check_bounds.py, requirements.py and index_ranges.py: what is proved needs no check.
 
+// CHECK: relax.check = {kind = "IndexError", message = "gather: 'A': index {0} is out of range for dimension 0 of size {1}, at
 // CHECK: relax.check = {kind = "IndexError", message = "gather: 'I': index {0} is out of range for dimension 0 of size {1}, at
 // NONE-NOT: relax.check
+// NONE-NOT: relax.unchecked
 
-// The loop variable is in range by its bounds, what is loaded is not known.
+// The loop variable is in range by its bounds; what is loaded is not known, nor whether there is a first element.
 // CHECK-LABEL: func.func private @gather
+// CHECK-NOT: relax.unchecked
 // CHECK: call @relax.check.0
 // CHECK: scf.for
+// CHECK-COUNT-1: call @relax.check.1
 // CHECK-NOT: call @relax.check
 // CHECK: return
 // ALL-LABEL: func.func private @gather
@@ -20,6 +24,7 @@
 // ALL: return
 func.func private @gather(%a: memref<?xf32>, %i: memref<?xi64>, %out: memref<?xf32>) attributes {
   relax.prim_func,
+  relax.unchecked = array<i64>,
   relax.params = [
     {name = "A", shape = ["n"], dtype = "float32"},
     {name = "I", shape = ["m"], dtype = "int64"},
@@ -57,6 +62,53 @@ func.func private @window(%a: memref<?xf32>, %out: memref<?xf32>) attributes {
       %x = memref.load %a[%at] : memref<?xf32>
       memref.store %x, %out[%i] : memref<?xf32>
     }
+  }
+  return
+}
+
+// What is not marked is checked in mode=all alone.
+// CHECK-LABEL: func.func private @steps
+// CHECK-NOT: call @relax.check
+// CHECK: return
+// ALL-LABEL: func.func private @steps
+// ALL: call @relax.check
+// ALL: scf.for
+// ALL: return
+func.func private @steps(%out: memref<?xf32>, %step: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %out, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %step {
+    memref.store %zero, %out[%i] : memref<?xf32>
+  }
+  return
+}
+
+// Quotients and remainders by a number, and slices that end where the dimension does.
+// ALL-LABEL: func.func private @proved
+// ALL-NOT: call @relax.check
+// ALL: return
+func.func private @proved(%a: memref<?xf32>, %table: memref<4xf32>, %out: memref<?xf32>) attributes {
+  relax.prim_func,
+  relax.params = [
+    {name = "A", shape = ["n"], dtype = "float32"},
+    {name = "T", shape = [4], dtype = "float32"},
+    {name = "B", shape = ["n"], dtype = "float32"}
+  ]
+} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %n = memref.dim %out, %c0 : memref<?xf32>
+  %rows = memref.subview %a[0] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1]>>
+  scf.for %i = %c0 to %n step %c1 {
+    %r = arith.remsi %i, %c4 : index
+    %x = memref.load %table[%r] : memref<4xf32>
+    %h = arith.floordivsi %i, %c2 : index
+    %y = memref.load %a[%h] : memref<?xf32>
+    %z = memref.load %rows[%i] : memref<?xf32, strided<[1]>>
+    memref.store %z, %out[%i] : memref<?xf32>
   }
   return
 }

@@ -1,0 +1,272 @@
+"""Pass ``check-prim-funcs``: prim funcs of users can be lowered, keep to their buffers and change no input (R0)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from relax_mlir.analysis.prim_calls import prim_params
+from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import (
+    EPILOGUE,
+    KERNEL,
+    KERNEL_ATTRS,
+    KERNEL_INPUTS,
+    PARAMS,
+    PATTERN,
+    PRIM_FUNC,
+    PROLOGUE,
+    UNCHECKED,
+)
+from relax_mlir.error import Diagnostic, VerifyError
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_of
+from relax_mlir.lowering.legalize.define_arithmetic import define_arithmetic
+from relax_mlir.lowering.legalize.prim_call_sites import CallSites
+from relax_mlir.lowering.legalize.prim_writes import written_inputs
+from relax_mlir.lowering.shapes.check_bounds import bounds_mode, unproved
+from relax_mlir.lowering.shapes.index_ranges import Ranges
+from relax_mlir.lowering.shapes.requirements import linear_access
+from relax_mlir.mlir import func, ir, linalg
+from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.upstream import known_passes
+
+ONCE_FUSABLE = (PATTERN, KERNEL, KERNEL_ATTRS, KERNEL_INPUTS)
+"""Attributes that prim funcs with checks lose: they are neither fused nor replaced by kernels."""
+MARKS = (PROLOGUE, EPILOGUE)
+VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview")
+BUFFERS = (*VIEWS, "memref.alloc", "memref.alloca")
+"""The ops that may give memrefs."""
+
+
+class CheckPrimFuncs(ModulePass):
+    """Refuse prim funcs that cannot be lowered, or that store into inputs of a pure call; mark what needs checks.
+
+    What is not proved to stay within its buffers gets an attribute, by which `check-bounds` checks it at run time.
+    Integer arithmetic gets a value for all operands (a division by zero gives 0, for example); buffers on the stack
+    move to memory that is checked.
+    """
+
+    name: ClassVar[str] = "check-prim-funcs"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Raises `VerifyError` with all places."""
+        prims = {
+            op.name.value: op
+            for op in module.body.operations
+            if isinstance(op, func.FuncOp) and PRIM_FUNC in op.attributes
+        }
+        if not prims:
+            return
+        found = [problem for prim in prims.values() for problem in problems(prim, prims)]
+        if found:
+            raise VerifyError("prim funcs hold what cannot be compiled", found[:20])
+        if any(op.name.startswith("affine.") for prim in prims.values() for op in ops_of(prim.operation)):
+            known_passes("lower-affine").execute(module, ctx)
+        sites = CallSites.of(module, prims)
+        found = [*sites.problems(), *written_inputs(prims, sites)]
+        if found:
+            raise VerifyError("prim funcs do not fit their calls", found[:20])
+        for prim in prims.values():
+            define_arithmetic(prim)
+            _use_memory(prim)
+        for name in {
+            callee_of(call) for prim in prims.values() for call in ops_of(prim.operation, "func.call")
+        }:
+            if PARAMS in prims[name].attributes:
+                del prims[name].attributes[PARAMS]  # calls from prim funcs are not checked against them
+        if bounds_mode(ctx) != "none":
+            for name, prim in prims.items():
+                _mark(prim, sites, name)
+
+
+def problems(prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> Iterator[Diagnostic]:
+    """What in a prim func cannot be compiled."""
+    name = prim.name.value
+    if prim.is_external:
+        yield _problem(prim.operation, name, "it has no body: define it, or call a packed function")
+        return
+    yield from _parameters(prim)
+    for op in ops_of(prim.operation):
+        if op.name not in PRIM_OPS:
+            yield _problem(op, name, f"{op.name} is not part of prim funcs: {instead_of(op.name)}")
+            continue
+        for message in (*_types(op), *_shape_of(op)):
+            yield _problem(op, name, f"{op.name}: {message}")
+        if op.name == "func.call":
+            yield from _call(op, prim, prims)
+
+
+def _problem(op: ir.Operation, name: str, message: str) -> Diagnostic:
+    return Diagnostic("error", location_text(op.location), f"prim func '{name}': {message}")
+
+
+def _parameters(prim: func.FuncOp) -> Iterator[Diagnostic]:
+    """Tensors or memrefs of one layout, not both; the declared shapes are those of the types."""
+    name, types = prim.name.value, [*prim.type.inputs, *prim.type.results]
+    if len(prim.regions[0].blocks) != 1:
+        yield _problem(
+            prim.operation, name, "its body has several blocks: write scf.if, scf.for and scf.while"
+        )
+    tensors = [t for t in types if isinstance(t, ir.RankedTensorType)]
+    memrefs = [t for t in types if isinstance(t, ir.MemRefType)]
+    if tensors and memrefs:
+        yield _problem(prim.operation, name, "its parameters are tensors and memrefs: use one of both")
+    if memrefs and prim.type.results:
+        yield _problem(
+            prim.operation, name, "it works on memrefs, and returns something: write to its last buffers"
+        )
+    for number, type_ in enumerate(types):
+        if isinstance(type_, ir.MemRefType) and not is_plain(type_):
+            message = (
+                f"parameter {number} is {type_}: buffers are in row-major order, without strides or offsets"
+            )
+            yield _problem(prim.operation, name, message)
+        elif not isinstance(type_, ir.MemRefType | ir.RankedTensorType | ir.IndexType):
+            message = f"parameter {number} is {type_}, expected a tensor, a memref or an index"
+            yield _problem(prim.operation, name, message)
+    for number, param in enumerate(prim_params(prim) or ()):
+        type_ = prim.type.inputs[number]
+        if (param.shape is None) != isinstance(type_, ir.IndexType):
+            yield _problem(
+                prim.operation, name, f"'{param.name}' is {type_}, but is declared otherwise in {PARAMS}"
+            )
+        elif param.shape is not None:
+            yield from _declared(prim, number, param.name, param.shape)
+
+
+def _declared(prim: func.FuncOp, number: int, name: str, shape: Sequence[object]) -> Iterator[Diagnostic]:
+    type_ = ir.ShapedType(prim.type.inputs[number])
+    agree = len(shape) == type_.rank and all(
+        type_.is_dynamic_dim(axis) or dim == type_.get_dim_size(axis) for axis, dim in enumerate(shape)
+    )
+    if not agree:
+        shown = ", ".join(map(str, shape))
+        yield _problem(
+            prim.operation, prim.name.value, f"'{name}' is {type_}, but {PARAMS} declares ({shown})"
+        )
+
+
+def is_plain(type_: ir.MemRefType) -> bool:
+    """Whether a memref is in row-major order, in ordinary memory."""
+    return type_.memory_space is None and type_.affine_map == ir.AffineMap.get_identity(type_.rank)
+
+
+def _types(op: ir.Operation) -> Iterator[str]:
+    """Values of types that are known at all levels; buffers that come from where they can be followed."""
+    if op.name == "func.func":
+        return
+    for result in op.results:
+        yield from _type(result.type)
+        if op.name in NOT_ON and str(result.type) in NOT_ON[op.name]:
+            yield f"it has no meaning for {result.type}: {NOT_ON[op.name][str(result.type)]}"
+        if isinstance(result.type, ir.MemRefType) and op.name not in BUFFERS:
+            yield "gives a buffer that depends on the control flow: branch around what uses it instead"
+    for region in op.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                yield from _type(argument.type)
+                if isinstance(argument.type, ir.MemRefType):
+                    yield "carries a buffer from round to round: carry numbers, or use one buffer"
+
+
+def _type(type_: ir.Type) -> Iterator[str]:
+    shaped = isinstance(type_, ir.MemRefType | ir.RankedTensorType)
+    element = ir.ShapedType(type_).element_type if shaped else type_
+    if str(element) not in PRIM_TYPES:
+        yield f"{type_} is no type of prim funcs, whose numbers are {', '.join(PRIM_TYPES)}"
+    if isinstance(type_, ir.RankedTensorType) and type_.encoding is not None:
+        yield f"{type_} has an encoding"
+
+
+def _shape_of(op: ir.Operation) -> Iterator[str]:
+    """Views and loops whose accesses can be followed."""
+    if op.name in ("memref.collapse_shape", "memref.expand_shape"):
+        if not is_plain(ir.MemRefType(op.operands[0].type)):
+            yield "its operand has strides: copy it into a buffer of its own first"
+    elif op.name == "memref.cast":
+        source, target = (v.type for v in (op.operands[0], op.results[0]))
+        same = isinstance(source, ir.MemRefType) and isinstance(target, ir.MemRefType)
+        if not same or source.affine_map != target.affine_map or source.memory_space != target.memory_space:
+            yield "it changes the layout"
+    elif op.name in ("memref.alloc", "memref.alloca"):
+        if not is_plain(ir.MemRefType(op.results[0].type)) or len(op.operands) != _dynamic(
+            op.results[0].type
+        ):
+            yield "a buffer has a plain layout"
+    elif op.name.startswith("linalg.") and len(op.regions):
+        maps = linalg.get_indexing_maps(op)
+        results = [expr for item in maps or () for expr in item.value.results]
+        if maps is not None and any(linear_access(expr) is None for expr in results):
+            yield "an access is no sum of loop variables, times positive numbers: read the element by tensor.extract"
+        elif not _covers(maps):
+            yield "a loop has no length: no operand has it as a dimension of its own"
+
+
+def _covers(maps: Sequence[ir.AffineMapAttr] | None) -> bool:
+    if not maps:
+        return True
+    found = {
+        ir.AffineDimExpr(expr).position
+        for item in maps
+        for expr in item.value.results
+        if isinstance(expr, ir.AffineDimExpr)
+    }
+    return len(found) == maps[0].value.n_dims
+
+
+def _dynamic(type_: ir.Type) -> int:
+    shaped = ir.ShapedType(type_)
+    return sum(shaped.is_dynamic_dim(axis) for axis in range(shaped.rank))
+
+
+def _call(op: ir.Operation, prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> Iterator[Diagnostic]:
+    """Prim funcs call prim funcs, and never themselves."""
+    name = callee_of(op)
+    if name not in prims:
+        yield _problem(op, prim.name.value, f"calls '{name}', which is no prim func")
+        return
+    reached, waiting = set(), [name]
+    while waiting:
+        current = waiting.pop()
+        if current == prim.name.value:
+            yield _problem(op, prim.name.value, f"the call of '{name}' leads back here: write a loop")
+            return
+        if current in reached or current not in prims:
+            continue
+        reached.add(current)
+        waiting += [callee_of(call) for call in ops_of(prims[current].operation, "func.call")]
+
+
+def _use_memory(prim: func.FuncOp) -> None:
+    """Buffers on the stack become others: a loop, or a size, would overflow it; alignments are nobody's business."""
+    for op in ops_of(prim.operation, "memref.alloca", "memref.alloc", "memref.load", "memref.store"):
+        if "alignment" in op.attributes:
+            del op.attributes["alignment"]
+        if op.name == "memref.alloca":
+            with ir.InsertionPoint(op), op.location:
+                new = ir.Operation.create(
+                    "memref.alloc",
+                    results=[op.results[0].type],
+                    operands=list(op.operands),
+                    attributes={"operandSegmentSizes": op.attributes["operandSegmentSizes"]},
+                )
+            op.results[0].replace_all_uses_with(new.results[0])
+            op.erase()
+
+
+def _mark(prim: func.FuncOp, sites: CallSites, name: str) -> None:
+    """Mark a prim func of which something is not proved, so that it is checked and stays as it is."""
+    destinations = sites.destinations(name)
+    with prim.context:
+        prim.attributes[UNCHECKED] = ir.DenseI64ArrayAttr.get(destinations)
+    if not unproved(prim, Ranges(prim, sites.params(name))):
+        del prim.attributes[UNCHECKED]
+        return
+    for attribute in ONCE_FUSABLE:
+        if attribute in prim.attributes:
+            del prim.attributes[attribute]
+    for op in ops_of(prim.operation):
+        for mark in MARKS:
+            if mark in op.attributes:
+                del op.attributes[mark]

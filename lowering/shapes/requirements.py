@@ -1,0 +1,440 @@
+"""What each op of a prim func needs so that it stays within its buffers: relations of sizes and indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.dialects.attributes import UNCHECKED
+from relax_mlir.ir_queries import defining_op
+from relax_mlir.lowering.shapes.index_ranges import Ranges, Slices, is_small
+from relax_mlir.mlir import arith, ir, linalg, memref, tensor
+from relax_mlir.symbolic import Dim, prove_equal, prove_less_equal
+
+MAX_BYTES = 1 << 47
+"""No buffer is larger: an address has as many bits."""
+Value = Any
+INDEX_ERROR, SHAPE_ERROR = "IndexError", "ShapeError"
+
+
+@dataclass(frozen=True)
+class SizeOf:
+    """A dimension of a buffer or tensor."""
+
+    buffer: ir.Value
+    axis: int
+
+    def emit(self) -> Value:
+        axis = arith.constant(ir.IndexType.get(), self.axis)
+        kind = memref if isinstance(self.buffer.type, ir.MemRefType) else tensor
+        return kind.dim(self.buffer, axis)
+
+
+Term = int | ir.Value | SizeOf
+
+
+def emit(term: Term) -> Value:
+    """A term as a value, at the insertion point; integers of other types become ``index``."""
+    if isinstance(term, int):
+        return arith.constant(ir.IndexType.get(), term)
+    if isinstance(term, SizeOf):
+        return term.emit()
+    return term if isinstance(term.type, ir.IndexType) else arith.index_cast(ir.IndexType.get(), term)
+
+
+def known(ranges: Ranges, term: Term) -> Dim | None:
+    """A term as an expression of the symbols."""
+    if isinstance(term, int):
+        return term
+    if isinstance(term, SizeOf):
+        return ranges.size(term.buffer, term.axis)
+    return ranges.exact(term)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Something that must hold when `op` is reached: `proved` tells whether it does anyway, `emit` gives an i1.
+
+    `message` names the numbers of `values` by ``{0}``, ``{1}``.
+    """
+
+    op: ir.Operation
+    kind: str
+    message: str
+    values: Sequence[Term]
+    proved: Callable[[Ranges], bool]
+    emit: Callable[[Sequence[Value]], Value]
+    buffer: ir.Value | None = None
+    """What the message is about, if it is a buffer."""
+
+
+def _cmp(predicate: str) -> Callable[[Sequence[Value]], Value]:
+    return lambda values: arith.cmpi(getattr(arith.CmpIPredicate, predicate), *values)
+
+
+def _inside(op: ir.Operation, index: Term, buffer: ir.Value, axis: int) -> Requirement:
+    """0 <= index < size of the dimension."""
+
+    def proved(ranges: Ranges) -> bool:
+        if isinstance(index, ir.Value):
+            return ranges.within(index, buffer, axis)
+        number, size = known(ranges, index), ranges.size(buffer, axis)
+        return number is not None and size is not None and prove_less_equal(number, size - 1)
+
+    message = f"index {{0}} is out of range for dimension {axis} of size {{1}}"
+    return Requirement(op, INDEX_ERROR, message, [index, SizeOf(buffer, axis)], proved, _cmp("ult"), buffer)
+
+
+def _at_least(op: ir.Operation, value: Term, least: int, what: str) -> Requirement:
+    def proved(ranges: Ranges) -> bool:
+        if isinstance(value, int):
+            return value >= least
+        return isinstance(value, ir.Value) and ranges.at_least(value, least)
+
+    message = f"{what} is {{0}}, expected {least} or more"
+    return Requirement(op, SHAPE_ERROR, message, [value, least], proved, _cmp("sge"))
+
+
+def _equal(op: ir.Operation, left: Term, right: Term, message: str) -> Requirement:
+    def proved(ranges: Ranges) -> bool:
+        a, b = known(ranges, left), known(ranges, right)
+        return a is not None and b is not None and prove_equal(a, b)
+
+    return Requirement(op, SHAPE_ERROR, message, [left, right], proved, _cmp("eq"))
+
+
+def requirements(op: ir.Operation) -> Iterator[Requirement]:
+    """What `op` needs."""
+    rule = RULES.get(op.name)
+    if rule is not None:
+        yield from rule(op)
+    elif op.name.startswith("linalg."):
+        yield from _loops(op)
+
+
+def _access(buffer: int) -> Callable[[ir.Operation], Iterator[Requirement]]:
+    """Of an op whose operand `buffer` is accessed at the indices behind it."""
+
+    def rule(op: ir.Operation) -> Iterator[Requirement]:
+        for axis, index in enumerate(list(op.operands)[buffer + 1 :]):
+            yield _inside(op, index, op.operands[buffer], axis)
+
+    return rule
+
+
+def _dim(op: ir.Operation) -> Iterator[Requirement]:
+    rank = ir.ShapedType(op.operands[0].type).rank
+    index = op.operands[1]
+
+    def proved(ranges: Ranges) -> bool:
+        return ranges.between(index, 0, rank - 1)
+
+    message = f"{op.name} asks for dimension {{0}} of {{1}}"
+    yield Requirement(op, INDEX_ERROR, message, [index, rank], proved, _cmp("ult"), op.operands[0])
+
+
+def _loop(op: ir.Operation) -> Iterator[Requirement]:
+    yield _at_least(op, op.operands[2], 1, "the step of the loop")
+
+
+def _allocation(op: ir.Operation) -> Iterator[Requirement]:
+    """Sizes are not negative, and their product is one of a buffer that there can be."""
+    type_ = ir.ShapedType(op.results[0].type)
+    sizes = list(op.operands)
+    static = type_.element_type
+    bytes_ = max(static.width // 8, 1) if isinstance(static, ir.IntegerType | ir.FloatType) else 8
+    for axis in range(type_.rank):
+        if not type_.is_dynamic_dim(axis):
+            bytes_ *= int(type_.get_dim_size(axis))
+
+    def proved(ranges: Ranges) -> bool:
+        exact = [ranges.exact(size) for size in sizes]
+        small = [dim for dim in exact if dim is not None and is_small(dim) and prove_less_equal(0, dim)]
+        if len(small) < len(sizes):
+            return False
+        return (
+            not small or (len(small) == 1 and bytes_ <= MAX_BYTES >> 20) or _is_shape(ranges, small, bytes_)
+        )
+
+    def emit_test(values: Sequence[Value]) -> Value:
+        double = ir.F64Type.get()
+        total, positive = arith.constant(double, float(bytes_)), None
+        for value in values:
+            exact = _exact(value)
+            test = arith.cmpf(arith.CmpFPredicate.OGE, exact, arith.constant(double, 0.0))
+            positive = test if positive is None else arith.andi(positive, test)
+            total = arith.mulf(total, exact)
+        fits = arith.cmpf(arith.CmpFPredicate.OLE, total, arith.constant(double, float(MAX_BYTES)))
+        return arith.andi(positive, fits)
+
+    if sizes:
+        shape = _shape_text(type_)
+        message = f"no buffer can have the shape ({shape}): its sizes are negative, or too large"
+        yield Requirement(op, SHAPE_ERROR, message, sizes, proved, emit_test)
+
+
+def _is_shape(ranges: Ranges, dims: Sequence[Dim], bytes_: int) -> bool:
+    """Whether an argument has these sizes among its own, so that memory for them does not overflow."""
+    for shape in ranges.shapes.values():
+        waiting = list(shape)
+        if all(dim in waiting and (waiting.remove(dim) or True) for dim in dims) and bytes_ <= 1 << 16:
+            return True
+    return False
+
+
+def _shape_text(type_: ir.ShapedType) -> str:
+    numbers = iter(range(type_.rank))
+    return ", ".join(
+        f"{{{next(numbers)}}}" if type_.is_dynamic_dim(axis) else str(type_.get_dim_size(axis))
+        for axis in range(type_.rank)
+    )
+
+
+def _exact(value: ir.Value) -> Value:
+    """An index as f64, whose sums and products do not wrap around."""
+    double, op = ir.F64Type.get(), defining_op(value)
+    emitters = {"arith.addi": arith.addf, "arith.subi": arith.subf, "arith.muli": arith.mulf}
+    if op is not None and op.name in emitters:
+        return emitters[op.name](*map(_exact, op.operands))
+    if op is not None and op.name == "arith.maxsi":
+        return arith.maximumf(*map(_exact, op.operands))
+    i64 = ir.IntegerType.get_signless(64)
+    return arith.sitofp(double, arith.index_cast(i64, value))
+
+
+def _cast(op: ir.Operation) -> Iterator[Requirement]:
+    source, target = op.operands[0], ir.ShapedType(op.results[0].type)
+    for axis in range(target.rank):
+        if not target.is_dynamic_dim(axis) and ir.ShapedType(source.type).is_dynamic_dim(axis):
+            size = int(target.get_dim_size(axis))
+            message = f"dimension {axis} is {{0}}, but {op.name} says {{1}}"
+            yield _equal(op, SizeOf(source, axis), size, message)
+
+
+def _same_shape(op: ir.Operation) -> Iterator[Requirement]:
+    source, target = op.operands[0], op.operands[1]
+    for axis in range(ir.ShapedType(source.type).rank):
+        message = f"dimension {axis} of the source is {{0}}, of the target {{1}}"
+        yield _equal(op, SizeOf(source, axis), SizeOf(target, axis), message)
+
+
+def _slice(op: ir.Operation) -> Iterator[Requirement]:
+    """The slice lies in the buffer; the inserted tensor has its sizes."""
+    slices = Slices.of(op)
+    whole = op.operands[1] if op.name == "tensor.insert_slice" else op.operands[0]
+    for axis, (offset, size, stride) in enumerate(
+        zip(slices.offsets, slices.sizes, slices.strides, strict=True)
+    ):
+        yield _at_least(op, stride, 1, f"the stride of dimension {axis}")
+        yield _slice_inside(op, whole, axis, offset, size, stride)
+    if op.name == "tensor.insert_slice":
+        part = ir.ShapedType(op.operands[0].type)
+        axes = slices.kept_axes(part.rank) or []
+        for axis, of in enumerate(axes):
+            message = f"dimension {axis} of what is inserted is {{0}}, but the slice has {{1}}"
+            yield _equal(op, SizeOf(op.operands[0], axis), slices.sizes[of], message)
+
+
+def _slice_inside(
+    op: ir.Operation, whole: ir.Value, axis: int, offset: Term, size: Term, stride: Term
+) -> Requirement:
+    """``0 <= offset <= dim``, ``0 <= size <= ceil((dim - offset) / stride)``, which cannot overflow."""
+
+    def proved(ranges: Ranges) -> bool:
+        dim, width, step = ranges.size(whole, axis), known(ranges, size), known(ranges, stride)
+        if dim is None or width is None or not isinstance(step, int) or not is_small(width):
+            return False
+        if not prove_less_equal(0, width):
+            return False
+        if isinstance(offset, ir.Value):
+            last = dim - width if step == 1 else dim - (width - 1) * step - 1
+            return ranges.between(offset, 0, last)
+        start = known(ranges, offset)
+        if start is None or not is_small(start) or not prove_less_equal(0, start):
+            return False
+        end = start + width if step == 1 else start + (width - 1) * step + 1
+        return prove_less_equal(end, dim) and (step == 1 or prove_less_equal(1, width))
+
+    def test(values: Sequence[Value]) -> Value:
+        begin, count, dim, step = values
+        rest = arith.subi(dim, begin)
+        one = arith.constant(ir.IndexType.get(), 1)
+        safe = arith.maxsi(step, one)
+        most = arith.ceildivsi(rest, safe)
+        inside = arith.cmpi(arith.CmpIPredicate.ule, begin, dim)
+        return arith.andi(inside, arith.cmpi(arith.CmpIPredicate.ule, count, most))
+
+    message = (
+        f"the slice of dimension {axis} begins at {{0}} and has {{1}} elements with stride {{3}}, "
+        "but the dimension has {2}"
+    )
+    return Requirement(
+        op, INDEX_ERROR, message, [offset, size, SizeOf(whole, axis), stride], proved, test, whole
+    )
+
+
+def _expand(op: ir.Operation) -> Iterator[Requirement]:
+    """Each dimension is the product of those that it becomes."""
+    dynamic = int(ir.ShapedType.get_dynamic_size())
+    sizes = list(op.operands)[1:]
+    shape: list[Term] = []
+    for number in ir.DenseI64ArrayAttr(op.attributes["static_output_shape"]):
+        shape.append(sizes.pop(0) if number == dynamic else int(number))
+    for axis, group in enumerate(op.attributes["reassociation"]):
+        parts = [shape[int(ir.IntegerAttr(item).value)] for item in group]
+        yield _product(op, axis, parts)
+
+
+def _product(op: ir.Operation, axis: int, parts: Sequence[Term]) -> Requirement:
+    def proved(ranges: Ranges) -> bool:
+        total: Dim = 1
+        for part in parts:
+            dim = known(ranges, part)
+            if dim is None or not prove_less_equal(0, dim):
+                return False
+            total = total * dim
+        size = ranges.size(op.operands[0], axis)
+        return size is not None and prove_equal(size, total)
+
+    def test(values: Sequence[Value]) -> Value:
+        double, i64 = ir.F64Type.get(), ir.IntegerType.get_signless(64)
+        size, *factors = (arith.sitofp(double, arith.index_cast(i64, value)) for value in values)
+        zero, total, positive = arith.constant(double, 0.0), arith.constant(double, 1.0), None
+        for factor in factors:
+            here = arith.cmpf(arith.CmpFPredicate.OGE, factor, zero)
+            positive = here if positive is None else arith.andi(positive, here)
+            total = arith.mulf(total, factor)
+        equal = arith.cmpf(arith.CmpFPredicate.OEQ, size, total)
+        return equal if positive is None else arith.andi(positive, equal)
+
+    shown = ", ".join(f"{{{number + 1}}}" for number in range(len(parts)))
+    message = f"dimension {axis} is {{0}}, which {op.name} cannot see as ({shown})"
+    return Requirement(op, SHAPE_ERROR, message, [SizeOf(op.operands[0], axis), *parts], proved, test)
+
+
+# -- linalg
+
+
+def _loops(op: ir.Operation) -> Iterator[Requirement]:
+    """All operands of a ``linalg`` op agree about the length of each loop."""
+    maps = linalg.get_indexing_maps(op)
+    if maps is None:
+        return
+    first: dict[int, SizeOf] = {}
+    places: list[tuple[ir.Value, int, ir.AffineExpr]] = []
+    shaped = [
+        operand for operand in op.operands if isinstance(operand.type, ir.MemRefType | ir.RankedTensorType)
+    ]
+    operands = list(op.operands) if len(maps) == len(op.operands) else shaped
+    for operand, map_ in zip(operands, maps, strict=True):
+        for axis, expr in enumerate(map_.value.results):
+            places.append((operand, axis, expr))
+            if isinstance(expr, ir.AffineDimExpr):
+                first.setdefault(ir.AffineDimExpr(expr).position, SizeOf(operand, axis))
+    for operand, axis, expr in places:
+        here = SizeOf(operand, axis)
+        if not isinstance(expr, ir.AffineDimExpr):
+            yield _last_access(op, here, expr, first)
+            continue
+        other = first[ir.AffineDimExpr(expr).position]
+        if other != here:
+            message = f"{op.name}: sizes {{0}} and {{1}} of operands along one loop differ"
+            yield _equal(op, other, here, message)
+
+
+def linear_access(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:
+    """``{dimension: factor}`` and the constant of an affine expression with factors >= 0; None for others."""
+    if isinstance(expr, ir.AffineConstantExpr):
+        value = int(ir.AffineConstantExpr(expr).value)
+        return ({}, value) if value >= 0 else None
+    if isinstance(expr, ir.AffineDimExpr):
+        return {ir.AffineDimExpr(expr).position: 1}, 0
+    if isinstance(expr, ir.AffineAddExpr):
+        sides = [linear_access(side) for side in (ir.AffineAddExpr(expr).lhs, ir.AffineAddExpr(expr).rhs)]
+        if sides[0] is None or sides[1] is None:
+            return None
+        (left, a), (right, b) = sides
+        return {d: left.get(d, 0) + right.get(d, 0) for d in left | right}, a + b
+    if isinstance(expr, ir.AffineMulExpr):
+        sides = [linear_access(side) for side in (ir.AffineMulExpr(expr).lhs, ir.AffineMulExpr(expr).rhs)]
+        if sides[0] is None or sides[1] is None:
+            return None
+        for (terms, rest), (others, factor) in (sides, sides[::-1]):
+            if not others:
+                return {d: f * factor for d, f in terms.items()}, rest * factor
+    return None
+
+
+def _last_access(
+    op: ir.Operation, place: SizeOf, expr: ir.AffineExpr, first: dict[int, SizeOf]
+) -> Requirement:
+    """The greatest index of an access such as ``i + k`` is in range, unless a loop is empty."""
+    found = linear_access(expr)
+    assert found is not None, "check-prim-funcs refuses other accesses"
+    terms, rest = found
+    loops = [(first[dim], factor) for dim, factor in terms.items()]
+
+    def proved(ranges: Ranges) -> bool:
+        last: Dim = rest
+        for loop, factor in loops:
+            size = ranges.size(loop.buffer, loop.axis)
+            if size is None:
+                return False
+            last = last + (size - 1) * factor
+        dim = ranges.size(place.buffer, place.axis)
+        return dim is not None and prove_less_equal(last, dim - 1)
+
+    def test(values: Sequence[Value]) -> Value:
+        dim, *sizes = values
+        index = ir.IndexType.get()
+        one, zero = arith.constant(index, 1), arith.constant(index, 0)
+        last, empty = arith.constant(index, rest), None
+        for size, (_, factor) in zip(sizes, loops, strict=True):
+            step = arith.muli(arith.subi(size, one), arith.constant(index, factor))
+            last = arith.addi(last, step)
+            nothing = arith.cmpi(arith.CmpIPredicate.eq, size, zero)
+            empty = nothing if empty is None else arith.ori(empty, nothing)
+        inside = arith.cmpi(arith.CmpIPredicate.ult, last, dim)
+        return inside if empty is None else arith.ori(inside, empty)
+
+    shown = ", ".join(f"{{{number + 1}}}" for number in range(len(loops)))
+    message = f"{op.name}: dimension {place.axis} is {{0}}, which its loops of length {shown} leave"
+    values = [place, *(loop for loop, _ in loops)]
+    return Requirement(op, SHAPE_ERROR, message, values, proved, test, place.buffer)
+
+
+def _results(op: ir.Operation) -> Iterator[Requirement]:
+    """Tensors that a prim func returns have the sizes of their destinations (see `UNCHECKED`)."""
+    function = op.parent.operation
+    if UNCHECKED not in function.attributes:
+        return
+    numbers = list(ir.DenseI64ArrayAttr(function.attributes[UNCHECKED]))
+    arguments = list(function.regions[0].blocks[0].arguments)
+    for result, number in enumerate(numbers):
+        value, destination = op.operands[result], arguments[number]
+        for axis in range(ir.ShapedType(value.type).rank):
+            message = f"result {result} has {{0}} along dimension {axis}, but its destination {{1}}"
+            yield _equal(op, SizeOf(value, axis), SizeOf(destination, axis), message)
+
+
+RULES: dict[str, Callable[[ir.Operation], Iterator[Requirement]]] = {
+    "memref.load": _access(0),
+    "memref.store": _access(1),
+    "tensor.extract": _access(0),
+    "tensor.insert": _access(1),
+    "memref.dim": _dim,
+    "tensor.dim": _dim,
+    "memref.alloc": _allocation,
+    "tensor.empty": _allocation,
+    "memref.cast": _cast,
+    "tensor.cast": _cast,
+    "memref.copy": _same_shape,
+    "memref.subview": _slice,
+    "tensor.extract_slice": _slice,
+    "tensor.insert_slice": _slice,
+    "tensor.expand_shape": _expand,
+    "scf.for": _loop,
+    "func.return": _results,
+}
+"""Ops that need something, beside those of ``linalg``."""

@@ -1,0 +1,57 @@
+"""Attributes and names that belong to the lowering: functions of users have none of them (invariants 9 and 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from relax_mlir.dialects import attributes as attr
+from relax_mlir.mlir import func, ir
+
+LOWERED = (attr.SIGNATURE, attr.CHECK, attr.CONSTANT, attr.PACKED)
+"""Attributes that all modules below level R1 have, if they hold anything of a Relax function."""
+ALLOWED = frozenset(
+    {
+        *(attr.PRIM_FUNC, attr.PARAMS, attr.FORCE_PURE, attr.PATTERN, attr.KERNEL, attr.KERNEL_ATTRS),
+        *(attr.KERNEL_INPUTS, attr.SYMBOL_BOUNDS, attr.UNCHECKED, attr.PARAM_NAME),
+    }
+)
+"""The attributes that begin with ``relax.`` and functions may have above level T."""
+PREFIXES = ("relax.", "llvm.", "bufferization.")
+NAME_PREFIXES = ("relax.", "__")
+SHAPES_SUFFIX = ".shapes"
+
+
+def is_lowered(tops: Sequence[ir.OpView]) -> bool:
+    """Whether a module is below level R1: it has functions of the lowering, and no Relax function."""
+    marked = any(name in op.attributes for op in tops for name in LOWERED)
+    return marked and not any(isinstance(op, func.FuncOp) and _is_relax(op) for op in tops)
+
+
+def _is_relax(op: func.FuncOp) -> bool:
+    """Whether a function is written in Relax: by its types, or by an op of its body."""
+    if attr.PRIM_FUNC in op.attributes or op.is_external:
+        return False
+    types = [*op.type.inputs, *op.type.results]
+    if any(isinstance(t, ir.TupleType) or _has_symbols(t) or str(t).startswith("!relax.") for t in types):
+        return True
+    return any(inner.operation.name.startswith("relax.") for inner in op.entry_block.operations)
+
+
+def _has_symbols(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType) and type_.encoding is not None
+
+
+def reserved_attributes(op: func.FuncOp) -> Iterator[str]:
+    """The attributes of a function, and of its parameters, that belong to the lowering."""
+    given = list(op.attributes)
+    for key in ("arg_attrs", "res_attrs"):
+        if key in op.attributes:
+            given += [named.name for item in ir.ArrayAttr(op.attributes[key]) for named in ir.DictAttr(item)]
+    for name in dict.fromkeys(given):
+        if name.startswith(PREFIXES) and name not in ALLOWED:
+            yield name
+
+
+def is_reserved_name(name: str) -> bool:
+    """Whether the lowering makes functions of such names."""
+    return name.endswith(SHAPES_SUFFIX) or name.startswith(NAME_PREFIXES)

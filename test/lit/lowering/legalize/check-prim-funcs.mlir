@@ -1,0 +1,68 @@
+// RUN: relax-opt %s --check-prim-funcs | filecheck %s
+// check_prim_funcs.py and define_arithmetic.py: what needs checks is marked; arithmetic has a value for all operands.
+
+// An index that is loaded is not known: the function is marked, and no longer fused.
+// CHECK-LABEL: func.func private @gather
+// CHECK-NOT: relax.pattern
+// CHECK-SAME: relax.unchecked = array<i64: 2>
+func.func private @gather(%a: tensor<?xf32>, %i: tensor<?xi64>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {
+  relax.prim_func, relax.pattern = "injective"
+} {
+  %0 = linalg.generic {
+    indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]
+  } ins(%i : tensor<?xi64>) outs(%out : tensor<?xf32>) {
+  ^bb0(%k: i64, %o: f32):
+    %at = arith.index_cast %k : i64 to index
+    %x = tensor.extract %a[%at] : tensor<?xf32>
+    linalg.yield %x : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// All calls give it operands of one size: nothing is to be checked.
+// CHECK-LABEL: func.func private @add
+// CHECK-SAME: relax.pattern = "elementwise"
+// CHECK-NOT: relax.unchecked
+// CHECK: linalg.add
+func.func private @add(%a: tensor<?xf32>, %b: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {
+  relax.prim_func, relax.pattern = "elementwise"
+} {
+  %0 = linalg.add ins(%a, %b : tensor<?xf32>, tensor<?xf32>) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func private @arithmetic
+// CHECK: arith.constant 0 : i32
+// CHECK: arith.cmpi eq
+// CHECK: %[[TRAPS:.*]] = arith.ori
+// CHECK: %[[DIVISOR:.*]] = arith.select %[[TRAPS]]
+// CHECK: arith.divsi %{{.*}}, %[[DIVISOR]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult
+// CHECK: arith.select %[[INSIDE]]
+// CHECK: arith.shli
+// CHECK: arith.addi %{{[^ ]*}}, %{{[^ ]*}} : i32
+// CHECK: arith.addf %{{.*}} fastmath<reassoc,nsz,arcp,contract,afn>
+// CHECK-NOT: math.fpowi
+// CHECK: memref.alloc()
+func.func private @arithmetic(%a: memref<4xi32>, %f: memref<4xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %x = memref.load %a[%c0] : memref<4xi32>
+  %d = arith.divsi %x, %x : i32
+  %s = arith.shli %d, %x : i32
+  %t = arith.addi %s, %x overflow<nsw> : i32
+  memref.store %t, %a[%c0] : memref<4xi32>
+  %g = memref.load %f[%c0] : memref<4xf32>
+  %h = arith.addf %g, %g fastmath<fast> : f32
+  %p = math.fpowi %h, %x : f32, i32
+  %local = memref.alloca() : memref<2xf32>
+  memref.store %p, %local[%c0] : memref<2xf32>
+  memref.store %p, %f[%c0] : memref<4xf32>
+  return
+}
+
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func @main(%x: !n) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x, %x : !n, !n to tuple<!n, !n>
+  %1 = "relax.call_tir"(%0) {callee = @add, tir_vars = []} : (tuple<!n, !n>) -> !n
+  return %1 : !n
+}

@@ -1,0 +1,272 @@
+"""Prim funcs given as IR cannot leave their buffers, change inputs or end the process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir.error import RelaxError, ShapeError, VerifyError
+
+N = 'tensor<?xf32, #relax.shape<["n"]>>'
+MAIN = """
+func.func @{name}(%x: {N}) -> {N} {{
+  %0 = builtin.unrealized_conversion_cast %x : {N} to tuple<{N}>
+  %1 = "relax.call_tir"(%0) {{callee = @k_{name}, tir_vars = [{vars}]}} : (tuple<{N}>) -> {N}
+  return %1 : {N}
+}}
+"""
+ON_MEMREFS = "func.func private @k_{name}(%a: memref<?xf32>, %b: memref<?xf32>{more}) attributes {{relax.prim_func}} {{"
+ON_TENSORS = (
+    "func.func private @k_{name}(%a: tensor<?xf32>, %b: tensor<?xf32>{more}) -> tensor<?xf32> "
+    "attributes {{relax.prim_func}} {{"
+)
+HEAD = """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f32
+"""
+COPY = """
+  memref.copy %a, %b : memref<?xf32> to memref<?xf32>
+"""
+
+
+def module(bodies: dict[str, str]) -> Any:
+    """One function per body, which gives what its prim func leaves in %b; bodies with `return %` are on tensors."""
+    text = ""
+    for name, body in bodies.items():
+        tensors, more = "return %" in body, ", %s: index" if "%s" in body else ""
+        head = (ON_TENSORS if tensors else ON_MEMREFS).format(name=name, more=more)
+        end = "" if tensors else "  return\n"
+        text += f"{head}{HEAD}{body}{end}}}\n"
+        text += MAIN.format(name=name, N=N, vars='"n - 4"' if more else "")
+    return rx.build(rx.IRModule.parse(text))
+
+
+CHECKED: dict[str, tuple[str, str, Callable[[int], bool]]] = {
+    "load": (
+        f"{COPY}  %i = arith.constant 3 : index\n  %x = memref.load %a[%i] : memref<?xf32>\n"
+        "  memref.store %x, %b[%i] : memref<?xf32>\n",
+        "index 3 is out of range for dimension 0",
+        lambda n: n > 3,
+    ),
+    "negative": (
+        f"{COPY}  %x = memref.load %a[%s] : memref<?xf32>\n  memref.store %x, %b[%s] : memref<?xf32>\n",
+        "index -[1-4] is out of range",
+        lambda n: n >= 4,
+    ),
+    "backwards": (
+        f"{COPY}  scf.for %i = %s to %c2 step %c1 {{\n    %x = memref.load %a[%i] : memref<?xf32>\n"
+        "    memref.store %x, %b[%i] : memref<?xf32>\n  }\n",
+        "index -",
+        lambda n: n >= 4,
+    ),
+    "step": (
+        f"{COPY}  %k = arith.subi %s, %c1 : index\n  scf.for %i = %c0 to %c2 step %k {{\n"
+        f"    memref.store %zero, %b[%c0] : memref<?xf32>\n  }}\n{COPY}",
+        "the step of the loop is -?[0-9]+, expected 1 or more",
+        lambda n: n >= 6,
+    ),
+    "dimension": (
+        "  %d = memref.dim %a, %s : memref<?xf32>\n  %j = arith.index_cast %d : index to i32\n"
+        f"  %f = arith.sitofp %j : i32 to f32\n  memref.store %f, %b[%c0] : memref<?xf32>\n{COPY}",
+        "memref.dim asks for dimension",
+        lambda n: n == 4,
+    ),
+    "allocation": (
+        f"{COPY}  %m = memref.alloc(%s) : memref<?xf32>\n"
+        "  linalg.fill ins(%zero : f32) outs(%m : memref<?xf32>)\n",
+        "no buffer can have the shape",
+        lambda n: n >= 4,
+    ),
+    "large": (
+        f"{COPY}  %h = arith.constant 4611686018427387904 : index\n  %m = arith.muli %s, %h : index\n"
+        "  %l = memref.alloc(%m) : memref<?xf32>\n  linalg.fill ins(%zero : f32) outs(%l : memref<?xf32>)\n",
+        "no buffer can have the shape",
+        lambda n: n == 4,
+    ),
+    "stack": (
+        f"{COPY}  %l = memref.alloca(%s) : memref<?x1000000xf32>\n"
+        "  linalg.fill ins(%zero : f32) outs(%l : memref<?x1000000xf32>)\n",
+        "no buffer can have the shape",
+        lambda n: n >= 4,
+    ),
+    "cast": (
+        f"{COPY}  %l = memref.cast %a : memref<?xf32> to memref<5xf32>\n  %m = memref.alloc() : memref<5xf32>\n"
+        "  linalg.exp ins(%l : memref<5xf32>) outs(%m : memref<5xf32>)\n",
+        "dimension 0 is [0-9]+, but memref.cast says 5|along one loop differ",
+        lambda n: n == 5,
+    ),
+    "copy": (
+        f"{COPY}  %l = memref.alloc() : memref<6xf32>\n  memref.copy %a, %l : memref<?xf32> to memref<6xf32>\n",
+        "dimension 0 of the source is [0-9]+, of the target 6",
+        lambda n: n == 6,
+    ),
+    "subview": (
+        f"{COPY}  %v = memref.subview %a[%c2] [%s] [2] : memref<?xf32> to memref<?xf32, strided<[2], offset: ?>>\n"
+        "  %m = memref.alloc(%s) : memref<?xf32>\n"
+        "  linalg.exp ins(%v : memref<?xf32, strided<[2], offset: ?>>) outs(%m : memref<?xf32>)\n",
+        "the slice of dimension 0 begins at 2 and has -?[0-9]+ elements",
+        lambda n: 0 <= n - 4 <= (n - 1) // 2,
+    ),
+    "loops": (
+        f"{COPY}  %l = memref.alloc() : memref<6xf32>\n"
+        "  linalg.exp ins(%a : memref<?xf32>) outs(%l : memref<6xf32>)\n",
+        "sizes [0-9]+ and 6 of operands along one loop differ|sizes 6 and [0-9]+",
+        lambda n: n == 6,
+    ),
+    "window": (
+        f"{COPY}  %l = memref.alloc() : memref<3xf32>\n  linalg.fill ins(%zero : f32) outs(%l : memref<3xf32>)\n"
+        "  %w = memref.alloc() : memref<3xf32>\n  linalg.fill ins(%zero : f32) outs(%w : memref<3xf32>)\n"
+        "  linalg.conv_1d ins(%a, %w : memref<?xf32>, memref<3xf32>) outs(%l : memref<3xf32>)\n",
+        "which its loops of length .* leave",
+        lambda n: n >= 5,
+    ),
+    "while_loop": (
+        f"{COPY}  %r = scf.while (%i = %s) : (index) -> index {{\n    %go = arith.cmpi slt, %i, %c2 : index\n"
+        "    scf.condition(%go) %i : index\n  } do {\n  ^bb0(%i: index):\n"
+        "    memref.store %zero, %b[%i] : memref<?xf32>\n    %j = arith.addi %i, %c1 : index\n"
+        "    scf.yield %j : index\n  }\n  memref.copy %a, %b : memref<?xf32> to memref<?xf32>\n",
+        "index -",
+        lambda n: n >= 4,
+    ),
+    "affine_load": (
+        f"{COPY}  %x = affine.load %a[symbol(%s) * 2] : memref<?xf32>\n"
+        "  affine.store %x, %b[symbol(%s) * 2] : memref<?xf32>\n",
+        "out of range",
+        lambda n: 0 <= 2 * (n - 4) < n,
+    ),
+    "extract": (
+        "  %x = tensor.extract %a[%s] : tensor<?xf32>\n  %r = tensor.insert %x into %a[%s] : tensor<?xf32>\n"
+        "  return %r : tensor<?xf32>\n",
+        "out of range",
+        lambda n: n >= 4,
+    ),
+    "gather": (
+        "  %r = linalg.map { math.absf } ins(%a : tensor<?xf32>) outs(%b : tensor<?xf32>)\n"
+        "  %x = tensor.extract %a[%c2] : tensor<?xf32>\n  %q = tensor.insert %x into %r[%c2] : tensor<?xf32>\n"
+        "  return %q : tensor<?xf32>\n",
+        "index 2 is out of range",
+        lambda n: n > 2,
+    ),
+    "slices": (
+        "  %e = tensor.extract_slice %a[%s] [2] [1] : tensor<?xf32> to tensor<2xf32>\n"
+        "  %f = linalg.map { math.absf } ins(%a : tensor<?xf32>) outs(%b : tensor<?xf32>)\n"
+        "  %r = tensor.insert_slice %e into %f[%s] [2] [1] : tensor<2xf32> into tensor<?xf32>\n"
+        "  return %r : tensor<?xf32>\n",
+        "the slice of dimension 0 begins at",
+        lambda n: n >= 4,
+    ),
+    "input_returned": ("  return %a : tensor<?xf32>\n", "", lambda n: True),
+}
+
+
+def test_accesses_are_checked() -> None:
+    executable = module({name: body for name, (body, _, _) in CHECKED.items()})
+    for name, (_, message, good) in CHECKED.items():
+        for n in (0, 1, 3, 4, 5, 6, 7, 8):
+            x = np.arange(1, n + 1, dtype="float32")
+            kept = x.copy()
+            if good(n):
+                got = np.from_dlpack(executable[name](x))
+                assert got.shape == (n,)
+                np.testing.assert_array_equal(got, kept, err_msg=f"{name} {n}")
+            else:
+                with pytest.raises((IndexError, ShapeError), match=message):
+                    executable[name](x)
+            np.testing.assert_array_equal(x, kept)
+
+
+def test_sizes_of_types() -> None:
+    """A prim func for 4 elements is not called with others, declared or not."""
+    text = f"""
+func.func private @k(%a: memref<4xf32>, %b: memref<?xf32>) attributes {{relax.prim_func}} {{
+  %c0 = arith.constant 3 : index
+  %x = memref.load %a[%c0] : memref<4xf32>
+  linalg.fill ins(%x : f32) outs(%b : memref<?xf32>)
+  return
+}}
+func.func @main(%x: {N}) -> {N} {{
+  %0 = builtin.unrealized_conversion_cast %x : {N} to tuple<{N}>
+  %1 = "relax.call_tir"(%0) {{callee = @k, tir_vars = []}} : (tuple<{N}>) -> {N}
+  return %1 : {N}
+}}"""
+    main = rx.build(rx.IRModule.parse(text))["main"]
+    np.testing.assert_array_equal(
+        np.from_dlpack(main(np.arange(4, dtype="float32"))), np.full(4, 3, "float32")
+    )
+    with pytest.raises(ShapeError):
+        main(np.zeros(3, "float32"))
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        "relax.check",
+        "relax.constant",
+        "relax.packed",
+        "relax.signature",
+        "relax.short",
+        "llvm.linkage",
+        "relax.other",
+    ],
+)
+def test_attributes_of_the_lowering(attribute: str) -> None:
+    prim = f"""
+func.func private @k(%a: memref<?xf32>, %b: memref<?xf32>) attributes {{relax.prim_func, {{}}}} {{
+  memref.copy %a, %b : memref<?xf32> to memref<?xf32>
+  return
+}}
+func.func @main(%x: {N}) -> {N} attributes {{}} {{
+  return %x : {N}
+}}"""
+    for on_prim, on_main in ((attribute, ""), ("relax.pattern", attribute)):
+        text = prim.replace("{}}", on_prim + "}", 1).replace("attributes {}", f"attributes {{{on_main}}}", 1)
+        text = text.replace("relax.pattern}", 'relax.pattern = "opaque"}')
+        with pytest.raises(VerifyError, match=rf"'(k|main)' has the attribute {attribute}.*\[invariant 15\]"):
+            rx.IRModule.parse(text).verify()
+
+
+def test_functions_without_a_body() -> None:
+    """Nobody calls functions of the C library."""
+    text = f"""
+func.func private @abort()
+func.func @main(%x: {N}) -> {N} {{
+  return %x : {N}
+}}"""
+    with pytest.raises(RelaxError, match=r"'abort' has no body: call a packed function"):
+        rx.build(rx.IRModule.parse(text))
+
+
+@pytest.mark.parametrize("name", ["relax.k", "__tvm_ffi_k", "k.shapes"])
+def test_names_of_the_lowering(name: str) -> None:
+    text = f"""
+func.func private @"{name}"(%a: memref<?xf32>, %b: memref<?xf32>) attributes {{relax.prim_func}} {{
+  return
+}}"""
+    with pytest.raises(VerifyError, match=r"reserved for the lowering \[invariant 9\]"):
+        rx.IRModule.parse(text).verify()
+
+
+def test_names_of_c_functions() -> None:
+    """Functions may be called like those of the C library, which other code goes on calling."""
+    names = ("malloc", "memcpy", "exp", "abort")
+    prims = "".join(
+        f"func.func private @{name}(%a: memref<?xf32>, %b: memref<?xf32>) attributes {{relax.prim_func}} {{\n"
+        "  linalg.exp ins(%a : memref<?xf32>) outs(%b : memref<?xf32>)\n  return\n}\n"
+        for name in names
+    )
+    mains = "".join(
+        f"func.func @main{i}(%x: {N}) -> {N} {{\n"
+        f"  %0 = builtin.unrealized_conversion_cast %x : {N} to tuple<{N}>\n"
+        f'  %1 = "relax.call_tir"(%0) {{callee = @{name}, tir_vars = []}} : (tuple<{N}>) -> {N}\n'
+        f"  return %1 : {N}\n}}\n"
+        for i, name in enumerate(names)
+    )
+    executable = rx.build(rx.IRModule.parse(prims + mains))
+    x = np.linspace(-1, 1, 19, dtype="float32")
+    for i in range(len(names)):
+        np.testing.assert_allclose(np.from_dlpack(executable[f"main{i}"](x)), np.exp(x), rtol=1e-6)

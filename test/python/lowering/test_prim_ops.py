@@ -1,0 +1,33 @@
+"""Every scalar op that prim funcs may hold, on every type, compiled and compared with NumPy, on all kinds of numbers.
+
+The forms come from the tables of legality, so that an op that is newly allowed is tried at once: it needs a reference
+here. All run in child processes, which may die without taking the tests with them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from prim_op_forms import SCALARS
+from prim_op_references import REFERENCES
+
+CHUNKS = int(os.environ.get("RELAX_MLIR_PRIM_OP_CHUNKS", "1"))
+"""How many of the parts of the table are run: all of them take minutes (`make soak`)."""
+
+
+def test_every_op_has_a_reference() -> None:
+    assert sorted(REFERENCES) == SCALARS
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_ops(chunk: int) -> None:
+    script = Path(__file__).with_name("prim_op_references.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(chunk), "16"], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "forms agree" in done.stdout
