@@ -14,7 +14,7 @@ from typing import Any
 import ml_dtypes
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.ir_queries import defining_op, ops_of
+from relax_mlir.ir_queries import defining_op, entry_block, ops_of
 from relax_mlir.lowering.legalize import scalars
 from relax_mlir.mlir import arith, func, ir, linalg, math
 
@@ -74,7 +74,7 @@ def _name_nothing(op: ir.Operation) -> None:
             },
             regions=1,
         )
-    around.regions[0].blocks[0].append_to(new.regions[0])
+    entry_block(around).append_to(new.regions[0])
     for old, result in zip(around.results, new.results, strict=True):
         old.replace_all_uses_with(result)
     around.erase()

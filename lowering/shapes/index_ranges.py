@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from relax_mlir import symbolic
 from relax_mlir.analysis.prim_calls import PrimParam, prim_params
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.symbolic import Dim
 
@@ -132,7 +132,7 @@ class Ranges:
             return self.size(tied[ir.OpResult(buffer).result_number], axis)
         if op.name == "scf.for":
             number = ir.OpResult(buffer).result_number + 1
-            return self.size(op.regions[0].blocks[0].arguments[number], axis)
+            return self.size(entry_block(op).arguments[number], axis)
         if op.name in ("tensor.extract_slice", "memref.subview"):
             slices = Slices.of(op)
             axes = slices.kept_axes(type_.rank)
@@ -207,7 +207,7 @@ class Ranges:
         op = defining_op(value)
         if op is None:
             owner = value.owner.owner
-            is_loop = owner.name == "scf.for" and value == owner.regions[0].blocks[0].arguments[0]
+            is_loop = owner.name == "scf.for" and value == entry_block(owner).arguments[0]
             return Linear({value: 1}, 0) if is_loop and isinstance(value.type, ir.IndexType) else None
         if op.name == "arith.constant":
             attribute = op.attributes["value"]

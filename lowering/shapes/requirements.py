@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects.attributes import UNCHECKED
-from relax_mlir.ir_queries import defining_op
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.lowering.shapes.index_ranges import Ranges, Slices, is_small
 from relax_mlir.mlir import arith, ir, linalg, memref, tensor
 from relax_mlir.symbolic import Dim, prove_equal, prove_less_equal
@@ -410,7 +410,7 @@ def _results(op: ir.Operation) -> Iterator[Requirement]:
     if UNCHECKED not in function.attributes:
         return
     numbers = list(ir.DenseI64ArrayAttr(function.attributes[UNCHECKED]))
-    arguments = list(function.regions[0].blocks[0].arguments)
+    arguments = list(entry_block(function).arguments)
     for result, number in enumerate(numbers):
         value, destination = op.operands[result], arguments[number]
         for axis in range(ir.ShapedType(value.type).rank):
