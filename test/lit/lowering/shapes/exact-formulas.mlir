@@ -3,7 +3,7 @@
 // A product of two symbols may have more than 64 bits: the upper half of the exact product says so.
 // CHECK: @relax.check.0({{.*}} 'm*n' does not fit into 64 bits, with m = {0} taken from parameter 's' value 1, n = {1} taken
 // CHECK-LABEL: func.func @product(
-// CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[M:[a-z0-9]+]]: index)
+// CHECK-SAME: %[[N:[a-z0-9_]+]]: index, %[[M:[a-z0-9_]+]]: index)
 // CHECK: arith.muli %[[M]], %[[N]]
 // CHECK-NEXT: %[[LOW:[a-z0-9_]+]], %[[HIGH:[a-z0-9_]+]] = arith.mulsi_extended %[[M]], %[[N]] : index
 // CHECK: %[[SIGN:[0-9]+]] = arith.shrsi %[[LOW]],
@@ -35,7 +35,7 @@ func.func @bounded(%s: !relax.shape_value<["n", "m"]> {relax.name = "s"}) -> !re
 // A difference cannot overflow, but be negative.
 // CHECK: @relax.check.0({{.*}} the dimension 'n - 1' is {0}, with n = {1} taken from parameter 's' value 0; dimensions are zero
 // CHECK-LABEL: func.func @difference(
-// CHECK-SAME: %[[N:[a-z0-9]+]]: index
+// CHECK-SAME: %[[N:[a-z0-9_]+]]: index
 // CHECK: %[[LESS:[0-9]+]] = arith.addi %[[N]],
 // CHECK-NEXT: %{{.*}} = arith.constant 0 : index
 // CHECK-NEXT: %[[FINE:[0-9]+]] = arith.cmpi sge, %[[LESS]], %{{.*}} : index
