@@ -20,7 +20,7 @@ _PRE = "background: transparent; color: inherit; line-height: 1.35; overflow-x: 
 _CELL = "padding: 0 0.8em 0 0; color: inherit; background: transparent; font-family: monospace;"
 
 
-class PageStyle(Style):  # type: ignore[misc]  # pygments has no types
+class PageStyle(Style):  # type: ignore[misc]  # pygments is seen without types
     """Colours of medium brightness."""
 
     background_color = "transparent"

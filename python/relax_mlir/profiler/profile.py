@@ -124,25 +124,10 @@ class Profile:
         rows: list[tuple[str, ...]] = []
         for op in ops:
             flops, bytes = _rate(op.flops, op.seconds), _rate(op.bytes, op.seconds)
-            cells: tuple[str, ...] = (
-                op.site.name,
-                _place(op.site),
-                str(op.calls),
-                f"{op.seconds * 1e6:.1f}",
-                f"{100 * op.seconds / total:.1f}" if total else "-",
-                *_shown(flops, limits.flops),
-                *_shown(bytes, limits.bandwidth),
-            )
-            rows.append(cells)
-        for function in self.functions():
-            cells = (
-                function.site.name,
-                _place(function.site),
-                str(function.calls),
-                f"{function.seconds * 1e6:.1f}",
-                *["" for _ in range(5)],
-            )
-            rows.append(cells)
+            share = f"{100 * op.seconds / total:.1f}" if total else "-"
+            rates = (*_shown(flops, limits.flops), *_shown(bytes, limits.bandwidth))
+            rows.append((*_head(op), share, *rates))
+        rows += [(*_head(function), *[""] * 5) for function in self.functions()]
         return rows
 
     def _repr_html_(self) -> str:
@@ -206,6 +191,12 @@ class Profile:
         axes.plot(xs, [min(x * limits.bandwidth, limits.flops) * 1e-9 for x in xs], "k-")
         axes.set(xscale="log", yscale="log", xlabel="FLOP per byte", ylabel="GFLOP/s", title="Roofline")
         figure.savefig(path)
+
+
+def _head(summary: OpSummary) -> tuple[str, ...]:
+    """The cells that ops and functions have: name, place, calls, microseconds."""
+    microseconds = f"{summary.seconds * 1e6:.1f}"
+    return summary.site.name, _place(summary.site), str(summary.calls), microseconds
 
 
 def _place(site: Site) -> str:

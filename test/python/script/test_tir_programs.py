@@ -7,13 +7,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tir_reference import check, interpret, native, native_module, numpy_dtype
-
-DTYPES = (
-    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "bfloat16", "float32", "float64"),
+from tir_reference import Case, check, check_together, interpret, native, native_module, numpy_dtype
+from tir_sources import (
+    ARITHMETIC,
+    BITS,
+    CONV,
+    DTYPES,
+    FACTORIAL_LETS,
+    FLOATS,
+    HISTOGRAM,
+    INTEGER_PARAMETER,
+    LAZY,
+    MATH,
+    REDUCTION,
+    SCAN,
+    TRIANGLE,
+    WHILE,
 )
-FLOATS = DTYPES[8:]
 
 
 def values(dtype: str, shape: tuple[int, ...], seed: int = 0) -> Any:
@@ -29,74 +39,23 @@ def out(dtype: str, *shape: int) -> Any:
     return np.zeros(shape, numpy_dtype(dtype))
 
 
-SCAN = """
-@T.prim_func
-def k(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
-    for i in range(n):
-        if i == 0:
-            B[i] = A[i]
-        else:
-            B[i] = B[i - 1] + A[i]
-"""
-
-
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_scan(n: int) -> None:
     check(SCAN, [values("float32", (n,))], [out("float32", n)])
 
 
-HISTOGRAM = """
-@T.prim_func
-def k(A: T.Buffer(("n",), "int64"), H: T.Buffer((10,), "int32")):
-    for i in range(10):
-        H[i] = 0
-    for i in range(n):
-        H[A[i]] += 1
-"""
-
-
 def test_histogram() -> None:
-    for n in (0, 1, 100):
-        a = np.random.default_rng(n).integers(0, 10, (n,), dtype="int64")
-        check(HISTOGRAM, [a], [out("int32", 10)])
-
-
-TRIANGLE = """
-@T.prim_func
-def k(A: T.Buffer(("n", "n"), "float64"), B: T.Buffer(("n", "n"), "float64"), S: T.Buffer(("n",), "float64")):
-    for i in T.serial(n):
-        S[i] = 0.0
-        for j in T.serial(n):
-            B[i, j] = 0.0
-        for j in T.serial(i, n):
-            B[i, j] = A[i, j]
-            S[i] = S[i] + A[j, i]
-"""
+    arrays = [np.random.default_rng(n).integers(0, 10, (n,), dtype="int64") for n in (0, 1, 100)]
+    check_together([Case(HISTOGRAM, [a], [out("int32", 10)]) for a in arrays])
 
 
 def test_triangle_with_two_outputs() -> None:
-    for n in (0, 1, 5):
-        check(TRIANGLE, [values("float64", (n, n))], [out("float64", n, n), out("float64", n)])
-
-
-CONV = """
-@T.prim_func
-def k(X: T.Buffer(("n", "m"), "float32"), W: T.Buffer((3, 3), "float32"), Y: T.Buffer(("n", "m"), "float32")):
-    P = T.alloc_buffer((n + 2, m + 2), "float32")
-    for i, j in T.grid(n + 2, m + 2):
-        with T.block("pad"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            P[vi, vj] = T.if_then_else(1 <= vi and vi < n + 1 and vj >= 1 and vj <= m, X[vi - 1, vj - 1], 0.0)
-    for i, j, di, dj in T.grid(n, m, 3, 3):
-        with T.block("conv"):
-            vi = T.axis.spatial(n, i)
-            vj = T.axis.spatial(m, j)
-            vdi = T.axis.reduce(3, di)
-            vdj = T.axis.reduce(3, dj)
-            with T.init():
-                Y[vi, vj] = 0.0
-            Y[vi, vj] += P[vi + vdi, vj + vdj] * W[vdi, vdj]
-"""
+    check_together(
+        [
+            Case(TRIANGLE, [values("float64", (n, n))], [out("float64", n, n), out("float64", n)])
+            for n in (0, 1, 5)
+        ]
+    )
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (1, 1), (5, 7)])
@@ -141,34 +100,8 @@ def test_softmax_of_four_blocks(shape: tuple[int, int]) -> None:
     assert str(module).count("linalg.generic") == 4
 
 
-WHILE = """
-@T.prim_func
-def k(A: T.Buffer(("n",), "int64"), B: T.Buffer(("n",), "int64")):
-    x = T.alloc_buffer((1,), "int64")
-    for i in range(n):
-        x[0] = A[i] % 100
-        B[i] = 0
-        while x[0] > 1:
-            if x[0] % 2 == 0:
-                x[0] = x[0] // 2
-            else:
-                x[0] = 3 * x[0] + 1
-            B[i] += 1
-"""
-
-
 def test_while() -> None:
     check(WHILE, [values("int64", (9,))], [out("int64", 9)])
-
-
-LAZY = """
-@T.prim_func
-def k(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "bool"), C: T.Buffer(("n",), "float32")):
-    for i in range(n):
-        B[i] = i > 0 and A[i - 1] > 0.0 or not (i < n - 1 and A[i + 1] <= 0.0)
-        left = A[i - 1] if i > 0 else A[i]
-        C[i] = left * 2.0
-"""
 
 
 def test_conditions_guard_what_they_stand_before() -> None:
@@ -176,40 +109,8 @@ def test_conditions_guard_what_they_stand_before() -> None:
         check(LAZY, [values("float32", (n,))], [out("bool", n), out("float32", n)])
 
 
-INTEGER_PARAMETER = """
-@T.prim_func
-def k(A: T.Buffer(("n",), "float32"), B: T.Buffer(("m * 2",), "float32"), m: T.int64, s: T.int32):
-    for i in range(m * 2):
-        B[i] = T.if_then_else(i + s < n, A[i + s], -1.0)
-"""
-
-
 def test_integer_parameters() -> None:
     check(INTEGER_PARAMETER, [values("float32", (5,))], [out("float32", 6)], [3, 2])
-
-
-ARITHMETIC = """
-@T.prim_func
-def k(
-    A: T.Buffer(("n",), "{0}"),
-    B: T.Buffer(("n",), "{0}"),
-    C: T.Buffer((8, "n"), "{0}"),
-    D: T.Buffer((4, "n"), "bool"),
-):
-    for i in range(n):
-        C[0, i] = A[i] + B[i]
-        C[1, i] = A[i] - B[i]
-        C[2, i] = A[i] * B[i]
-        C[3, i] = A[i] // B[i]
-        C[4, i] = A[i] % B[i]
-        C[5, i] = max(A[i], B[i])
-        C[6, i] = T.min(A[i], B[i])
-        C[7, i] = A[i] // 3 + A[i] % 5
-        D[0, i] = A[i] < B[i]
-        D[1, i] = A[i] >= B[i]
-        D[2, i] = A[i] == B[i]
-        D[3, i] = 1 < A[i] <= 3
-"""
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -233,29 +134,6 @@ def k(A: T.Buffer(("n",), "int32"), B: T.Buffer(("n",), "int32"), C: T.Buffer(("
     (found,) = native(native_module(source, [a, b], [a]), [a, b])
     assert found[0] == 0
     assert found[2] == 7 // 2 + 7 % 2 + 3
-
-
-MATH = """
-@T.prim_func
-def k(A: T.Buffer(("n",), "{0}"), C: T.Buffer((16, "n"), "{0}")):
-    for i in range(n):
-        C[0, i] = T.exp(A[i])
-        C[1, i] = T.log(T.abs(A[i]))
-        C[2, i] = T.sqrt(abs(A[i]))
-        C[3, i] = T.tanh(A[i])
-        C[4, i] = T.sigmoid(A[i])
-        C[5, i] = T.erf(A[i])
-        C[6, i] = T.sin(A[i])
-        C[7, i] = T.cos(A[i])
-        C[8, i] = T.floor(A[i])
-        C[9, i] = T.ceil(A[i])
-        C[10, i] = T.round(A[i])
-        C[11, i] = T.trunc(A[i])
-        C[12, i] = A[i] / 3.0
-        C[13, i] = -A[i]
-        C[14, i] = T.rsqrt(T.abs(A[i]) + 1.0)
-        C[15, i] = T.tan(A[i])
-"""
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -295,18 +173,6 @@ def test_casts(source_dtype: str, target: str) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-REDUCTION = """
-@T.prim_func
-def k(A: T.Buffer(("n", "m"), "{0}"), B: T.Buffer(("n",), "{0}")):
-    for i, k in T.grid(n, m):
-        with T.block("sum"):
-            vi, vk = T.axis.remap("SR", [i, k])
-            with T.init():
-                B[vi] = {1}
-            B[vi] = {2}
-"""
-
-
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "uint64", "float64"])
 @pytest.mark.parametrize("kind", ["sum", "max", "product"])
 def test_reductions(dtype: str, kind: str) -> None:
@@ -315,12 +181,10 @@ def test_reductions(dtype: str, kind: str) -> None:
         "max": (f'T.min_value("{dtype}")', "T.max(B[vi], A[vi, vk])"),
         "product": (1, "B[vi] * A[vi, vk]"),
     }[kind]
-    for n, m in ((0, 3), (1, 1), (3, 11)):
-        a = values(dtype, (n, m))
-        initial_text = (
-            str(initial) if kind != "max" else ("-1e300" if dtype == "float64" else str(np.iinfo(dtype).min))
-        )
-        check(REDUCTION.format(dtype, initial_text, update), [a], [out(dtype, n)], rtol=1e-9)
+    least = "-1e300" if dtype == "float64" else str(np.iinfo(dtype).min)
+    source = REDUCTION.format(dtype, initial if kind != "max" else least, update)
+    arrays = [values(dtype, shape) for shape in ((0, 3), (1, 1), (3, 11))]
+    check_together([Case(source, [a], [out(dtype, len(a))]) for a in arrays], rtol=1e-9)
 
 
 def test_a_reduction_over_nothing_gives_its_initial_value() -> None:
@@ -330,29 +194,8 @@ def test_a_reduction_over_nothing_gives_its_initial_value() -> None:
     np.testing.assert_array_equal(found, [5.0, 5.0])
 
 
-FACTORIAL_LETS = """
-@T.prim_func
-def k(A: T.Buffer((), "int64"), B: T.Buffer((), "int64")):
-    x = A[()]
-    y: T.int64 = x * x
-    B[()] = y + x
-"""
-
-
 def test_rank_zero_and_local_scalars() -> None:
     check(FACTORIAL_LETS, [np.array(7, "int64")], [out("int64")])
-
-
-BITS = """
-@T.prim_func
-def k(A: T.Buffer(("n",), "{0}"), B: T.Buffer((5, "n"), "{0}")):
-    for i in range(n):
-        B[0, i] = A[i] & 12
-        B[1, i] = A[i] | 3
-        B[2, i] = A[i] ^ 5
-        B[3, i] = ~A[i]
-        B[4, i] = (A[i] << 2) + (A[i] >> 1)
-"""
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:8])

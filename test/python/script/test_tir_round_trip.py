@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import test_tir_programs as programs
+import tir_sources as programs
 from relax_mlir.analysis.structural_equal import find_difference
 from relax_mlir.script import parse
 from relax_mlir.transform import MLIRPass, Sequential

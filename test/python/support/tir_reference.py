@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -162,25 +163,47 @@ def interpret(source: str, arrays: Sequence[Any]) -> None:
         names[node.name](*arrays)
 
 
+@dataclass(frozen=True)
+class Case:
+    """A prim func `k`, what it is called with, and arrays of its results' shapes."""
+
+    source: str
+    ins: Sequence[Any]
+    outs: Sequence[Any]
+    ints: Sequence[int] = ()
+
+
 def native_module(source: str, ins: Sequence[Any], outs: Sequence[Any], ints: Sequence[int] = ()) -> Any:
     """A module of the prim func `k` and a main that calls it on tensors of these shapes."""
+    return parse(f"@I.ir_module\nclass M:\n{_functions(Case(source, ins, outs, ints))}\n")
+
+
+def _functions(case: Case, suffix: str = "") -> str:
+    """The text of ``k`` and ``main`` in a class, with a suffix behind their names."""
 
     def tensor(array: Any) -> str:
         return f'R.Tensor({tuple(map(int, array.shape))}, "{array.dtype.name}")'
 
-    params = ", ".join(f"x{i}: {tensor(a)}" for i, a in enumerate(ins))
-    args = "".join(f"x{i}, " for i in range(len(ins)))
-    out = tensor(outs[0]) if len(outs) == 1 else f"[{', '.join(map(tensor, outs))}]"
-    extra = f", tir_vars={list(ints)}" if ints else ""
-    main = f"@R.function\ndef main({params}):\n    return R.call_tir(cls.k, ({args}), {out}{extra})\n"
-    body = "\n".join("    " + line for line in f"{source}\n{main}".splitlines())
-    return parse(f"@I.ir_module\nclass M:\n{body}\n")
+    params = ", ".join(f"x{i}: {tensor(a)}" for i, a in enumerate(case.ins))
+    args = "".join(f"x{i}, " for i in range(len(case.ins)))
+    out = tensor(case.outs[0]) if len(case.outs) == 1 else f"[{', '.join(map(tensor, case.outs))}]"
+    extra = f", tir_vars={list(case.ints)}" if case.ints else ""
+    main = (
+        f"@R.function\ndef main{suffix}({params}):\n"
+        f"    return R.call_tir(cls.k{suffix}, ({args}), {out}{extra})\n"
+    )
+    source = case.source.replace("def k(", f"def k{suffix}(")
+    return "\n".join("    " + line for line in f"{source}\n{main}".splitlines())
 
 
 def native(module: Any, ins: Sequence[Any]) -> list[Any]:
-    result = rx.build(module)["main"](*ins)
-    results = result if isinstance(result, (tuple, list)) or type(result).__name__ == "Array" else [result]
-    return [as_numpy(item) for item in results]
+    """The results of the module's main."""
+    return _results(rx.build(module)["main"](*ins))
+
+
+def _results(result: Any) -> list[Any]:
+    several = isinstance(result, (tuple, list)) or type(result).__name__ == "Array"
+    return [as_numpy(item) for item in (result if several else [result])]
 
 
 def as_numpy(item: Any) -> Any:
@@ -197,9 +220,21 @@ def check(
 ) -> Any:
     """Compare native code with Python; `outs` are arrays of the results' shapes. Returns the module."""
     module = native_module(source, ins, outs, ints)
-    expected = [np.zeros_like(o) for o in outs]
-    interpret(source, [*(np.array(i) for i in ins), *expected, *ints])
-    found = native(module, ins)
+    _compare(Case(source, ins, outs, ints), native(module, ins), rtol)
+    return module
+
+
+def check_together(cases: Sequence[Case], rtol: float = 0.0) -> None:
+    """`check` for many, which are compiled as one module."""
+    texts = [_functions(case, str(number)) for number, case in enumerate(cases)]
+    executable = rx.build(parse("@I.ir_module\nclass M:\n" + "\n".join(texts) + "\n"))
+    for number, case in enumerate(cases):
+        _compare(case, _results(executable[f"main{number}"](*case.ins)), rtol)
+
+
+def _compare(case: Case, found: Sequence[Any], rtol: float) -> None:
+    expected = [np.zeros_like(o) for o in case.outs]
+    interpret(case.source, [*(np.array(i) for i in case.ins), *expected, *case.ints])
     for ours, theirs in zip(found, expected, strict=True):
         exact = rtol == 0.0 or ours.dtype.kind in "iub"
         mine, other = (a.astype("float64") if a.dtype.kind not in "iub" else a for a in (ours, theirs))
@@ -207,4 +242,3 @@ def check(
             np.testing.assert_array_equal(mine, other)
         else:
             np.testing.assert_allclose(mine, other, rtol=rtol, atol=rtol)
-    return module
