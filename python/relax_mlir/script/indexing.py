@@ -18,6 +18,9 @@ def elements(expressions: Expressions, node: ast.Subscript, x: Value) -> Value:
     """The elements of tensor `x` that the index in `node` takes (see `relax_mlir.dialects.indexing`)."""
     written = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     parts = [_part(expressions, part) for part in written]
+    taken = sum(part is not None and part is not ... for part in parts)
+    if x.ndim is not None and taken > x.ndim:
+        raise Problem(node.slice, f"{taken} indices for a tensor of rank {x.ndim}", "ShapeError")
     return expressions.apply(node, indexing.elements, x, parts)  # type: ignore[no-any-return]  # it is a value
 
 
