@@ -20,7 +20,7 @@ from relax_mlir.symbolic import Dim, Expr
 def integer(value: object, what: str) -> int:
     """`value` as a Python int; `what` is the op and its parameter. Raises `ArgumentError`."""
     if isinstance(value, Value):
-        known = _prim_value(value)
+        known = known_dimension(value)
         if not isinstance(known, int):
             shown = value.struct_info if known is None else known
             raise ArgumentError(
@@ -49,7 +49,7 @@ def integers(values: object, what: str) -> list[int]:
 def dimension(value: object, what: str) -> Dim:
     """An int, an expression or its text, or what a `prim_value` gives, as a dimension. Raises `ArgumentError`."""
     if isinstance(value, Value):
-        known = _prim_value(value)
+        known = known_dimension(value)
         if known is None:
             raise ArgumentError(
                 f"{what} is {value.struct_info}, a value of the program; it is an int or an expression of symbols"
@@ -104,7 +104,7 @@ def text_attr(value: object, what: str) -> ir.StringAttr:
     return ir.StringAttr.get(value)
 
 
-def _prim_value(value: Value) -> Dim | None:
+def known_dimension(value: Value) -> Dim | None:
     """The integer or the expression that a `relax.prim_value` gives; None for other values."""
     owner = value.ssa.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "relax.prim_value":

@@ -268,6 +268,10 @@ def constant(value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None) -> 
     if isinstance(value, bool | int | float):
         default = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float32"
         value = _converted(value, dtypes.dtype(dtype or default))
+    elif not isinstance(value, np.ndarray | np.generic):
+        raise ArgumentError(
+            f"constant: {value!r:.60} ({type(value).__name__}) is neither a number nor an array"
+        )
     elif dtype is not None:
         value = _converted(value, dtypes.dtype(dtype))
     return create_one(ConstantOp, [], {"value": constants.to_attribute(np.asarray(value))})

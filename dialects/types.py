@@ -28,7 +28,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.ir_types import AnyType, CallableType, ObjectType, ShapeAttr, ShapeValueType
-from relax_mlir.error import ArgumentError, DTypeError, ParseError, ShapeError, VerifyError
+from relax_mlir.error import ArgumentError, DTypeError, ParseError, ShapeError, VerifyError, expect
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
@@ -109,6 +109,14 @@ class StructInfo:
     def symbols(self) -> Iterator[str]:
         """Names of the symbols used, in order of appearance, with repetitions."""
         yield from ()
+
+
+def _infos(what: str, given: Sequence[StructInfo]) -> tuple[StructInfo, ...]:
+    """Struct infos that users give. Raises `ArgumentError` for anything else."""
+    expect(what, given, list | tuple, "a list or tuple of struct infos")
+    for index, item in enumerate(given):
+        expect(f"{what}[{index}]", item, StructInfo, 'a struct info, such as Tensor(("n",), "float32")')
+    return tuple(given)
 
 
 @dataclass(frozen=True, init=False)
@@ -192,6 +200,8 @@ class Shape(StructInfo):
     values: tuple[Dim | None, ...] | None
 
     def __init__(self, values: Sequence[DimLike] | None = None, *, ndim: int | None = None) -> None:
+        if isinstance(values, str | int):
+            raise ShapeError(f"a shape is a sequence of dimensions, got {values!r}; write ({values!r},)")
         if values is None and ndim is not None:
             values = (None,) * ndim
         object.__setattr__(self, "values", None if values is None else tuple(as_dim(v) for v in values))
@@ -245,7 +255,7 @@ class Tuple(StructInfo):
     fields: tuple[StructInfo, ...] = field(default=())
 
     def __init__(self, fields: Sequence[StructInfo] = ()) -> None:
-        object.__setattr__(self, "fields", tuple(fields))
+        object.__setattr__(self, "fields", _infos("Tuple: 'fields'", fields))
 
     def symbols(self) -> Iterator[str]:
         for info in self.fields:
@@ -291,7 +301,9 @@ class Callable(StructInfo):
     ) -> None:
         if (params is None) != (result is None):
             raise ArgumentError("Callable: parameters and result are given together, or neither")
-        object.__setattr__(self, "params", None if params is None else tuple(params))
+        known = None if params is None else _infos("Callable: 'params'", params)
+        object.__setattr__(self, "params", known)
+        expect("Callable: 'result'", result, StructInfo | None, "a struct info or None")
         object.__setattr__(self, "result", result)
         object.__setattr__(self, "pure", pure)
 

@@ -11,7 +11,14 @@ from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, struct_info
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    DTypeError,
+    ShapeError,
+    UnknownAttributeError,
+    UnknownNameError,
+    expect,
+)
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim, Expr
 
@@ -26,8 +33,6 @@ class Value:
     is no operand, they compare handles, as Python does by default. In dictionaries a value is found by its identity.
     """
 
-    __array_ufunc__ = None  # NumPy arrays leave mixed operators to this class
-    __torch_function__ = None  # and so do tensors of PyTorch
     __hash__ = object.__hash__
 
     def __init__(self, ssa: ir.Value) -> None:
@@ -100,8 +105,63 @@ class Value:
             raise ArgumentError(f"cannot iterate over {info}; only tuples can be unpacked")
         return (self[i] for i in range(len(info.fields)))
 
-    def __getitem__(self, index: int) -> Value:
-        return _builder("tuple_get_item")(self, index)
+    def __len__(self) -> int:
+        info = self.struct_info
+        if isinstance(info, Tuple):
+            return len(info.fields)
+        size = self.shape[0] if isinstance(info, Tensor) and self.shape else None
+        if not isinstance(size, int):
+            raise ArgumentError(f"the length of {info} is no number that is known now; see its `shape`")
+        return size
+
+    def __getitem__(self, index: Any) -> Value:  # noqa: ANN401 - an int, or an index of a tensor
+        if not isinstance(self.struct_info, Tensor):
+            return _builder("tuple_get_item")(self, index)
+        from relax_mlir.dialects import indexing  # it is made of values
+
+        return indexing.elements(self, index if isinstance(index, tuple) else (index,))
+
+    def __setitem__(self, index: object, value: object) -> None:
+        raise ArgumentError("values do not change; op.where and op.concat make new ones")
+
+    def __array__(self, *arguments: object, **named: object) -> np.ndarray[Any, Any]:
+        raise ArgumentError(
+            f"{self!r} has no elements before it is run: use the functions of op, not NumPy's"
+        )
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: object) -> Value:  # noqa: ANN401 - arrays and values
+        """An operator with an array on its left; other functions of NumPy compute now, which a value cannot."""
+        name = {"remainder": "floor_mod"}.get(ufunc.__name__, ufunc.__name__)
+        if method == "__call__" and not named and name in OPERATORS and len(inputs) == 2:
+            return _binary(name, *inputs)
+        raise ArgumentError(
+            f"numpy.{ufunc.__name__} computes now, {self!r} is known at run time only: use the ops of op"
+        )
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: object, args: Any = (), kwargs: object = None) -> Any:  # noqa: ANN401 - PyTorch's
+        """An operator with a tensor of PyTorch on its left is that of this class; nothing else takes values."""
+        if len(args) == 2 and is_torch(args[0]):
+            return NotImplemented
+        name = getattr(function, "__name__", "")
+        raise ArgumentError(
+            f"torch.{name} computes now, a Relax value is known at run time only: use the ops of op"
+        )
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - it raises
+        if name.startswith("_"):
+            raise AttributeError(name)
+        from relax_mlir import op
+
+        known = [item for item in dir(type(self)) if not item.startswith("_")]
+        hint = f"the ops are functions: op.{name}(x, …)" if callable(getattr(op, name, None)) else ""
+        message = str(UnknownNameError(f"attribute of a {type(self).__name__}", name, known, hint))
+        raise UnknownAttributeError(message)
+
+    def __float__(self) -> float:
+        raise ArgumentError(f"{self!r} is known at run time only: it is no Python number")
+
+    __int__ = __float__
 
     def __add__(self, other: ValueLike) -> Value:
         return _binary("add", self, other)
@@ -157,6 +217,12 @@ class Value:
     def __abs__(self) -> Value:
         return _builder("abs")(self)
 
+    def __lshift__(self, other: ValueLike) -> Value:
+        return _binary("left_shift", self, other)
+
+    def __rshift__(self, other: ValueLike) -> Value:
+        return _binary("right_shift", self, other)
+
     def __invert__(self) -> Value:
         return _builder("bitwise_not")(self)
 
@@ -209,8 +275,14 @@ class Var(Value):
 
 
 ValueLike = Value | Scalar | np.ndarray | np.generic
-OPERANDS = (Value, bool, int, float, np.ndarray, np.generic, Expr)
-"""What an operator takes beside a value."""
+OPERANDS = (Value, bool, int, float, np.ndarray, np.generic, Expr, list, tuple)
+"""What is an operand beside a value, lists in order to say what to write instead."""
+OPERATORS = {
+    *("add", "subtract", "multiply", "divide", "floor_divide", "floor_mod", "power", "matmul"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"),
+    *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
+}
+"""The ops that operators of two operands make, called as NumPy calls them."""
 
 
 def _are_compared(value: Value, other: object) -> bool:

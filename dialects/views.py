@@ -14,7 +14,7 @@ from relax_mlir.dialects.structure import shape_expr
 from relax_mlir.dialects.traits import IsView, KeptAtR1, KeptInExplicitMemory
 from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.error import ShapeError
+from relax_mlir.error import ShapeError, expect
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
@@ -121,6 +121,7 @@ def reshape(x: ValueLike, shape: ShapeLike) -> Value:
     """`x` in another shape of as many elements (see `ReshapeOp`); one dimension may be -1, which is deduced."""
     value = as_value(x)
     if not isinstance(shape, Value):
+        expect("reshape: 'shape'", shape, list | tuple, "a shape: a list or tuple of dimensions")
         shape = shape_expr(_deduced(value.tensor_info, shape))
     return create_one(ReshapeOp, [value, bind_shape(shape)])
 

@@ -64,6 +64,10 @@ class UnknownNameError(RelaxError, LookupError):
         super().__init__(message + (f" ({hint})" if hint else ""))
 
 
+class UnknownAttributeError(RelaxError, AttributeError):
+    """An attribute that an object does not have."""
+
+
 class ShapeError(RelaxError, ValueError):
     """Shapes that contradict each other, at build time or at run time."""
 

@@ -1,7 +1,8 @@
 """Structural equality of modules: the same functions, up to the names of SSA values and of symbols.
 
-Locations do not count. Symbols may be renamed, one to one per function: ``(n, m)`` and ``(a, b)`` are equal, where
-``(n, n)`` and ``(a, b)`` are not. Constants are compared by their elements.
+Locations do not count, nor whether an attribute that has its default is written. Symbols may be renamed, one to one per
+function: ``(n, m)`` and ``(a, b)`` are equal, where ``(n, n)`` and ``(a, b)`` are not. Constants are compared by their
+elements.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.dialects.symbolic_attributes import DIM_ATTRIBUTES, dims_in
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import RelaxError
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
@@ -48,11 +50,31 @@ def find_difference(left: IRModule, right: IRModule) -> str | None:
         missing, extra = sorted(set(ours) - set(theirs)), sorted(set(theirs) - set(ours))
         return f"functions {missing} are only in the left, {extra} only in the right module"
     for name in ours:
-        try:
-            _Comparison(name).compare_op(ours[name], theirs[name])
-        except _Different as difference:
-            return str(difference)
+        difference = _difference(name, ours[name], theirs[name])
+        if difference is not None:
+            mine, other = _as_written(ours[name]), _as_written(theirs[name])
+            if mine is None or other is None or _difference(name, mine, other) is not None:
+                return difference
     return None
+
+
+def _difference(name: str, left: ir.Operation, right: ir.Operation) -> str | None:
+    try:
+        _Comparison(name).compare_op(left, right)
+    except _Different as difference:
+        return str(difference)
+    return None
+
+
+def _as_written(op: ir.Operation) -> ir.Operation | None:
+    """A function as its text says it, with the attributes that the text leaves out; None if no text says all of it."""
+    if any(ops_of(op, "relax.constant")):
+        return None
+    with op.context:
+        try:
+            return ir.Operation.parse(op.get_asm()).operation
+        except ir.MLIRError:
+            return None  # invalid ops have a text that nobody can read
 
 
 def _tops(module: IRModule) -> dict[str, ir.Operation]:

@@ -9,11 +9,18 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple, as_dim
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, UnknownNameError
-from relax_mlir.script.attributes import shape
+from relax_mlir.script.attributes import of_value, shape
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
 
+ORDER = {
+    "Tensor": ("shape", "dtype"),
+    "Shape": ("values",),
+    "Prim": ("dtype",),
+    "Callable": ("params", "result", "pure"),
+}
+"""Arguments of annotations by position."""
 KINDS = ("Tensor", "Shape", "Prim", "Tuple", "Object", "Callable")
 
 
@@ -38,6 +45,9 @@ def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
         if keyword.arg not in allowed.get(kind, ()):
             raise Problem(keyword, f"R.{kind} takes no argument '{keyword.arg}'")
     named = {k.arg: k.value for k in keywords}
+    for name in ORDER.get(kind, ())[: len(arguments)]:
+        if name in named:
+            raise Problem(named[name], f"R.{kind}: '{name}' is given twice", "ArgumentError")
     try:
         return _read(kind, node, arguments, named, scope)
     except RelaxError as error:
@@ -190,6 +200,13 @@ class _Captured(ast.NodeTransformer):
         if not -len(dims) <= position < len(dims):
             raise Problem(node, f"dimension {position} of {value.struct_info} does not exist", "ShapeError")
         return ast.parse(str(dims[position]), mode="eval").body
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """``x.ndim``."""
+        value = self.scope.lookup(node.value) if isinstance(node.value, ast.Name) else None
+        if node.attr == "ndim" and isinstance(value, Value):
+            return ast.copy_location(ast.Constant(of_value(node, value)), node)
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """``T.int64(4)``."""

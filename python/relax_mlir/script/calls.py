@@ -14,7 +14,7 @@ import numpy as np
 from relax_mlir import op
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects import dtypes, vm
-from relax_mlir.dialects.base import RelaxOp
+from relax_mlir.dialects.base import RelaxOp, ir_fields
 from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed, call_pure_packed
 from relax_mlir.dialects.closures import InvokeClosureOp, InvokePureClosureOp
 from relax_mlir.dialects.dialect import Relax
@@ -22,7 +22,7 @@ from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
 from relax_mlir.dialects.value import Value, create, create_one
-from relax_mlir.error import UnknownNameError
+from relax_mlir.error import DTypeError, UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
 from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
@@ -305,7 +305,7 @@ class Calls:
 
         def build() -> Value:
             if isinstance(value, list | tuple):
-                return constant(np.array(value, dtype=None if dtype is None else dtypes.dtype(dtype).numpy))
+                return constant(_array(value, dtype))
             return constant(value, dtype)
 
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
@@ -342,11 +342,33 @@ class Calls:
         classes = {c.OPERATION_NAME: c for c in Relax.operations}
         if name not in classes:
             raise Problem.of(node.args[0], UnknownNameError("op", name, classes))
+        needed = ir_fields(classes[name])[1]
+        if not isinstance(attributes, dict) or not set(needed) <= set(attributes):
+            listed = ", ".join(f'"{item}": I.attribute("…")' for item in needed)
+            raise Problem(node, f"R.op: {name} takes attributes={{{listed}}}", "ArgumentError")
+        for key, value in attributes.items():
+            if not isinstance(value, ir.Attribute):
+                message = (
+                    f"R.op: attribute '{key}' is {value!r}; write I.attribute(\"…\") with MLIR's text of it"
+                )
+                raise Problem(node, message, "ArgumentError")
 
         def build() -> Value:
             return create_one(classes[name], operands, attributes)
 
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+
+
+def _array(value: Sequence[Any], dtype: str | None) -> np.ndarray[Any, Any]:
+    """Numbers in lists as an array. Raises `DTypeError`."""
+    wanted = None if dtype is None else dtypes.dtype(dtype).numpy
+    try:
+        found = np.array(value, dtype=wanted)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DTypeError(f"R.const: {value!r:.60} is no array of numbers: {error}") from None
+    if found.dtype.kind not in "biufV":
+        raise DTypeError(f"R.const: {value!r:.60} holds something else than numbers")
+    return found
 
 
 def emit(
@@ -409,6 +431,8 @@ def named_arguments(node: ast.Call, names: Sequence[str], required: int) -> dict
         if keyword.arg is None or keyword.arg not in names:
             error = UnknownNameError(f"argument of {what}", str(keyword.arg), names)
             raise Problem(keyword, str(error), "ArgumentError")
+        if keyword.arg in found:
+            raise Problem(keyword, f"{what}: argument '{keyword.arg}' is given twice", "ArgumentError")
         found[keyword.arg] = keyword.value
     for name in names[:required]:
         if name not in found:

@@ -65,6 +65,7 @@ class Source:
         indented = self.text[:1] in (" ", "\t")
         try:
             tree = ast.parse("if True:\n" + self.text if indented else self.text)
+            _check_names(tree)
         except (SyntaxError, ValueError, RecursionError) as error:
             line = (getattr(error, "lineno", None) or 1) - indented
             offset = getattr(error, "offset", None) or 1
@@ -137,6 +138,25 @@ class Source:
         """Raise if there are mistakes."""
         if self.frames:
             raise self.error()
+
+
+def _check_names(tree: ast.Module) -> None:
+    """Raise `SyntaxError` for a name given twice to a parameter or an argument, which the parser lets pass."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            given = node.args
+            named: list[ast.arg | ast.keyword] = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+            what = "parameter"
+        elif isinstance(node, ast.Call):
+            named, what = [item for item in node.keywords if item.arg is not None], "argument"
+        else:
+            continue
+        seen: set[str | None] = set()
+        for item in named:
+            if item.arg in seen:
+                message = f"{what} '{item.arg}' is given twice"
+                raise SyntaxError(message, ("", item.lineno, item.col_offset + 1, None))
+            seen.add(item.arg)
 
 
 def _characters(text: str, offset: int) -> int:

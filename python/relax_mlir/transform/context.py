@@ -20,11 +20,11 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from relax_mlir.error import RelaxError, expect
+from relax_mlir.error import RelaxError
 from relax_mlir.instrument.base import PassInstrument
 from relax_mlir.mlir import ir
 from relax_mlir.transform.config import ConfigOption, check_config, config_option, config_options
-from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.info import PassInfo, pass_names
 
 
 class _ThreadState(threading.local):
@@ -33,16 +33,6 @@ class _ThreadState(threading.local):
     def __init__(self) -> None:
         self.default = PassContext()
         self.stack: list[PassContext] = []
-
-
-def names(what: str, given: str | Iterable[str]) -> list[str]:
-    """`given`, a name or several, as a list. Raises `ArgumentError` for what is no name; `what`: the parameter."""
-    listed = [given] if isinstance(given, str) else given
-    expect(f"PassContext: '{what}'", listed, Iterable, "a name or a list of names")
-    found = list(listed)
-    for item in found:
-        expect(f"PassContext: an entry of '{what}'", item, str, "the name of a pass")
-    return found
 
 
 class PassContext:
@@ -61,8 +51,8 @@ class PassContext:
         instruments: Iterable[PassInstrument] = (),
     ) -> None:
         self.opt_level = opt_level
-        self.required_pass = frozenset(names("required_pass", required_pass))
-        self.disabled_pass = frozenset(names("disabled_pass", disabled_pass))
+        self.required_pass = frozenset(pass_names("PassContext: 'required_pass'", required_pass))
+        self.disabled_pass = frozenset(pass_names("PassContext: 'disabled_pass'", disabled_pass))
         self.config = check_config(config)
         self.instruments = list(instruments)
         self.instrument_error: BaseException | None = None

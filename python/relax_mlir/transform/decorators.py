@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from relax_mlir.error import ArgumentError
+from relax_mlir.transform.info import pass_names
 from relax_mlir.transform.passes import DataflowBlockPass, FunctionPass, ModulePass
 
 
@@ -20,7 +21,7 @@ def module_pass(
     *,
     opt_level: int = 0,
     name: str | None = None,
-    required: Iterable[str] = (),
+    required: str | Iterable[str] = (),
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
     """Make a `ModulePass` of ``f(module, ctx)`` or of a class with ``transform_module``."""
     return _decorate(target, ModulePass, "run", "transform_module", opt_level, name, required)
@@ -31,7 +32,7 @@ def function_pass(
     *,
     opt_level: int = 0,
     name: str | None = None,
-    required: Iterable[str] = (),
+    required: str | Iterable[str] = (),
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
     """Make a `FunctionPass` of ``f(function, module, ctx)`` or of a class with ``transform_function``."""
     return _decorate(target, FunctionPass, "run_on_function", "transform_function", opt_level, name, required)
@@ -42,7 +43,7 @@ def dataflowblock_pass(
     *,
     opt_level: int = 0,
     name: str | None = None,
-    required: Iterable[str] = (),
+    required: str | Iterable[str] = (),
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
     """Make a `DataflowBlockPass` of ``f(block, module, ctx)`` or a class with ``transform_dataflowblock``."""
     return _decorate(
@@ -57,7 +58,7 @@ def _decorate(
     user_method: str,
     opt_level: int,
     name: str | None,
-    required: Iterable[str],
+    required: str | Iterable[str],
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
     def make(target: Any) -> Any:  # noqa: ANN401 - a function or a class
         if not callable(target):
@@ -65,7 +66,7 @@ def _decorate(
         settings = {
             "name": name or target.__name__,
             "opt_level": opt_level,
-            "required": tuple(required),
+            "required": pass_names("'required'", required),
             "__doc__": target.__doc__,
             "__module__": target.__module__,
         }

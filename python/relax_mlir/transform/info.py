@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from relax_mlir.error import expect
+
+
+def pass_names(what: str, given: str | Iterable[str]) -> tuple[str, ...]:
+    """`given`, a name or several, as names; `what` is the parameter. Raises `ArgumentError` for what is no name."""
+    listed = [given] if isinstance(given, str) else given
+    expect(what, listed, Iterable, "the name of a pass, or a list of names")
+    found = tuple(listed)
+    for item in found:
+        expect(f"{what}: an entry", item, str, "the name of a pass")
+    return found
 
 
 @dataclass(frozen=True)
@@ -21,6 +34,6 @@ class PassInfo:
     composite: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "required", tuple(self.required))
+        object.__setattr__(self, "required", pass_names(f"pass '{self.name}': 'required'", self.required))
         if not self.text:
             object.__setattr__(self, "text", self.name)

@@ -15,7 +15,7 @@ from typing import ClassVar
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import ir
 from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.info import PassInfo, pass_names
 from relax_mlir.transform.options import format_options
 from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.run import current_run
@@ -29,11 +29,13 @@ class Sequential(Pass):
         passes: Iterable[Pass] = (),
         opt_level: int = 0,
         name: str = "sequential",
-        required: Iterable[str] = (),
+        required: str | Iterable[str] = (),
     ) -> None:
         self.passes = tuple(passes)
         text = ",".join(p.info.text for p in self.passes)
-        self._info = PassInfo(name, opt_level, tuple(required), text, composite=True)
+        self._info = PassInfo(
+            name, opt_level, pass_names(f"pass '{name}': 'required'", required), text, composite=True
+        )
 
     @property
     def info(self) -> PassInfo:

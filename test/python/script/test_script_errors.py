@@ -156,7 +156,7 @@ MISTAKES = {
         "return x.exp()",
         [
             "1 mistake in the script",
-            "<script>:5:16: ScriptError: values have no attributes in a script; the ops are functions, as in R.exp(x)",
+            "<script>:5:16: ScriptError: a value has no attribute 'exp' in a script; the ops are functions: R.exp(x, …)",
             "    5 |         return x.exp()",
             "      |                ^^^^^",
         ],
