@@ -36,7 +36,7 @@ class Site:
 
     @property
     def is_inplace(self) -> bool:
-        return self.op.name == "relax.call_tir_inplace"
+        return bool(self.op.name == "relax.call_tir_inplace")
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from relax_mlir.dialects.attributes import UNCHECKED
 from relax_mlir.ir_queries import defining_op, entry_block
@@ -31,7 +32,7 @@ class SizeOf:
         return kind.dim(self.buffer, axis)
 
 
-Term = int | ir.Value | SizeOf
+Term: TypeAlias = int | ir.Value | SizeOf
 
 
 def emit(term: Term) -> Value:
@@ -177,8 +178,7 @@ def _allocation(op: ir.Operation) -> Iterator[Requirement]:
 def _is_shape(ranges: Ranges, dims: Sequence[Dim], bytes_: int) -> bool:
     """Whether an argument has these sizes among its own, so that memory for them does not overflow."""
     for shape in ranges.shapes.values():
-        waiting = list(shape)
-        if all(dim in waiting and (waiting.remove(dim) or True) for dim in dims) and bytes_ <= 1 << 16:
+        if bytes_ <= 1 << 16 and not Counter(dims) - Counter(shape):
             return True
     return False
 
@@ -352,15 +352,17 @@ def linear_access(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:
         return {ir.AffineDimExpr(expr).position: 1}, 0
     if isinstance(expr, ir.AffineAddExpr):
         sides = [linear_access(side) for side in (ir.AffineAddExpr(expr).lhs, ir.AffineAddExpr(expr).rhs)]
-        if sides[0] is None or sides[1] is None:
+        known = [side for side in sides if side is not None]
+        if len(known) < 2:
             return None
-        (left, a), (right, b) = sides
+        (left, a), (right, b) = known
         return {d: left.get(d, 0) + right.get(d, 0) for d in left | right}, a + b
     if isinstance(expr, ir.AffineMulExpr):
         sides = [linear_access(side) for side in (ir.AffineMulExpr(expr).lhs, ir.AffineMulExpr(expr).rhs)]
-        if sides[0] is None or sides[1] is None:
+        known = [side for side in sides if side is not None]
+        if len(known) < 2:
             return None
-        for (terms, rest), (others, factor) in (sides, sides[::-1]):
+        for (terms, rest), (others, factor) in (known, known[::-1]):
             if not others:
                 return {d: f * factor for d, f in terms.items()}, rest * factor
     return None
