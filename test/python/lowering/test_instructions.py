@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from jit import lower
 from machine_text import Assembly, Code, destinations
-from math_check import MAX_ULP, loop
+from math_check import MAX_ULP, MAX_ULP_DOUBLE, loop
 from relax_mlir.lowering.expand.expand_fma import ExpandFma
 from relax_mlir.lowering.expand.expand_math import ExpandMath
 from relax_mlir.lowering.expand.expand_rounding import ExpandRounding
@@ -192,10 +192,10 @@ def test_products_call_nothing_that_is_slow(cpu: str) -> None:
     assert called <= {"malloc", "free", "memset", "memcpy"}
 
 
-def functions(names: Sequence[str], target: Target) -> Assembly:
+def functions(names: Sequence[str], target: Target, bits: int = 32) -> Assembly:
     """`apply_NAME` for each: a math function on a buffer, vector by vector."""
     with ir.Context():
-        module = ir.Module.parse("\n".join(loop(name, "f32", target.lanes(32)) for name in names))
+        module = ir.Module.parse("\n".join(loop(name, f"f{bits}", target.lanes(bits)) for name in names))
         with ir.Location.unknown():
             ExpandMath(str(target))(module)
             for expand in (ExpandFma(str(target)), ExpandRounding(str(target))):
@@ -212,6 +212,18 @@ def test_math_functions_are_vector_code(cpu: str) -> None:
         found = code[f"apply_{name}"]
         assert found.calls == [], f"{name} calls {set(found.calls)}"
         assert found.count(rf"\S*mulp\S* .*{REGISTERS[target.cpu]}|fmul v|fmla v|\S*fmadd\S* .*%[yz]mm") >= 2
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512", "neoverse-n1"])
+def test_math_functions_of_f64_are_vector_code(cpu: str) -> None:
+    """They call nothing, multiply and add whole registers, and use at most two divisions."""
+    target = target_of(cpu)
+    code = functions(sorted(MAX_ULP_DOUBLE), target, 64)
+    for name in MAX_ULP_DOUBLE:
+        found = code[f"apply_{name}"]
+        assert found.calls == [], f"{name} calls {set(found.calls)}"
+        assert found.count(MULTIPLY_ADD) >= 7 and found.count("vfmadd\\S*sd") == 0
+        assert found.count(r"v?divpd|fdiv\s+v") <= 2 and found.count(r"v?divsd|fdiv\s+d") == 0
 
 
 @pytest.mark.parametrize(("cpu", "machine"), [("neoverse-n1", 183), ("haswell", 62)])
