@@ -25,7 +25,13 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import (
     emit_shared,
     signature,
 )
-from relax_mlir.lowering.kernels.gemm.gemm_narrow import emit_narrow, has_narrow, is_narrow
+from relax_mlir.lowering.kernels.gemm.gemm_narrow import (
+    emit_narrow,
+    emit_narrow_transposed,
+    has_narrow,
+    has_near_rows,
+    is_narrow,
+)
 from relax_mlir.lowering.kernels.gemm.gemm_outer import emit_outer, outer_product
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR, PairPacking, can_round, has_dots, rounded
@@ -99,6 +105,7 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         emit_outer(block, parts.outer, sizes, element)
     if has_narrow(sizes, source, element):
         emit_narrow(block, parts, sizes, element)
+        emit_narrow_transposed(block, parts, packing_of(block, kernel, target))
     if uses_amx(kernel, target):
         emit_amx(block, kernel.name, target)
         return kernel.name
@@ -267,9 +274,17 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
 
         def many_rows() -> None:
             if has_narrow(sizes, source, element):
-                e.branch(is_narrow(b_parts), lambda: e.call(parts.narrow, arguments), packed)
+                e.branch(is_narrow(a_parts, b_parts, sizes), narrow, packed)
             else:
                 packed()
+
+        def narrow() -> None:
+            columns_lie = e.compare("eq", b_parts.strides[0], 1)
+            e.branch(
+                has_near_rows(b_parts),
+                lambda: e.call(parts.narrow, arguments),
+                lambda: e.branch(columns_lie, lambda: e.call(parts.narrow_transposed, arguments), packed),
+            )
 
         def some_depth() -> None:
             if source != element:

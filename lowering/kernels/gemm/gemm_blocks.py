@@ -66,6 +66,11 @@ class Parts:
     def narrow(self) -> str:
         return f"{self.entry}.narrow"
 
+    @property
+    def narrow_transposed(self) -> str:
+        """`narrow` for a B of which columns, not rows, have unit stride."""
+        return f"{self.entry}.narrow_transposed"
+
     def lying(self, kind: str) -> str:
         """A tile that reads its operands where they lie, or what it calls."""
         return f"{self.entry}.lying_{kind}"

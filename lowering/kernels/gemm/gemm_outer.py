@@ -75,9 +75,7 @@ def _narrow(lanes: int, a: e.Value, b: e.Value, c: e.Value) -> None:
     where = simd.mask(columns, lanes)
     row = simd.load(lanes, b, 0, 0, where=where)
     # The rows at the end from which a vector could reach beyond the last one.
-    last = e.ceildiv(
-        lanes, e.maximum(columns, 1)
-    )
+    last = e.ceildiv(lanes, e.maximum(columns, 1))
     dense = e.select(e.compare("eq", apart, columns), e.sub(e.maximum(rows, last), last), 0)
     with e.loop(0, dense) as i:
         simd.store(arith.mulf(_factor(lanes, a, i), row), c, i, 0)
