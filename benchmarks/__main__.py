@@ -23,7 +23,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from benchmarks import alone, machine, report, targets
+from benchmarks import alone, eager, machine, report, targets
 from benchmarks.copying import copy_of, has_copy
 from benchmarks.measure import check, measure
 from benchmarks.peers import OURS, PEERS, Peer
@@ -164,6 +164,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(f"results: {path}", highlight=False)
     if OURS in versions:
         rows = [*targets.of_cells(cells, OURS), *alone.rows(options.workloads)]
+        if {"numpy", "torch"} <= versions.keys():
+            rows += eager.rows(options.workloads)
         console.print(targets.table(rows))
         console.print(targets.summary(rows), highlight=False)
         found = [row.as_dict() for row in rows]

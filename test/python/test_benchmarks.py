@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from relax_mlir.profiler import limits
 from relax_mlir.target import Target
 
-from benchmarks import alone, figures, half, measure, report, targets
+from benchmarks import alone, eager, figures, half, measure, report, targets
 from benchmarks.__main__ import main, run_cell
 from benchmarks.copying import copy_of, gain_of_two_threads
 from benchmarks.peers import OURS, PEERS
@@ -159,6 +160,22 @@ def test_wrong_product_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(half, "_ours", lambda inputs: ours(inputs[::-1]))
     (row,) = half.rows(size=9, seconds=0.01)
     assert row.passed is False and "an element of bf16 is" in row.note
+
+
+@pytest.mark.parametrize("case", [*eager.PRODUCTS, *eager.ELEMENTWISE], ids=lambda case: case.name)
+def test_beside_eager_peers(case: eager.Case) -> None:
+    small = replace(case, sizes=tuple(tuple(min(n, 5) for n in size) for size in case.sizes[:1]))
+    for dtype in case.dtypes:
+        (row,) = eager.of_case(small, dtype, seconds=0.001)
+        assert row.value is not None and row.value > 0 and row.note in ("numpy", "torch")
+
+
+def test_wrong_result_beside_eager_peers() -> None:
+    wrong = replace(
+        eager.PRODUCTS[0], sizes=((3, 4, 5),), ours=lambda emit, op, a, b: emit(op.matmul(a + a, b))
+    )
+    (row,) = eager.of_case(wrong, "float64", seconds=0.001)
+    assert row.passed is False and "an element is" in row.note
 
 
 def test_peak_of_a_core_is_sensible() -> None:

@@ -16,7 +16,9 @@ from relax_mlir.lowering.expand.expand_rounding import ExpandRounding
 from relax_mlir.lowering.kernels.attention.attention_single import emit_weighted_sum
 from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish, emit_tile
+from relax_mlir.lowering.kernels.gemm.gemm_narrow import emit_narrow
 from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.lowering.llvm.cross_compile import assembly, object_file
@@ -163,10 +165,29 @@ def test_accumulators_of_the_tile(cpu: str, accumulators: int) -> None:
 
 
 def test_edges_are_masked() -> None:
-    """A tile that is not full is read and written through masks, not element by element."""
+    """A tile that is not full is read and written through masks, with AVX2 in halves, quarters, …"""
     masked = tiles("skylake-avx512", "f32", "f32")["tile_finish"]
     assert any("{%k" in line for line in masked.lines)
-    assert tiles("haswell", "f32", "f32")["tile_finish"].count("vmaskmovps") >= 4
+    pieces = tiles("haswell", "f32", "f32")["tile_finish"]
+    assert pieces.count("vmaskmovps") == 0
+    assert all(pieces.count(rf"{store} %xmm\d+, .*\(") >= 1 for store in ("vmovups", "vmovlps", "vmovss"))
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512"])
+@pytest.mark.parametrize("bits", [32, 64])
+def test_inner_loops_of_narrow_products(cpu: str, bits: int) -> None:
+    """Each sum has a register of its own; no vector but a mask goes by the stack."""
+    target = target_of(cpu)
+    with ir.Context(), ir.Location.unknown():
+        module, sizes, element = ir.Module.create(), tiling(target, bits), ir.Type.parse(f"f{bits}")
+        emit_narrow(module.body, Parts("product"), sizes, element)
+        code = code_of(module, target)
+    high, low = min(sizes.rows, 8), min((sizes.registers - 4) // 3, 8)
+    for kind, sums in (("one", high), ("two", 2 * high), ("two_whole", 2 * high), ("three", 3 * low)):
+        inner = code[f"product.lying_{kind}"].loop_with(MULTIPLY_ADD)
+        assert len(destinations(inner.matching(MULTIPLY_ADD))) == sums
+        assert [line for line in inner.on_the_stack if not line.startswith("vmov")] == []
+        assert len(inner.on_the_stack) <= 1 and inner.calls == []
 
 
 @cache
