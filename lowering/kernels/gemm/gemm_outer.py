@@ -38,8 +38,10 @@ def emit_outer(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> No
     """Emit the function of A (any strides), B and C (unit inner stride): C = A B, for a depth of 1."""
     lines = e.strided_memref(element, 2, unit_inner=True)
     with e.function(block, name, [e.strided_memref(element, 2), lines, lines]) as (a, b, c):
-        wide = e.compare("ge", e.dim(c, 1), tiling.lanes)
-        e.branch(wide, lambda: _wide(tiling.lanes, a, b, c), lambda: _narrow(tiling.lanes, a, b, c))
+        columns, lanes = e.dim(c, 1), tiling.lanes
+        with e.when(e.compare("ne", columns, 0)):
+            wide = e.compare("ge", columns, lanes)
+            e.branch(wide, lambda: _wide(lanes, a, b, c), lambda: _narrow(lanes, a, b, c))
 
 
 def _factor(lanes: int, a: e.Value, row: e.Index) -> e.Value:
@@ -75,7 +77,7 @@ def _narrow(lanes: int, a: e.Value, b: e.Value, c: e.Value) -> None:
     where = simd.mask(columns, lanes)
     row = simd.load(lanes, b, 0, 0, where=where)
     # The rows at the end from which a vector could reach beyond the last one.
-    last = e.ceildiv(lanes, e.maximum(columns, 1))
+    last = e.ceildiv(lanes, columns)
     dense = e.select(e.compare("eq", apart, columns), e.sub(e.maximum(rows, last), last), 0)
     with e.loop(0, dense) as i:
         simd.store(arith.mulf(_factor(lanes, a, i), row), c, i, 0)

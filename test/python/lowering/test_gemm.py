@@ -191,7 +191,7 @@ def test_outer_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel
     """Depth 1: rows shorter and longer than a vector, with and without gaps between those of the result."""
     rng = np.random.default_rng(13)
     dtype = DTYPES[kernel.operand]
-    for n in (*range(1, 40), 64, 67, 131):
+    for n in (*range(40), 64, 67, 131):
         for m in (1, 2, 3, 7, 19, 130):
             a = operand(rng, (m, 1), dtype, str(rng.choice(LAYOUTS)))
             b = operand(rng, (1, n), dtype, "rows")
