@@ -25,7 +25,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from benchmarks import alone, figures, machine, report, targets
+from benchmarks import alone, eager, figures, machine, report, targets
 from benchmarks.chart import chart, of_page
 from benchmarks.copying import copy_of, has_copy
 from benchmarks.measure import check, measure
@@ -166,6 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(f"results: {path}", highlight=False)
     if OURS in versions:
         rows = [*targets.of_cells(cells, OURS), *alone.rows(options.workloads)]
+        if {"numpy", "torch"} <= versions.keys():
+            rows += eager.rows(options.workloads)
         terminal.print_table(targets.table(rows), console)
         console.print(targets.summary(rows), highlight=False)
         found = [row.as_dict() for row in rows]

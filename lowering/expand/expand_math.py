@@ -11,10 +11,10 @@ from relax_mlir.lowering.kernels.core.lanes import Lanes, same_shape
 from relax_mlir.lowering.kernels.math.math_erf import erf
 from relax_mlir.lowering.kernels.math.math_functions import (
     BINARY_EXPANSIONS,
-    DOUBLE_EXPANSIONS,
     EXPANSIONS,
     FAST_EXPANSIONS,
     PREDICATES,
+    double_expansions,
 )
 from relax_mlir.lowering.kernels.math.math_gelu import gelu, written_with
 from relax_mlir.mlir import arith, ir
@@ -33,12 +33,13 @@ SINGLE: dict[str, Callable[..., Value]] = {**EXPANSIONS, **BINARY_EXPANSIONS}
 class ExpandMath(ModulePass):
     """Expand exponentials, logarithms, powers, trigonometric and hyperbolic functions, their inverses, erf and remf.
 
-    They become polynomials, for f32, and f16 and bf16 computed in f32, scalar or vector. f64 stays: it is a call of
-    libm. Results differ from the correctly rounded ones by a few ulp at most (each function in
-    `relax_mlir.lowering.kernels.math.math_functions` states how many);
+    They become polynomials, for f32, and f16 and bf16 computed in f32, scalar or vector. In f64 so do exponentials,
+    logarithms, and hyperbolic functions, where `target` has a fused multiply-add; others are calls of libm (and
+    without it, expm1 and log1p are formed from libm's exp and log). Results differ from the correctly rounded ones by
+    a few ulp at most (each function in `relax_mlir.lowering.kernels.math.math_functions` states how many);
     NaN, infinities, signed zeros, overflow and denormals come
-    out as in libm. With `fast`, or the context's option ``math.fast``, exp, exp2, tanh and erf have shorter
-    polynomials, which are right to 1e-5. (In f64, expm1 and log1p are formed from libm's exp and log.)
+    out as in libm. With `fast`, or the context's option ``math.fast``, exp, exp2, tanh and erf of f32 have shorter
+    polynomials, which are right to 1e-5.
 
     An erf of f32 that is part of a gelu becomes that gelu. Where `target` has AVX-512, vectors of 16 have exp, exp2,
     erf and gelu in fewer instructions.
@@ -90,8 +91,8 @@ def _replace(operation: Operation, single: Mapping[str, Callable[..., Value]], t
             result = PREDICATES[operation.name](Lanes(operand.type), operand)
         elif isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
             result = _in_f32(list(operation.operands), element, single[operation.name], target)
-        elif isinstance(element, ir.F64Type) and operation.name in DOUBLE_EXPANSIONS:
-            result = DOUBLE_EXPANSIONS[operation.name](Lanes(operand.type), operand)
+        elif isinstance(element, ir.F64Type) and operation.name in (double := double_expansions(target)):
+            result = double[operation.name](Lanes(operand.type), operand)
         else:
             return
     operation.results[0].replace_all_uses_with(result)

@@ -177,10 +177,7 @@ def _allocation(op: ir.Operation) -> Iterator[Requirement]:
 
 def _is_shape(ranges: Ranges, dims: Sequence[Dim], bytes_: int) -> bool:
     """Whether an argument has these sizes among its own, so that memory for them does not overflow."""
-    for shape in ranges.shapes.values():
-        if bytes_ <= 1 << 16 and not Counter(dims) - Counter(shape):
-            return True
-    return False
+    return bytes_ <= 1 << 16 and any(not Counter(dims) - Counter(shape) for shape in ranges.shapes.values())
 
 
 def _shape_text(type_: ir.ShapedType) -> str:

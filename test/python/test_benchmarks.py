@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,7 +18,7 @@ from relax_mlir.profiler import limits
 from relax_mlir.target import Target
 from rich.console import Console
 
-from benchmarks import alone, chart, figures, half, measure, report, targets
+from benchmarks import alone, chart, eager, figures, half, measure, report, targets
 from benchmarks.__main__ import main, run_cell
 from benchmarks.copying import copy_of, gain_of_two_threads
 from benchmarks.peers import OURS, PEERS
@@ -163,6 +164,22 @@ def test_wrong_product_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(half, "_ours", lambda inputs: ours(inputs[::-1]))
     (row,) = half.rows(size=9, seconds=0.01)
     assert row.passed is False and "an element of bf16 is" in row.note
+
+
+@pytest.mark.parametrize("case", [*eager.PRODUCTS, *eager.ELEMENTWISE], ids=lambda case: case.name)
+def test_beside_eager_peers(case: eager.Case) -> None:
+    small = replace(case, sizes=tuple(tuple(min(n, 5) for n in size) for size in case.sizes[:1]))
+    for dtype in case.dtypes:
+        (row,) = eager.of_case(small, dtype, seconds=0.001)
+        assert row.value is not None and row.value > 0 and row.note in ("numpy", "torch")
+
+
+def test_wrong_result_beside_eager_peers() -> None:
+    wrong = replace(
+        eager.PRODUCTS[0], sizes=((3, 4, 5),), ours=lambda emit, op, a, b: emit(op.matmul(a + a, b))
+    )
+    (row,) = eager.of_case(wrong, "float64", seconds=0.001)
+    assert row.passed is False and "an element is" in row.note
 
 
 def test_peak_of_a_core_is_sensible() -> None:

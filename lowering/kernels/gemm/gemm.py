@@ -1,7 +1,8 @@
 """Generator of matrix products: C = A B or C += A B, every size dynamic, operands with any strides.
 
 The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
-matrix unpacked (`gemm_thin`), more of them where lines of both operands are multiplied, all others go the way of Goto
+matrix unpacked (`gemm_skinny`), more of them where lines of both operands are multiplied; those with some columns read
+both operands where they lie (`gemm_narrow`), those of depth 1 sum nothing (`gemm_outer`); all others go the way of Goto
 and van de Geijn: blocks of A and B are packed (`gemm_pack`; bf16 by pairs, `gemm_pairs`, where the target multiplies
 them) and multiplied by a register tile (`gemm_micro`), whose size follows from the target (`gemm_tiling`).
 """
@@ -24,6 +25,14 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import (
     emit_shared,
     signature,
 )
+from relax_mlir.lowering.kernels.gemm.gemm_narrow import (
+    emit_narrow,
+    emit_narrow_transposed,
+    has_narrow,
+    has_near_rows,
+    is_narrow,
+)
+from relax_mlir.lowering.kernels.gemm.gemm_outer import emit_outer, outer_product
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR, PairPacking, can_round, has_dots, rounded
 from relax_mlir.lowering.kernels.gemm.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
@@ -92,6 +101,11 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     _emit_entry(block, parts, sizes, source, element)
     emit_thin(block, parts, sizes, source, element)
     _emit_streams(block, parts, sizes, source, element, (1, 2))
+    if source == element:
+        emit_outer(block, parts.outer, sizes, element)
+    if has_narrow(sizes, source, element):
+        emit_narrow(block, parts, sizes, element)
+        emit_narrow_transposed(block, parts, packing_of(block, kernel, target))
     if uses_amx(kernel, target):
         emit_amx(block, kernel.name, target)
         return kernel.name
@@ -234,8 +248,10 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
             e.call(parts.thin, [a, b, c, accumulate])
             epilogue.run(0, rows, 0, columns)
 
+        arguments = [a, b, c, accumulate, *rest]
+
         def packed() -> None:
-            e.call(parts.packed, [a, b, c, accumulate, *rest])
+            e.call(parts.packed, arguments)
 
         def by_dots() -> e.Value:
             """Whether dot products of lines of memory are better than packing."""
@@ -254,9 +270,31 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
                     e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.lanes)
                 )
                 few = e.any_of(few, small, by_dots())
-            e.branch(column, one_column, lambda: e.branch(few, few_rows, packed))
+            e.branch(column, one_column, lambda: e.branch(few, few_rows, many_rows))
 
-        e.branch(e.compare("eq", depth, 0), empty_sum, product)
+        def many_rows() -> None:
+            if has_narrow(sizes, source, element):
+                e.branch(is_narrow(a_parts, b_parts, sizes), narrow, packed)
+            else:
+                packed()
+
+        def narrow() -> None:
+            columns_lie = e.compare("eq", b_parts.strides[0], 1)
+            e.branch(
+                has_near_rows(b_parts),
+                lambda: e.call(parts.narrow, arguments),
+                lambda: e.branch(columns_lie, lambda: e.call(parts.narrow_transposed, arguments), packed),
+            )
+
+        def some_depth() -> None:
+            if source != element:
+                product()
+                return
+            is_row = e.compare("eq", b_parts.strides[1], 1)
+            is_outer = e.all_of(e.compare("eq", depth, 1), is_row, e.negate(accumulate))
+            e.branch(is_outer, lambda: outer_product(parts, a, b, c, element, epilogue), product)
+
+        e.branch(e.compare("eq", depth, 0), empty_sum, some_depth)
 
 
 def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:

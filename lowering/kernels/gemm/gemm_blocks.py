@@ -58,6 +58,23 @@ class Parts:
     def finish(self) -> str:
         return f"{self.entry}.tile_finish"
 
+    @property
+    def outer(self) -> str:
+        return f"{self.entry}.outer"
+
+    @property
+    def narrow(self) -> str:
+        return f"{self.entry}.narrow"
+
+    @property
+    def narrow_transposed(self) -> str:
+        """`narrow` for a B of which columns, not rows, have unit stride."""
+        return f"{self.entry}.narrow_transposed"
+
+    def lying(self, kind: str) -> str:
+        """A tile that reads its operands where they lie, or what it calls."""
+        return f"{self.entry}.lying_{kind}"
+
     def rows(self, rows: int) -> str:
         return f"{self.entry}.rows_{rows}"
 

@@ -28,6 +28,7 @@ class Tiling:
     `kept_left`: the elements of a block of A that stay in the second-level cache while B streams past. `half_lines`:
     a vector is half a cache line (AVX2). Then tiles ask for the panels that come next (see `gemm_blocks`), the highest
     does two steps of the depth at a time, and B is packed in deep blocks for fewer rows: measured on Zen 3.
+    `l1_bytes`: the size of the first-level cache.
 
     After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008, where the
     block of A is what the second-level cache holds.
@@ -48,6 +49,7 @@ class Tiling:
     threads: int = 1
     kept_left: int = 0
     half_lines: bool = False
+    l1_bytes: int = 32 << 10
 
     @property
     def columns(self) -> int:
@@ -161,8 +163,12 @@ def tiling(target: Target, bits: int, together: int = 1) -> Tiling:
     kept_columns = max(block_columns, _down(kept_bytes // (depth * item), columns))
     blocks = (depth, packed_depth, block_rows, block_columns, kept_columns)
     flags = (target.has_fma, target.has_masks)
-    ahead = (target.l2_bytes // (4 * item), half_lines)
-    return Tiling(lanes, vectors, rows, registers, *blocks, *flags, together, target.num_threads, *ahead)
+    ahead, threads, l1_bytes = (
+        (target.l2_bytes // (4 * item), half_lines),
+        target.num_threads,
+        target.l1_bytes,
+    )
+    return Tiling(lanes, vectors, rows, registers, *blocks, *flags, together, threads, *ahead, l1_bytes)
 
 
 def even_step(total: e.Index, limit: e.Index, multiple: int) -> e.Index:

@@ -2,7 +2,8 @@
 
 `EXPANSIONS` take f32 values, scalar or vector, and return values of the same type; the accuracy over the
 whole range is stated at each function and measured in the tests. A function that is not here is a call of
-libm, but for `DOUBLE_EXPANSIONS`: what upstream would lower to something inaccurate in f64.
+libm. `DOUBLE_EXPANSIONS` take f64 and want a fused multiply-add; where there is none, only `DOUBLE_BY_LIBM` are
+expanded: what upstream would lower to something inaccurate.
 """
 
 from __future__ import annotations
@@ -15,19 +16,38 @@ from relax_mlir.lowering.kernels.core.emit import Value
 from relax_mlir.lowering.kernels.core.lanes import Lanes
 from relax_mlir.lowering.kernels.math import (
     math_erf,
+    math_erf_double,
     math_exp,
+    math_exp_double,
     math_fast,
     math_hyperbolic,
+    math_hyperbolic_double,
     math_inverse,
     math_log,
+    math_log_double,
     math_pow,
     math_remainder,
     math_trig,
 )
+from relax_mlir.target import Target
 
 Expansion: TypeAlias = Callable[[Lanes, Value], Value]
 
 DOUBLE_EXPANSIONS: dict[str, Expansion] = {
+    "math.cosh": math_hyperbolic_double.cosh,
+    "math.erf": math_erf_double.erf,
+    "math.exp": math_exp_double.exp,
+    "math.exp2": math_exp_double.exp2,
+    "math.expm1": math_exp_double.expm1,
+    "math.log": math_log_double.log,
+    "math.log10": math_log_double.log10,
+    "math.log1p": math_log_double.log1p,
+    "math.log2": math_log_double.log2,
+    "math.sinh": math_hyperbolic_double.sinh,
+    "math.tanh": math_hyperbolic_double.tanh,
+}
+
+DOUBLE_BY_LIBM: dict[str, Expansion] = {
     "math.expm1": math_exp.expm1_by_libm,
     "math.log1p": math_log.log1p_by_libm,
 }
@@ -74,3 +94,14 @@ FAST_EXPANSIONS: dict[str, Expansion] = {
     "math.tanh": math_fast.tanh,
 }
 """What takes the place of `EXPANSIONS` where ``math.fast`` is set."""
+
+
+def double_expansions(target: Target) -> dict[str, Expansion]:
+    """The functions of f64 that are expanded for a target."""
+    return DOUBLE_EXPANSIONS if target.has_fma else DOUBLE_BY_LIBM
+
+
+def is_call_for_double(name: str, target: Target) -> bool:
+    """Whether an operation on f64 becomes a call of libm for each lane."""
+    is_expanded = target.has_fma and name in DOUBLE_EXPANSIONS
+    return not is_expanded and (name in EXPANSIONS or name in BINARY_EXPANSIONS)

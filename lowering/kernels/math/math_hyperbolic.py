@@ -22,7 +22,7 @@ SMALL = 2.0**-10
 """Below it x plus the cubic term is right to all digits."""
 
 
-def _odd(lanes: Lanes, x: Value, coefficients: tuple[float, ...]) -> Value:
+def odd(lanes: Lanes, x: Value, coefficients: tuple[float, ...]) -> Value:
     """x + x³·P(x²)."""
     square = lanes.mul(x, x)
     return lanes.fma(lanes.mul(x, square), lanes.horner(square, coefficients), x)
@@ -40,7 +40,7 @@ def sinh(lanes: Lanes, x: Value) -> Value:
     quarter = quarter_of_exp(lanes, magnitude)
     large = lanes.fma(quarter, lanes.const(2.0), lanes.div(lanes.const(-0.125), quarter))
     is_large = lanes.compare("ogt", magnitude, lanes.const(1.0))
-    return lanes.copysign(lanes.select(is_large, large, _odd(lanes, magnitude, SINH_P)), x)
+    return lanes.copysign(lanes.select(is_large, large, odd(lanes, magnitude, SINH_P)), x)
 
 
 def tanh(lanes: Lanes, x: Value) -> Value:
@@ -50,13 +50,18 @@ def tanh(lanes: Lanes, x: Value) -> Value:
     """
     magnitude = lanes.at_most(lanes.abs(x), 10.0)
     u = expm1_of_moderate(lanes, lanes.add(magnitude, magnitude))
+    return lanes.copysign(ratio_to_two_more(lanes, u), x)
+
+
+def ratio_to_two_more(lanes: Lanes, u: Value) -> Value:
+    """u / (u + 2), without the error of that sum."""
     two = lanes.const(2.0)
     inverse = lanes.div(lanes.const(1.0), lanes.add(u, two))
     quotient = lanes.mul(u, inverse)
     less = lanes.negate(quotient)
-    # What u is more than the quotient times u + 2, without the error of that sum.
+    # What u is more than the quotient times u + 2.
     rest = lanes.fma(less, u, lanes.fma(less, two, u))
-    return lanes.copysign(lanes.fma(rest, inverse, quotient), x)
+    return lanes.fma(rest, inverse, quotient)
 
 
 def _unless_small(lanes: Lanes, magnitude: Value, result: Value, cubic: float) -> Value:

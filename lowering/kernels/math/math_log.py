@@ -66,7 +66,7 @@ def _natural(lanes: Lanes, f: Value, e: Value, correction: Value | None = None) 
     return lanes.fma(e, lanes.const(LN2_HIGH), lanes.add(f, tail))
 
 
-def _special(lanes: Lanes, x: Value, result: Value, pole: float = 0.0) -> Value:
+def special(lanes: Lanes, x: Value, result: Value, pole: float = 0.0) -> Value:
     """The values at the edges: -inf at the pole, NaN left of it and for NaN, inf at inf."""
     inf, bound = lanes.const(math.inf), lanes.const(pole)
     result = lanes.select(lanes.compare("oeq", x, inf), inf, result)
@@ -77,7 +77,7 @@ def _special(lanes: Lanes, x: Value, result: Value, pole: float = 0.0) -> Value:
 def log(lanes: Lanes, x: Value) -> Value:
     """ln x, at most 1 ulp off; log(±0) = -inf, log(negative) = NaN, denormals exact like all others."""
     f, e = _split_any(lanes, x)
-    return _special(lanes, x, _natural(lanes, f, e))
+    return special(lanes, x, _natural(lanes, f, e))
 
 
 def log2(lanes: Lanes, x: Value) -> Value:
@@ -89,7 +89,7 @@ def log2(lanes: Lanes, x: Value) -> Value:
     result = lanes.scale(low, LOG2_E - 1.0)
     result = lanes.fma(f, lanes.const(LOG2_E - 1.0), result)
     result = lanes.add(lanes.add(result, low), f)
-    return _special(lanes, x, lanes.add(result, e))
+    return special(lanes, x, lanes.add(result, e))
 
 
 def log10(lanes: Lanes, x: Value) -> Value:
@@ -99,7 +99,7 @@ def log10(lanes: Lanes, x: Value) -> Value:
     low = lanes.fma(square, lanes.const(-0.5), tail)
     result = lanes.fma(e, lanes.const(LOG10_2 - LOG10_2_HIGH), lanes.scale(low, LOG10_E))
     result = lanes.fma(f, lanes.const(LOG10_E), result)
-    return _special(lanes, x, lanes.fma(e, lanes.const(LOG10_2_HIGH), result))
+    return special(lanes, x, lanes.fma(e, lanes.const(LOG10_2_HIGH), result))
 
 
 def log1p(lanes: Lanes, x: Value) -> Value:
@@ -114,7 +114,7 @@ def log1p(lanes: Lanes, x: Value) -> Value:
     f, e, _ = _split(lanes, u)
     result = _natural(lanes, f, e, correction=lanes.div(lost, u))
     result = lanes.select(lanes.compare("olt", lanes.abs(x), lanes.const(2.0**-25)), x, result)
-    return _special(lanes, x, result, pole=-1.0)
+    return special(lanes, x, result, pole=-1.0)
 
 
 # log((1 + s) / (1 - s)) = 2s + s³·P(s²) for |s| ≤ 3 - √8, to 2⁻⁴⁴.

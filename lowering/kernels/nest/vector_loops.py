@@ -33,6 +33,7 @@ from relax_mlir.lowering.kernels.core.lanes import side_by_side
 from relax_mlir.lowering.kernels.core.non_temporal import is_past_caches
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop
 from relax_mlir.lowering.kernels.core.scalar_body import Body, Combiner, Place, iota
+from relax_mlir.lowering.kernels.math.math_functions import is_call_for_double
 from relax_mlir.lowering.kernels.nest.loop_nest import Access, Nest
 from relax_mlir.lowering.kernels.nest.nest_operands import Operands
 from relax_mlir.lowering.kernels.nest.transposed_tiles import emit_turned
@@ -150,6 +151,8 @@ class _Emitter:
         if self.body.is_light:
             return LIGHT_TOGETHER
         bits, carries = max(a.bits for a in self.accesses), bool(self.reduction_loops)
+        if bits > 32 and any(is_call_for_double(op.name, self.target) for op in self.body.operations):
+            return 1
         return side_by_side(self.target, bits, carries)
 
     @cached_property

@@ -113,17 +113,37 @@ func.func @atan2(%y: f32, %x: f32) -> f32 {
 
 // -----
 
-// math_log in f64: formed from libm's log; where 1 + x rounds to 1 it is x.
+// math_log_double: what rounding 1 + x loses is added, over 1 + x; where that is nothing of x, it is x.
 // CHECK-LABEL: func.func @log1p
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: f64)
 // CHECK: %[[U:[A-Za-z0-9_]+]] = arith.addf %[[ONE:[a-z0-9_]+]], %[[X]] : f64
-// CHECK-NEXT: math.log %[[U]] : f64
-// CHECK: %[[TINY:[A-Za-z0-9_]+]] = arith.cmpf oeq, %[[U]], %[[ONE]]
-// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = arith.select %[[TINY]], %[[X]],
-// CHECK-NEXT: return %[[R]]
+// CHECK: arith.divf %{{[A-Za-z0-9_]+}}, %[[U]] : f64
+// CHECK-NOT: math.log
+// CHECK: %[[SIZE:[A-Za-z0-9_]+]] = math.absf %[[X]]
+// CHECK: %[[TINY:[A-Za-z0-9_]+]] = arith.cmpf olt, %[[SIZE]],
+// CHECK-NEXT: arith.select %[[TINY]], %[[X]],
 func.func @log1p(%x: f64) -> f64 {
   %0 = math.log1p %x : f64
   return %0 : f64
+}
+
+// -----
+
+// math_exp_double: n is in the low bits of a sum; the polynomial is multiplied by 2 to half of it, then to the rest.
+// CHECK-LABEL: func.func @exp
+// CHECK-NOT: math.exp
+// CHECK: %[[SUM:[0-9]+]] = math.fma %{{[0-9]+}}, %{{[a-z0-9_]+}}, %[[MAGIC:[a-z0-9_]+]] {relax.bounded} : vector<4xf64>
+// CHECK-NEXT: arith.subf %[[SUM]], %[[MAGIC]]
+// CHECK: %[[BITS:[0-9]+]] = arith.bitcast %[[SUM]] : vector<4xf64> to vector<4xi64>
+// CHECK: %[[HALF:[0-9]+]] = arith.shrui %[[BITS]],
+// CHECK-NEXT: %[[REST:[0-9]+]] = arith.subi %[[BITS]], %[[HALF]]
+// CHECK: arith.shli %[[HALF]],
+// CHECK: arith.shli %[[REST]],
+// CHECK: %[[R:[0-9]+]] = arith.mulf
+// CHECK-NEXT: return %[[R]]
+func.func @exp(%x: vector<4xf64>) -> vector<4xf64> {
+  %0 = math.exp %x : vector<4xf64>
+  return %0 : vector<4xf64>
 }
 
 // -----

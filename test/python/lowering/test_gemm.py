@@ -11,6 +11,7 @@ from gemm_check import DTYPES, LAYOUTS, check, module_of, operand
 from jit import Compiled, lower
 from relax_mlir.lowering.kernels.gemm import gemm_left
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row
+from relax_mlir.lowering.kernels.gemm.gemm_narrow import MAX_COLUMNS
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -83,6 +84,33 @@ def test_dot_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) 
         depth = int(rng.choice([1, 15, 64, 127, 128, 129, 200, 257, 300]))
         a, b = operand(rng, (m, depth), dtype, "plain"), operand(rng, (depth, n), dtype, "columns")
         check(compiled[kernel], kernel, a, b, bool(trial % 2), int(rng.choice([0, 1, 7])))
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
+def test_narrow_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
+    """Every number of columns that is narrow, and one more; rows round the tiles' heights; several blocks of depth."""
+    rng = np.random.default_rng(12)
+    dtype = DTYPES[kernel.operand]
+    for n in range(1, MAX_COLUMNS + 2):
+        for layout_a, layout_b in (("plain", "plain"), ("columns", "rows"), ("rows", "columns")):
+            m, depth = int(rng.integers(5, 38)), int(rng.choice([2, 3, 17, 64, 600]))
+            a, b = operand(rng, (m, depth), dtype, layout_a), operand(rng, (depth, n), dtype, layout_b)
+            check(compiled[kernel], kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 1, 7])))
+    for m in range(5, 40):
+        a, b = operand(rng, (m, 7), dtype, "strided"), operand(rng, (7, 2 * m), dtype, "plain")
+        check(compiled[kernel], kernel, a, b[:, : m % 5 + 30], bool(m % 2), 0)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_outer_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
+    """Depth 1: rows shorter and longer than a vector, with and without gaps between those of the result."""
+    rng = np.random.default_rng(13)
+    dtype = DTYPES[kernel.operand]
+    for n in (*range(40), 64, 67, 131):
+        for m in (1, 2, 3, 7, 19, 130):
+            a = operand(rng, (m, 1), dtype, str(rng.choice(LAYOUTS)))
+            b = operand(rng, (1, n), dtype, "rows")
+            check(compiled[kernel], kernel, a, b, m % 3 == 0, int(rng.choice([0, 0, 1, 7])))
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,16 @@ from functools import cache
 import pytest
 from jit import lower
 from machine_text import Assembly, Code, destinations
-from math_check import MAX_ULP, loop
+from math_check import MAX_ULP, MAX_ULP_DOUBLE, loop
 from relax_mlir.lowering.expand.expand_fma import ExpandFma
 from relax_mlir.lowering.expand.expand_math import ExpandMath
 from relax_mlir.lowering.expand.expand_rounding import ExpandRounding
 from relax_mlir.lowering.kernels.attention.attention_single import emit_weighted_sum
 from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm
+from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish, emit_tile
+from relax_mlir.lowering.kernels.gemm.gemm_narrow import emit_narrow
 from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.lowering.llvm.cross_compile import assembly, object_file
@@ -163,10 +165,29 @@ def test_accumulators_of_the_tile(cpu: str, accumulators: int) -> None:
 
 
 def test_edges_are_masked() -> None:
-    """A tile that is not full is read and written through masks, not element by element."""
+    """A tile that is not full is read and written through masks, with AVX2 in halves, quarters, …"""
     masked = tiles("skylake-avx512", "f32", "f32")["tile_finish"]
     assert any("{%k" in line for line in masked.lines)
-    assert tiles("haswell", "f32", "f32")["tile_finish"].count("vmaskmovps") >= 4
+    pieces = tiles("haswell", "f32", "f32")["tile_finish"]
+    assert pieces.count("vmaskmovps") == 0
+    assert all(pieces.count(rf"{store} %xmm\d+, .*\(") >= 1 for store in ("vmovups", "vmovlps", "vmovss"))
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512"])
+@pytest.mark.parametrize("bits", [32, 64])
+def test_inner_loops_of_narrow_products(cpu: str, bits: int) -> None:
+    """Each sum has a register of its own; no vector but a mask goes by the stack."""
+    target = target_of(cpu)
+    with ir.Context(), ir.Location.unknown():
+        module, sizes, element = ir.Module.create(), tiling(target, bits), ir.Type.parse(f"f{bits}")
+        emit_narrow(module.body, Parts("product"), sizes, element)
+        code = code_of(module, target)
+    high, low = min(sizes.rows, 8), min((sizes.registers - 4) // 3, 8)
+    for kind, sums in (("one", high), ("two", 2 * high), ("two_whole", 2 * high), ("three", 3 * low)):
+        inner = code[f"product.lying_{kind}"].loop_with(MULTIPLY_ADD)
+        assert len(destinations(inner.matching(MULTIPLY_ADD))) == sums
+        assert [line for line in inner.on_the_stack if not line.startswith("vmov")] == []
+        assert len(inner.on_the_stack) <= 1 and inner.calls == []
 
 
 @cache
@@ -192,10 +213,10 @@ def test_products_call_nothing_that_is_slow(cpu: str) -> None:
     assert called <= {"malloc", "free", "memset", "memcpy"}
 
 
-def functions(names: Sequence[str], target: Target) -> Assembly:
+def functions(names: Sequence[str], target: Target, bits: int = 32) -> Assembly:
     """`apply_NAME` for each: a math function on a buffer, vector by vector."""
     with ir.Context():
-        module = ir.Module.parse("\n".join(loop(name, "f32", target.lanes(32)) for name in names))
+        module = ir.Module.parse("\n".join(loop(name, f"f{bits}", target.lanes(bits)) for name in names))
         with ir.Location.unknown():
             ExpandMath(str(target))(module)
             for expand in (ExpandFma(str(target)), ExpandRounding(str(target))):
@@ -212,6 +233,18 @@ def test_math_functions_are_vector_code(cpu: str) -> None:
         found = code[f"apply_{name}"]
         assert found.calls == [], f"{name} calls {set(found.calls)}"
         assert found.count(rf"\S*mulp\S* .*{REGISTERS[target.cpu]}|fmul v|fmla v|\S*fmadd\S* .*%[yz]mm") >= 2
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512", "neoverse-n1"])
+def test_math_functions_of_f64_are_vector_code(cpu: str) -> None:
+    """They call nothing, multiply and add whole registers, and use at most two divisions."""
+    target = target_of(cpu)
+    code = functions(sorted(MAX_ULP_DOUBLE), target, 64)
+    for name in MAX_ULP_DOUBLE:
+        found = code[f"apply_{name}"]
+        assert found.calls == [], f"{name} calls {set(found.calls)}"
+        assert found.count(MULTIPLY_ADD) >= 7 and found.count("vfmadd\\S*sd") == 0
+        assert found.count(r"v?divpd|fdiv\s+v") <= 2 and found.count(r"v?divsd|fdiv\s+d") == 0
 
 
 @pytest.mark.parametrize(("cpu", "machine"), [("neoverse-n1", 183), ("haswell", 62)])

@@ -6,9 +6,19 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from math_check import REFERENCES, compiled, error_of, loop, widths, worst_error
+from math_check import (
+    MAX_ULP_DOUBLE,
+    REFERENCES,
+    check_doubles,
+    compiled,
+    error_of,
+    loop,
+    widths,
+    worst_error,
+)
 from relax_mlir.lowering.expand.expand_math import ExpandMath
 from relax_mlir.mlir import ir
+from relax_mlir.target import Target
 from rows_jit import Compiled
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, -1e-45, 1.1754942e-38, 3.4028235e38]
@@ -182,9 +192,44 @@ def test_half_precision_is_computed_in_single_precision(name: str) -> None:
     assert f"vector<8xf32> to vector<8x{name}>" in text
 
 
-def test_double_precision_is_left_to_libm() -> None:
+@pytest.mark.parametrize(
+    ("op", "target"), [("sin", "cpu -mcpu=haswell"), ("exp", "cpu -mcpu=haswell -mattr=-fma")]
+)
+def test_what_has_no_expansion_for_f64_is_left_to_libm(op: str, target: str) -> None:
     with ir.Context():
-        module = ir.Module.parse(loop("exp", "f64", 4))
+        module = ir.Module.parse(loop(op, "f64", 4))
         before = str(module)
-        ExpandMath()(module)
+        ExpandMath(target)(module)
         assert str(module) == before
+
+
+@pytest.mark.skipif(not Target.host().has_fma, reason="calls libm without a fused multiply-add")
+@pytest.mark.parametrize("op", sorted(MAX_ULP_DOUBLE))
+def test_double_precision_in_ulps(op: str, double: Compiled) -> None:
+    """All exponents and signs, moderate sizes, near 1 and 0, denormals, where functions overflow or vanish, special."""
+    ulp, at = check_doubles(double, op, 400 if op == "erf" else 40_000, seed=11)
+    assert ulp <= MAX_ULP_DOUBLE[op], f"{ulp} ulp at {at!r}"
+
+
+@pytest.mark.skipif(not Target.host().has_fma, reason="calls libm without a fused multiply-add")
+def test_powers_have_exact_logarithms(double: Compiled) -> None:
+    exponents = np.arange(-1072, 1024)
+    for op, x, expected in (
+        ("log2", 2.0**exponents, exponents),
+        ("log10", np.array([float(f"1e{n}") for n in range(24)]), np.arange(24)),
+        ("exp2", exponents.astype(np.float64), 2.0**exponents),
+    ):
+        got = np.empty_like(x)
+        double(f"apply_{op}", x, got)
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.skipif(not Target.host().has_fma, reason="calls libm without a fused multiply-add")
+@pytest.mark.parametrize("lanes", [1, 2, 8, 24])
+def test_f64_in_vectors_of_any_length(lanes: int) -> None:
+    functions = compiled("".join(loop(op, "f64", lanes) for op in ("exp", "log", "tanh", "erf")))
+    x = np.linspace(0.01, 9, 48)
+    for op in ("exp", "log", "tanh", "erf"):
+        got = np.empty_like(x)
+        functions(f"apply_{op}", x, got)
+        np.testing.assert_allclose(got, REFERENCES[op](x), rtol=5e-16)

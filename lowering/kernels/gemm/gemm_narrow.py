@@ -1,0 +1,232 @@
+"""Products with few columns, of operands that are read where they lie: packing them takes as long as multiplying.
+
+A register tile reads some rows of A, element by element, with any strides, and rows of B, whose elements are next to
+each other. There are few columns, so that a block of B stays in the first-level cache while all rows of A go by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from math import lcm
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.addresses import address, item_bytes, memref_at
+from relax_mlir.lowering.kernels.gemm import epilogue as ep
+from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signature
+from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish
+from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
+from relax_mlir.mlir import ir
+
+MAX_COLUMNS = 48
+"""Products with more columns are worth packing."""
+
+_MAX_APART = 2 * MAX_COLUMNS
+"""Rows of B that are further apart share sets of the first-level cache."""
+
+_MAX_ROWS = 8
+"""The most rows of a tile: there are no lower ones, so that higher ones would be idle more often."""
+
+_MIN_DEPTH = 64
+"""Blocks are at least so deep, unless there is less: after each one C is read and written."""
+
+
+def has_narrow(tiling: Tiling, source: e.Type, element: e.Type) -> bool:
+    """Whether there is a generator: for elements that are not widened, where vectors can be read in part."""
+    return bool(source == element) and tiling.masked
+
+
+def is_narrow(a: e.Strided, b: e.Strided, tiling: Tiling) -> e.Value:
+    """Whether a product is one for `emit_narrow`, but for the strides of B, if it has more than few rows.
+
+    Where elements of a row of A are apart, each line of A comes from the second-level cache more than once.
+    """
+    columns, (rows, depth) = b.sizes[1], a.sizes
+    is_near = e.compare("le", e.mul(rows, depth), 4 * tiling.kept_left)
+    return e.all_of(
+        e.compare("le", columns, MAX_COLUMNS), e.any_of(e.compare("eq", a.strides[1], 1), is_near)
+    )
+
+
+def has_near_rows(b: e.Strided) -> e.Value:
+    """Whether rows of B have unit stride, and are so near to each other that they need not be packed."""
+    return e.all_of(e.compare("eq", b.strides[1], 1), e.compare("le", b.strides[0], _MAX_APART))
+
+
+def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> None:
+    """Emit the product with a B of which columns have unit stride: it is transposed first."""
+    tiling, element = packing.tiling, packing.element
+    with e.function(block, parts.narrow_transposed, [*signature(element, element), *ep.types()]) as arguments:
+        a, b, *rest = arguments
+        b_parts = e.metadata(b)
+        (depth, columns), strides = b_parts.sizes, b_parts.strides
+        apart = e.round_up(columns, tiling.lanes)
+        lines = e.view(b_parts, (columns, depth), strides[::-1], unit_inner=True)
+        with e.scratch(element, e.mul(depth, apart)) as memory:
+            e.call(
+                packing.transpose, [lines, *map(e.index, (0, columns, 0, depth)), memory, e.index(0), apart]
+            )
+            right = e.view(e.metadata(memory), (depth, columns), (apart, 1))
+            e.call(parts.narrow, [a, right, *rest])
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A register tile: its sums, as many vectors in each of its rows, and whether the last one may be read in part."""
+
+    name: str
+    rows: int
+    vectors: int
+    is_masked: bool
+
+
+def _tiles(parts: Parts, tiling: Tiling) -> tuple[_Tile, _Tile, _Tile, _Tile]:
+    """For one vector of columns, two, two that are whole, and three."""
+    rows, low = min(tiling.rows, _MAX_ROWS), min((tiling.registers - 4) // 3, _MAX_ROWS)
+    return (
+        _Tile(parts.lying("one"), rows, 1, is_masked=True),
+        _Tile(parts.lying("two"), rows, 2, is_masked=True),
+        _Tile(parts.lying("two_whole"), rows, 2, is_masked=False),
+        _Tile(parts.lying("three"), low, 3, is_masked=True),
+    )
+
+
+def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -> None:
+    """Emit C (+)= A B with its epilogue, where `is_narrow` holds; arguments as those of the packed way."""
+    types = [*signature(element, element), *ep.types()]
+    tiles = _tiles(parts, tiling)
+    with e.function(block, parts.narrow, types) as arguments:
+        by_parts(tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments)
+    with e.function(block, f"{parts.narrow}.part", [*types, *[ir.IndexType.get()] * 4]) as values:
+        a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
+        epilogue = ep.Epilogue(*carried)
+        a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))
+        depth, columns = a_parts.sizes[1], 2 * tiling.lanes
+        step, bytes_apart = (
+            lcm(*(tile.rows for tile in tiles)),
+            e.mul(b_parts.strides[0], item_bytes(element)),
+        )
+        cached = e.div(tiling.l1_bytes * 3 // 4, e.maximum(bytes_apart, 1))
+        depth_step = even_step(e.maximum(depth, 1), e.maximum(cached, _MIN_DEPTH), tiling.lanes)
+        with (
+            e.loop(0, depth, depth_step) as k,
+            e.loop(first_row, last_row, step) as i,
+        ):
+            deep, end = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.add(i, step), last_row)
+            add = e.any_of(accumulate, e.compare("ne", k, 0))
+            done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+
+            def multiply(j: e.Index, left: e.Index, tile: _Tile) -> None:
+                with e.loop(i, end, tile.rows) as row:
+                    high = e.minimum(e.sub(end, row), tile.rows)
+                    arguments = [_place(a_parts, row, k), *a_parts.strides, high]
+                    arguments += [_place(b_parts, k, j), b_parts.strides[0], deep]
+                    e.call(tile.name, [*arguments, _place(c_parts, row, j), c_parts.strides[0], left, add])
+                with e.when(done):
+                    wide = e.minimum(left, tile.vectors * tiling.lanes)
+                    epilogue.run(i, e.sub(end, i), j, wide)
+
+            one, two, whole, three = tiles
+            # Two vectors at a time, until one, two or three are left.
+            wide = e.sub(last_column, first_column)
+            pairs = e.mul(e.div(e.sub(e.maximum(wide, tiling.lanes + 1), tiling.lanes + 1), columns), columns)
+            last = e.add(first_column, pairs)
+            with e.loop(first_column, last, columns) as j:
+                multiply(j, e.index(columns), whole)
+            left = e.sub(last_column, last)
+            ways = [(e.compare("le", left, n * tiling.lanes), tile) for n, tile in ((1, one), (2, two))]
+            _first_of(ways, three, partial(multiply, last, left))
+    emit_finish(block, parts.lying("finish"), replace(tiling, vectors=1), element, None)
+    for tile in tiles:
+        _emit_tile(block, parts.lying("finish"), tile, tiling, element)
+
+
+def _first_of(ways: list[tuple[e.Value, _Tile]], otherwise: _Tile, emit: Callable[[_Tile], None]) -> None:
+    if not ways:
+        emit(otherwise)
+        return
+    (condition, tile), *rest = ways
+    e.branch(condition, lambda: emit(tile), lambda: _first_of(rest, otherwise, emit))
+
+
+def _place(parts: e.Strided, row: e.Index, column: e.Index) -> e.Value:
+    (down, right) = parts.strides
+    return address(parts, e.add(e.mul(row, down), e.mul(column, right)))
+
+
+def _emit_tile(block: e.Block, finish: str, tile: _Tile, tiling: Tiling, element: e.Type) -> None:
+    """Emit the function of a tile.
+
+    Arguments: the address of the first element of A, how far rows and elements of a row are apart, the number of rows
+    (where there are less than the tile has, it computes the last one several times); the address of the first element
+    of B, how far its rows are apart, the depth; the address of the tile in C, how far rows are apart there, the number
+    of columns from there, whether to add to C.
+    """
+    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
+    lanes, rows, vectors = tiling.lanes, tile.rows, tile.vectors
+    with e.function(block, tile.name, [*[size] * 10, flag]) as values:
+        a_at, a_apart, a_step, count, b_at, b_apart, depth, c_at, c_apart, left, accumulate = values
+        a, b = (memref_at(at, element, [1], unit_inner=True) for at in (a_at, b_at))
+        c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
+        last = e.sub(count, 1)
+        starts = [e.mul(e.minimum(r, last), a_apart) for r in range(rows)]
+        where = simd.mask(e.sub(left, (vectors - 1) * lanes), lanes) if tile.is_masked else None
+        masks = [*[None] * (vectors - 1), where]
+        places = [(r, v * lanes) for r in range(rows) for v in range(vectors)]
+        zeros = [e.constant(e.vector_type(lanes, element), 0)] * len(places)
+        is_whole, initial = e.compare("eq", count, rows), zeros
+        if not tile.is_masked:
+            adds = e.all_of(is_whole, accumulate)
+            types = [zero.type for zero in zeros]
+            initial = e.choose(
+                adds, types, lambda: [simd.load(lanes, c, *at) for at in places], lambda: zeros
+            )
+        with e.carrying_loop(0, depth, 1, [*initial, e.index(0), e.index(0)], unroll=False) as k:
+            *sums, at, line_at = k.values
+            line = [
+                simd.load(lanes, b, e.add(line_at, v * lanes), where=mask) for v, mask in enumerate(masks)
+            ]
+            new = []
+            for r, start in enumerate(starts):
+                factor = simd.splat(e.load(a, e.add(start, at)), lanes)
+                old = sums[r * vectors : (r + 1) * vectors]
+                new += [simd.fma(factor, x, y, tiling.fused) for x, y in zip(line, old, strict=True)]
+            k.give([*new, e.add(at, a_step), e.add(line_at, b_apart)])
+        own = address(e.metadata(e.stack(element, rows * vectors * lanes)), 0)
+
+        def place_of(v: int) -> e.Value:
+            return e.add(own, v * rows * lanes * item_bytes(element))
+
+        def keep(v: int) -> None:
+            memory = memref_at(place_of(v), element, [lanes, 1], unit_inner=True)
+            for r in range(rows):
+                simd.store(k.results[r * vectors + v], memory, r, 0)
+
+        def write_kept(v: int) -> None:
+            beside, at = e.sub(left, v * lanes), e.add(c_at, v * lanes * item_bytes(element))
+            e.call(finish, [place_of(v), count, at, c_apart, beside, accumulate])
+
+        whole = range(vectors - tile.is_masked)
+
+        def directly() -> None:
+            for r, start in places:
+                if start // lanes in whole:
+                    simd.store(k.results[r * vectors + start // lanes], c, r, start)
+
+        def by_way_of_memory() -> None:
+            for v in whole:
+                keep(v)
+            for v in whole:
+                write_kept(v)
+
+        # Calls take all registers: what is written behind them is in memory before.
+        for v in range(len(whole), vectors):
+            keep(v)
+        if whole:
+            simple = e.all_of(is_whole, e.negate(accumulate)) if tile.is_masked else is_whole
+            e.branch(simple, directly, by_way_of_memory)
+        for v in range(len(whole), vectors):
+            write_kept(v)

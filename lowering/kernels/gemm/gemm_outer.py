@@ -1,0 +1,85 @@
+"""Products of depth 1: each row of C is an element of A times the row of B, and nothing is summed."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.parallel import parallel_loop
+from relax_mlir.lowering.kernels.gemm import epilogue as ep
+from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, streaming
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.mlir import arith
+
+_AT_ONCE = 1 << 14
+"""About how many elements of C to compute before their epilogue."""
+
+_SIDE_BY_SIDE = 4
+
+
+def outer_product(
+    parts: Parts, a: e.Value, b: e.Value, c: e.Value, element: e.Type, epilogue: ep.Epilogue
+) -> None:
+    """Emit C = A B and its epilogue, some rows at a time; B has unit stride along its row, whatever its type says."""
+    a_parts, b_parts, c_parts = e.metadata(a), e.metadata(b), e.metadata(c)
+    rows, columns = c_parts.sizes
+    row = e.view(b_parts, (1, columns), b_parts.strides, unit_inner=True)
+    step = e.maximum(e.div(_AT_ONCE, e.maximum(columns, 1)), 1)
+    with parallel_loop(0, rows, step, streaming(e.mul(rows, columns), element)) as i:
+        high = e.minimum(e.sub(rows, i), step)
+        left = e.view(a_parts, (high, 1), a_parts.strides, e.mul(i, a_parts.strides[0]))
+        start = e.mul(i, c_parts.strides[0])
+        result = e.view(c_parts, (high, columns), c_parts.strides, start, unit_inner=True)
+        e.call(parts.outer, [left, row, result])
+        with e.when(epilogue.when(e.flag(True))):
+            epilogue.run(i, high, 0, columns)
+
+
+def emit_outer(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> None:
+    """Emit the function of A (any strides), B and C (unit inner stride): C = A B, for a depth of 1."""
+    lines = e.strided_memref(element, 2, unit_inner=True)
+    with e.function(block, name, [e.strided_memref(element, 2), lines, lines]) as (a, b, c):
+        columns, lanes = e.dim(c, 1), tiling.lanes
+        with e.when(e.compare("ne", columns, 0)):
+            wide = e.compare("ge", columns, lanes)
+            e.branch(wide, lambda: _wide(lanes, a, b, c), lambda: _narrow(lanes, a, b, c))
+
+
+def _factor(lanes: int, a: e.Value, row: e.Index) -> e.Value:
+    return simd.splat(e.load(a, row, 0), lanes)
+
+
+def _wide(lanes: int, a: e.Value, b: e.Value, c: e.Value) -> None:
+    """Rows of a vector and more: the last one ends where the row ends, so that some elements are written twice."""
+    columns, step = e.dim(c, 1), lanes * _SIDE_BY_SIDE
+    full, end = e.round_down(columns, step), e.round_down(columns, lanes)
+    with e.loop(0, e.dim(c, 0)) as i:
+        factor = _factor(lanes, a, i)
+
+        def vector(at: e.Index, i: e.Value = i, factor: e.Value = factor) -> None:
+            simd.store(arith.mulf(factor, simd.load(lanes, b, 0, at)), c, i, at)
+
+        with e.loop(0, full, step) as j:
+            for v in range(_SIDE_BY_SIDE):
+                vector(e.add(j, v * lanes))
+        with e.loop(full, end, lanes) as j:
+            vector(j)
+        with e.when(e.compare("ne", end, columns)):
+            vector(e.sub(columns, lanes))
+
+
+def _narrow(lanes: int, a: e.Value, b: e.Value, c: e.Value) -> None:
+    """Rows of less than a vector.
+
+    Where they lie in memory without gaps, a whole vector is written for each but the last ones: what it writes of the
+    next rows, these write again. (x86 CPUs are slow in writing some lanes of a vector.)
+    """
+    (rows, columns), (apart, _) = e.metadata(c).sizes, e.metadata(c).strides
+    where = simd.mask(columns, lanes)
+    row = simd.load(lanes, b, 0, 0, where=where)
+    # The rows at the end from which a vector could reach beyond the last one.
+    last = e.ceildiv(lanes, columns)
+    dense = e.select(e.compare("eq", apart, columns), e.sub(e.maximum(rows, last), last), 0)
+    with e.loop(0, dense) as i:
+        simd.store(arith.mulf(_factor(lanes, a, i), row), c, i, 0)
+    with e.loop(dense, rows) as i:
+        simd.store(arith.mulf(_factor(lanes, a, i), row), c, i, 0, where=where)
