@@ -22,6 +22,9 @@ LAYERS: tuple[frozenset[str], ...] = (
             "mlir",
             "capi",
             "mlir_text",
+            "_version",
+            "terminal",
+            "notebook",
             "spare_context",
             "error",
             "diagnostics",
@@ -32,12 +35,13 @@ LAYERS: tuple[frozenset[str], ...] = (
             "target",
         }
     ),
-    frozenset({"dialects", "op"}),
+    frozenset({"dialects", "op", "value_names"}),
     frozenset(
         {
             "passes",
             "builder",
             "ir_module",
+            "module_file",
             "analysis",
             "transform",
             "instrument",
