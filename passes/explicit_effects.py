@@ -178,6 +178,14 @@ def _may_become_one(value: ir.Value, other: ir.Value) -> bool:
     return not (dtypes_differ or ranks_differ or is_fresh)
 
 
+def is_needless_copy(distinct: ir.Operation) -> bool:
+    """Whether nothing but a `relax.distinct` needs its operand, which a prim func has computed in the same block."""
+    value = distinct.operands[0]
+    maker = defining_op(value)
+    made_here = maker is not None and maker.name == "relax.call_tir" and maker.block == distinct.block
+    return made_here and len(list(value.uses)) == 1
+
+
 def _after_conditional(op: ir.Operation) -> Updates:
     """Let the conditional yield the values that a branch may change, as more results."""
     branches = [_make_explicit(region.blocks[0]) for region in op.regions if len(region.blocks)]

@@ -34,6 +34,7 @@ from relax_mlir.lowering.shapes.objects import Origin, box, box_tensor, box_tupl
 from relax_mlir.lowering.shapes.results import leaf_infos
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, bufferization, ir, memref
+from relax_mlir.passes.explicit_effects import is_needless_copy
 from relax_mlir.symbolic import Dim
 
 
@@ -194,21 +195,13 @@ def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
     return owned
 
 
-def _is_only_use(op: ir.Operation) -> bool:
-    """Whether nothing but `op` needs its operand, which a prim func has computed in the same block."""
-    value = op.operands[0]
-    maker = defining_op(value)
-    made_here = maker is not None and maker.name == "relax.call_tir" and maker.block == op.block
-    return made_here and len(list(value.uses)) == 1
-
-
 @handles("relax.distinct")
 def _distinct(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     value = body.values[op.operands[0]]
     if isinstance(value, Handle):
         return [copy_tensor(body, value)]
     assert isinstance(value, ir.Value)
-    if _is_only_use(op):
+    if is_needless_copy(op):
         return [value]
     copy = bufferization.alloc_tensor(value.type, [], copy=value)
     return [body.mark(copy, checked=False, source=value)]

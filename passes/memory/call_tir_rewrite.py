@@ -40,9 +40,9 @@ from relax_mlir.dialects.types import (
 )
 from relax_mlir.dialects.vm import VmCallTirDynOp
 from relax_mlir.error import UnsupportedError
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.passes.explicit_effects import ExplicitEffects
+from relax_mlir.passes.explicit_effects import ExplicitEffects, is_needless_copy
 from relax_mlir.passes.memory.lifetimes import Lifetimes
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
@@ -69,6 +69,10 @@ class CallTirRewrite(FunctionPass):
         if not names & (ops_with(HasDestination) | {"relax.distinct"}) and names & ops_with(OnMemory):
             return
         ExplicitEffects().run_on_function(function, module, ctx)
+        for op in ops_of(function.operation, "relax.distinct"):
+            if is_needless_copy(op):
+                op.results[0].replace_all_uses_with(op.operands[0])
+                op.erase()
         rewriter = _Rewriter()
         for op in list(_walk(entry_block(function))):
             with op.location:

@@ -6,13 +6,13 @@
 !v = tensor<?xf32, #relax.shape<["n"]>>
 
 // CHECK-LABEL: func.func @fields
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NOT: relax.tuple_get_item
-// CHECK: %[[T:[0-9]+]] = builtin.unrealized_conversion_cast %[[X]]
-// CHECK: "relax.call_packed"(%{{[0-9]+}})
-// CHECK-NEXT: %[[Y:[0-9]+]] = "relax.updated"(%[[X]])
+// CHECK: %[[T:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK: "relax.call_packed"(%{{[a-z0-9_]+}})
+// CHECK-NEXT: %[[Y:[a-z0-9_]+]] = "relax.updated"(%[[X]])
 // CHECK: "relax.add"(%[[Y]], %[[Y]])
-// CHECK: builtin.unrealized_conversion_cast %{{[0-9]+}}, %[[T]]
+// CHECK: builtin.unrealized_conversion_cast %{{[a-z0-9_]+}}, %[[T]]
 func.func @fields(%x: !v) -> tuple<!v, tuple<!v, !v>> {
   %t = builtin.unrealized_conversion_cast %x, %x : !v, !v to tuple<!v, !v>
   %f = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<!v, !v>) -> !v
@@ -26,11 +26,11 @@ func.func @fields(%x: !v) -> tuple<!v, tuple<!v, !v>> {
 
 // The second call gets what the first one has left.
 // CHECK-LABEL: func.func @one_tuple
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
-// CHECK: %[[Y:[0-9]+]] = "relax.updated"(%[[X]])
-// CHECK-NEXT: %[[A:[0-9]+]] = builtin.unrealized_conversion_cast %[[Y]]
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
+// CHECK: %[[Y:[a-z0-9_]+]] = "relax.updated"(%[[X]])
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]]
 // CHECK-NEXT: "relax.call_packed"(%[[A]])
-// CHECK-NEXT: %[[Z:[0-9]+]] = "relax.updated"(%[[Y]])
+// CHECK-NEXT: %[[Z:[a-z0-9_]+]] = "relax.updated"(%[[Y]])
 // CHECK-NEXT: return %[[Z]]
 func.func @one_tuple(%x: !v) -> !v {
   %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
@@ -41,8 +41,8 @@ func.func @one_tuple(%x: !v) -> !v {
 
 // Parameters may turn out to be one value when the function is inlined; of another dtype they cannot.
 // CHECK-LABEL: func.func private @parameters
-// CHECK-SAME: (%[[X:[a-z0-9]+]]: {{.*}}, %[[Y:[a-z0-9]+]]: {{.*}}, %[[Z:[a-z0-9]+]]:
-// CHECK: %[[D:[0-9]+]] = "relax.distinct"(%[[Y]])
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: {{.*}}, %[[Y:[a-z0-9_]+]]: {{.*}}, %[[Z:[a-z0-9_]+]]:
+// CHECK: %[[D:[a-z0-9_]+]] = "relax.distinct"(%[[Y]])
 // CHECK-NEXT: builtin.unrealized_conversion_cast %[[X]], %[[D]], %[[Z]]
 func.func private @parameters(%x: !v, %y: !v, %z: tensor<?xi32, #relax.shape<["n"]>>) -> !v {
   %t = builtin.unrealized_conversion_cast %x, %y, %z : !v, !v, tensor<?xi32, #relax.shape<["n"]>> to tuple<!v, !v, tensor<?xi32, #relax.shape<["n"]>>>
@@ -51,9 +51,9 @@ func.func private @parameters(%x: !v, %y: !v, %z: tensor<?xi32, #relax.shape<["n
 }
 
 // CHECK-LABEL: func.func @lambda
-// CHECK-SAME: (%[[X:[a-z0-9]+]]:
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK: relax.lambda
-// CHECK: %[[Y:[0-9]+]] = "relax.updated"(%[[X]])
+// CHECK: %[[Y:[a-z0-9_]+]] = "relax.updated"(%[[X]])
 // CHECK-NEXT: "relax.lambda_return"(%[[Y]])
 // CHECK: return %[[X]]
 func.func @lambda(%x: !v) -> !v {
