@@ -149,7 +149,7 @@ def _declared(prim: func.FuncOp, number: int, name: str, shape: Sequence[object]
 
 def is_plain(type_: ir.MemRefType) -> bool:
     """Whether a memref is in row-major order, in ordinary memory."""
-    return type_.memory_space is None and type_.affine_map == ir.AffineMap.get_identity(type_.rank)
+    return type_.memory_space is None and bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank))
 
 
 def _types(op: ir.Operation) -> Iterator[str]:

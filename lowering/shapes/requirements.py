@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from relax_mlir.dialects.attributes import UNCHECKED
 from relax_mlir.ir_queries import defining_op
@@ -31,7 +32,7 @@ class SizeOf:
         return kind.dim(self.buffer, axis)
 
 
-Term = int | ir.Value | SizeOf
+Term: TypeAlias = "int | ir.Value | SizeOf"
 
 
 def emit(term: Term) -> Value:
@@ -176,11 +177,8 @@ def _allocation(op: ir.Operation) -> Iterator[Requirement]:
 
 def _is_shape(ranges: Ranges, dims: Sequence[Dim], bytes_: int) -> bool:
     """Whether an argument has these sizes among its own, so that memory for them does not overflow."""
-    for shape in ranges.shapes.values():
-        waiting = list(shape)
-        if all(dim in waiting and (waiting.remove(dim) or True) for dim in dims) and bytes_ <= 1 << 16:
-            return True
-    return False
+    wanted = Counter(map(str, dims))
+    return bytes_ <= 1 << 16 and any(wanted <= Counter(map(str, shape)) for shape in ranges.shapes.values())
 
 
 def _shape_text(type_: ir.ShapedType) -> str:
@@ -350,20 +348,17 @@ def linear_access(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:
         return ({}, value) if value >= 0 else None
     if isinstance(expr, ir.AffineDimExpr):
         return {ir.AffineDimExpr(expr).position: 1}, 0
+    if not isinstance(expr, ir.AffineAddExpr | ir.AffineMulExpr):
+        return None
+    first, second = linear_access(expr.lhs), linear_access(expr.rhs)
+    if first is None or second is None:
+        return None
+    (left, a), (right, b) = first, second
     if isinstance(expr, ir.AffineAddExpr):
-        sides = [linear_access(side) for side in (ir.AffineAddExpr(expr).lhs, ir.AffineAddExpr(expr).rhs)]
-        if sides[0] is None or sides[1] is None:
-            return None
-        (left, a), (right, b) = sides
         return {d: left.get(d, 0) + right.get(d, 0) for d in left | right}, a + b
-    if isinstance(expr, ir.AffineMulExpr):
-        sides = [linear_access(side) for side in (ir.AffineMulExpr(expr).lhs, ir.AffineMulExpr(expr).rhs)]
-        if sides[0] is None or sides[1] is None:
-            return None
-        for (terms, rest), (others, factor) in (sides, sides[::-1]):
-            if not others:
-                return {d: f * factor for d, f in terms.items()}, rest * factor
-    return None
+    if not right:
+        return {d: f * b for d, f in left.items()}, a * b
+    return ({d: f * a for d, f in right.items()}, a * b) if not left else None
 
 
 def _last_access(
