@@ -149,7 +149,7 @@ def _declared(prim: func.FuncOp, number: int, name: str, shape: Sequence[object]
 
 def is_plain(type_: ir.MemRefType) -> bool:
     """Whether a memref is in row-major order, in ordinary memory."""
-    return type_.memory_space is None and type_.affine_map == ir.AffineMap.get_identity(type_.rank)
+    return type_.memory_space is None and bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank))
 
 
 def _types(op: ir.Operation) -> Iterator[str]:
@@ -212,7 +212,11 @@ def _covers(maps: Sequence[ir.AffineMapAttr] | None) -> bool:
         for expr in item.value.results
         if isinstance(expr, ir.AffineDimExpr)
     }
+<<<<<<< HEAD
     return bool(len(found) == maps[0].value.n_dims)
+=======
+    return len(found) == int(maps[0].value.n_dims)
+>>>>>>> prims
 
 
 def _dynamic(type_: ir.Type) -> int:

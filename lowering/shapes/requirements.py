@@ -32,7 +32,11 @@ class SizeOf:
         return kind.dim(self.buffer, axis)
 
 
+<<<<<<< HEAD
 Term: TypeAlias = int | ir.Value | SizeOf
+=======
+Term: TypeAlias = "int | ir.Value | SizeOf"
+>>>>>>> prims
 
 
 def emit(term: Term) -> Value:
@@ -177,7 +181,12 @@ def _allocation(op: ir.Operation) -> Iterator[Requirement]:
 
 def _is_shape(ranges: Ranges, dims: Sequence[Dim], bytes_: int) -> bool:
     """Whether an argument has these sizes among its own, so that memory for them does not overflow."""
+<<<<<<< HEAD
     return bytes_ <= 1 << 16 and any(not Counter(dims) - Counter(shape) for shape in ranges.shapes.values())
+=======
+    wanted = Counter(map(str, dims))
+    return bytes_ <= 1 << 16 and any(wanted <= Counter(map(str, shape)) for shape in ranges.shapes.values())
+>>>>>>> prims
 
 
 def _shape_text(type_: ir.ShapedType) -> str:
@@ -347,7 +356,14 @@ def linear_access(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:
         return ({}, value) if value >= 0 else None
     if isinstance(expr, ir.AffineDimExpr):
         return {ir.AffineDimExpr(expr).position: 1}, 0
+    if not isinstance(expr, ir.AffineAddExpr | ir.AffineMulExpr):
+        return None
+    first, second = linear_access(expr.lhs), linear_access(expr.rhs)
+    if first is None or second is None:
+        return None
+    (left, a), (right, b) = first, second
     if isinstance(expr, ir.AffineAddExpr):
+<<<<<<< HEAD
         sides = [linear_access(side) for side in (ir.AffineAddExpr(expr).lhs, ir.AffineAddExpr(expr).rhs)]
         known = [side for side in sides if side is not None]
         if len(known) < 2:
@@ -363,6 +379,12 @@ def linear_access(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:
             if not others:
                 return {d: f * factor for d, f in terms.items()}, rest * factor
     return None
+=======
+        return {d: left.get(d, 0) + right.get(d, 0) for d in left | right}, a + b
+    if not right:
+        return {d: f * b for d, f in left.items()}, a * b
+    return ({d: f * a for d, f in right.items()}, a * b) if not left else None
+>>>>>>> prims
 
 
 def _last_access(

@@ -179,6 +179,7 @@ def _bitcast(form: Form, x: Array) -> Array:
 
 def _float_power(form: Form, x: Array, exponent: Array) -> Array:
     """An odd exponent keeps the sign, also where float64 does not tell odd from even."""
+    exponent = -exponent.astype("i1") if exponent.dtype.kind == "b" else exponent
     size = np.power(np.abs(x.astype("f8")), exponent.astype("f8"))
     return np.where(exponent & 1, np.copysign(size, x.astype("f8")), size)
 
