@@ -212,11 +212,7 @@ def _covers(maps: Sequence[ir.AffineMapAttr] | None) -> bool:
         for expr in item.value.results
         if isinstance(expr, ir.AffineDimExpr)
     }
-<<<<<<< HEAD
-    return bool(len(found) == maps[0].value.n_dims)
-=======
     return len(found) == int(maps[0].value.n_dims)
->>>>>>> prims
 
 
 def _dynamic(type_: ir.Type) -> int:

@@ -32,11 +32,7 @@ class SizeOf:
         return kind.dim(self.buffer, axis)
 
 
-<<<<<<< HEAD
-Term: TypeAlias = int | ir.Value | SizeOf
-=======
 Term: TypeAlias = "int | ir.Value | SizeOf"
->>>>>>> prims
 
 
 def emit(term: Term) -> Value:
@@ -181,12 +177,8 @@ def _allocation(op: ir.Operation) -> Iterator[Requirement]:
 
 def _is_shape(ranges: Ranges, dims: Sequence[Dim], bytes_: int) -> bool:
     """Whether an argument has these sizes among its own, so that memory for them does not overflow."""
-<<<<<<< HEAD
-    return bytes_ <= 1 << 16 and any(not Counter(dims) - Counter(shape) for shape in ranges.shapes.values())
-=======
     wanted = Counter(map(str, dims))
     return bytes_ <= 1 << 16 and any(wanted <= Counter(map(str, shape)) for shape in ranges.shapes.values())
->>>>>>> prims
 
 
 def _shape_text(type_: ir.ShapedType) -> str:
@@ -363,28 +355,10 @@ def linear_access(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:
         return None
     (left, a), (right, b) = first, second
     if isinstance(expr, ir.AffineAddExpr):
-<<<<<<< HEAD
-        sides = [linear_access(side) for side in (ir.AffineAddExpr(expr).lhs, ir.AffineAddExpr(expr).rhs)]
-        known = [side for side in sides if side is not None]
-        if len(known) < 2:
-            return None
-        (left, a), (right, b) = known
-        return {d: left.get(d, 0) + right.get(d, 0) for d in left | right}, a + b
-    if isinstance(expr, ir.AffineMulExpr):
-        sides = [linear_access(side) for side in (ir.AffineMulExpr(expr).lhs, ir.AffineMulExpr(expr).rhs)]
-        known = [side for side in sides if side is not None]
-        if len(known) < 2:
-            return None
-        for (terms, rest), (others, factor) in (known, known[::-1]):
-            if not others:
-                return {d: f * factor for d, f in terms.items()}, rest * factor
-    return None
-=======
         return {d: left.get(d, 0) + right.get(d, 0) for d in left | right}, a + b
     if not right:
         return {d: f * b for d, f in left.items()}, a * b
     return ({d: f * a for d, f in right.items()}, a * b) if not left else None
->>>>>>> prims
 
 
 def _last_access(
