@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -25,6 +24,15 @@ from relax_mlir.dialects.value import Value, create, create_one
 from relax_mlir.error import DTypeError, UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
+from relax_mlir.script.call_arguments import (
+    arguments,
+    check_arguments,
+    destinations,
+    literal,
+    literal_text,
+    named_arguments,
+    packed_arguments,
+)
 from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
 from relax_mlir.script.effects import assertion, inplace, printing
 from relax_mlir.script.shape_first import is_shape_first, shape_first
@@ -376,107 +384,6 @@ def emit(
 ) -> Value:
     """An op on one tuple, with the result that its callee gives."""
     return create(cls, [operands], attributes, [result])[0]
-
-
-def arguments(expressions: Expressions, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-    """Evaluated arguments of a call, in the order in which they are written."""
-
-    def evaluated(item: ast.expr) -> Any:  # noqa: ANN401 - a value or a constant
-        found = expressions.evaluate(item)
-        return expressions.relax_value(item, found) if isinstance(found, np.ndarray) else found
-
-    args: list[Any] = []
-    for item in node.args:
-        args += expressions.starred(item) if isinstance(item, ast.Starred) else [evaluated(item)]
-    kwargs: dict[str, Any] = {}
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            raise Problem(keyword, "** is not supported here")
-        kwargs[keyword.arg] = evaluated(keyword.value)
-    return args, kwargs
-
-
-def check_arguments(
-    node: ast.Call, name: str, builder: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
-) -> None:
-    """Raise `Problem` unless `builder` takes these arguments."""
-    signature = inspect.signature(builder)
-    for keyword in node.keywords:
-        if keyword.arg not in signature.parameters:
-            error = UnknownNameError(f"argument of {name}", str(keyword.arg), signature.parameters)
-            raise Problem(keyword, str(error), "ArgumentError")
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise Problem(node, f"{name}: {error}; it takes {_parameters(signature)}", "ArgumentError") from None
-
-
-def _parameters(signature: inspect.Signature) -> str:
-    parts = [
-        name if p.default is inspect.Parameter.empty else f"{name}={p.default!r}"
-        for name, p in signature.parameters.items()
-    ]
-    return f"({', '.join(parts)})"
-
-
-def named_arguments(node: ast.Call, names: Sequence[str], required: int) -> dict[str, ast.expr]:
-    """Arguments of a call by name; the first `required` must be there."""
-    what = ast.unparse(node.func)
-    if len(node.args) > len(names):
-        raise Problem(
-            node, f"{what} takes ({', '.join(names)}), {len(node.args)} arguments given", "ArgumentError"
-        )
-    found: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
-    for keyword in node.keywords:
-        if keyword.arg is None or keyword.arg not in names:
-            error = UnknownNameError(f"argument of {what}", str(keyword.arg), names)
-            raise Problem(keyword, str(error), "ArgumentError")
-        if keyword.arg in found:
-            raise Problem(keyword, f"{what}: argument '{keyword.arg}' is given twice", "ArgumentError")
-        found[keyword.arg] = keyword.value
-    for name in names[:required]:
-        if name not in found:
-            raise Problem(
-                node, f"{what}: argument '{name}' is missing; it takes ({', '.join(names)})", "ArgumentError"
-            )
-    return found
-
-
-def destinations(expressions: Expressions, node: ast.expr) -> StructInfo:
-    """``out`` of a destination-passing call: an annotation, or a list of them."""
-    if isinstance(node, ast.List | ast.Tuple):
-        return Tuple([destinations(expressions, item) for item in node.elts])
-    if isinstance(node, ast.Call) and expressions.scope.path(node.func) == ("R", "shaped"):
-        found = expressions.evaluate(node)
-        assert isinstance(found, StructInfo)
-        return found
-    return read_annotation(node, expressions.scope)
-
-
-def packed_arguments(expressions: Expressions, node: ast.expr) -> list[Any]:
-    """Values and literals of a packed call."""
-    if isinstance(node, ast.List | ast.Tuple):
-        items = expressions.elements(node.elts)
-        return [expressions.relax_value(node, i) if isinstance(i, np.ndarray) else i for i in items]
-    raise Problem(node, "the arguments are a list: write [x] for one")
-
-
-def literal_text(node: ast.expr) -> str:
-    """A string written out."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    raise Problem(node, "expected a string")
-
-
-def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of type `kind`
-    """The one literal argument of a call."""
-    if (
-        len(node.args) == 1
-        and isinstance(node.args[0], ast.Constant)
-        and isinstance(node.args[0].value, kind)
-    ):
-        return node.args[0].value
-    raise Problem(node, f"{ast.unparse(node.func)} takes one string: {what}")
 
 
 def op_names() -> Iterator[str]:

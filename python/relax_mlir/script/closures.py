@@ -131,7 +131,7 @@ def invocation(cls: type[RelaxOp]) -> Any:  # noqa: ANN401 - a reader of calls
     """The reader of ``R.invoke_closure(f, (x,), R.Tensor(...))``."""
 
     def read(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-        from relax_mlir.script.calls import named_arguments
+        from relax_mlir.script.call_arguments import named_arguments
 
         parts = named_arguments(node, ("closure", "args", "out"), 2)
         closure, operands = expressions.value(parts["closure"]), expressions.value(parts["args"])
@@ -145,7 +145,7 @@ def invocation(cls: type[RelaxOp]) -> Any:  # noqa: ANN401 - a reader of calls
 
 def closure_of(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     """``R.make_closure(cls.f, (y,), R.Callable(...))``: the last parameters of a function are bound."""
-    from relax_mlir.script.calls import named_arguments
+    from relax_mlir.script.call_arguments import named_arguments
 
     parts = named_arguments(node, ("callee", "captured", "out"), 2)
     callee = calls.callee(parts["callee"])

@@ -31,7 +31,7 @@ RELATIONS: dict[type[ast.cmpop], str] = {
 
 def inplace(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     """``R.call_tir_inplace(cls.prim, (x, y), [0], R.Tensor(...), tir_vars=[...])``."""
-    from relax_mlir.script.calls import destinations, named_arguments
+    from relax_mlir.script.call_arguments import destinations, named_arguments
 
     parts = named_arguments(node, ("callee", "args", "inplace_indices", "out", "tir_vars"), 4)
     callee = calls.prim_func("call_tir_inplace", parts["callee"])

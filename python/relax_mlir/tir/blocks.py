@@ -20,9 +20,10 @@ from relax_mlir.script.annotations import read_dim
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.symbolic import Dim
+from relax_mlir.tir.block_syntax import AXES, Located, keep_sign, remapped
 from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.signature import Head, read_buffer_type
-from relax_mlir.tir.statements import AXES, BLOCKS, Located, keep_sign, remapped
+from relax_mlir.tir.statements import BLOCKS
 from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_scalar
 
 COMBINERS = ("add", "multiply", "max", "min")

@@ -194,7 +194,7 @@ def _is_init(body: Body, node: ast.With) -> bool:
 
 def _axis_names(body: Body, block: ast.With, *, reduces: bool, bindings: bool = False) -> set[str]:
     """The names of a block's axes of one kind, or those in what they are bound to."""
-    from relax_mlir.tir.statements import AXES, remapped
+    from relax_mlir.tir.block_syntax import AXES, remapped
 
     found: set[str] = set()
     for statement in block.body:

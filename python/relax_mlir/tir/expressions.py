@@ -16,6 +16,7 @@ from relax_mlir.lowering.legalize import scalars
 from relax_mlir.mlir import arith, ir, memref, scf
 from relax_mlir.script.scope import POISON, Scope
 from relax_mlir.script.source import Poisoned, Problem
+from relax_mlir.tir.expression_parts import divided, example, greatest, materialized, may_load, three
 from relax_mlir.tir.intrinsics import ALIASES, INTRINSICS, Intrinsic
 from relax_mlir.tir.values import (
     INDEX,
@@ -94,7 +95,7 @@ class Expressions:
             raise Problem(node, f"the expression `{ast.unparse(node)[:40]}` is not part of a prim func")
         found = method(node)
         if isinstance(found, Buffer):
-            raise Problem(node, f"'{found.name}' is a buffer; read an element, as in {_example(found)}")
+            raise Problem(node, f"'{found.name}' is a buffer; read an element, as in {example(found)}")
         if not isinstance(found, Scalar | bool | int | float):
             raise Problem(node, f"`{ast.unparse(node)[:40]}` is {type(found).__name__}, not a number")
         return found
@@ -178,7 +179,7 @@ class Expressions:
             raise Problem(
                 node,
                 f"'{buffer.name}' has {buffer.rank} dimensions, {len(given)} indices given: "
-                f"write {_example(buffer)}",
+                f"write {example(buffer)}",
                 "ShapeError",
             )
         return given
@@ -298,7 +299,7 @@ class Expressions:
         intrinsic = INTRINSICS[name]
         divisor = terms[1] if name in ("floordiv", "floormod") and len(terms) == 2 else None
         if isinstance(divisor, int) and not isinstance(divisor, bool) and isinstance(terms[0], Scalar):
-            short = _divided(node, name, terms[0], divisor)
+            short = divided(node, name, terms[0], divisor)
             if short is not None:
                 return short
         wanted = unify(node, name, terms)
@@ -406,12 +407,12 @@ class Expressions:
 
     def lazy_select(self, node: ast.Call) -> Scalar:
         """``T.if_then_else(c, a, b)``: only the chosen value is computed."""
-        test, then, other = _three(node)
+        test, then, other = three(node)
         return self.select(node, test, then, other, lazy=self.lazy)
 
     def eager_select(self, node: ast.Call) -> Scalar:
         """``T.Select(c, a, b)``: both values are computed."""
-        test, then, other = _three(node)
+        test, then, other = three(node)
         return self.select(node, test, then, other, lazy=False)
 
     def limit(self, node: ast.Call) -> Scalar:
@@ -425,7 +426,7 @@ class Expressions:
             if not wanted.is_float:
                 raise Problem(node, f"{wanted} has no infinity", "DTypeError")
             finite = name != "infinity"
-            value = _greatest(wanted) if finite else float("inf")
+            value = greatest(wanted) if finite else float("inf")
             return Scalar(scalars.const(wanted, -value if name == "min_value" else value), wanted)
         limits = (0, 1) if wanted.kind == "bool" else scalars.bounds(wanted)
         return Scalar(scalars.const(wanted, limits[name == "max_value"]), wanted)
@@ -448,47 +449,6 @@ class Expressions:
         if len(node.args) != 1:
             raise Problem(node, "T.index takes one argument", "ArgumentError")
         return Scalar(self.index(node.args[0], "the argument"), INDEX)
-
-
-def _divided(node: ast.AST, name: str, value: Scalar, divisor: int) -> Scalar | None:
-    """Division by a positive literal, which needs no care."""
-    kind = value.dtype
-    if not kind.is_integer or divisor <= 0:
-        return None
-    by = as_scalar(node, divisor, kind).ssa
-    if kind.kind == "uint":
-        function = arith.divui if name == "floordiv" else arith.remui
-        return Scalar(function(value.ssa, by), kind)
-    quotient = arith.floordivsi(value.ssa, by)
-    if name == "floordiv":
-        return Scalar(quotient, kind)
-    return Scalar(arith.subi(value.ssa, arith.muli(quotient, by)), kind)
-
-
-def _greatest(wanted: DType) -> float:
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(wanted.numpy).max)
-
-
-def materialized(node: ast.AST, literal: bool) -> Callable[[], Scalar]:
-    return lambda: as_scalar(node, literal)
-
-
-def _three(node: ast.Call) -> list[ast.expr]:
-    if len(node.args) != 3:
-        raise Problem(node, f"{ast.unparse(node.func)} takes a condition and two values", "ArgumentError")
-    return node.args
-
-
-def may_load(node: ast.AST) -> bool:
-    """Whether computing an expression reads memory."""
-    return any(isinstance(part, ast.Subscript) for part in ast.walk(node))
-
-
-def _example(buffer: Buffer) -> str:
-    names = ", ".join("ijklmnopq"[:9][axis % 9] for axis in range(buffer.rank))
-    return f"{buffer.name}[{names or '()'}]"
 
 
 SPECIAL: dict[str, Callable[[Expressions, ast.Call], Any]] = {

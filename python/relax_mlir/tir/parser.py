@@ -8,10 +8,11 @@ from relax_mlir.dialects.attributes import PARAMS, PRIM_FUNC
 from relax_mlir.mlir import arith, func, ir, memref
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Source
+from relax_mlir.tir.block_syntax import Located
 from relax_mlir.tir.blocks import linalg_form
 from relax_mlir.tir.expressions import Expressions
 from relax_mlir.tir.signature import Head, read_head
-from relax_mlir.tir.statements import Body, Located
+from relax_mlir.tir.statements import Body
 from relax_mlir.tir.values import INDEX, Buffer, Scalar
 
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.location import located_at
 from relax_mlir.mlir import arith, cf, ir, memref, scf
 from relax_mlir.script.scope import POISON
 from relax_mlir.script.source import Poisoned, Problem, Source
+from relax_mlir.tir.block_syntax import AXES, Located, keep_sign, placed, remapped
 from relax_mlir.tir.empty_reductions import reductions, store_initial
 from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.signature import read_buffer_type
@@ -19,8 +18,6 @@ from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_index, as_scal
 
 LOOP_KIND = "relax.loop"
 """On an ``scf.for``: the kind of loop that was written, where it is not a serial one."""
-DTYPE = "relax.dtype"
-"""On an allocation: its dtype, where the type does not say it."""
 KINDS = ("serial", "parallel", "vectorized", "unroll")
 ACCEPTED = ("reads", "writes", "block_attr", "func_attr", "sblock_attr")
 BLOCKS = ("block", "sblock")
@@ -205,7 +202,7 @@ class Body:
             if not isinstance(dim, int):
                 text = item.value if isinstance(item, ast.Constant) else None
                 given = ast.parse(text, mode="eval").body if isinstance(text, str) else item
-                size = as_index(item, self.expressions.term(_placed(given, item)), "the size")
+                size = as_index(item, self.expressions.term(placed(given, item)), "the size")
                 zero = as_scalar(item, 0, INDEX).ssa
                 sizes.append(arith.maxsi(size, zero))
         dynamic = int(ir.ShapedType.get_dynamic_size())
@@ -454,57 +451,9 @@ class Body:
             scf.YieldOp([])
 
 
-def keep_sign(memory: ir.Value, dtype: DType) -> None:
-    """Note that an allocation holds unsigned integers."""
-    if dtype.kind == "uint":
-        memory.owner.attributes[DTYPE] = ir.StringAttr.get(dtype.name)
-
-
-AXES = {"spatial": False, "S": False, "reduce": True, "R": True, "opaque": False, "scan": False}
-"""The kinds of axes, and whether they reduce."""
-
-
-def remapped(call: ast.Call) -> tuple[str, list[ast.expr]]:
-    """Kinds and bindings of ``T.axis.remap("SR", [i, k])``."""
-    kinds = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
-    if (
-        len(call.args) != 2
-        or not isinstance(kinds, str)
-        or not isinstance(call.args[1], ast.List | ast.Tuple)
-    ):
-        raise Problem(call, 'write T.axis.remap("SR", [i, k])', "ArgumentError")
-    if set(kinds) - set("SR"):
-        raise Problem(call.args[0], f"the kinds of axes are S and R, not {kinds!r}", "ArgumentError")
-    return kinds, list(call.args[1].elts)
-
-
 def _without_shape(call: ast.Call) -> list[ast.expr]:
     return list(call.args[:2])
 
 
 def _keywords(call: ast.Call) -> list[ast.keyword]:
     return [k for k in call.keywords if k.arg != "scope"]
-
-
-def _placed(node: ast.expr, at: ast.expr) -> ast.expr:
-    """`node`, which was read from a string, at the place of the string."""
-    if node is not at:
-        for part in ast.walk(node):
-            ast.copy_location(part, at)
-    return node
-
-
-class Located:
-    """Ops made inside have a location in the script."""
-
-    def __init__(self, filename: str, line: int, column: int) -> None:
-        self._place = located_at(filename, line, column)
-        self._location = ir.Location.file(filename, line, column)
-
-    def __enter__(self) -> None:
-        self._place.__enter__()
-        self._location.__enter__()
-
-    def __exit__(self, *error: Any) -> None:  # noqa: ANN401 - what a context manager gets
-        self._location.__exit__(*error)
-        self._place.__exit__(*error)

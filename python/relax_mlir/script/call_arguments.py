@@ -1,0 +1,119 @@
+"""The arguments of calls in a script: evaluated, by name, as annotations, or as literals."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relax_mlir.dialects.types import StructInfo, Tuple
+from relax_mlir.error import UnknownNameError
+from relax_mlir.script.annotations import read_annotation
+from relax_mlir.script.source import Problem
+
+if TYPE_CHECKING:
+    from relax_mlir.script.expressions import Expressions
+
+
+def arguments(expressions: Expressions, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    """Evaluated arguments of a call, in the order in which they are written."""
+
+    def evaluated(item: ast.expr) -> Any:  # noqa: ANN401 - a value or a constant
+        found = expressions.evaluate(item)
+        return expressions.relax_value(item, found) if isinstance(found, np.ndarray) else found
+
+    args: list[Any] = []
+    for item in node.args:
+        args += expressions.starred(item) if isinstance(item, ast.Starred) else [evaluated(item)]
+    kwargs: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise Problem(keyword, "** is not supported here")
+        kwargs[keyword.arg] = evaluated(keyword.value)
+    return args, kwargs
+
+
+def check_arguments(
+    node: ast.Call, name: str, builder: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+) -> None:
+    """Raise `Problem` unless `builder` takes these arguments."""
+    signature = inspect.signature(builder)
+    for keyword in node.keywords:
+        if keyword.arg not in signature.parameters:
+            error = UnknownNameError(f"argument of {name}", str(keyword.arg), signature.parameters)
+            raise Problem(keyword, str(error), "ArgumentError")
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise Problem(node, f"{name}: {error}; it takes {_parameters(signature)}", "ArgumentError") from None
+
+
+def _parameters(signature: inspect.Signature) -> str:
+    parts = [
+        name if p.default is inspect.Parameter.empty else f"{name}={p.default!r}"
+        for name, p in signature.parameters.items()
+    ]
+    return f"({', '.join(parts)})"
+
+
+def named_arguments(node: ast.Call, names: Sequence[str], required: int) -> dict[str, ast.expr]:
+    """Arguments of a call by name; the first `required` must be there."""
+    what = ast.unparse(node.func)
+    if len(node.args) > len(names):
+        raise Problem(
+            node, f"{what} takes ({', '.join(names)}), {len(node.args)} arguments given", "ArgumentError"
+        )
+    found: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg is None or keyword.arg not in names:
+            error = UnknownNameError(f"argument of {what}", str(keyword.arg), names)
+            raise Problem(keyword, str(error), "ArgumentError")
+        if keyword.arg in found:
+            raise Problem(keyword, f"{what}: argument '{keyword.arg}' is given twice", "ArgumentError")
+        found[keyword.arg] = keyword.value
+    for name in names[:required]:
+        if name not in found:
+            raise Problem(
+                node, f"{what}: argument '{name}' is missing; it takes ({', '.join(names)})", "ArgumentError"
+            )
+    return found
+
+
+def destinations(expressions: Expressions, node: ast.expr) -> StructInfo:
+    """``out`` of a destination-passing call: an annotation, or a list of them."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return Tuple([destinations(expressions, item) for item in node.elts])
+    if isinstance(node, ast.Call) and expressions.scope.path(node.func) == ("R", "shaped"):
+        found = expressions.evaluate(node)
+        assert isinstance(found, StructInfo)
+        return found
+    return read_annotation(node, expressions.scope)
+
+
+def packed_arguments(expressions: Expressions, node: ast.expr) -> list[Any]:
+    """Values and literals of a packed call."""
+    if isinstance(node, ast.List | ast.Tuple):
+        items = expressions.elements(node.elts)
+        return [expressions.relax_value(node, i) if isinstance(i, np.ndarray) else i for i in items]
+    raise Problem(node, "the arguments are a list: write [x] for one")
+
+
+def literal_text(node: ast.expr) -> str:
+    """A string written out."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    raise Problem(node, "expected a string")
+
+
+def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of type `kind`
+    """The one literal argument of a call."""
+    if (
+        len(node.args) == 1
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, kind)
+    ):
+        return node.args[0].value
+    raise Problem(node, f"{ast.unparse(node.func)} takes one string: {what}")

@@ -1,0 +1,56 @@
+"""Parts of expressions in prim funcs that need nothing of their surroundings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.mlir import arith
+from relax_mlir.script.source import Problem
+from relax_mlir.tir.values import (
+    Buffer,
+    Scalar,
+    as_scalar,
+)
+
+
+def divided(node: ast.AST, name: str, value: Scalar, divisor: int) -> Scalar | None:
+    """Division by a positive literal, which needs no care."""
+    kind = value.dtype
+    if not kind.is_integer or divisor <= 0:
+        return None
+    by = as_scalar(node, divisor, kind).ssa
+    if kind.kind == "uint":
+        function = arith.divui if name == "floordiv" else arith.remui
+        return Scalar(function(value.ssa, by), kind)
+    quotient = arith.floordivsi(value.ssa, by)
+    if name == "floordiv":
+        return Scalar(quotient, kind)
+    return Scalar(arith.subi(value.ssa, arith.muli(quotient, by)), kind)
+
+
+def greatest(wanted: DType) -> float:
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(wanted.numpy).max)
+
+
+def materialized(node: ast.AST, literal: bool) -> Callable[[], Scalar]:
+    return lambda: as_scalar(node, literal)
+
+
+def three(node: ast.Call) -> list[ast.expr]:
+    if len(node.args) != 3:
+        raise Problem(node, f"{ast.unparse(node.func)} takes a condition and two values", "ArgumentError")
+    return node.args
+
+
+def may_load(node: ast.AST) -> bool:
+    """Whether computing an expression reads memory."""
+    return any(isinstance(part, ast.Subscript) for part in ast.walk(node))
+
+
+def example(buffer: Buffer) -> str:
+    names = ", ".join("ijklmnopq"[:9][axis % 9] for axis in range(buffer.rank))
+    return f"{buffer.name}[{names or '()'}]"
