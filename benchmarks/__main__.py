@@ -25,7 +25,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from benchmarks import alone, eager, figures, machine, report, targets
+from benchmarks import eager, figures, machine, report, self_targets, targets
 from benchmarks.chart import chart, of_page
 from benchmarks.copying import copy_of, has_copy
 from benchmarks.measure import check, measure
@@ -165,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.write_json(path, report.as_json(cells, described, versions))
     console.print(f"results: {path}", highlight=False)
     if OURS in versions:
-        rows = [*targets.of_cells(cells, OURS), *alone.rows(options.workloads)]
+        rows = [*targets.of_cells(cells, OURS), *self_targets.rows(options.workloads)]
         if {"numpy", "torch"} <= versions.keys():
             rows += eager.rows(options.workloads)
         terminal.print_table(targets.table(rows), console)

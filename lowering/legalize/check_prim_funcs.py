@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from relax_mlir.analysis.prim_calls import prim_params
+from relax_mlir.analysis.declared_sizes import prim_params
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import (
     EPILOGUE,

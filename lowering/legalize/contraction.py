@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize.emit import elementwise, generic
+from relax_mlir.lowering.legalize.linalg_builders import elementwise, generic
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, PrimBody
 from relax_mlir.lowering.legalize.scalars import add, const, convert, multiply
 from relax_mlir.mlir import ir, linalg

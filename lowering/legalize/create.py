@@ -9,7 +9,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.create import arange_bounds
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.elementwise import elementwise_prim, prim_name
-from relax_mlir.lowering.legalize.emit import generic, identity
+from relax_mlir.lowering.legalize.linalg_builders import generic, identity
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.scalars import Scalar, const, convert
 from relax_mlir.mlir import arith, ir, linalg

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize.emit import ScalarBody, elementwise
+from relax_mlir.lowering.legalize.linalg_builders import ScalarBody, elementwise
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Pattern, legalization
 from relax_mlir.lowering.legalize.scalars import ScalarRule
 

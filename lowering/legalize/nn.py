@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from relax_mlir.dialects.base import normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.elementwise import register
-from relax_mlir.lowering.legalize.emit import generic, identity, projection
+from relax_mlir.lowering.legalize.linalg_builders import generic, identity, projection
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.scalars import (
     Scalar,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relax_mlir.analysis.prim_calls import prim_params
+from relax_mlir.analysis.declared_sizes import prim_params
 from relax_mlir.diagnostics import location_text
 from relax_mlir.error import Diagnostic
 from relax_mlir.ir_queries import callee_of, defining_op, ops_of

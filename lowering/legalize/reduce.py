@@ -12,7 +12,7 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.reduce import reduced_axes
 from relax_mlir.lowering.legalize import scalars
 from relax_mlir.lowering.legalize.elementwise import dtype_of, prim_name
-from relax_mlir.lowering.legalize.emit import generic, identity
+from relax_mlir.lowering.legalize.linalg_builders import generic, identity
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.scalars import (
     Scalar,

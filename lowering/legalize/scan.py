@@ -14,7 +14,7 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize import scalars
 from relax_mlir.lowering.legalize.contraction import cast
-from relax_mlir.lowering.legalize.emit import generic, identity
+from relax_mlir.lowering.legalize.linalg_builders import generic, identity
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.scalars import Scalar, const, convert
 from relax_mlir.lowering.legalize.window import Window, is_empty, sizes_of

@@ -15,7 +15,7 @@ Whoever cannot get it (after a fork, its owner may be gone) goes to the system.
 
 from __future__ import annotations
 
-from relax_mlir.lowering.runtime_lib.templates import fill_template
+from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 
 PER_DOUBLING = 4
 SMALLEST_LOG = 6

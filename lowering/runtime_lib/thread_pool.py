@@ -13,7 +13,7 @@ itself. Threads look for the next job for a while (`blocktime`), and sleep then 
 from __future__ import annotations
 
 from relax_mlir.lowering.runtime_lib.clock import clock_text
-from relax_mlir.lowering.runtime_lib.templates import fill_template
+from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.target import MOST_THREADS
 
 STATE = "__relax_team_state"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.analysis.prim_calls import prim_params
+from relax_mlir.analysis.declared_sizes import prim_params
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import CHECK, PRIM_FUNC, UNCHECKED
 from relax_mlir.error import ArgumentError

@@ -12,10 +12,10 @@ from relax_mlir.lowering.abi.runtime_declarations import Hooks
 from relax_mlir.lowering.shapes.body import BodyLowering, unflatten
 from relax_mlir.lowering.shapes.entry import build_shapes_function, leaf_sizes
 from relax_mlir.lowering.shapes.headers import Header, make_header, recursive_functions
+from relax_mlir.lowering.shapes.latency_critical import is_short
 from relax_mlir.lowering.shapes.leaves import leaves
 from relax_mlir.lowering.shapes.recursion import check_stack
 from relax_mlir.lowering.shapes.results import give_results
-from relax_mlir.lowering.shapes.short import is_short
 from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols
 from relax_mlir.lowering.shapes.symbols import SymbolTable
 from relax_mlir.mlir import func, ir

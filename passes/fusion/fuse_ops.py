@@ -15,8 +15,8 @@ from relax_mlir.ir_queries import callee_of, defining_op
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.fusion.call_wiring import wire
-from relax_mlir.passes.fusion.checks import require_fusible
 from relax_mlir.passes.fusion.groups import Group, against_kinds
+from relax_mlir.passes.fusion.input_checks import require_fusible
 from relax_mlir.passes.fusion.prim_calls import (
     CALL_TIR,
     PrimCall,

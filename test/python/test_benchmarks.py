@@ -18,7 +18,7 @@ from relax_mlir.profiler import limits
 from relax_mlir.target import Target
 from rich.console import Console
 
-from benchmarks import alone, chart, eager, figures, half, measure, report, targets
+from benchmarks import chart, eager, figures, low_precision, measure, report, self_targets, targets
 from benchmarks.__main__ import main, run_cell
 from benchmarks.copying import copy_of, gain_of_two_threads
 from benchmarks.peers import OURS, PEERS
@@ -141,7 +141,9 @@ def test_targets_go_into_the_results() -> None:
 def test_single_cell_of_ours_writes_targets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(alone, "rows", lambda workloads: iter([targets.Row("W3", "cold compile", 2.0, 1.0)]))
+    monkeypatch.setattr(
+        self_targets, "rows", lambda workloads: iter([targets.Row("W3", "cold compile", 2.0, 1.0)])
+    )
     path = tmp_path / "result.json"
     arguments = ["--workload", "W3", "--size", "1", "--peer", OURS, "--peer", "numpy", "--seconds", "0.01"]
     assert main([*arguments, "--json", str(path)]) == 0
@@ -153,7 +155,7 @@ def test_single_cell_of_ours_writes_targets(
 
 
 def test_product_of_bf16() -> None:
-    beside, speed = half.rows(size=65, seconds=0.01)
+    beside, speed = low_precision.rows(size=65, seconds=0.01)
     assert (beside.subject, beside.measure) == ("W1 bf16 65,65,65", "torch / ours")
     assert beside.value is not None and beside.value > 0 and beside.note.endswith("GFLOP/s")
     assert (speed.value is None) == (not Target.host().has("amx_tile", "amx_bf16"))
@@ -162,7 +164,7 @@ def test_product_of_bf16() -> None:
 def test_wrong_product_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = half._ours
     monkeypatch.setattr(half, "_ours", lambda inputs: ours(inputs[::-1]))
-    (row,) = half.rows(size=9, seconds=0.01)
+    (row,) = low_precision.rows(size=9, seconds=0.01)
     assert row.passed is False and "an element of bf16 is" in row.note
 
 

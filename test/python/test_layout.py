@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("dialects", "passes", "lowering", "python/relax_mlir")
 MAX_LINES = 500
 
-CONSTRUCTS = frozenset({"dialects", "legalize", "shapes", "kernels", "op", "script", "vm"})
+CONSTRUCTS = frozenset({"dialects", "legalize", "shapes", "kernels", "op", "runtime", "script", "vm"})
 """Rooms in which one op family or construct of the language has files of one name, findable by it."""
 
 REPEATED = {
@@ -24,8 +24,10 @@ REPEATED = {
     "printer": "each language (script, tir) has its own",
     "registry": "of passes, and of kernels",
     "report": "of fusion, and of the memory plan",
+    "solve": "equations of dimensions: the algebra, and the code that solves them at run time",
     "source": "each language (script, te) has its own",
     "statements": "each language (script, tir) has its own",
+    "symbols": "of a program (analysis), of captured values, and of a function at run time",
 }
 """Names of files that may repeat elsewhere, and why."""
 

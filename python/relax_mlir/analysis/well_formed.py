@@ -40,7 +40,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.analysis.prim_calls import PrimCall, wrong_dtypes
+from relax_mlir.analysis.declared_sizes import PrimCall, wrong_dtypes
 from relax_mlir.analysis.purity import acts, impure_functions
 from relax_mlir.analysis.reserved import is_lowered, is_reserved_name, reserved_attributes
 from relax_mlir.diagnostics import location_text

@@ -1,11 +1,11 @@
 """Instruments: objects that watch the passes of a `PassContext` (timing, printing, dumping, checking)."""
 
-from relax_mlir.instrument.base import PassInstrument, pass_instrument
-from relax_mlir.instrument.printing import PrintAfter, PrintBefore
+from relax_mlir.instrument.pass_instrument import PassInstrument, pass_instrument
+from relax_mlir.instrument.print_ir import PrintAfter, PrintBefore
 from relax_mlir.instrument.stages import DumpStages
 from relax_mlir.instrument.statistics import PassStatistics
 from relax_mlir.instrument.timing import PassTimingInstrument
-from relax_mlir.instrument.well_formed import WellFormed
+from relax_mlir.instrument.verify_well_formed import WellFormed
 
 __all__ = [
     "DumpStages",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.module_text import DEFAULT, PrintOptions, file_name, module_text, write_atomically
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.mlir import ir
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.instrument.pass_instrument import PassInstrument
 
 if TYPE_CHECKING:
     from relax_mlir.mlir import ir

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relax_mlir.runtime import memory, part_lowering, threads
+from relax_mlir.runtime import memory_pool as memory
+from relax_mlir.runtime import part_lowering, threads
 
 
 def chores(num_threads: int) -> list[Callable[[], None]]:

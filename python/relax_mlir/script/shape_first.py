@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.analysis.prim_calls import prim_params
+from relax_mlir.analysis.declared_sizes import prim_params
 from relax_mlir.dialects.calls import CallTirOp, call_dps_packed
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Shape, Tensor, Tuple, as_dim, dims_attr

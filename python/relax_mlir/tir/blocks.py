@@ -14,7 +14,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PARAMS, PATTERN, PRIM_FUNC
-from relax_mlir.lowering.legalize.emit import generic, projection
+from relax_mlir.lowering.legalize.linalg_builders import generic, projection
 from relax_mlir.mlir import arith, func, ir, linalg, tensor
 from relax_mlir.script.annotations import read_dim
 from relax_mlir.script.scope import Scope
@@ -22,7 +22,7 @@ from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.symbolic import Dim
 from relax_mlir.tir.block_syntax import AXES, Located, keep_sign, remapped
 from relax_mlir.tir.expressions import OPERATORS, Expressions
-from relax_mlir.tir.signature import Head, read_buffer_type
+from relax_mlir.tir.prim_signature import Head, read_buffer_type
 from relax_mlir.tir.statements import BLOCKS
 from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_scalar
 

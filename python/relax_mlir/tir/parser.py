@@ -11,7 +11,7 @@ from relax_mlir.script.source import Source
 from relax_mlir.tir.block_syntax import Located
 from relax_mlir.tir.blocks import linalg_form
 from relax_mlir.tir.expressions import Expressions
-from relax_mlir.tir.signature import Head, read_head
+from relax_mlir.tir.prim_signature import Head, read_head
 from relax_mlir.tir.statements import Body
 from relax_mlir.tir.values import INDEX, Buffer, Scalar
 

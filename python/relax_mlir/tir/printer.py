@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Sequence
 
-from relax_mlir.analysis.prim_calls import PrimParam, prim_params
+from relax_mlir.analysis.declared_sizes import PrimParam, prim_params
 from relax_mlir.analysis.structural_equal import structural_equal
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import KERNEL, PARAMS, PATTERN, PRIM_FUNC

@@ -13,7 +13,7 @@ from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.tir.block_syntax import AXES, Located, keep_sign, placed, remapped
 from relax_mlir.tir.empty_reductions import reductions, store_initial
 from relax_mlir.tir.expressions import OPERATORS, Expressions
-from relax_mlir.tir.signature import read_buffer_type
+from relax_mlir.tir.prim_signature import read_buffer_type
 from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_index, as_scalar
 
 LOOP_KIND = "relax.loop"

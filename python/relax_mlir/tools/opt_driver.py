@@ -30,7 +30,7 @@ from relax_mlir.tools.opt_options import Options, pipeline_elements
 from relax_mlir.tools.supervise import note
 from relax_mlir.transform import PassContext, PassInfo, Sequential
 from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
-from relax_mlir.transform.pipeline import passes_of
+from relax_mlir.transform.pass_pipeline import passes_of
 from relax_mlir.transform.pipeline_parser import Element
 from relax_mlir.transform.reproducer import Recipe, read_recipe
 from relax_mlir.value_names import keep_names

@@ -3,11 +3,11 @@
 from relax_mlir.passes.fusion.report import FusionDecision, FusionReport, explain_fusion
 from relax_mlir.transform.config import ConfigOption, register_config_option
 from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.decorators import dataflowblock_pass, function_pass, module_pass
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.pass_base import Pass
+from relax_mlir.transform.pass_decorators import dataflowblock_pass, function_pass, module_pass
+from relax_mlir.transform.pass_pipeline import create_pass, parse_pipeline
 from relax_mlir.transform.passes import DataflowBlockPass, FunctionPass, ModulePass, relax_functions
-from relax_mlir.transform.pipeline import create_pass, parse_pipeline
 from relax_mlir.transform.registry import register_pass
 from relax_mlir.transform.sequential import PipelinePass, Sequential
 from relax_mlir.transform.upstream import MLIRPass

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from relax_mlir.error import RelaxError
-from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.mlir import ir
 from relax_mlir.transform.config import ConfigOption, check_config, config_option, config_options
 from relax_mlir.transform.info import PassInfo, pass_names

@@ -91,7 +91,7 @@ def required_passes(info: PassInfo) -> list[Pass]:
 
 
 def _collect(info: PassInfo, path: tuple[str, ...], order: dict[str, Pass]) -> None:
-    from relax_mlir.transform.pipeline import create_pass
+    from relax_mlir.transform.pass_pipeline import create_pass
 
     for name in info.required:
         if name in path:

@@ -10,7 +10,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.lowering.runtime_lib.fast_call import SHORT_ELEMENTS
-from relax_mlir.lowering.shapes.short import MOST_CALLS, MOST_STATIC
+from relax_mlir.lowering.shapes.latency_critical import MOST_CALLS, MOST_STATIC
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.executable import CompiledFunction
 

@@ -21,7 +21,7 @@ from relax_mlir.transform import (
     function_pass,
     module_pass,
 )
-from relax_mlir.transform.pipeline import parse_pipeline
+from relax_mlir.transform.pass_pipeline import parse_pipeline
 from relax_mlir.transform.reproducer import Recipe, read_recipe
 
 FUNCTIONS = """

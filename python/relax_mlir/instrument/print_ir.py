@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING, TextIO
 
-from relax_mlir.instrument.base import PassInstrument
+from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.module_text import DEFAULT, PrintOptions, module_text
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from benchmarks import copying, half
+from benchmarks import copying, low_precision
 from benchmarks.measure import measure
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
@@ -56,7 +56,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             yield _at_most(workload.name, "from the cache", _compile_seconds(workload, folder), cached)
         yield _threads(workload)
         if isinstance(workload, MatMul):
-            yield from half.rows()
+            yield from low_precision.rows()
 
 
 def _at_most(subject: str, measure: str, seconds: float, limit: float) -> Row:
