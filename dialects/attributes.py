@@ -1,4 +1,4 @@
-"""Names of the attributes by which the parts of the compiler tell each other what a function or hook is."""
+"""Names of the attributes by which the parts of the compiler tell each other what a function or declaration is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ARG_REDUCE = "relax.arg_reduce"
 """On a `linalg.generic`: its second result is the position of the best element, by ``max`` or ``min``."""
 SIGNATURE = "relax.signature"
 """On a public function from level T on: its parameters and results as users wrote them."""
-SHORT = "relax.short"
+LATENCY_CRITICAL = "relax.latency_critical"
 """Beside `SIGNATURE`, and on the entry point: calls with small arguments take microseconds."""
 APART = "relax.compiled_apart"
 """On the declaration of a function that has left the module: a part of its own defines it."""
@@ -43,6 +43,6 @@ CONSTANT_VALUE = "relax.constant_value"
 CONSTANT_PANELS = "relax.constant_panels"
 PACKED = "relax.packed"
 PROFILE_SITES = "relax.profile_sites"
-"""On the declarations of hooks (see `relax_mlir.lowering.abi.runtime_declarations`)."""
+"""On runtime declarations (see `relax_mlir.lowering.abi.runtime_declarations`)."""
 SYMBOL_BOUNDS = "relax.symbol_bounds"
 """On a Relax function: a dictionary of inclusive bounds of its symbols, ``{n = [1, 4096]}``; ``unit``: none."""

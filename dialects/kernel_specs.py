@@ -24,7 +24,7 @@ class InPlace(Enum):
     """It reads each element, or the total before it, right before it writes the element; whatever its body does."""
 
 
-class Around(Enum):
+class Fusible(Enum):
     """What elementwise work a kernel takes along, row by row."""
 
     NOTHING = "nothing"
@@ -48,7 +48,7 @@ class KernelSpec:
 
     name: str
     in_place: InPlace = InPlace.NEVER
-    around: Around = Around.NOTHING
+    fusible: Fusible = Fusible.NOTHING
     has_axes: bool = False
     optimise: bool = True
 
@@ -59,11 +59,11 @@ KERNEL_SPECS: dict[str, KernelSpec] = {
         KernelSpec("attention", optimise=False),
         KernelSpec("cumprod", in_place=InPlace.ELEMENTS),
         KernelSpec("cumsum", in_place=InPlace.ELEMENTS),
-        KernelSpec("group_norm", in_place=InPlace.ROWS, around=Around.EPILOGUE, has_axes=True),
-        KernelSpec("layer_norm", in_place=InPlace.ROWS, around=Around.BOTH, has_axes=True),
-        KernelSpec("log_softmax", in_place=InPlace.ROWS, around=Around.BOTH, has_axes=True),
-        KernelSpec("rms_norm", in_place=InPlace.ROWS, around=Around.BOTH, has_axes=True),
-        KernelSpec("softmax", in_place=InPlace.ROWS, around=Around.BOTH, has_axes=True),
+        KernelSpec("group_norm", in_place=InPlace.ROWS, fusible=Fusible.EPILOGUE, has_axes=True),
+        KernelSpec("layer_norm", in_place=InPlace.ROWS, fusible=Fusible.BOTH, has_axes=True),
+        KernelSpec("log_softmax", in_place=InPlace.ROWS, fusible=Fusible.BOTH, has_axes=True),
+        KernelSpec("rms_norm", in_place=InPlace.ROWS, fusible=Fusible.BOTH, has_axes=True),
+        KernelSpec("softmax", in_place=InPlace.ROWS, fusible=Fusible.BOTH, has_axes=True),
     )
 }
 

@@ -231,10 +231,10 @@ def lower_bound(value: ir.Value) -> Dim | None:
 
 def known_integer(value: object) -> Dim | None:
     """What a `relax.prim_value` says; None for other values."""
-    maker = defining_op(value.ssa) if isinstance(value, Value) else None
-    if maker is None or maker.name != "relax.prim_value":
+    defining = defining_op(value.ssa) if isinstance(value, Value) else None
+    if defining is None or defining.name != "relax.prim_value":
         return None
-    return integer_of(maker.attributes["value"])
+    return integer_of(defining.attributes["value"])
 
 
 def _initial(what: str, init: ValueLike | Sequence[ValueLike]) -> tuple[bool, list[Value]]:

@@ -337,9 +337,9 @@ def pack(fields: Sequence[ir.Value], location: ir.Location) -> ir.Value:
 
 def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
     """The fields of a tuple, of the given types: read off the op that made it where that is at hand."""
-    maker = defining_op(value)
-    if maker is not None and maker.name == TUPLE:
-        return list(maker.operands)
+    defining = defining_op(value)
+    if defining is not None and defining.name == TUPLE:
+        return list(defining.operands)
     i64 = ir.IntegerType.get_signless(64)
     return [
         ir.Operation.create(

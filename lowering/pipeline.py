@@ -54,20 +54,20 @@ class Phase:
 
 def phases(
     target: str = "cpu",
-    half_floats: bool = True,
+    low_precision: bool = True,
     take_kernels: Callable[[list[Part]], None] | None = None,
 ) -> tuple[Phase, ...]:
     """All phases, in order.
 
     Args:
         target: describes the machine (see `relax_mlir.target.Target`).
-        half_floats: false: the module has neither f16 nor bf16 (see `mentions_half_floats`), and nobody needs to look
+        half_floats: false: the module has neither f16 nor bf16 (see `mentions_low_precision`), and nobody needs to look
             for them at each level.
         take_kernels: gets the kernels that can be compiled apart (see `CutKernels`), which are in no later phase then,
             and neither are the support functions that all modules need (see `early_support`).
     """
     cut = (CutKernels(take_kernels),) if take_kernels else ()
-    halves = (ExpandFloats(target),) if half_floats else ()
+    halves = (ExpandFloats(target),) if low_precision else ()
     cleanup = known_passes("canonicalize,cse")
     return (
         Phase(
@@ -122,7 +122,7 @@ def phases(
             ),
         ),
         Phase("flat", "flat", tuple(flatten(target, support_apart=bool(take_kernels)))),
-        Phase("llvm", "llvm", tuple(to_llvm_dialect(half_floats))),
+        Phase("llvm", "llvm", tuple(to_llvm_dialect(low_precision))),
     )
 
 

@@ -66,16 +66,16 @@ def clean_outputs(block: ir.Operation) -> None:
     """
     result, end = block.results[0], entry_block(block).operations[-1].operation
     users = [use.owner.operation for use in result.uses]
-    maker = defining_op(end.operands[0])
-    several = maker is not None and maker.name == TUPLE and _is_inside(maker, block)
+    defining = defining_op(end.operands[0])
+    several = defining is not None and defining.name == TUPLE and _is_inside(defining, block)
     if not several:
-        if users and not _is_inside(maker, block):
+        if users and not _is_inside(defining, block):
             result.replace_all_uses_with(end.operands[0])
         return
-    assert maker is not None
+    assert defining is not None
     if any(user.name != TupleGetItemOp.OPERATION_NAME for user in users):
         return
-    given = list(maker.operands)
+    given = list(defining.operands)
     wanted: list[ir.Value] = []
     for user in users:
         value = given[ir.IntegerAttr(user.attributes["index"]).value]
@@ -88,23 +88,23 @@ def clean_outputs(block: ir.Operation) -> None:
         if used and value not in wanted:
             wanted.append(value)
     if wanted != given:
-        _give_out(block, end, maker, wanted, readers)
+        _give_out(block, end, defining, wanted, readers)
 
 
 def _give_out(
     block: ir.Operation,
     end: ir.Operation,
-    maker: ir.Operation,
+    defining: ir.Operation,
     wanted: list[ir.Value],
     readers: list[ir.Operation],
 ) -> None:
-    given = list(maker.operands)
+    given = list(defining.operands)
     positions = [wanted.index(given[ir.IntegerAttr(user.attributes["index"]).value]) for user in readers]
     with ir.InsertionPoint(end):
-        end.operands[0] = wanted[0] if len(wanted) == 1 else pack(wanted, maker.location)
+        end.operands[0] = wanted[0] if len(wanted) == 1 else pack(wanted, defining.location)
     block.results[0].set_type(end.operands[0].type)
-    if not list(maker.results[0].uses):
-        maker.erase()
+    if not list(defining.results[0].uses):
+        defining.erase()
     for user, position in zip(readers, positions, strict=True):
         if len(wanted) == 1:
             user.results[0].replace_all_uses_with(block.results[0])

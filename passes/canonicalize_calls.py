@@ -60,9 +60,9 @@ def _merge(block: ir.Block, pure: set[str], earlier: dict[Hashable, ir.Operation
 
 def _identity(value: ir.Value) -> Hashable:
     """What two values have in common that are equal: tuples are their fields."""
-    maker = defining_op(value)
-    if maker is not None and maker.name == TUPLE:
-        return tuple(map(_identity, maker.operands))
+    defining = defining_op(value)
+    if defining is not None and defining.name == TUPLE:
+        return tuple(map(_identity, defining.operands))
     identity: Hashable = value
     return identity
 

@@ -45,8 +45,8 @@ class CheckPrimCalls(ModulePass):
 
 
 def _check(op: ir.Operation, name: str, call: PrimCall) -> None:
-    maker = defining_op(op.operands[0])
-    operands = list(maker.operands) if maker is not None and maker.name == TUPLE else []
+    defining = defining_op(op.operands[0])
+    operands = list(defining.operands) if defining is not None and defining.name == TUPLE else []
     simple = all(isinstance(struct_info(v.type), Tensor) for v in operands)
     patterns: dict[int, list[Dim | None]] = {}
     for item in call.unproved():

@@ -59,8 +59,8 @@ def _may_join(op: ir.Operation, impure: set[str]) -> bool:
     if op.name == "relax.call":
         return callee_of(op) not in impure
     if op.name == TupleGetItemOp.OPERATION_NAME:
-        maker = defining_op(op.operands[0])
-        if maker is not None and maker.name == "relax.dataflow":
+        defining = defining_op(op.operands[0])
+        if defining is not None and defining.name == "relax.dataflow":
             return False  # an output of the block in front
     return bool(op.name == TUPLE or (op.name.startswith("relax.") and is_pure(op)))
 

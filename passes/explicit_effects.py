@@ -59,24 +59,24 @@ def _own_arguments(call: ir.Operation) -> None:
 
     The fields of an older tuple are names of values that earlier calls may change.
     """
-    maker = defining_op(call.operands[0])
-    if maker is not None and maker.name == TUPLE and _stands_before(maker, call):
+    defining = defining_op(call.operands[0])
+    if defining is not None and defining.name == TUPLE and _stands_before(defining, call):
         return
     whole = struct_info(call.operands[0].type)
     assert isinstance(whole, Tuple)
     with ir.InsertionPoint(call), call.location:
         fields = unpack(call.operands[0], [field.to_type() for field in whole.fields])
         call.operands[0] = pack(fields, call.location)
-    if maker is not None and maker.name == TUPLE and not list(maker.results[0].uses):
-        maker.erase()
+    if defining is not None and defining.name == TUPLE and not list(defining.results[0].uses):
+        defining.erase()
 
 
-def _stands_before(maker: ir.Operation, call: ir.Operation) -> bool:
-    """Whether nothing but `call`, in the same block, uses what `maker` makes, and no effect lies between the two."""
-    if maker.block != call.block or len(list(maker.results[0].uses)) != 1:
+def _stands_before(defining: ir.Operation, call: ir.Operation) -> bool:
+    """Whether nothing but `call`, in the same block, uses what `defining` makes, and no effect lies between the two."""
+    if defining.block != call.block or len(list(defining.results[0].uses)) != 1:
         return False
     operations = [view.operation for view in call.block.operations]
-    between = operations[operations.index(maker) + 1 : operations.index(call)]
+    between = operations[operations.index(defining) + 1 : operations.index(call)]
     return not any(len(op.regions) or op.name == CallPackedOp.OPERATION_NAME for op in between)
 
 
@@ -112,8 +112,8 @@ def _may_change(call: ir.Operation) -> bool:
 
 def _is_updated(call: ir.Operation) -> bool:
     """Whether the pass has been here before: what the call was given is read again behind it."""
-    maker = defining_op(call.operands[0])
-    given = () if maker is None or maker.name != TUPLE else tuple(maker.operands)
+    defining = defining_op(call.operands[0])
+    given = () if defining is None or defining.name != TUPLE else tuple(defining.operands)
     block = list(call.block.operations)
     position = next(i for i, view in enumerate(block) if view.operation == call)
     for view in block[position + 1 :]:
@@ -126,10 +126,10 @@ def _is_updated(call: ir.Operation) -> bool:
 
 
 def _after_call(call: ir.Operation) -> Updates:
-    maker = defining_op(call.operands[0])
-    assert maker is not None
-    tensors = list(dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor)))
-    given = _kept_apart(call, maker, tensors)
+    defining = defining_op(call.operands[0])
+    assert defining is not None
+    tensors = list(dict.fromkeys(v for v in defining.operands if isinstance(struct_info(v.type), Tensor)))
+    given = _kept_apart(call, defining, tensors)
     changed: Updates = {}
     after: ir.Operation = call
     for value in tensors:
@@ -141,7 +141,7 @@ def _after_call(call: ir.Operation) -> Updates:
     return changed
 
 
-def _kept_apart(call: ir.Operation, maker: ir.Operation, tensors: list[ir.Value]) -> Updates:
+def _kept_apart(call: ir.Operation, defining: ir.Operation, tensors: list[ir.Value]) -> Updates:
     """The tensors as the call is given them: of those that passes might make one, all but the first are distinct."""
     given: Updates = {}
     for index, value in enumerate(tensors):
@@ -152,9 +152,9 @@ def _kept_apart(call: ir.Operation, maker: ir.Operation, tensors: list[ir.Value]
             given[value] = copy.results[0]
     if any(old != new for old, new in given.items()):
         with ir.InsertionPoint(call):
-            call.operands[0] = pack([given.get(v, v) for v in maker.operands], maker.location)
-        if not list(maker.results[0].uses):
-            maker.erase()
+            call.operands[0] = pack([given.get(v, v) for v in defining.operands], defining.location)
+        if not list(defining.results[0].uses):
+            defining.erase()
     return given
 
 
@@ -173,16 +173,18 @@ def _may_become_one(value: ir.Value, other: ir.Value) -> bool:
     assert isinstance(second, Tensor)
     dtypes_differ = None not in (first.dtype, second.dtype) and first.dtype != second.dtype
     ranks_differ = None not in (first.ndim, second.ndim) and first.ndim != second.ndim
-    makers = [defining_op(value), defining_op(other)]
-    is_fresh = any(maker is not None and maker.name in FRESH for maker in makers)
+    defining_ops = [defining_op(value), defining_op(other)]
+    is_fresh = any(defining is not None and defining.name in FRESH for defining in defining_ops)
     return not (dtypes_differ or ranks_differ or is_fresh)
 
 
 def is_needless_copy(distinct: ir.Operation) -> bool:
     """Whether nothing but a `relax.distinct` needs its operand, which a prim func has computed in the same block."""
     value = distinct.operands[0]
-    maker = defining_op(value)
-    made_here = maker is not None and maker.name == "relax.call_tir" and maker.block == distinct.block
+    defining = defining_op(value)
+    made_here = (
+        defining is not None and defining.name == "relax.call_tir" and defining.block == distinct.block
+    )
     return made_here and len(list(value.uses)) == 1
 
 
@@ -253,15 +255,15 @@ def _replace_uses_within(block: ir.Block, old: ir.Value, new: ir.Value) -> None:
 
 
 def _replace_later_uses(old: ir.Value, new: ir.Value) -> None:
-    """Let the ops behind the maker of `new`, in its block and those nested in them, use `new` for `old`."""
-    maker = new.owner.operation
+    """Let the ops behind the defining op of `new`, in its block and those nested in them, use `new` for `old`."""
+    defining = new.owner.operation
     following: list[ir.Operation] = []
-    for view in reversed(list(maker.block.operations)):
-        if view.operation == maker:
+    for view in reversed(list(defining.block.operations)):
+        if view.operation == defining:
             break
         following.append(view.operation)
     for use in list(old.uses):
         user = use.owner.operation
-        top = enclosing_op_in(maker.block, user)
+        top = enclosing_op_in(defining.block, user)
         if top is not None and top in following:
             user.operands[use.operand_number] = new

@@ -36,10 +36,10 @@ class FoldConstant(ModulePass):
                 self._fold(op)
 
     def _fold(self, op: ir.Operation) -> None:
-        makers = [maker for maker in map(_constant, op.operands) if maker is not None]
-        if len(makers) != len(op.operands):
+        defining_ops = [defining for defining in map(_constant, op.operands) if defining is not None]
+        if len(defining_ops) != len(op.operands):
             return
-        value = self._value(op, makers)
+        value = self._value(op, defining_ops)
         if value is None:
             return
         with ir.InsertionPoint(op), op.location:
@@ -49,18 +49,20 @@ class FoldConstant(ModulePass):
             )
         op.results[0].replace_all_uses_with(folded.results[0])
         op.erase()
-        for maker in [maker for index, maker in enumerate(makers) if maker not in makers[:index]]:
-            if not list(maker.results[0].uses):
-                maker.erase()
+        for defining in [
+            defining for index, defining in enumerate(defining_ops) if defining not in defining_ops[:index]
+        ]:
+            if not list(defining.results[0].uses):
+                defining.erase()
 
-    def _value(self, op: ir.Operation, makers: list[ir.Operation]) -> Array | None:
+    def _value(self, op: ir.Operation, defining_ops: list[ir.Operation]) -> Array | None:
         info, cls = struct_info(op.results[0].type), op_class(op)
         if cls is None or not isinstance(info, Tensor) or info.dtype is None or info.known_shape is None:
             return None
         sizes = [dim for dim in info.known_shape if isinstance(dim, int)]
         if len(sizes) != len(info.known_shape) or math.prod(sizes) > self.max_elements:
             return None
-        operands = [constants.to_numpy(maker.attributes["value"]) for maker in makers]
+        operands = [constants.to_numpy(defining.attributes["value"]) for defining in defining_ops]
         return evaluate(cls.args_of(op), operands, info.dtype)
 
 
@@ -68,8 +70,8 @@ def _constant(value: ir.Value) -> ir.Operation | None:
     """The `relax.constant` that makes `value`, or None."""
     if isinstance(value.owner, ir.Block):
         return None
-    maker = value.owner.operation
-    return maker if maker.name == ConstantOp.OPERATION_NAME else None
+    defining = value.owner.operation
+    return defining if defining.name == ConstantOp.OPERATION_NAME else None
 
 
 def _ops(parent: ir.Operation) -> Iterator[ir.Operation]:

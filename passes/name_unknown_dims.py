@@ -142,11 +142,11 @@ class _Naming:
     def forget_names(self, op: ir.Operation) -> None:
         """Let an op have the operands that it had."""
         for index, operand in enumerate(op.operands):
-            maker = defining_op(operand)
+            defining = defining_op(operand)
             if operand in self.origins:
                 op.operands[index] = self.origins[operand]
-            elif maker is not None and maker.name == TUPLE:
-                fields = [self.origins.get(value, value) for value in maker.operands]
+            elif defining is not None and defining.name == TUPLE:
+                fields = [self.origins.get(value, value) for value in defining.operands]
                 with ir.InsertionPoint(op):
                     op.operands[index] = pack(fields, op.location)
 

@@ -75,9 +75,9 @@ def _return_fields(function: func.FuncOp, info: Tuple, kept: Sequence[int]) -> N
         values = [fields[index] for index in kept]
         returned.operands[0] = values[0] if len(values) == 1 else pack(values, returned.location)
     for item in fields:
-        maker = defining_op(item)
-        if maker is not None and maker.name == TupleGetItemOp.OPERATION_NAME and not list(item.uses):
-            maker.erase()
+        defining = defining_op(item)
+        if defining is not None and defining.name == TupleGetItemOp.OPERATION_NAME and not list(item.uses):
+            defining.erase()
     erase_if_unused(old)
     update_type(function)
 

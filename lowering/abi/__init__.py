@@ -1,1 +1,1 @@
-"""The boundary of compiled code: TVM FFI wrappers, hooks (checks, packed calls, constants), error paths."""
+"""The boundary of compiled code: TVM FFI wrappers, declarations (checks, packed calls, constants), error paths."""

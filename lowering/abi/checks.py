@@ -39,9 +39,9 @@ class Check:
     literal: bool = False
 
     @staticmethod
-    def of(hook: ir.Operation) -> Check:
+    def of(declaration: ir.Operation) -> Check:
         """The check that a declaration with the attribute `relax.check` stands for."""
-        data = plain(hook.attributes[CHECK])
+        data = plain(declaration.attributes[CHECK])
         return Check(data["kind"], data["message"])
 
     def _placeholders(self) -> list[re.Match[str]]:

@@ -3,7 +3,7 @@
 An entry point takes the arguments of a TVM FFI safe call (self, TVMFFIAny array, count, result), checks number,
 kind, device, dtype and rank, asks `@<name>.shapes` for the sizes of the results (which checks the dimensions),
 makes contiguous copies where strides demand it, allocates the results or takes those the caller passed in, and
-calls `@<name>`, which gives back itself whatever has no size before the call. It is written with the hooks that
+calls `@<name>`, which gives back itself whatever has no size before the call. It is written with the declarations that
 every other function uses, so that its error paths come from `lower-checks`, too.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import SHORT, SIGNATURE
+from relax_mlir.dialects.attributes import LATENCY_CRITICAL, SIGNATURE
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.ffi_dtypes import DType
 from relax_mlir.lowering.abi.lower_objects import PREFIX, define_object_function
@@ -439,7 +439,7 @@ class EmitFFIWrappers(ModulePass):
             wrapper.write()
             parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
             head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"
-            short = f", {SHORT}" if SHORT in function.attributes else ""
+            short = f", {LATENCY_CRITICAL}" if LATENCY_CRITICAL in function.attributes else ""
             fragment.function(head, wrapper.code, f"{INPUTS} = {len(signature.params)} : i64{short}")
             fragment.splice(module)
         define_object_support(module)

@@ -1,6 +1,6 @@
 """`lower-packed-calls`: calls of `@relax.packed.K` reach functions of the TVM FFI's global registry.
 
-The hook `func.func private @relax.packed.K(operands…) -> (results…)` carries `relax.packed = {name = "…",
+The declaration `func.func private @relax.packed.K(operands…) -> (results…)` carries `relax.packed = {name = "…",
 style = "alloc" | "dps", args = […], results = […], dtypes = […]}`. `args` says what the operands become: "tensor" (a
 memref), "shape:2" (two index operands), "int" (one index operand), "any" (the two i64 of a handle), and the
 literals "str:…", "float:…", "int:…", "bool:…", which take none; memrefs left over are tensors, too. `results` says
@@ -8,7 +8,7 @@ the same of the results. `dtypes` are those of the tensor operands and then of t
 not given, signless integers are read as signed.
 
 Tensors are passed as views: the callee may read and write them during the call, not keep them. With style "dps" the
-last memrefs are written by the callee and stand for the results, if the hook has any. With style "alloc" the
+last memrefs are written by the callee and stand for the results, if the declaration has any. With style "alloc" the
 callee gives back a tensor, a Shape or an int, or an Array of several; tensors live until the function that makes
 the call returns.
 """
@@ -47,7 +47,7 @@ from relax_mlir.transform import ModulePass, PassContext
 
 
 @dataclass(frozen=True)
-class _Hook:
+class _Declaration:
     """A declaration with `relax.packed`, and where it is called."""
 
     symbol: str
@@ -60,7 +60,7 @@ class _Hook:
     results: tuple[ir.Type, ...]
 
     @staticmethod
-    def of(op: func.FuncOp) -> _Hook:
+    def of(op: func.FuncOp) -> _Declaration:
         data: dict[str, Any] = plain(op.operation.attributes[PACKED])
         style = data.get("style", "alloc")
         if style not in ("alloc", "dps"):
@@ -70,7 +70,7 @@ class _Hook:
             "tensor" if isinstance(type, ir.MemRefType) else "int" for type in results
         )
         dtypes = tuple(data.get("dtypes", ()))
-        return _Hook(
+        return _Declaration(
             op.name.value, data["name"], style, tuple(data.get("args", ())), kinds, dtypes, inputs, results
         )
 
@@ -91,23 +91,23 @@ def _bits(value: float) -> int:
 
 
 class _PackedCall(FFICode):
-    """Writes the body of one hook."""
+    """Writes the body of one declaration."""
 
-    def __init__(self, hook: _Hook, fragment: Fragment, caller: str, location: str) -> None:
-        prefix = f"{caller}: packed function '{hook.name}' "
-        super().__init__(hook.symbol, prefix, fragment, kind="PackedFunctionError")
-        self.hook, self.where = hook, f"called at {location}"
+    def __init__(self, declaration: _Declaration, fragment: Fragment, caller: str, location: str) -> None:
+        prefix = f"{caller}: packed function '{declaration.name}' "
+        super().__init__(declaration.symbol, prefix, fragment, kind="PackedFunctionError")
+        self.declaration, self.where = declaration, f"called at {location}"
         self.tensors = 0
 
     def next_dtype(self, type: ir.Type) -> DType:
         """The dtype of the next tensor."""
         self.tensors += 1
-        return self.hook.dtype(self.tensors - 1, type)
+        return self.declaration.dtype(self.tensors - 1, type)
 
     def arguments(self) -> Iterator[tuple[Kind, str]]:
         """Type index and payload of each argument."""
-        operands = [(f"%a{i}", type) for i, type in enumerate(self.hook.inputs)]
-        for spec in self.hook.args:
+        operands = [(f"%a{i}", type) for i, type in enumerate(self.declaration.inputs)]
+        for spec in self.declaration.args:
             kind, _, detail = spec.partition(":")
             if kind == "tensor":
                 yield TENSOR, self.view(*self.take(operands, spec))
@@ -122,14 +122,14 @@ class _PackedCall(FFICode):
         for name, type in operands:
             if not isinstance(type, ir.MemRefType):
                 raise CompileError(
-                    f"packed function {self.hook.name!r}: no argument takes the operand of type {type}"
+                    f"packed function {self.declaration.name!r}: no argument takes the operand of type {type}"
                 )
             yield TENSOR, self.view(name, type)
 
     def take(self, operands: list[tuple[str, ir.Type]], spec: str) -> tuple[str, ir.Type]:
         if not operands:
             raise CompileError(
-                f"packed function {self.hook.name!r}: no operand is left for the argument {spec!r}"
+                f"packed function {self.declaration.name!r}: no operand is left for the argument {spec!r}"
             )
         return operands.pop(0)
 
@@ -141,9 +141,9 @@ class _PackedCall(FFICode):
         if kind == "float":
             return FLOAT, self.code.constant(_bits(float(detail)))
         if kind == "str":
-            text = text_global(self.fragment, f"{self.hook.symbol}.text.{len(self.code.body)}", detail)
+            text = text_global(self.fragment, f"{self.declaration.symbol}.text.{len(self.code.body)}", detail)
             return RAW_STR, self.code.let(f"llvm.mlir.addressof {text} : !llvm.ptr")
-        raise CompileError(f"packed function {self.hook.name!r}: unknown argument {spec!r}")
+        raise CompileError(f"packed function {self.declaration.name!r}: unknown argument {spec!r}")
 
     def view(self, memref: str, type: ir.Type) -> str:
         """An FFI tensor over a memref; its handle."""
@@ -169,7 +169,7 @@ class _PackedCall(FFICode):
 
     def callee(self) -> str:
         code = self.code
-        operands = global_function(code, self.fragment, self.hook.name)
+        operands = global_function(code, self.fragment, self.declaration.name)
         function = self.call("relax.rt.global", operands, ["!llvm.ptr", "!llvm.ptr", "i64"], "!llvm.ptr")
         self.check(
             code.let(f'llvm.icmp "ne" {function}, {code.null()} : !llvm.ptr'),
@@ -196,7 +196,7 @@ class _PackedCall(FFICode):
         self.call("relax.propagate", [status], ["i32"])
         self.keep(result)
         gives = self.results(result)
-        types = ", ".join(str(type) for type in self.hook.gives)
+        types = ", ".join(str(type) for type in self.declaration.gives)
         code.do(f"func.return {', '.join(gives)} : {types}" if gives else "func.return")
 
     def keep(self, result: str) -> None:
@@ -209,9 +209,9 @@ class _PackedCall(FFICode):
         code.do("}")
 
     def results(self, result: str) -> list[str]:
-        """Check what came back; the hook's results."""
-        kinds = () if self.hook.style == "dps" else self.hook.kinds
-        types = list(self.hook.gives)
+        """Check what came back; the declaration's results."""
+        kinds = () if self.declaration.style == "dps" else self.declaration.kinds
+        types = list(self.declaration.gives)
         role = f"({self.where}) gave back a value"
         if len(kinds) == 1:
             return self.one_result(result, kinds[0], types, f"{role} that")
@@ -260,33 +260,37 @@ def _sizes(type: ir.MemRefType) -> list[int]:
 
 
 class LowerPackedCalls(ModulePass):
-    """Give the hooks of packed functions a body, and their calls the frame of the caller."""
+    """Give the declarations of packed functions a body, and their calls the frame of the caller."""
 
     name: ClassVar[str] = "lower-packed-calls"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         table = functions(module)
-        hooks = {
-            name: _Hook.of(op) for name, op in table.items() if PACKED in op.attributes and is_declaration(op)
+        declarations = {
+            name: _Declaration.of(op)
+            for name, op in table.items()
+            if PACKED in op.attributes and is_declaration(op)
         }
-        if not hooks:
+        if not declarations:
             return
         declare_release(module)
         sites: dict[str, tuple[str, str]] = {}
         for name, function in functions(module).items():
-            for call in calls_of(function, hooks):
+            for call in calls_of(function, declarations):
                 sites.setdefault(call.callee.value, (name, _location(call.location)))
-                _pass_frame(call, hooks[call.callee.value], frame_of(function))
+                _pass_frame(call, declarations[call.callee.value], frame_of(function))
         fragment = Fragment()
-        for name, hook in hooks.items():
+        for name, declaration in declarations.items():
             table[name].operation.erase()
             if name not in sites:
                 continue
-            body = _PackedCall(hook, fragment, *sites[name])
+            body = _PackedCall(declaration, fragment, *sites[name])
             body.code.use_frame("%frame")
             body.write()
-            parameters = ", ".join(["%frame: !llvm.ptr", *(f"%a{i}: {t}" for i, t in enumerate(hook.inputs))])
-            results = f" -> ({', '.join(map(str, hook.gives))})" if hook.gives else ""
+            parameters = ", ".join(
+                ["%frame: !llvm.ptr", *(f"%a{i}: {t}" for i, t in enumerate(declaration.inputs))]
+            )
+            results = f" -> ({', '.join(map(str, declaration.gives))})" if declaration.gives else ""
             fragment.function(f"private {symbol(name)}({parameters}){results}", body.code)
         fragment.splice(module)
 
@@ -296,18 +300,18 @@ def _location(location: ir.Location) -> str:
     return text if text != "unknown" else "an unknown place"
 
 
-def _pass_frame(call: func.CallOp, hook: _Hook, frame: ir.Value) -> None:
-    """Rewrite a call for the body of its hook."""
+def _pass_frame(call: func.CallOp, declaration: _Declaration, frame: ir.Value) -> None:
+    """Rewrite a call for the body of its declaration."""
     operands = list(call.operands)
     with ir.InsertionPoint(call), call.location:
-        new = func.CallOp(list(hook.gives), hook.symbol, [frame, *operands])
+        new = func.CallOp(list(declaration.gives), declaration.symbol, [frame, *operands])
     memrefs = [v for v in operands if isinstance(v.type, ir.MemRefType)]
     count = len(call.results)
-    if hook.style == "dps" and len(memrefs) < count:
+    if declaration.style == "dps" and len(memrefs) < count:
         raise CompileError(
-            f"packed function {hook.name!r}: {count} results, but {len(memrefs)} tensors to write to"
+            f"packed function {declaration.name!r}: {count} results, but {len(memrefs)} tensors to write to"
         )
-    values = memrefs[len(memrefs) - count :] if hook.style == "dps" else list(new.results)
+    values = memrefs[len(memrefs) - count :] if declaration.style == "dps" else list(new.results)
     for old, value in zip(call.results, values, strict=True):
         old.replace_all_uses_with(value)
     call.operation.erase()

@@ -1,7 +1,7 @@
-"""Hooks: private declarations by which levels T to V say what the step to LLVM must provide.
+"""Runtime declarations: private functions by which levels T to V say what the step to LLVM must provide.
 
-A hook is an external ``func.func`` with an attribute: `CHECK` (run-time check with a message), `CONSTANT` (pointer
-of the constant table), `PACKED` (call of a registered packed function). Functions on handles have names that begin
+Each is an external ``func.func`` with an attribute: `CHECK` (run-time check with a message), `CONSTANT` (pointer of
+the constant table), `PACKED` (call of a registered packed function). Functions on handles have names that begin
 with ``relax.object.``. Upstream passes see ordinary calls.
 """
 
@@ -19,8 +19,8 @@ SHAPES_SUFFIX = ".shapes"
 
 
 @dataclass
-class Hooks:
-    """Adds hooks to a module and emits calls of them at the current insertion point."""
+class RuntimeDeclarations:
+    """Adds declarations to a module and emits calls of them at the current insertion point."""
 
     module: ir.Module
     _checks: int = 0

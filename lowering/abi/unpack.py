@@ -66,8 +66,8 @@ class FFICode:
         self.checks += 1
         types = f"({', '.join(['i1'] + ['index'] * len(values))}) -> ()"
         error = kind if exact_kind else self.kind or kind
-        hook = attribute({"kind": error, "message": self.prefix + message})
-        symbol = self.fragment.declare(name, types, f"relax.check = {hook}")
+        declaration = attribute({"kind": error, "message": self.prefix + message})
+        symbol = self.fragment.declare(name, types, f"relax.check = {declaration}")
         self.code.do(f"func.call {symbol}({', '.join([ok, *values])}) : {types}")
 
     def equal(self, value: str, constant: int, type: str) -> str:

@@ -62,23 +62,23 @@ def is_parameter(value: ir.Value) -> bool:
 
 def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value, list[int]]) -> None:
     """`uninitialised`: by the first result of a call, the numbers of the operands that it fills."""
-    maker = defining_op(value)
-    while maker is not None and maker.name == "tensor.cast":
-        value = maker.operands[0]
-        maker = defining_op(value)
-    if maker is None or maker.name != "func.call" or maker.block != destination.owner:
+    defining = defining_op(value)
+    while defining is not None and defining.name == "tensor.cast":
+        value = defining.operands[0]
+        defining = defining_op(value)
+    if defining is None or defining.name != "func.call" or defining.block != destination.owner:
         return
-    if maker.results[0] not in uninitialised:
-        numbers = [number for number, operand in enumerate(maker.operands) if _is_empty(operand)]
-        uninitialised[maker.results[0]] = numbers
-    empties, index = uninitialised[maker.results[0]], list(maker.results).index(value)
-    if len(empties) != len(maker.results):
+    if defining.results[0] not in uninitialised:
+        numbers = [number for number, operand in enumerate(defining.operands) if _is_empty(operand)]
+        uninitialised[defining.results[0]] = numbers
+    empties, index = uninitialised[defining.results[0]], list(defining.results).index(value)
+    if len(empties) != len(defining.results):
         return
-    with ir.InsertionPoint(maker), maker.location:
+    with ir.InsertionPoint(defining), defining.location:
         same = destination.type == value.type
-        maker.operands[empties[index]] = destination if same else tensor.cast(value.type, destination)
+        defining.operands[empties[index]] = destination if same else tensor.cast(value.type, destination)
 
 
 def _is_empty(value: ir.Value) -> bool:
-    maker = defining_op(value)
-    return maker is not None and maker.name == "tensor.empty"
+    defining = defining_op(value)
+    return defining is not None and defining.name == "tensor.empty"

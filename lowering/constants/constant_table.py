@@ -25,7 +25,7 @@ HUGE_PAGE = 1 << 21
 _ALIGNMENT = 64
 """Bytes of a cache line, and of a vector of AVX-512: one that is not aligned so takes two lines to read."""
 
-_MOST_COPIED = 1 << 20
+_MAX_COPIED = 1 << 20
 """Bytes of the largest constant that is copied for its alignment."""
 
 
@@ -50,7 +50,7 @@ class TableEntry:
 
 
 def table_entries(module: ir.Module) -> list[TableEntry]:
-    """The entries behind the module's constant hooks, by index; packed where `pack-constants` says so."""
+    """The entries behind the module's constant declarations, by index; packed where `pack-constants` says so."""
     found: dict[int, TableEntry] = {}
     for op in module.body.operations:
         if CONSTANT in op.attributes:
@@ -96,7 +96,7 @@ def column_panels(matrix: Array, columns: int) -> Array:
 
 def _aligned(array: Array) -> Array:
     """The array, or a copy that begins on a cache line if it is small; an empty one has nothing to align."""
-    if not 0 < array.nbytes <= _MOST_COPIED or array.ctypes.data % _ALIGNMENT == 0:
+    if not 0 < array.nbytes <= _MAX_COPIED or array.ctypes.data % _ALIGNMENT == 0:
         return array
     memory = _zeroed(array.nbytes)
     copy: Array = memory.view(array.dtype).reshape(array.shape)

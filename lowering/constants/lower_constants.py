@@ -17,34 +17,34 @@ _POINTER_BYTES = 8
 
 
 class LowerConstants(ModulePass):
-    """Replace the calls of constant hooks by memrefs over the memory that `@__relax_constants` points to."""
+    """Replace the calls of constant declarations by memrefs over the memory that `@__relax_constants` points to."""
 
     name: ClassVar[str] = "lower-constants"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         table = functions(module)
-        hooks = {
+        declarations = {
             name: ir.IntegerAttr(op.attributes[CONSTANT]).value
             for name, op in table.items()
             if CONSTANT in op.attributes and is_declaration(op)
         }
-        if not hooks:
+        if not declarations:
             return
-        size = max(hooks.values()) + 1
+        size = max(declarations.values()) + 1
         fragment = Fragment()
         fragment.define(
             f"llvm.mlir.global external @{TABLE}() : !llvm.array<{size} x ptr> {{\n"
             f"  %0 = llvm.mlir.zero : !llvm.array<{size} x ptr>\n  llvm.return %0 : !llvm.array<{size} x ptr>\n}}"
         )
         fragment.splice(module)
-        for call in _calls(module, hooks):
-            _replace(call, hooks[call.callee.value])
-        for name in hooks:
+        for call in _calls(module, declarations):
+            _replace(call, declarations[call.callee.value])
+        for name in declarations:
             table[name].operation.erase()
 
 
-def _calls(module: ir.Module, hooks: Container[str]) -> list[func.CallOp]:
-    return [op.opview for op in own_ops(module, "func.call") if callee_of(op) in hooks]
+def _calls(module: ir.Module, declarations: Container[str]) -> list[func.CallOp]:
+    return [op.opview for op in own_ops(module, "func.call") if callee_of(op) in declarations]
 
 
 def _replace(call: func.CallOp, position: int) -> None:

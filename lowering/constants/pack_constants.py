@@ -20,7 +20,7 @@ from relax_mlir.mlir import func, ir, memref
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 
-_MOST_COPIES = 4
+_MAX_COPIES = 4
 """Constants of so few columns that panels would take more than this many times their memory stay as they are."""
 
 
@@ -30,7 +30,7 @@ class PackConstants(ModulePass):
 
     Taken are products of floats in a private prim func whose right operand is an argument, used by nothing
     else there, that is the same kind of constant (`@relax.constant.K`) in every call. Such a constant gets a
-    hook with `relax.constant_panels`, by which it is packed when the executable is loaded: one per constant
+    declaration with `relax.constant_panels`, by which it is packed when the executable is loaded: one per constant
     and layout, however many calls use it. The plain constant goes unless something else uses it.
     """
 
@@ -45,8 +45,8 @@ class PackConstants(ModulePass):
             for op in module.body.operations
             if op.operation.name == "func.func"
         }
-        hooks = {name for name, op in table.items() if CONSTANT in op.attributes}
-        if not hooks:
+        declarations = {name for name, op in table.items() if CONSTANT in op.attributes}
+        if not declarations:
             return
         target, calls = Target.parse(self.target), _calls(module)
         packed: dict[tuple[str, Layout], str] = {}
@@ -58,7 +58,7 @@ class PackConstants(ModulePass):
             if found is None:
                 continue
             operation, contraction, position = found
-            sources = [_hook(call.operands[position], hooks) for call in users]
+            sources = [_hook(call.operands[position], declarations) for call in users]
             if None in sources or function.attributes["sym_visibility"].value != "private":
                 continue
             sizes = tiling_of(contraction.kernel, target)
@@ -95,7 +95,7 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
             continue
         if b.dims not in (contraction.columns + contraction.depth, contraction.depth + contraction.columns):
             continue
-        narrow = tiling_of(contraction.kernel, target).columns // _MOST_COPIES
+        narrow = tiling_of(contraction.kernel, target).columns // _MAX_COPIES
         if not isinstance(buffer.owner, ir.Block) or not b.contiguous or not buffer.type.has_static_shape:
             continue
         width = buffer.type.shape[b.axes.index(contraction.columns[0])]
@@ -105,13 +105,13 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
     return None
 
 
-def _hook(value: ir.Value, hooks: set[str]) -> str | None:
-    """The constant hook whose call gives a value."""
+def _hook(value: ir.Value, declarations: set[str]) -> str | None:
+    """The constant declaration whose call gives a value."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.name != "func.call":
         return None
     name = str(owner.opview.callee.value)
-    return name if name in hooks else None
+    return name if name in declarations else None
 
 
 def _packed_type(contraction: Contraction, layout: Layout) -> ir.MemRefType:
@@ -148,30 +148,30 @@ def _rewrite(
 
 
 def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, layout: Layout) -> str:
-    """Declare the hook of a packed constant beside that of the plain one."""
+    """Declare the declaration of a packed constant beside that of the plain one."""
     pairs = f"x{layout.together}" if layout.together > 1 else ""
     name = f"{plain.name.value}.panels_{layout.columns}{pairs}{'_transposed' if layout.transposed else ''}"
     word = ir.IntegerType.get_signless(64)
     with ir.InsertionPoint(plain), plain.location:
-        hook = func.FuncOp(name, ir.FunctionType.get([], [type_]), visibility="private")
-        hook.attributes[CONSTANT] = plain.attributes[CONSTANT]
-        hook.attributes[CONSTANT_VALUE] = plain.attributes[CONSTANT_VALUE]
+        declaration = func.FuncOp(name, ir.FunctionType.get([], [type_]), visibility="private")
+        declaration.attributes[CONSTANT] = plain.attributes[CONSTANT]
+        declaration.attributes[CONSTANT_VALUE] = plain.attributes[CONSTANT_VALUE]
         fields = {field: ir.IntegerAttr.get(word, int(value)) for field, value in asdict(layout).items()}
-        hook.attributes[CONSTANT_PANELS] = ir.DictAttr.get(fields)
+        declaration.attributes[CONSTANT_PANELS] = ir.DictAttr.get(fields)
     return name
 
 
 def _drop_unused(
     module: ir.Module, plain: set[func.FuncOp], calls: Mapping[str, Sequence[ir.Operation]]
 ) -> None:
-    """Remove plain constants that nothing reads any more, and number the hooks from 0 on; `calls` reads them."""
-    for hook in plain:
-        reads = calls.get(hook.name.value, [])
+    """Remove plain constants that nothing reads any more, and number the declarations from 0 on; `calls` reads them."""
+    for declaration in plain:
+        reads = calls.get(declaration.name.value, [])
         if all(not list(read.results[0].uses) for read in reads):
             for read in reads:
                 read.erase()
-            hook.operation.erase()
+            declaration.operation.erase()
     word = ir.IntegerType.get_signless(64)
     left = [op for op in module.body.operations if CONSTANT in op.attributes]
-    for number, hook in enumerate(left):
-        hook.attributes[CONSTANT] = ir.IntegerAttr.get(word, number)
+    for number, declaration in enumerate(left):
+        declaration.attributes[CONSTANT] = ir.IntegerAttr.get(word, number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from relax_mlir.lowering.kernels.core import low_precision as half
+from relax_mlir.lowering.kernels.core import low_precision
 from relax_mlir.lowering.kernels.core.emit import Value, element_of
 from relax_mlir.lowering.kernels.core.lanes import same_shape
 from relax_mlir.mlir import arith, ir
@@ -24,7 +24,7 @@ CONVERSIONS = frozenset(
 )
 
 
-def mentions_half_floats(module: ir.Module) -> bool:
+def mentions_low_precision(module: ir.Module) -> bool:
     """Whether a module of level R0, which is valid, mentions f16 or bf16: such values come from nothing else."""
     text: str = module.operation.get_asm(large_resource_limit=0, use_local_scope=True, assume_verified=True)
     return "f16" in text or "float16" in text
@@ -82,11 +82,11 @@ def _to_single(value: Value, conversion: str, native_f16: bool) -> Value:
     element = element_of(value.type)
     single = same_shape(value.type, ir.F32Type.get())
     if isinstance(element, ir.BF16Type):
-        return half.bf16_to_f32(value)
+        return low_precision.bf16_to_f32(value)
     if isinstance(element, ir.F16Type):
-        return arith.ExtFOp(single, value).result if native_f16 else half.f16_to_f32(value)
+        return arith.ExtFOp(single, value).result if native_f16 else low_precision.f16_to_f32(value)
     if isinstance(element, ir.F64Type):
-        return half.f64_to_f32_odd(value)
+        return low_precision.f64_to_f32_odd(value)
     if conversion == "arith.sitofp":
         return arith.SIToFPOp(single, value).result
     if conversion == "arith.uitofp":
@@ -99,9 +99,9 @@ def _from_single(value: Value, operation: Operation, native_f16: bool) -> Value:
     type_ = operation.results[0].type
     element = element_of(type_)
     if isinstance(element, ir.BF16Type):
-        return half.f32_to_bf16(value)
+        return low_precision.f32_to_bf16(value)
     if isinstance(element, ir.F16Type):
-        return arith.TruncFOp(type_, value).result if native_f16 else half.f32_to_f16(value)
+        return arith.TruncFOp(type_, value).result if native_f16 else low_precision.f32_to_f16(value)
     if isinstance(element, ir.F64Type):
         return arith.ExtFOp(type_, value).result
     if operation.name == "arith.fptosi":

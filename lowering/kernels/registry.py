@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from relax_mlir.dialects.kernel_specs import KERNEL_SPECS
 from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.kernels.core.emit import Block, Value
-from relax_mlir.lowering.kernels.rows.row_loops import NOTHING_AROUND, Around
+from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -24,7 +24,7 @@ class Request:
     """A prim func that asks for the kernel `name`: its memref arguments (inputs, then outputs) and what it means.
 
     `block` is the module's body, for functions that several kernels share; `fast`: whether ``math.fast`` is set;
-    `around`: its prologue and epilogue, row by row.
+    `fusion`: its prologue and epilogue, row by row.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Request:
     arguments: Sequence[Value]
     attributes: dict[str, Any]
     fast: bool = False
-    around: Around = NOTHING_AROUND
+    fusion: RowFusion = NO_ROW_FUSION
 
     def axes(self) -> tuple[int, ...]:
         """The axes, from the attribute ``axes`` or else ``axis``; non-negative, in order."""

@@ -21,7 +21,7 @@ from relax_mlir.lowering.kernels.core.emit import Block
 from relax_mlir.lowering.kernels.registry import GENERATORS, Request
 from relax_mlir.lowering.kernels.rows import group_norm_request as _group_norm
 from relax_mlir.lowering.kernels.rows import row_requests as _rows
-from relax_mlir.lowering.kernels.rows.row_loops import NOTHING_AROUND, Around, RowLoop
+from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion, RowLoop
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
@@ -61,12 +61,12 @@ def _replace_body(function: Operation, target: Target, block: Block, fast: bool)
     given = function.attributes.get(KERNEL_ATTRS, ())
     attributes = {named.name: named.attr for named in given}
     buffers = [argument for argument in function.arguments if isinstance(argument.type, ir.MemRefType)]
-    around = NOTHING_AROUND
+    fusion = NO_ROW_FUSION
     if KERNEL_INPUTS in function.attributes:
         inputs = [int(number) for number in ir.DenseI64ArrayAttr(function.attributes[KERNEL_INPUTS])]
-        around, out = _around(function), buffers[-1]
+        fusion, out = _row_fusion(function), buffers[-1]
         buffers = [*(out if number == FROM_PROLOGUE else buffers[number] for number in inputs), out]
-    emit_body = generator(Request(name, target, block, buffers, attributes, fast, around))
+    emit_body = generator(Request(name, target, block, buffers, attributes, fast, fusion))
     if emit_body is None:
         return
     for later in list(function.body.blocks)[:0:-1]:
@@ -84,10 +84,10 @@ def _replace_body(function: Operation, target: Target, block: Block, fast: bool)
             operation.erase()
 
 
-def _around(function: Operation) -> Around:
+def _row_fusion(function: Operation) -> RowFusion:
     """The loops of the body that say that they are the kernel's prologue and epilogue; one over nothing may be gone."""
     ops = [op.operation for op in function.entry_block.operations]
     found = [
         next((RowLoop(op) for op in ops if name in op.attributes), None) for name in (PROLOGUE, EPILOGUE)
     ]
-    return Around(*found)
+    return RowFusion(*found)

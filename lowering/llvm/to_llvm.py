@@ -19,7 +19,7 @@ from relax_mlir.transform.upstream import MLIRPass, known_passes
 
 
 def boundary(support_apart: bool = False) -> list[Pass]:
-    """Entry points and hooks get bodies; support functions, too, unless they are `support_apart`."""
+    """Entry points and declarations get bodies; support functions, too, unless they are `support_apart`."""
     return [
         PoolBuffers(),
         LowerCopies(),
@@ -49,10 +49,10 @@ def kernels_to_flat() -> list[MLIRPass]:
     return [known_passes("canonicalize,cse"), *flat_control_flow()]
 
 
-def to_llvm_dialect(half_floats: bool = True, all_vectors: bool = True) -> list[Pass]:
+def to_llvm_dialect(low_precision: bool = True, all_vectors: bool = True) -> list[Pass]:
     """All of F → L, function by function.
 
-    Without `half_floats` there is no bf16; without `all_vectors`, only those ops of the vector dialect that
+    Without `low_precision` there is no bf16; without `all_vectors`, only those ops of the vector dialect that
     `convert-to-llvm` takes (see `Part`).
     """
     return [
@@ -62,7 +62,7 @@ def to_llvm_dialect(half_floats: bool = True, all_vectors: bool = True) -> list[
         known_passes("convert-math-to-libm"),
         known_passes("convert-to-llvm"),
         known_passes("reconcile-unrealized-casts"),
-        *([BFloat16Bits()] if half_floats else []),
+        *([BFloat16Bits()] if low_precision else []),
         known_passes("canonicalize{region-simplify=aggressive}"),
         known_passes("cse"),
     ]

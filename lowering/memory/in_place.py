@@ -118,10 +118,10 @@ class InPlace:
 
 def _is_whole(value: ir.Value) -> bool:
     """Whether a value is all of a buffer, and no other one under some condition."""
-    maker = value.owner
-    while not isinstance(maker, ir.Block) and has_trait(maker, IsView):
-        maker = maker.operands[0].owner
-    return not isinstance(maker, ir.Block) and bool(maker.name == "memref.alloc")
+    defining = value.owner
+    while not isinstance(defining, ir.Block) and has_trait(defining, IsView):
+        defining = defining.operands[0].owner
+    return not isinstance(defining, ir.Block) and bool(defining.name == "memref.alloc")
 
 
 def _is_scan(function: func.FuncOp) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.attributes import PRIM_FUNC, SHORT
+from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PRIM_FUNC
 from relax_mlir.dialects.kernel_specs import kernel_spec
 from relax_mlir.lowering.abi.internalize import SUPPORT_PREFIXES
 from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
@@ -80,7 +80,7 @@ def _is_hot(graph: ModuleGraph, name: str) -> bool:
     op = graph.ops[name]
     if _is_as_written(graph, name):
         return False
-    if SHORT in op.attributes or not isinstance(op, func.FuncOp) or name.startswith(_PARALLEL):
+    if LATENCY_CRITICAL in op.attributes or not isinstance(op, func.FuncOp) or name.startswith(_PARALLEL):
         return True
     return PRIM_FUNC in op.attributes and _LOOP in graph.contents[name]
 

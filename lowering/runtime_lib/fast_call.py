@@ -42,7 +42,7 @@ _USED_TO_ENTER = (
 DTYPES = 24
 """How many of NumPy's type numbers have a dtype (code, bits and lanes of DLPack, 0: none) in the state."""
 
-MOST_ARGUMENTS = 16
+MAX_ARGUMENTS = 16
 
 PROBE_FACTOR = 1_000_003
 """`probe` multiplies what it has by this, and adds the next word: of each argument the kind, and of its tensor the
@@ -171,9 +171,9 @@ llvm.func internal @call(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !ll
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %no = arith.constant false
-  %most = arith.constant {MOST_ARGUMENTS} : i64
-  %any_bytes = arith.constant {MOST_ARGUMENTS * ANY_BYTES} : i64
-  %view_bytes = arith.constant {MOST_ARGUMENTS * DL.BYTES} : i64
+  %most = arith.constant {MAX_ARGUMENTS} : i64
+  %any_bytes = arith.constant {MAX_ARGUMENTS * ANY_BYTES} : i64
+  %view_bytes = arith.constant {MAX_ARGUMENTS * DL.BYTES} : i64
   %anys = llvm.alloca %any_bytes x i8 {{alignment = 16 : i64}} : (i64) -> !llvm.ptr
   %views = llvm.alloca %view_bytes x i8 {{alignment = 16 : i64}} : (i64) -> !llvm.ptr
   {"".join(map(_field, _USED_TO_CALL))}

@@ -1,7 +1,7 @@
 """The few functions that compiled code brings along: memory of one call, result tensors, contiguous copies.
 
 They are part of every module (unused ones are dropped again), so that compiled code needs libc and libtvm_ffi
-only. Like all code of this level they fail through the hooks `relax.check` and `relax.propagate`.
+only. Like all code of this level they fail through the declarations `relax.check` and `relax.propagate`.
 
 All memory comes in blocks from the pool of the process (see `pool`): `@__relax_memory` holds its two functions, which
 the runtime fills in; without it they are those of the C library.

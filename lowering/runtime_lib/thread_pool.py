@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from relax_mlir.lowering.runtime_lib.clock import clock_text
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
-from relax_mlir.target import MOST_THREADS
+from relax_mlir.target import MAX_THREADS
 
 STATE = "__relax_team_state"
 
@@ -61,7 +61,7 @@ PATIENCE = 2000
 MASK_BYTES = 128
 """Of a set of CPUs, as the C library has it."""
 
-_STATE_WORDS = _OFFSETS["ids"] // 8 + MOST_THREADS
+_STATE_WORDS = _OFFSETS["ids"] // 8 + MAX_THREADS
 
 
 def offset(field: str) -> int:

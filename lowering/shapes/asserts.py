@@ -37,7 +37,7 @@ def _assert(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     numbers = [_number(op, value, what) for value, what in shown]
     text = "".join(f"{{{piece}{numbers[piece][1]}}}" if isinstance(piece, int) else piece for piece in pieces)
     head = f"{body.symbols.function}: assertion failed at {place(op)}"
-    body.hooks.check(
+    body.declarations.check(
         condition, "AssertionError", f"{head}: {text}" if text else head, [number for number, _ in numbers]
     )
     return []

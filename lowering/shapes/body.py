@@ -18,7 +18,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.error import RelaxError, UnsupportedError
-from relax_mlir.lowering.abi.runtime_declarations import Hooks
+from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import func, ir, tensor
 from relax_mlir.symbolic import Dim
@@ -65,7 +65,7 @@ class Update:
 class BodyLowering:
     """Lowers the ops of one function (or region), in order, at the current insertion point."""
 
-    hooks: Hooks
+    declarations: RuntimeDeclarations
     symbols: SymbolTable
     values: dict[ir.Value, Lowered]
     callees: dict[str, func.FuncOp]
@@ -147,7 +147,7 @@ class BodyLowering:
         """Sizes of a tensor: from the symbols where they are known, else read off the tensor."""
         lowered = self.values[value]
         if isinstance(lowered, Handle):
-            return object_sizes(self.hooks, lowered, len(info.shape or ()))
+            return object_sizes(self.declarations, lowered, len(info.shape or ()))
         lowered = self.tensor(value)
         return [self._dim(lowered, axis, dim) for axis, dim in enumerate(info.shape or ())]
 
@@ -163,11 +163,11 @@ class BodyLowering:
         return tensor.empty(sizes, info.dtype.storage_type(), loc=self.location)
 
 
-def object_sizes(hooks: Hooks, tensor_handle: Handle, rank: int) -> list[ir.Value]:
+def object_sizes(declarations: RuntimeDeclarations, tensor_handle: Handle, rank: int) -> list[ir.Value]:
     """Sizes of a tensor of known rank behind a handle."""
     index = ir.IndexType.get()
     return [
-        hooks.object("size", [tensor_handle.payload, index_constant(axis)], [index])[0]
+        declarations.object("size", [tensor_handle.payload, index_constant(axis)], [index])[0]
         for axis in range(rank)
     ]
 

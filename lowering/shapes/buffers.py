@@ -32,25 +32,25 @@ def memory_of_its_own(value: ir.Value) -> bool:
     The results of equal calls in destination-passing style start from equal ``tensor.empty``, which CSE merges; who
     writes to the memory behind MLIR's back then writes to that of both.
     """
-    maker = defining_op(value)
-    while maker is not None and maker.name == "tensor.cast":
-        maker = defining_op(maker.operands[0])
-    if maker is None:
+    defining = defining_op(value)
+    while defining is not None and defining.name == "tensor.cast":
+        defining = defining_op(defining.operands[0])
+    if defining is None:
         return False
-    if maker.name == "bufferization.to_tensor":
+    if defining.name == "bufferization.to_tensor":
         return True
-    if maker.name != "func.call":
+    if defining.name != "func.call":
         return False
-    outs = [i for i, operand in enumerate(maker.operands) if _is_uninitialised(operand)]
-    with maker.location, ir.InsertionPoint(maker):
+    outs = [i for i, operand in enumerate(defining.operands) if _is_uninitialised(operand)]
+    with defining.location, ir.InsertionPoint(defining):
         for index in outs:
-            empty = defining_op(maker.operands[index])
+            empty = defining_op(defining.operands[index])
             if empty is not None and empty.name == "tensor.empty":
                 sizes = list(empty.operands)
-                maker.operands[index] = bufferization.alloc_tensor(empty.results[0].type, sizes)
-    return len(outs) == len(maker.results)
+                defining.operands[index] = bufferization.alloc_tensor(empty.results[0].type, sizes)
+    return len(outs) == len(defining.results)
 
 
 def _is_uninitialised(value: ir.Value) -> bool:
-    maker = defining_op(value)
-    return maker is not None and maker.name in ("tensor.empty", "bufferization.alloc_tensor")
+    defining = defining_op(value)
+    return defining is not None and defining.name in ("tensor.empty", "bufferization.alloc_tensor")

@@ -175,7 +175,7 @@ def _passed(body: BodyLowering, value: Lowered, info: StructInfo, wanted: Struct
 def _checked_outs(body: BodyLowering, header: Header, passed: Sequence[ir.Value]) -> list[ir.Value]:
     """Let the callee's entry check the arguments; destinations of the sizes that it finds."""
     body.entry_checks.add(header.name)
-    sizes = [size for leaf in leaf_sizes(body.hooks, header.params, passed) for size in leaf]
+    sizes = [size for leaf in leaf_sizes(body.declarations, header.params, passed) for size in leaf]
     index = ir.IndexType.get()
     types = [index] * sum(leaf.rank for leaf in header.destinations)
     found = list(func.CallOp(types, header.name + SHAPES_SUFFIX, sizes).results)

@@ -10,7 +10,7 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import CHECK, PRIM_FUNC, UNCHECKED
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import ops_of
-from relax_mlir.lowering.abi.runtime_declarations import Hooks
+from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
 from relax_mlir.lowering.shapes.index_ranges import Ranges
 from relax_mlir.lowering.shapes.requirements import Requirement, emit, requirements
 from relax_mlir.mlir import func, ir
@@ -47,13 +47,13 @@ class CheckBounds(ModulePass):
         if mode not in MODES:
             raise ArgumentError(f"{BOUNDS_CHECK} is one of {', '.join(MODES)}, not '{mode}'")
         tops = list(module.body.operations)
-        hooks = Hooks(module, _checks=sum(CHECK in op.attributes for op in tops))
+        declarations = RuntimeDeclarations(module, _checks=sum(CHECK in op.attributes for op in tops))
         for op in tops:
             if not isinstance(op, func.FuncOp) or PRIM_FUNC not in op.attributes or op.is_external:
                 continue
             marked = UNCHECKED in op.attributes
             if mode == "all" or (mode == "auto" and marked):
-                _check_function(op, hooks)
+                _check_function(op, declarations)
             if marked:
                 del op.attributes[UNCHECKED]
 
@@ -66,7 +66,7 @@ def bounds_mode(ctx: PassContext) -> str:
     return mode
 
 
-def _check_function(function: func.FuncOp, hooks: Hooks) -> None:
+def _check_function(function: func.FuncOp, declarations: RuntimeDeclarations) -> None:
     names = _names(function)
     for requirement in unproved(function, Ranges(function)):
         op, buffer = requirement.op, requirement.buffer
@@ -77,7 +77,7 @@ def _check_function(function: func.FuncOp, hooks: Hooks) -> None:
         with ir.InsertionPoint(op), op.location:
             values = [emit(value) for value in requirement.values]
             holds = requirement.emit(values)
-            hooks.check(holds, requirement.kind, f"{what}: {requirement.message}, at {place}", values)
+            declarations.check(holds, requirement.kind, f"{what}: {requirement.message}, at {place}", values)
 
 
 def _names(function: func.FuncOp) -> dict[ir.Value, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
-from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX, Hooks
+from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX, RuntimeDeclarations
 from relax_mlir.lowering.shapes.body import Handle, is_handle, object_sizes
 from relax_mlir.lowering.shapes.leaves import Leaf
 from relax_mlir.lowering.shapes.solve import check_bounds, define_symbols, describe, leaf_dims
@@ -16,14 +16,16 @@ from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.symbolic import Bounds, Dim
 
 
-def leaf_sizes(hooks: Hooks, params: Sequence[Leaf], given: Sequence[ir.Value]) -> list[list[ir.Value]]:
+def leaf_sizes(
+    declarations: RuntimeDeclarations, params: Sequence[Leaf], given: Sequence[ir.Value]
+) -> list[list[ir.Value]]:
     """The ``index`` values that describe each parameter, read off the values that pass them."""
     remaining = list(given)
     dims = []
     for leaf in params:
         if is_handle(leaf.info):
             handle = Handle(remaining.pop(0), remaining.pop(0))
-            dims.append(object_sizes(hooks, handle, leaf.rank))
+            dims.append(object_sizes(declarations, handle, leaf.rank))
         elif isinstance(leaf.info, Tensor):
             value = remaining.pop(0)
             dims.append([tensor.dim(value, index_constant(axis)) for axis in range(len(leaf_dims(leaf)))])
@@ -33,7 +35,7 @@ def leaf_sizes(hooks: Hooks, params: Sequence[Leaf], given: Sequence[ir.Value]) 
 
 
 def build_shapes_function(
-    hooks: Hooks,
+    declarations: RuntimeDeclarations,
     function: str,
     params: Sequence[Leaf],
     results: Sequence[Leaf],
@@ -44,21 +46,23 @@ def build_shapes_function(
     index = ir.IndexType.get()
     inputs = [index] * sum(leaf.rank for leaf in params)
     outputs = [index] * sum(leaf.rank for leaf in results)
-    with location, ir.InsertionPoint(hooks.module.body):
+    with location, ir.InsertionPoint(declarations.module.body):
         op = func.FuncOp(function + SHAPES_SUFFIX, ir.FunctionType.get(inputs, outputs), visibility="private")
         block = op.add_entry_block()
         with ir.InsertionPoint(block):
             arguments = list(block.arguments)
             dims = [[arguments.pop(0) for _ in range(leaf.rank)] for leaf in params]
-            table = SymbolTable(function, hooks)
+            table = SymbolTable(function, declarations)
             define_symbols(table, params, dims)
             for leaf, values in zip(params, dims, strict=True):
-                _check_leaf(hooks, table, leaf, values)
+                _check_leaf(declarations, table, leaf, values)
             check_bounds(table, bounds)
             func.ReturnOp([table.size(dim) for leaf in results for dim in leaf_dims(leaf) if dim is not None])
 
 
-def _check_leaf(hooks: Hooks, table: SymbolTable, leaf: Leaf, values: Sequence[ir.Value]) -> None:
+def _check_leaf(
+    declarations: RuntimeDeclarations, table: SymbolTable, leaf: Leaf, values: Sequence[ir.Value]
+) -> None:
     for axis, (dim, value) in enumerate(zip(leaf_dims(leaf), values, strict=True)):
         if dim is None:
             continue
@@ -73,7 +77,7 @@ def _check_leaf(hooks: Hooks, table: SymbolTable, leaf: Leaf, values: Sequence[i
             f"(expected {leaf.name}: {leaf.info}, got {got})"
         )
         equal = arith.cmpi(arith.CmpIPredicate.eq, value, table.value(dim))
-        hooks.check(equal, "ShapeError", message, [value, *explained, *values])
+        declarations.check(equal, "ShapeError", message, [value, *explained, *values])
 
 
 def _expectation(table: SymbolTable, leaf: Leaf, axis: int, dim: Dim) -> tuple[str, list[ir.Value]]:

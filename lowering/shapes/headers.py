@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.analysis.well_formed import parameter_names
-from relax_mlir.dialects.attributes import SHORT, SIGNATURE
+from relax_mlir.dialects.attributes import LATENCY_CRITICAL, SIGNATURE
 from relax_mlir.dialects.types import StructInfo, Tensor, parameter_symbols, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, ops_of
@@ -53,7 +53,7 @@ def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Hea
 
     Its arguments are the parameters, the destinations of results, and, if it is `recursive`, the address from which
     the stack is measured. What a function of a cycle of calls gives back has no size before the call. `short`: see
-    `is_short`.
+    `is_latency_critical`.
     """
     infos = [struct_info(t) for t in op.type.inputs]
     named = list(zip(parameter_names(op), infos, strict=True))
@@ -79,7 +79,7 @@ def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Hea
             returned = [result.returned for result in results]
             new.attributes[SIGNATURE] = signature(name, named, result_info, returned, recursive)
             if short:
-                new.attributes[SHORT] = ir.UnitAttr.get()
+                new.attributes[LATENCY_CRITICAL] = ir.UnitAttr.get()
     return Header(name, op, new, named, params, result_info, results, recursive)
 
 

@@ -109,18 +109,18 @@ def _fitting(op: ir.Operation, callee: func.FuncOp, given: list[ir.Value]) -> li
 
 def _owned(call: ir.Operation) -> set[int]:
     """Numbers of the arguments whose old elements nothing but `call` needs: it may have their memory."""
-    maker = defining_op(call.operands[0])
+    defining = defining_op(call.operands[0])
     if (
-        maker is None
-        or maker.name != TUPLE
-        or [use.owner.operation for use in maker.results[0].uses] != [call]
+        defining is None
+        or defining.name != TUPLE
+        or [use.owner.operation for use in defining.results[0].uses] != [call]
     ):
         return set()
     owned = set()
-    for number, value in enumerate(maker.operands):
-        made_by = defining_op(value)
-        if made_by is None or not has_trait(made_by, TakesOwnership) or made_by.block != call.block:
+    for number, value in enumerate(defining.operands):
+        producer = defining_op(value)
+        if producer is None or not has_trait(producer, TakesOwnership) or producer.block != call.block:
             continue
-        if [use.owner.operation for use in value.uses] == [maker]:
+        if [use.owner.operation for use in value.uses] == [defining]:
             owned.add(number)
     return owned

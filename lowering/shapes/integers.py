@@ -31,7 +31,7 @@ def match_integer(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         text, values = body.symbols.explain(dim, 1) if not isinstance(dim, int) else (str(dim), [])
         message = f"{body.symbols.function}: match_shape at {site}: the integer is {{0}}, but {text}"
         equal = arith.cmpi(arith.CmpIPredicate.eq, value, expected)
-        body.hooks.check(equal, "ShapeError", message, [value, *values])
+        body.declarations.check(equal, "ShapeError", message, [value, *values])
         return [value]
     size, lowest = value, lower_bound(op.operands[0])
     if lowest is None or not symbolic.prove_less_equal(0, lowest):
@@ -39,7 +39,7 @@ def match_integer(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
             f"{body.symbols.function}: {site}: the integer {name} is {{0}}; a symbol stands for zero or more"
         )
         positive = arith.cmpi(arith.CmpIPredicate.sge, value, index_constant(0))
-        body.hooks.check(positive, "ShapeError", message, [value])
+        body.declarations.check(positive, "ShapeError", message, [value])
         size = arith.maxsi(
             value, index_constant(0)
         )  # memory may be allocated by formulas of it before the check
@@ -55,7 +55,7 @@ def _arithmetic(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
             f"{body.symbols.function}: {place(op)}: division by {{0}}; divisors of integers are positive"
         )
         positive = arith.cmpi(arith.CmpIPredicate.sgt, operands[1], index_constant(0))
-        body.hooks.check(positive, "ShapeError", message, [operands[1]])
+        body.declarations.check(positive, "ShapeError", message, [operands[1]])
     is_comparison = op.name == "arith.cmpi"
     attributes = {"predicate": op.attributes["predicate"]} if is_comparison else {}
     type_ = op.results[0].type if is_comparison else ir.IndexType.get()

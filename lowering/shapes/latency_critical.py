@@ -14,8 +14,8 @@ from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.passes.fusion.prim_loops import AROUND, over_rows
 
-MOST_CALLS = 16
-MOST_STATIC = 1024
+MAX_CALLS = 16
+MAX_STATIC = 1024
 """How many elements a tensor may have besides: as many as one of the arguments."""
 
 _LINEAR = frozenset({"elementwise", "broadcast", "injective", "reduction"})
@@ -29,7 +29,7 @@ _AROUND = frozenset(
 )
 
 
-def is_short(function: func.FuncOp, callees: Mapping[str, func.FuncOp]) -> bool:
+def is_latency_critical(function: func.FuncOp, callees: Mapping[str, func.FuncOp]) -> bool:
     """Whether a Relax function of level R1 does a few linear steps, on tensors no larger than its arguments.
 
     Tensors are compared by their dimensions; one that could be larger than all arguments, or whose size is not known,
@@ -49,9 +49,9 @@ def is_short(function: func.FuncOp, callees: Mapping[str, func.FuncOp]) -> bool:
             return False
         for info in (leaf for result in op.results for leaf in _leaves(struct_info(result.type))):
             size = _size(info) if isinstance(info, Tensor) else None
-            if size is None or not (size in allowed or (not size[1] and size[0] <= MOST_STATIC)):
+            if size is None or not (size in allowed or (not size[1] and size[0] <= MAX_STATIC)):
                 return False
-    return calls <= MOST_CALLS
+    return calls <= MAX_CALLS
 
 
 def _is_linear(prim: func.FuncOp) -> bool:

@@ -8,11 +8,11 @@ from typing import ClassVar
 from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.location import name_of, renamed
-from relax_mlir.lowering.abi.runtime_declarations import Hooks
+from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
 from relax_mlir.lowering.shapes.body import BodyLowering, unflatten
 from relax_mlir.lowering.shapes.entry import build_shapes_function, leaf_sizes
 from relax_mlir.lowering.shapes.headers import Header, make_header, recursive_functions
-from relax_mlir.lowering.shapes.latency_critical import is_short
+from relax_mlir.lowering.shapes.latency_critical import is_latency_critical
 from relax_mlir.lowering.shapes.leaves import leaves
 from relax_mlir.lowering.shapes.recursion import check_stack
 from relax_mlir.lowering.shapes.results import give_results
@@ -51,28 +51,28 @@ class LowerSymbolicShapes(ModulePass):
         """Raises `UnsupportedError` or `ShapeError` for what native code cannot express."""
         for handlers in HANDLERS:
             importlib.import_module(f"relax_mlir.lowering.shapes.{handlers}")
-        hooks = Hooks(module)
+        declarations = RuntimeDeclarations(module)
         functions = relax_functions(module)
         recursive = recursive_functions(functions)
         callees = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         headers: dict[str, Header] = {}
         for op in functions:
-            name, short = op.name.value, is_short(op, callees)
+            name, short = op.name.value, is_latency_critical(op, callees)
             op.attributes["sym_name"] = ir.StringAttr.get(f"{name}.relax")
             headers[name] = make_header(op, name, name in recursive, short)
             callees[name] = headers[name].new
         entry_checks: set[str] = set()
         for header in headers.values():
-            _lower(hooks, header, callees, headers, entry_checks)
+            _lower(declarations, header, callees, headers, entry_checks)
         for name, header in headers.items():
             if name in entry_checks or SIGNATURE in header.new.attributes:
-                _shapes_function(hooks, header)
+                _shapes_function(declarations, header)
         for op in functions:
             op.operation.erase()
 
 
 def _lower(
-    hooks: Hooks,
+    declarations: RuntimeDeclarations,
     header: Header,
     callees: dict[str, func.FuncOp],
     headers: dict[str, Header],
@@ -84,16 +84,18 @@ def _lower(
     with location, ir.InsertionPoint(block), assuming(bounds):
         arguments = list(block.arguments)
         given = [arguments.pop(0) for leaf in header.params for _ in leaf.types]
-        stack = check_stack(hooks, header.name, arguments.pop()) if header.recursive else None
-        symbols = SymbolTable(header.name, hooks)
-        define_symbols(symbols, header.params, leaf_sizes(hooks, header.params, given))
+        stack = check_stack(declarations, header.name, arguments.pop()) if header.recursive else None
+        symbols = SymbolTable(header.name, declarations)
+        define_symbols(symbols, header.params, leaf_sizes(declarations, header.params, given))
         check_bounds(symbols, bounds)
         remaining = list(given)
         values = {
             old: unflatten(info, remaining)
             for old, (_, info) in zip(header.old.arguments, header.param_infos, strict=True)
         }
-        body = BodyLowering(hooks, symbols, dict(values), callees, headers, stack, entry_checks=entry_checks)
+        body = BodyLowering(
+            declarations, symbols, dict(values), callees, headers, stack, entry_checks=entry_checks
+        )
         (result,) = body.lower_block(header.old.entry_block)
         give_results(body, header, result, arguments)
 
@@ -109,6 +111,6 @@ def _argument_locations(header: Header) -> list[ir.Location]:
     return [renamed(name, header.old.location) for name in names]
 
 
-def _shapes_function(hooks: Hooks, header: Header) -> None:
+def _shapes_function(declarations: RuntimeDeclarations, header: Header) -> None:
     bounds, location = read_bounds(header.old), header.old.location
-    build_shapes_function(hooks, header.name, header.params, header.destinations, bounds, location)
+    build_shapes_function(declarations, header.name, header.params, header.destinations, bounds, location)

@@ -76,7 +76,7 @@ def _sizes(
             )
             refine(body, value, info, result, origin)
             unknown = (None,) * len(result.shape)
-            return object_sizes(body.hooks, value, len(result.shape)), info.shape or unknown
+            return object_sizes(body.declarations, value, len(result.shape)), info.shape or unknown
         assert isinstance(value, ir.Value) and info.shape is not None
         return [tensor.dim(value, index_constant(axis)) for axis in range(len(info.shape))], info.shape
     assert isinstance(info, Shape) and isinstance(result, Shape) and result.values is not None
@@ -107,6 +107,6 @@ def _check_dim(
         f"{body.symbols.function}: match_shape at {site}: dimension {axis} is {{0}}, {text} "
         f"(expected {shape_text(tuple(pattern))}, got ({got}))"
     )
-    body.hooks.check(
+    body.declarations.check(
         arith.cmpi(arith.CmpIPredicate.eq, size, expected), "ShapeError", message, [size, *values, *sizes]
     )

@@ -49,7 +49,7 @@ class _Reader:
 
     def check(self, ok: ir.Value, kind: str, message: str, values: Sequence[ir.Value]) -> None:
         text = f"{self.origin.text}{self.origin.joint} {message} ({self.origin.expected})"
-        self.body.hooks.check(ok, self.origin.kind or kind, text, values)
+        self.body.declarations.check(ok, self.origin.kind or kind, text, values)
 
     def is_one_of(self, value: ir.Value, *wanted: int) -> ir.Value:
         flags = [arith.cmpi(arith.CmpIPredicate.eq, value, index_constant(w)) for w in wanted]
@@ -59,7 +59,7 @@ class _Reader:
         return result
 
     def number(self, name: str, operand: ir.Value) -> ir.Value:
-        return self.body.hooks.object(name, [operand], [ir.IndexType.get()])[0]
+        return self.body.declarations.object(name, [operand], [ir.IndexType.get()])[0]
 
     def require_kind(self, handle: Handle, what: str, *wanted: int) -> None:
         kind = type_index(handle)
@@ -93,7 +93,7 @@ class _Reader:
 
     def shape(self, handle: Handle, info: Shape) -> Lowered:
         word = ir.IntegerType.get_signless(64)
-        (payload,) = self.body.hooks.object("as_shape", [handle.kind, handle.payload], [word])
+        (payload,) = self.body.declarations.object("as_shape", [handle.kind, handle.payload], [word])
         self.check(
             arith.cmpi(arith.CmpIPredicate.ne, payload, _word(0)),
             "ArgumentError",
@@ -109,7 +109,7 @@ class _Reader:
         self.check(self.is_one_of(rank, count), "ShapeError", f"has {{0}} entries, expected {count}", [rank])
         index = ir.IndexType.get()
         entries = [
-            self.body.hooks.object("shape_entry", [handle.payload, index_constant(i)], [index])[0]
+            self.body.declarations.object("shape_entry", [handle.payload, index_constant(i)], [index])[0]
             for i in range(count)
         ]
         for number, entry in enumerate(entries):
@@ -123,7 +123,7 @@ class _Reader:
             self.require_tensor(handle)
             self.refine(handle, Tensor(None, None), info)
             if info.shape is not None:
-                self.dims(object_sizes(self.body.hooks, handle, len(info.shape)), info.shape)
+                self.dims(object_sizes(self.body.declarations, handle, len(info.shape)), info.shape)
             return view(self.body, handle, info)
         if isinstance(info, Shape):
             shape = self.shape(handle, info)
@@ -160,7 +160,9 @@ class _Reader:
         word = ir.IntegerType.get_signless(64)
         items = []
         for number, field in enumerate(info.fields):
-            words = self.body.hooks.object("item", [handle.payload, index_constant(number)], [word, word])
+            words = self.body.declarations.object(
+                "item", [handle.payload, index_constant(number)], [word, word]
+            )
             items.append(_Reader(self.body, self.origin.part(number)).any(Handle(*words), field))
         return tuple(items)
 
@@ -206,10 +208,10 @@ def view(body: BodyLowering, handle: Handle, info: Tensor) -> Lowered:
 def _memory(body: BodyLowering, handle: Handle, info: Tensor) -> ir.Value:
     """The memory of a tensor, whose static dimensions have been checked, as a contiguous memref."""
     assert info.shape is not None
-    sizes = object_sizes(body.hooks, handle, len(info.shape))
+    sizes = object_sizes(body.declarations, handle, len(info.shape))
     dynamic = [size for size, dim in zip(sizes, info.shape, strict=True) if not isinstance(dim, int)]
     bytes_type = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], ir.IntegerType.get_signless(8))
-    (data,) = body.hooks.object("bytes", [handle.payload], [bytes_type])
+    (data,) = body.declarations.object("bytes", [handle.payload], [bytes_type])
     return memref.view(memref_type(info.storage_type()), data, index_constant(0), dynamic)
 
 
@@ -222,7 +224,7 @@ def box(body: BodyLowering, value: Lowered, info: StructInfo) -> Handle:
         return box_tensor(body, value, info)[0]
     if isinstance(value, ShapeValue):
         word = ir.IntegerType.get_signless(64)
-        (payload,) = body.hooks.object(f"shape.{len(value.dims)}", value.dims, [word])
+        (payload,) = body.declarations.object(f"shape.{len(value.dims)}", value.dims, [word])
         return Handle(_word(SHAPE), payload)
     if isinstance(info, Tuple):
         assert isinstance(value, tuple)
@@ -236,7 +238,7 @@ def box(body: BodyLowering, value: Lowered, info: StructInfo) -> Handle:
 def box_tuple(body: BodyLowering, items: Sequence[Handle]) -> Handle:
     """An Array of the given values."""
     words = [word for item in items for word in (item.kind, item.payload)]
-    (payload,) = body.hooks.object(f"array.{len(items)}", words, [ir.IntegerType.get_signless(64)])
+    (payload,) = body.declarations.object(f"array.{len(items)}", words, [ir.IntegerType.get_signless(64)])
     return Handle(_word(ARRAY), payload)
 
 
@@ -252,7 +254,7 @@ def new_tensor(body: BodyLowering, sizes: Sequence[ir.Value], info: Tensor) -> t
     """A new tensor object, and its memory as a memref."""
     dtype = _word(dtype_named(str(info.dtype)).packed)
     word = ir.IntegerType.get_signless(64)
-    (payload,) = body.hooks.object(f"tensor.{len(sizes)}", [dtype, *sizes], [word])
+    (payload,) = body.declarations.object(f"tensor.{len(sizes)}", [dtype, *sizes], [word])
     handle = Handle(_word(TENSOR), payload)
     return handle, _memory(body, handle, info)
 
@@ -264,21 +266,21 @@ def write(value: ir.Value, buffer: ir.Value) -> None:
 
 def copy_tensor(body: BodyLowering, handle: Handle) -> Handle:
     """A new tensor object with the elements of one behind a handle."""
-    (payload,) = body.hooks.object("copy", [handle.payload], [ir.IntegerType.get_signless(64)])
+    (payload,) = body.declarations.object("copy", [handle.payload], [ir.IntegerType.get_signless(64)])
     return Handle(_word(TENSOR), payload)
 
 
 def tensor_shape(body: BodyLowering, handle: Handle) -> Handle:
     """The shape of a tensor of unknown rank, as an object."""
-    (payload,) = body.hooks.object("shape_of", [handle.payload], [ir.IntegerType.get_signless(64)])
+    (payload,) = body.declarations.object("shape_of", [handle.payload], [ir.IntegerType.get_signless(64)])
     return Handle(_word(SHAPE), payload)
 
 
 def own(body: BodyLowering, handle: Handle) -> None:
     """Let the frame have the reference that a function gave back."""
-    body.hooks.object("own", [handle.kind, handle.payload], [])
+    body.declarations.object("own", [handle.kind, handle.payload], [])
 
 
 def retain(body: BodyLowering, handle: Handle) -> None:
     """A reference for the caller, to whom the handle is given back."""
-    body.hooks.object("retain", [handle.kind, handle.payload], [])
+    body.declarations.object("retain", [handle.kind, handle.payload], [])

@@ -132,7 +132,7 @@ def _call_dps_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     kinds = [*given.kinds, *["tensor"] * len(outs)]
     dtype_names = [*given.dtypes, *(str(info.dtype) for info in infos)]
     name = ir.StringAttr(op.attributes["func"]).value
-    body.hooks.packed(name, "dps", kinds, [*given.operands, *outs], [], [], dtype_names)
+    body.declarations.packed(name, "dps", kinds, [*given.operands, *outs], [], [], dtype_names)
     return call_result(
         op, [owned_tensor(info.storage_type(), out) for info, out in zip(infos, outs, strict=True)]
     )
@@ -156,7 +156,7 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         dtype_names += [str(result.dtype)] if isinstance(result, Tensor) else []
     elif leaf_infos(result):
         kinds, types = ["any"], [ir.IntegerType.get_signless(64)] * 2
-    results = body.hooks.packed(name, "alloc", given.kinds, given.operands, types, kinds, dtype_names)
+    results = body.declarations.packed(name, "alloc", given.kinds, given.operands, types, kinds, dtype_names)
     body.updates.update(given.touched)
     if is_plain:
         return [_received(body, op, result, results, shares="tensor" in given.kinds)]
@@ -180,15 +180,23 @@ def _own_tensors(value: Lowered, info: StructInfo, shares: bool) -> Lowered:
 
 def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
     """Tensors of which nothing but `call` needs the old elements: it may have their memory."""
-    maker = defining_op(call.operands[0])
-    if maker is None or maker.name != TUPLE:
+    defining = defining_op(call.operands[0])
+    if defining is None or defining.name != TUPLE:
         return set()
     owned = set()
-    for value in maker.operands:
-        made_by = defining_op(value)
+    for value in defining.operands:
+        producer = defining_op(value)
         users = [use.owner.operation for use in value.uses if use.owner.name != "relax.updated"]
-        fresh = made_by is not None and made_by.name in ("relax.call_tir", "relax.distinct", "relax.updated")
-        if fresh and users == [maker] and [use.owner.operation for use in maker.results[0].uses] == [call]:
+        fresh = producer is not None and producer.name in (
+            "relax.call_tir",
+            "relax.distinct",
+            "relax.updated",
+        )
+        if (
+            fresh
+            and users == [defining]
+            and [use.owner.operation for use in defining.results[0].uses] == [call]
+        ):
             lowered = body.values[value]
             if isinstance(lowered, ir.Value):
                 owned.add(lowered)
@@ -261,7 +269,7 @@ def _received(
             f"but {dim_text(dim)} = {{1}} (expected {info!s})"
         )
         expected = body.symbols.value(dim)
-        body.hooks.check(
+        body.declarations.check(
             arith.cmpi(arith.CmpIPredicate.eq, size, expected), "ShapeError", message, [size, expected]
         )
     return value

@@ -63,29 +63,29 @@ def _place(body: BodyLowering, value: ir.Value, info: Tensor) -> Handle | None:
 
     As `place-results` does with destinations of the caller; here the size is known where the call stands.
     """
-    maker = defining_op(value)
-    if maker is None or maker.name != "func.call" or maker.block != ir.InsertionPoint.current.block:
+    defining = defining_op(value)
+    if defining is None or defining.name != "func.call" or defining.block != ir.InsertionPoint.current.block:
         return None
-    tensors = [result for result in maker.results if isinstance(result.type, ir.RankedTensorType)]
-    empties = [i for i, operand in enumerate(maker.operands) if _is_empty(operand)]
+    tensors = [result for result in defining.results if isinstance(result.type, ir.RankedTensorType)]
+    empties = [i for i, operand in enumerate(defining.operands) if _is_empty(operand)]
     if len(tensors) != len(empties):
         return None
     position = empties[tensors.index(value)]
-    old = maker.operands[position]
+    old = defining.operands[position]
     type_ = ir.RankedTensorType(old.type)
     dynamic = iter(old.owner.operands)
     shape = [None if type_.is_dynamic_dim(i) else type_.get_dim_size(i) for i in range(type_.rank)]
-    with ir.InsertionPoint(maker), maker.location:
+    with ir.InsertionPoint(defining), defining.location:
         sizes = [next(dynamic) if dim is None else index_constant(dim) for dim in shape]
         handle, buffer = new_tensor(body, sizes, Tensor(shape, info.dtype))
-        maker.operands[position] = bufferization.to_tensor(old.type, buffer, restrict=True, writable=True)
+        defining.operands[position] = bufferization.to_tensor(old.type, buffer, restrict=True, writable=True)
     write(cast(value, old.type), buffer)
     return handle
 
 
 def _is_empty(value: ir.Value) -> bool:
-    maker = defining_op(value)
-    return maker is not None and maker.name == "tensor.empty"
+    defining = defining_op(value)
+    return defining is not None and defining.name == "tensor.empty"
 
 
 def receive(body: BodyLowering, header: Header, info: StructInfo, values: Sequence[ir.Value]) -> Lowered:
@@ -129,8 +129,8 @@ def _nested(info: StructInfo, items: list[Lowered]) -> Lowered:
 
 
 def _without_casts(value: ir.Value) -> ir.Value:
-    while (maker := defining_op(value)) is not None and maker.name == "tensor.cast":
-        value = maker.operands[0]
+    while (defining := defining_op(value)) is not None and defining.name == "tensor.cast":
+        value = defining.operands[0]
     return value
 
 

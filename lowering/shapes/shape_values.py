@@ -31,5 +31,5 @@ def _tensor_to_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         is_size = arith.cmpi(arith.CmpIPredicate.sge, size, index_constant(0))
         where = f"{body.symbols.function}: tensor_to_shape at {place(op)}"
         message = f"{where}: element {position} is {{0}}, which is no size"
-        body.hooks.check(is_size, "ShapeError", message, [size])
+        body.declarations.check(is_size, "ShapeError", message, [size])
     return [ShapeValue(tuple(sizes))]

@@ -60,12 +60,12 @@ def _solved(table: SymbolTable, leaf: Leaf, axis: int, definition: Definition, s
             f"{definition.scale} is 0{given} {expected}"
         )
         nonzero = arith.cmpi(arith.CmpIPredicate.ne, scale, zero)
-        table.hooks.check(nonzero, "ShapeError", message, [size, *explained])
+        table.declarations.check(nonzero, "ShapeError", message, [size, *explained])
     quotient = rest if definition.scale == 1 else arith.floordivsi(rest, scale)
     exact = arith.cmpi(arith.CmpIPredicate.eq, arith.muli(quotient, scale), rest)
     counts = arith.cmpi(arith.CmpIPredicate.sge, quotient, zero)
     message = f"{what} is {{0}}, which is {definition.dim} for no {definition.symbol} = 0, 1, 2, …{given} {expected}"
-    table.hooks.check(arith.andi(exact, counts), "ShapeError", message, [size, *explained])
+    table.declarations.check(arith.andi(exact, counts), "ShapeError", message, [size, *explained])
     return quotient
 
 
@@ -79,5 +79,5 @@ def check_bounds(table: SymbolTable, bounds: Bounds) -> None:
             limits.append(("above its upper", high, arith.CmpIPredicate.sle))
         for text, limit, predicate in limits:
             inside = arith.cmpi(predicate, value, index_constant(limit))
-            table.hooks.check(inside, "ShapeError", f"{source} {text} bound {limit}", [value])
+            table.declarations.check(inside, "ShapeError", f"{source} {text} bound {limit}", [value])
     table.assume(bounds)

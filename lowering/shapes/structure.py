@@ -18,7 +18,7 @@ def _constant(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     tensor_type = ir.RankedTensorType(value.type)
     if isinstance(value, ir.DenseElementsAttr):
         return [_dense_constant(value, tensor_type)]
-    table_entry = body.hooks.constant(value)
+    table_entry = body.declarations.constant(value)
     storage = struct_info(op.results[0].type)
     assert isinstance(storage, Tensor)
     return [bufferization.to_tensor(storage.storage_type(), table_entry, restrict=True)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.error import ShapeError
-from relax_mlir.lowering.abi.runtime_declarations import Hooks
+from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
 from relax_mlir.lowering.shapes.exact import ExactArithmetic, Ranged, fits, index_constant
 from relax_mlir.mlir import arith, ir
 from relax_mlir.symbolic import Bounds, Dim
@@ -24,7 +24,7 @@ class SymbolTable:
     """
 
     function: str
-    hooks: Hooks
+    declarations: RuntimeDeclarations
     values: dict[str, ir.Value] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     bounds: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class SymbolTable:
         """A table for a region: it sees the symbols of this one, and its own stay inside."""
         return SymbolTable(
             self.function,
-            self.hooks,
+            self.declarations,
             dict(self.values),
             dict(self.origins),
             dict(self.bounds),
@@ -98,7 +98,7 @@ class SymbolTable:
             natural = arith.cmpi(arith.CmpIPredicate.sge, value, index_constant(0))
             known, values = self._known(dim, 1)
             message = f"{self.function}: the dimension '{dim}' is {{0}}{known}; dimensions are zero or more"
-            self.hooks.check(natural, "ShapeError", message, [value, *values])
+            self.declarations.check(natural, "ShapeError", message, [value, *values])
         return value
 
     def _exact(self, dim: Dim) -> Ranged:
@@ -112,7 +112,7 @@ class SymbolTable:
             fine = arith.xori(overflow, arith.constant(overflow.type, 1))
             known, values = self._known(dim, 0)
             message = f"{self.function}: '{dim}' does not fit into 64 bits{known}"
-            self.hooks.check(fine, "ShapeError", message, values)
+            self.declarations.check(fine, "ShapeError", message, values)
         return result
 
     def _require_nonzero(self, divisor: Dim, dim: Dim) -> None:
@@ -123,7 +123,7 @@ class SymbolTable:
         value = self.value(divisor)
         text, values = self.explain(divisor, 0)
         nonzero = arith.cmpi(arith.CmpIPredicate.ne, value, index_constant(0))
-        self.hooks.check(nonzero, "ShapeError", f"{self.function}: '{dim}' divides by {text}", values)
+        self.declarations.check(nonzero, "ShapeError", f"{self.function}: '{dim}' divides by {text}", values)
 
     def all_sizes(self, dims: Iterable[Dim]) -> list[ir.Value]:
         return [self.size(dim) for dim in dims]

@@ -43,7 +43,7 @@ def _check_size(body: BodyLowering, op: ir.Operation, source: Tensor, target: Te
         f"{shape_text(target.shape)} of ({old}) = {shape_text(source.shape)}: {{0}} elements are not {{1}}"
     )
     equal = arith.cmpi(arith.CmpIPredicate.eq, size, wanted)
-    body.hooks.check(equal, "ShapeError", message, [size, wanted, *have, *want])
+    body.declarations.check(equal, "ShapeError", message, [size, wanted, *have, *want])
 
 
 def product(values: Sequence[ir.Value]) -> ir.Value:

@@ -40,10 +40,10 @@ def jobs_of(function: func.FuncOp) -> list[Job]:
     jobs = []
     for call in ops_of(function.operation, "func.call"):
         if callee_of(call) == RUN:
-            maker = call.operands[0].owner
-            while maker.name == "builtin.unrealized_conversion_cast":
-                maker = maker.operands[0].owner
-            jobs.append(Job(call, maker.operation))
+            defining = call.operands[0].owner
+            while defining.name == "builtin.unrealized_conversion_cast":
+                defining = defining.operands[0].owner
+            jobs.append(Job(call, defining.operation))
     return jobs
 
 

@@ -110,10 +110,10 @@ def _copy_inside(op: ir.Operation, body: ir.Block) -> None:
     while again:
         again = False
         for value in _outer_operands(op):
-            maker = defining_op(value)
-            if maker is None or maker.name not in COPIED:
+            defining = defining_op(value)
+            if defining is None or defining.name not in COPIED:
                 continue
-            copy = maker.clone(ip=ir.InsertionPoint.at_block_begin(body))
+            copy = defining.clone(ip=ir.InsertionPoint.at_block_begin(body))
             _replace_inside(value, copy.operation.results[0], op)
             again = True
 

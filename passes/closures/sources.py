@@ -36,23 +36,23 @@ class Choice:
 
 def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
     """Where the function at `path` in `value` comes from; None where that is not known here."""
-    maker = defining_op(value)
-    if maker is None:
+    defining = defining_op(value)
+    if defining is None:
         return None
-    if maker.name == MakeClosureOp.OPERATION_NAME:
-        captured = tuple(defining_op(maker.operands[0]).operands)  # type: ignore[union-attr]  # the passes make it of a tuple
-        return Known(callee_of(maker), captured)
-    if maker.name == TUPLE and path:
-        return source_of(maker.operands[path[0]], path[1:])
-    if maker.name == "relax.tuple_get_item":
-        index = ir.IntegerAttr(maker.attributes["index"]).value
-        return source_of(maker.operands[0], (index, *path))
-    if maker.name == "arith.select" and not path:
-        return Choice(maker.operands[0], maker.operands[1], maker.operands[2], maker)
-    if maker.name == "scf.if" and not path:
-        number = list(maker.results).index(value)
-        ends = [region.blocks[0].operations[-1].operation for region in maker.regions]
-        return Choice(maker.operands[0], ends[0].operands[number], ends[1].operands[number], maker)
+    if defining.name == MakeClosureOp.OPERATION_NAME:
+        captured = tuple(defining_op(defining.operands[0]).operands)  # type: ignore[union-attr]  # the passes make it of a tuple
+        return Known(callee_of(defining), captured)
+    if defining.name == TUPLE and path:
+        return source_of(defining.operands[path[0]], path[1:])
+    if defining.name == "relax.tuple_get_item":
+        index = ir.IntegerAttr(defining.attributes["index"]).value
+        return source_of(defining.operands[0], (index, *path))
+    if defining.name == "arith.select" and not path:
+        return Choice(defining.operands[0], defining.operands[1], defining.operands[2], defining)
+    if defining.name == "scf.if" and not path:
+        number = list(defining.results).index(value)
+        ends = [region.blocks[0].operations[-1].operation for region in defining.regions]
+        return Choice(defining.operands[0], ends[0].operands[number], ends[1].operands[number], defining)
     return None
 
 

@@ -277,10 +277,10 @@ def _call(callee: str, arguments: ir.Value, result: ir.Type) -> ir.Value:
 
 def _forward(op: ir.Operation) -> bool:
     """Take the field of a tuple that is at hand."""
-    maker = defining_op(op.operands[0])
-    if maker is None or maker.name != TUPLE:
+    defining = defining_op(op.operands[0])
+    if defining is None or defining.name != TUPLE:
         return False
-    op.results[0].replace_all_uses_with(maker.operands[ir.IntegerAttr(op.attributes["index"]).value])
+    op.results[0].replace_all_uses_with(defining.operands[ir.IntegerAttr(op.attributes["index"]).value])
     op.erase()
     return True
 
@@ -315,15 +315,15 @@ def _split(op: ir.Operation, choice: Choice, again: Callable[[ir.Value], ir.Oper
 
 
 def _split_argument(op: ir.Operation, path: Path, choice: Choice) -> bool:
-    maker = defining_op(op.operands[0])
-    if len(path) != 1 or maker is None or maker.name != TUPLE:
+    defining = defining_op(op.operands[0])
+    if len(path) != 1 or defining is None or defining.name != TUPLE:
         raise UnsupportedError(
             f"{where(op)}: {op.name}: a conditional chooses a function that is in a tuple; pass it as an "
             "argument of its own"
         )
 
     def again(closure: ir.Value) -> ir.Operation:
-        fields = [closure if index == path[0] else value for index, value in enumerate(maker.operands)]
+        fields = [closure if index == path[0] else value for index, value in enumerate(defining.operands)]
         return _call(_callee(op), pack(fields, op.location), op.results[0].type).owner.operation
 
     return _split(op, choice, again)

@@ -161,10 +161,10 @@ class _Fusion:
         if self._group(call.callee) is None and not takes_others:
             return None
         for operand in dict.fromkeys(call.operands):
-            made_by = defining_op(operand)
-            if epochs.get(operand) != epoch or made_by is None:
+            defining = defining_op(operand)
+            if epochs.get(operand) != epoch or defining is None:
                 continue
-            producer = PrimCall.of(made_by)
+            producer = PrimCall.of(defining)
             if producer is None or call.info is None or producer.info is None:
                 continue
             fused = fuse(producer, call)
@@ -360,8 +360,10 @@ class _Fusion:
         for view in block.operations:
             consumer = PrimCall.of(view.operation) if view.operation.name == CALL_TIR else None
             for value in dict.fromkeys(consumer.operands if consumer is not None else ()):
-                made_by = defining_op(value)
-                producer = PrimCall.of(made_by) if made_by is not None and made_by.name == CALL_TIR else None
+                defining = defining_op(value)
+                producer = (
+                    PrimCall.of(defining) if defining is not None and defining.name == CALL_TIR else None
+                )
                 if producer is not None and consumer is not None:
                     self._report(producer, consumer, False, self._why_apart(producer, consumer))
 

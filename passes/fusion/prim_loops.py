@@ -15,7 +15,7 @@ from relax_mlir.dialects.attributes import (
     PATTERN,
     PRIM_FUNC,
 )
-from relax_mlir.dialects.kernel_specs import Around, kernel_spec
+from relax_mlir.dialects.kernel_specs import Fusible, kernel_spec
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 
@@ -150,7 +150,7 @@ def maps_of(loop: ir.Operation) -> list[ir.AffineMap]:
 def over_rows(function: func.FuncOp) -> str:
     """The name of the kernel over rows that replaces a prim func, with or without work around it; "" for others."""
     spec = kernel_spec(function)
-    return spec.name if spec is not None and spec.around is Around.BOTH else ""
+    return spec.name if spec is not None and spec.fusible is Fusible.BOTH else ""
 
 
 def row_kernel(function: func.FuncOp) -> str:
@@ -174,7 +174,7 @@ def takes_row_epilogue(function: func.FuncOp) -> str:
     if over_rows(function):
         return over_rows(function) if KERNEL_INPUTS in attributes else row_kernel(function)
     spec, given = kernel_spec(function), ir.DictAttr(attributes[KERNEL_ATTRS])
-    if spec is None or spec.around is not Around.EPILOGUE:
+    if spec is None or spec.fusible is not Fusible.EPILOGUE:
         return ""
     return spec.name if len(ir.ArrayAttr(given["axes"])) else ""
 

@@ -149,7 +149,7 @@ class _Rewriter:
 
     def _call_tir_inplace(self, op: ir.Operation) -> None:
         """Results take the memory of arguments, or of copies where the old elements are needed."""
-        maker = defining_op(op.operands[0])
+        defining = defining_op(op.operands[0])
         results: list[ir.Value] = []
         fresh: list[ir.Value] = []
         infos = destinations(struct_info(op.results[0].type))
@@ -162,7 +162,9 @@ class _Rewriter:
                     results.append(fresh[-1])
                     continue
                 value = given[position]
-                owned = maker is not None and maker.name == TUPLE and self._is_owned(value, op, maker)
+                owned = (
+                    defining is not None and defining.name == TUPLE and self._is_owned(value, op, defining)
+                )
                 if not owned or given.count(value) > 1:
                     given[position] = self._copy(value, op)
                 results.append(given[position])
@@ -226,14 +228,14 @@ class _Rewriter:
 
     def _call_packed(self, op: ir.Operation) -> None:
         """Let the call have tensors of its own, which it may change."""
-        maker = defining_op(op.operands[0])
-        if maker is None or maker.name != TUPLE:
+        defining = defining_op(op.operands[0])
+        if defining is None or defining.name != TUPLE:
             return
-        given = dict.fromkeys(v for v in maker.operands if isinstance(struct_info(v.type), Tensor))
-        copies = {v: self._copy(v, op) for v in given if not self._is_owned(v, op, maker)}
+        given = dict.fromkeys(v for v in defining.operands if isinstance(struct_info(v.type), Tensor))
+        copies = {v: self._copy(v, op) for v in given if not self._is_owned(v, op, defining)}
         if copies:
             with ir.InsertionPoint(op):
-                op.operands[0] = pack([copies.get(v, v) for v in maker.operands], op.location)
+                op.operands[0] = pack([copies.get(v, v) for v in defining.operands], op.location)
         for value in given:
             for use in list(value.uses):
                 updated = use.owner.operation
@@ -242,17 +244,17 @@ class _Rewriter:
                     if op.results[0].type == ir.TupleType.get_tuple([]):
                         self.owned.add(updated.results[0])
 
-    def _is_owned(self, value: ir.Value, call: ir.Operation, maker: ir.Operation) -> bool:
+    def _is_owned(self, value: ir.Value, call: ir.Operation, defining: ir.Operation) -> bool:
         """Whether nothing but `call` needs the elements that `value` has before it."""
-        made_by = defining_op(value)
-        if value not in self.owned or made_by is None or made_by.block != call.block:
+        producer = defining_op(value)
+        if value not in self.owned or producer is None or producer.block != call.block:
             return False
         for use in value.uses:
             user = use.owner.operation
             fills = any(user == filler for filler in self.fillers.get(value, ()))
-            if user.name != "relax.updated" and user != maker and not fills:
+            if user.name != "relax.updated" and user != defining and not fills:
                 return False
-        return [use.owner.operation for use in maker.results[0].uses] == [call]
+        return [use.owner.operation for use in defining.results[0].uses] == [call]
 
     def _copy(self, value: ir.Value, call: ir.Operation) -> ir.Value:
         info = struct_info(value.type)
@@ -307,10 +309,10 @@ def _replace(op: ir.Operation, outs: Sequence[ir.Value]) -> None:
 def _fold_tuples(function: func.FuncOp) -> None:
     """Let fields of tuples that are made in the function be used directly, so that lifetimes do not mix."""
     for op in list(_walk(entry_block(function))):
-        maker = defining_op(op.operands[0]) if op.name == TupleGetItemOp.OPERATION_NAME else None
-        if maker is not None and maker.name == TUPLE:
+        defining = defining_op(op.operands[0]) if op.name == TupleGetItemOp.OPERATION_NAME else None
+        if defining is not None and defining.name == TUPLE:
             index = int(ir.IntegerAttr(op.attributes["index"]).value)
-            op.results[0].replace_all_uses_with(maker.operands[index])
+            op.results[0].replace_all_uses_with(defining.operands[index])
             op.erase()
     for op in reversed(list(_walk(entry_block(function)))):
         if op.name == TUPLE and not list(op.results[0].uses):

@@ -20,7 +20,7 @@ from relax_mlir.error import ParseError, UnknownNameError
 THREADS_VARIABLE = "RELAX_MLIR_NUM_THREADS"
 """The environment variable that overrides the number of threads of the host."""
 
-MOST_THREADS = 256
+MAX_THREADS = 256
 
 CACHE_LINE = 64
 """Bytes of a cache line, on every CPU that is described here."""
@@ -295,10 +295,10 @@ def _threads_from_environment() -> int | None:
     text = os.environ.get(THREADS_VARIABLE)
     if text is None:
         return None
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_THREADS:
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
         raise ParseError(
             f"the environment variable {THREADS_VARIABLE} is {text!r}, expected a number of threads from 1 to "
-            f"{MOST_THREADS}"
+            f"{MAX_THREADS}"
         )
     return int(text)
 
@@ -349,8 +349,8 @@ def _check(target: Target) -> None:
     for name in ("num_vector_registers", "l1_bytes", "l2_bytes", "num_threads"):
         if getattr(target, name) < 1:
             raise ParseError(f"target: {name} must be positive, not {getattr(target, name)}")
-    if target.num_threads > MOST_THREADS:
-        raise ParseError(f"target: num_threads must be at most {MOST_THREADS}, not {target.num_threads}")
+    if target.num_threads > MAX_THREADS:
+        raise ParseError(f"target: num_threads must be at most {MAX_THREADS}, not {target.num_threads}")
     if target.l3_bytes < 0:
         raise ParseError(f"target: l3_bytes must not be negative, not {target.l3_bytes}")
 

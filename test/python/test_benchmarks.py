@@ -162,8 +162,8 @@ def test_product_of_bf16() -> None:
 
 
 def test_wrong_product_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = half._ours
-    monkeypatch.setattr(half, "_ours", lambda inputs: ours(inputs[::-1]))
+    ours = low_precision._ours
+    monkeypatch.setattr(low_precision, "_ours", lambda inputs: ours(inputs[::-1]))
     (row,) = low_precision.rows(size=9, seconds=0.01)
     assert row.passed is False and "an element of bf16 is" in row.note
 

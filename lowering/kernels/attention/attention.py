@@ -66,7 +66,7 @@ def emit_parts(block: e.Block, sizes: Sizes) -> list[str]:
     generators: dict[str, Callable[[e.Block, str, Sizes], None]] = {
         "pack_keys": emit_pack_keys,
         "pack_values": emit_pack_values,
-        **({"pack_rows": emit_pack_rows} if sizes.half else {}),
+        **({"pack_rows": emit_pack_rows} if sizes.low_precision else {}),
         "write_rows": emit_write_rows,
         "dots": emit_dots,
         "weighted_sum": emit_weighted_sum,
@@ -176,11 +176,11 @@ class _Attention:
             regions.take(e.mul(sizes.rows, key_step)),
             *[regions.take(e.round_up(query_step, sizes.panel)) for _ in range(2)],
             regions.take(e.mul(query_step, width)),
-            regions.take(key_step if sizes.half and self.bias is not None else 0),
+            regions.take(key_step if sizes.low_precision and self.bias is not None else 0),
         ]
         packed_keys = regions.take(e.mul(key_step, key_depth))
         packed_values = regions.take(e.mul(key_step, width))
-        packed_queries = regions.take(e.mul(query_step, key_depth) if sizes.half else 0)
+        packed_queries = regions.take(e.mul(query_step, key_depth) if sizes.low_precision else 0)
         scores, largest, totals, sums, bias_row = running_places
         factor, exponential = self._factor(), Exponential.of(sizes.element, keys)
         blocks = e.ceildiv(queries, query_step)
@@ -218,14 +218,14 @@ class _Attention:
         """A block of queries, with all keys."""
         sizes, query = self.sizes, self.query
         queries = (query.flat, query.place(place.batch, place.first_query, place.head), query.stride)
-        if sizes.half:
+        if sizes.low_precision:
             size = [place.queries, query.shape[3]]
             self._call("pack_rows", [*queries, *size, at.buffer, packed.queries, packed.key_depth])
             queries = (at.buffer, packed.queries, packed.key_depth)
         last = self._visible(e.add(place.first_query, e.sub(place.queries, 1)))
         end = self.key.shape[1] if last is None else e.maximum(last, 1)
         thin = e.compare("le", query.shape[1], THIN)
-        if sizes.half:
+        if sizes.low_precision:
             size = query.shape[3]
             thin = e.all_of(thin, e.compare("eq", e.round_down(size, sizes.lanes), size))
         with e.loop(0, end, key_step) as first_key:

@@ -36,7 +36,7 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
                 for q, line in enumerate(transpose(scaled)):
                     simd.store(line, packed, e.add(to, e.mul(e.add(i, q), panel)))
 
-            if sizes.half:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
+            if sizes.low_precision:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
                 with e.loop(0, full, lanes) as i:
                     square(i, None)
                 with e.loop(full, size) as i:
@@ -102,7 +102,7 @@ def copy_row(sizes: Sizes, source: e.Value, at: e.Index, size: e.Index, packed: 
     with e.loop(0, full, lanes) as i:
         value = simd.load(lanes, source, e.add(at, i))
         simd.store(simd.widen(value, sizes.element), packed, e.add(to, i))
-    if sizes.half:
+    if sizes.low_precision:
         with e.loop(full, size) as i:
             value = simd.widen(e.load(source, e.add(at, i)), sizes.element)
             e.store(value, packed, e.add(to, i))
@@ -135,7 +135,7 @@ def emit_write_rows(block: e.Block, name: str, sizes: Sizes) -> None:
 
             with e.loop(0, full, lanes) as i:
                 simd.store(scaled(i), out, e.add(to, i))
-            if sizes.half:
+            if sizes.low_precision:
                 with e.loop(full, size) as i:
                     value = arith.mulf(e.load(sums, e.add(place, i)), inverse)
                     e.store(simd.narrow(value, sizes.source), out, e.add(to, i))

@@ -99,7 +99,7 @@ def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
             zero = e.constant(sizes.vector(), 0)
             with e.carrying_loop(0, full, lanes, [zero] * len(places)) as main:
                 main.give(step(main.values, main.index, None))
-            if sizes.half:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
+            if sizes.low_precision:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
                 return main.results
             return e.choose(
                 e.compare("ne", full, size),

@@ -51,7 +51,7 @@ class Sizes:
         return self.lanes * self.vectors
 
     @property
-    def half(self) -> bool:
+    def low_precision(self) -> bool:
         """Whether the operands are narrower than what is computed."""
         return bool(self.source != self.element)
 

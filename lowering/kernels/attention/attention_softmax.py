@@ -170,7 +170,7 @@ class _Score:
             # Not where there is no key: the bias may have no element then.
             value = simd.widen(e.load_if(e.compare("ne", count, 0), what.flat, place), sizes.element)
             return _Score(sizes, at.buffer, start, value, None)
-        if sizes.half:
+        if sizes.low_precision:
             copy_row(sizes, what.flat, place, count, at.buffer, at.bias_row)
             return _Score(sizes, at.buffer, start, None, (at.buffer, at.bias_row))
         return _Score(sizes, at.buffer, start, None, (what.flat, place))
@@ -181,7 +181,7 @@ class _Score:
         value = simd.load(size, self.buffer, e.add(self.start, place))
         if self.row is not None:
             buffer, start = self.row
-            where = None if self.sizes.half else mask
+            where = None if self.sizes.low_precision else mask
             more = simd.load(size, buffer, e.add(start, place), where=where)
             return lanes.add(value, more)
         return value if self.repeated is None else lanes.add(value, simd.splat(self.repeated, size))

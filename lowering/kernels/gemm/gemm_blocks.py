@@ -19,7 +19,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_rounding import Rounding
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
 from relax_mlir.mlir import arith, ir
 
-_MOST_SHARED = 1 << 25
+_MAX_SHARED = 1 << 25
 """Up to so many elements of B are packed at once for several threads: beyond, there are so many rows, or columns, that
 it costs little to pack a block more than once."""
 
@@ -143,7 +143,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
             share = e.all_of(
                 e.compare("ge", rows, columns),
                 e.compare("ge", sizes.cycles(rows, columns, depth), THRESHOLD),
-                e.compare("le", e.mul(columns, depth), _MOST_SHARED),
+                e.compare("le", e.mul(columns, depth), _MAX_SHARED),
             )
             e.branch(share, lambda: e.call(parts.shared, arguments), apart)
     with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as (a, b, c, accumulate, *rest):

@@ -171,12 +171,12 @@ def _other(operation: Operation, one: Operation) -> Value:
 
 def _is(value: Value, number: float) -> bool:
     """Whether a value is a constant, the same in all lanes: this number, but for the last bits of an f32."""
-    maker = defining_op(value)
-    if maker is not None and maker.name == "vector.broadcast":
-        return _is(maker.operands[0], number)
-    if maker is None or maker.name != "arith.constant":
+    defining = defining_op(value)
+    if defining is not None and defining.name == "vector.broadcast":
+        return _is(defining.operands[0], number)
+    if defining is None or defining.name != "arith.constant":
         return False
-    attribute = maker.attributes["value"]
+    attribute = defining.attributes["value"]
     if isinstance(attribute, ir.DenseElementsAttr):
         if not attribute.is_splat:
             return False

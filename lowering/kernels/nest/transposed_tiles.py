@@ -35,7 +35,7 @@ NARROWEST = 32
 SMALL = 4
 """Lanes of small squares."""
 
-LEAST, LEAST_OF_OTHERS = 64, 256
+LEAST, MIN_OF_OTHERS = 64, 256
 """Elements of a matrix that is worth the loops around squares: where all that is read is turned, and else."""
 
 BLOCK = 64
@@ -169,7 +169,7 @@ class _Emitter:
             self._by_parts()
             return
         holds_square = [emit.compare("ge", size, self.sides[-1]) for size in unknown]
-        least = LEAST if self.can_overlap else LEAST_OF_OTHERS
+        least = LEAST if self.can_overlap else MIN_OF_OTHERS
         is_enough = emit.compare("ge", emit.mul(self.height, self.width), least)
         emit.branch(emit.all_of(is_enough, *holds_square), self._by_parts, by_elements)
 

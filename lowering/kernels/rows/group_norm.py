@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop
-from relax_mlir.lowering.kernels.rows.row_loops import NOTHING_AROUND, Around
+from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion
 from relax_mlir.lowering.kernels.rows.rows import Rows, inverse_root, only, product, row_sum
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
@@ -35,7 +35,7 @@ class GroupNorm:
     gamma: Value | None
     beta: Value | None
 
-    def emit(self, x: Value, out: Value, around: Around = NOTHING_AROUND) -> None:
+    def emit(self, x: Value, out: Value, fusion: RowFusion = NO_ROW_FUSION) -> None:
         """The body of the kernel: `x` normalised, `axis` being that of the channels and the axes all behind it.
 
         The rows of an epilogue are the channels.
@@ -50,14 +50,14 @@ class GroupNorm:
             length=emit.mul(part, inner),
         )
         source, sink = rows.matrix(x), rows.matrix(out)
-        _, behind = around.prepare(out, len(sizes) - self.axis - 1)
+        _, behind = fusion.prepare(out, len(sizes) - self.axis - 1)
         with parallel_loop(0, rows.count, 1, rows.cost) as row:
             mean, variance = self._moments(rows, source, row)
             inverse = inverse_root(rows.scalar, variance, self.epsilon)
             first = emit.mul(arith.remui(row, emit.index(groups)), part)
             if inner == 1:
                 self._channels(rows, (source, sink), row, first, (mean, inverse))
-                if around.epilogue:
+                if fusion.epilogue:
                     with emit.loop(0, part) as channel:
                         behind(emit.add(emit.mul(row, part), channel))
                 return

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop
-from relax_mlir.lowering.kernels.rows.row_loops import NOTHING_AROUND, Around
+from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion
 from relax_mlir.lowering.kernels.rows.rows import Rows, inverse_root, product
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -39,13 +39,13 @@ class GroupNormLast:
     gamma: Value | None
     beta: Value | None
 
-    def emit(self, x: Value, out: Value, around: Around = NOTHING_AROUND) -> None:
+    def emit(self, x: Value, out: Value, fusion: RowFusion = NO_ROW_FUSION) -> None:
         """The body of the kernel; the rows of an epilogue are the positions."""
         sizes = [emit.dim(x, place) for place in range(ir.MemRefType(x.type).rank)]
         channels, positions = sizes[-1], product(sizes[self.first : -1])
         rows = Rows.of(self.target, x, 1)
         source, sink = rows.matrix(x), rows.matrix(out)
-        _, behind = around.prepare(out, 1)
+        _, behind = fusion.prepare(out, 1)
         room = emit.round_up(channels, rows.lanes * COLUMNS)
         with (
             parallel_loop(0, product(sizes[: self.first]), 1, rows.cost) as batch,

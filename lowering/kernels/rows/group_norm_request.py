@@ -20,7 +20,7 @@ def request_group_norm(request: Request) -> Emitter | None:
     rank, axes, channel = ir.MemRefType(x.type).rank, request.axes(), request.attributes["channel_axis"].value
     options = (request.attributes["num_groups"].value, request.epsilon(), *given)
     if axes == tuple(range(channel + 1, rank)):
-        return lambda: GroupNorm(request.target, channel, *options).emit(x, out, request.around)
+        return lambda: GroupNorm(request.target, channel, *options).emit(x, out, request.fusion)
     if axes and channel == rank - 1 and axes == tuple(range(axes[0], channel)):
-        return lambda: GroupNormLast(request.target, axes[0], *options).emit(x, out, request.around)
+        return lambda: GroupNormLast(request.target, axes[0], *options).emit(x, out, request.fusion)
     return None

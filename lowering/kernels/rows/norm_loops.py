@@ -12,9 +12,9 @@ from typing import Protocol, TypeAlias
 from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
-from relax_mlir.lowering.kernels.rows.pipelined_rows import LEAST_ROWS
+from relax_mlir.lowering.kernels.rows.pipelined_rows import MIN_ROWS
 from relax_mlir.lowering.kernels.rows.row_epilogues import Stages, prepare
-from relax_mlir.lowering.kernels.rows.row_loops import Around
+from relax_mlir.lowering.kernels.rows.row_loops import RowFusion
 from relax_mlir.lowering.kernels.rows.rows import Rows, Steps, Work, row_sums
 from relax_mlir.target import Target
 
@@ -43,10 +43,10 @@ class Norm(Protocol):
         """What the numbers make of the row, in vectors of the length of `part`."""
 
 
-def emit_norm(target: Target, norm: Norm, out: Value, inner: int, around: Around) -> None:
+def emit_norm(target: Target, norm: Norm, out: Value, inner: int, fusion: RowFusion) -> None:
     """Write the normalised rows to `out`, whose last `inner` axes form a row, with what goes around each."""
     sink = norm.rows.matrix(out)
-    stages = prepare(around, out, inner, may_be_heavy=norm.rows.avx512)
+    stages = prepare(fusion, out, inner, may_be_heavy=norm.rows.avx512)
     emit_rows = _two_ahead if stages.is_heavy else _one_by_one
     emit_rows(target, norm, sink, stages)
 
@@ -68,7 +68,7 @@ def _one_by_one(target: Target, norm: Norm, sink: Value, stages: Stages) -> None
 
 def _two_ahead(target: Target, norm: Norm, sink: Value, stages: Stages) -> None:
     rows = norm.rows
-    part = part_size(rows.count, 1, target.num_threads, rows.cost, least=LEAST_ROWS)
+    part = part_size(rows.count, 1, target.num_threads, rows.cost, least=MIN_ROWS)
     with parallel_loop(0, rows.count, part, rows.cost) as first:
         end = emit.sub(emit.minimum(emit.add(first, part), rows.count), 1)
 

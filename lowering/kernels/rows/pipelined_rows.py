@@ -16,7 +16,7 @@ from relax_mlir.lowering.kernels.rows.row_loops import OnRow
 from relax_mlir.lowering.kernels.rows.rows import Rows
 from relax_mlir.target import Target
 
-LEAST_ROWS = 8
+MIN_ROWS = 8
 """Parts for threads have so many rows at least, where there are more parts than threads."""
 
 
@@ -35,10 +35,10 @@ class Turn:
 def in_turn(target: Target, rows: Rows, before: OnRow, find: Callable[[Value], Value]) -> Iterator[Turn]:
     """A loop over all rows, on as many threads as are worth it, which get parts of consecutive rows.
 
-    `before` emits what goes before a row is read (see `Around`); `find` emits the sweep that finds something in a row,
-    if the last one over the row before has not. `Turn.finish` is to be called last of all but for what goes behind.
+    `before` emits the prologue of a row (see `RowFusion`); `find` emits the sweep that finds something in a row, if the
+    last one over the previous row has not. Call `Turn.finish` after everything except the epilogue.
     """
-    part = part_size(rows.count, 1, target.num_threads, rows.cost, least=LEAST_ROWS)
+    part = part_size(rows.count, 1, target.num_threads, rows.cost, least=MIN_ROWS)
     with parallel_loop(0, rows.count, part, rows.cost) as first:
         stop = emit.minimum(emit.add(first, part), rows.count)
         nothing = rows.scalar.const(0.0)

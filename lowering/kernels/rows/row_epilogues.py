@@ -13,7 +13,7 @@ from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.scalar_body import Body, Place
-from relax_mlir.lowering.kernels.rows.row_loops import Around, OnRow, RowLoop
+from relax_mlir.lowering.kernels.rows.row_loops import OnRow, RowFusion, RowLoop
 from relax_mlir.lowering.kernels.rows.rows import Rows
 from relax_mlir.mlir import ir
 
@@ -34,13 +34,13 @@ class Stages:
     is_heavy: bool = False
 
 
-def prepare(around: Around, out: Value, inner: int, may_be_heavy: bool = False) -> Stages:
+def prepare(fusion: RowFusion, out: Value, inner: int, may_be_heavy: bool = False) -> Stages:
     """What goes around each row, in registers if it can; emits what is the same for all rows.
 
     Many operations go into registers only if the last sweep `may_be_heavy`.
     """
-    before, behind = around.prepare(out, inner)
-    loop = around.epilogue
+    before, behind = fusion.prepare(out, inner)
+    loop = fusion.epilogue
     if loop is None or not _fits(loop, inner, may_be_heavy):
         return Stages(before, lambda _: _as_computed, behind)
     views_of, body = loop.prepare_views(out, inner), _body(loop)

@@ -21,7 +21,7 @@ OnRow = Callable[[Value], None]
 
 
 @dataclass(frozen=True)
-class Around:
+class RowFusion:
     """What a kernel does with each row before its own work, and behind it."""
 
     prologue: RowLoop | None = None
@@ -38,7 +38,7 @@ def _nothing(row: Value) -> None:
     pass
 
 
-NOTHING_AROUND = Around()
+NO_ROW_FUSION = RowFusion()
 
 
 @dataclass(frozen=True)

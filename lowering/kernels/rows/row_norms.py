@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.rows.norm_loops import Normalise, emit_norm
-from relax_mlir.lowering.kernels.rows.row_loops import NOTHING_AROUND, Around
+from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion
 from relax_mlir.lowering.kernels.rows.rows import Rows, Steps, inverse_root, only, row_sum
 from relax_mlir.target import Target
 
@@ -26,7 +26,7 @@ def layer_norm(
     *,
     epsilon: float,
     inner: int = 1,
-    around: Around = NOTHING_AROUND,
+    fusion: RowFusion = NO_ROW_FUSION,
 ) -> None:
     """(x - mean) / sqrt(variance + epsilon) · gamma + beta, over the last `inner` axes.
 
@@ -35,7 +35,7 @@ def layer_norm(
     """
     rows = Rows.of(target, x, inner)
     norm = _LayerNorm(rows, rows.matrix(x), rows.line(gamma), rows.line(beta), _share(rows), epsilon)
-    emit_norm(target, norm, out, inner, around)
+    emit_norm(target, norm, out, inner, fusion)
 
 
 def rms_norm(
@@ -46,12 +46,12 @@ def rms_norm(
     *,
     epsilon: float,
     inner: int = 1,
-    around: Around = NOTHING_AROUND,
+    fusion: RowFusion = NO_ROW_FUSION,
 ) -> None:
     """x / sqrt(mean of x² + epsilon) · weight, over the last `inner` axes."""
     rows = Rows.of(target, x, inner)
     norm = _RmsNorm(rows, rows.matrix(x), rows.line(weight), _share(rows), epsilon)
-    emit_norm(target, norm, out, inner, around)
+    emit_norm(target, norm, out, inner, fusion)
 
 
 def _share(rows: Rows) -> Value:

@@ -13,7 +13,7 @@ def request_softmax(request: Request) -> Emitter | None:
     if request.inner_axes(1) != 1:
         return None
     return lambda: softmax.softmax(
-        request.target, *request.arguments, fast=request.fast, around=request.around
+        request.target, *request.arguments, fast=request.fast, fusion=request.fusion
     )
 
 
@@ -23,7 +23,7 @@ def request_log_softmax(request: Request) -> Emitter | None:
     if request.inner_axes(1) != 1:
         return None
     return lambda: softmax.log_softmax(
-        request.target, *request.arguments, fast=request.fast, around=request.around
+        request.target, *request.arguments, fast=request.fast, fusion=request.fusion
     )
 
 
@@ -38,7 +38,7 @@ def request_layer_norm(request: Request) -> Emitter | None:
         *request.arguments,
         epsilon=request.epsilon(),
         inner=inner,
-        around=request.around,
+        fusion=request.fusion,
     )
 
 
@@ -53,7 +53,7 @@ def request_rms_norm(request: Request) -> Emitter | None:
         *request.arguments,
         epsilon=request.epsilon(),
         inner=inner,
-        around=request.around,
+        fusion=request.fusion,
     )
 
 

@@ -6,7 +6,7 @@ for what is left. Each vector of the large step has its own accumulator; they ar
 row. Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
 
 f32 and f64, and f16 and bf16, which are computed in f32 and rounded once, when they are written. Everything is
-written in place if input and output are the same buffer. What goes `around` a kernel is done for each row, before it is
+written in place if input and output are the same buffer. What goes `fusion` a kernel is done for each row, before it is
 read (input and output are the same buffer then) and when it has been written.
 """
 

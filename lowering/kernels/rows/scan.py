@@ -24,7 +24,7 @@ from relax_mlir.target import Target
 CYCLES = 4
 """About how many cycles a vector takes."""
 
-MOST_LANES = 32
+MAX_LANES = 32
 """Lanes of a vector that is scanned: LLVM does not come to an end with shifted sums of 64."""
 
 L1_SHARE = 4
@@ -53,7 +53,7 @@ class Scan:
         rows = Rows.of(self.target, x, inner)
         source, sink = rows.matrix(x), rows.matrix(out)
         in_turn = self.product and isinstance(cell.stored, ir.F64Type)
-        lanes = 1 if in_turn else min(self.target.lanes(cell.wide.width), MOST_LANES)
+        lanes = 1 if in_turn else min(self.target.lanes(cell.wide.width), MAX_LANES)
         whole = 0 if lanes == 1 else emit.round_down(rows.length, lanes)
         with parallel_loop(0, rows.count, 1, _cost(lanes, rows.count, rows.length)) as row:
             before = emit.constant(cell.wide, cell.neutral)

@@ -14,7 +14,7 @@ from relax_mlir.lowering.kernels.core.lanes import Lanes
 from relax_mlir.lowering.kernels.math.math_exp import SCALE_BITS, exp_scaled, exp_scaled_rough
 from relax_mlir.lowering.kernels.rows.pipelined_rows import Turn, in_turn
 from relax_mlir.lowering.kernels.rows.row_epilogues import prepare
-from relax_mlir.lowering.kernels.rows.row_loops import NOTHING_AROUND, Around
+from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion
 from relax_mlir.lowering.kernels.rows.rows import Merge, Rows, Step, only
 from relax_mlir.mlir import math
 from relax_mlir.target import Target
@@ -23,7 +23,7 @@ _LEAST = -float("inf")
 
 
 def softmax(
-    target: Target, x: Value, out: Value, *, fast: bool = False, around: Around = NOTHING_AROUND
+    target: Target, x: Value, out: Value, *, fast: bool = False, fusion: RowFusion = NO_ROW_FUSION
 ) -> None:
     """exp(x - max) / sum of it.
 
@@ -32,7 +32,7 @@ def softmax(
     """
     rows = Rows.of(target, x, 1, fast=fast)
     source, sink = rows.matrix(x), rows.matrix(out)
-    stages = prepare(around, out, 1)
+    stages = prepare(fusion, out, 1)
     with in_turn(target, rows, stages.before, partial(_row_maximum, rows, source)) as turn:
         row = turn.row
 
@@ -67,12 +67,12 @@ def softmax(
 
 
 def log_softmax(
-    target: Target, x: Value, out: Value, *, fast: bool = False, around: Around = NOTHING_AROUND
+    target: Target, x: Value, out: Value, *, fast: bool = False, fusion: RowFusion = NO_ROW_FUSION
 ) -> None:
     """(x - max) - log(sum of exp(x - max)); `fast` as in `softmax`."""
     rows = Rows.of(target, x, 1, fast=fast)
     source, sink = rows.matrix(x), rows.matrix(out)
-    stages = prepare(around, out, 1)
+    stages = prepare(fusion, out, 1)
     with in_turn(target, rows, stages.before, partial(_row_maximum, rows, source)) as turn:
         row = turn.row
 

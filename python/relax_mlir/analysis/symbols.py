@@ -60,11 +60,11 @@ def _defined(subject: Subject) -> Iterator[str]:
     if isinstance(subject, StructInfo):
         yield from parameter_symbols([subject])
     elif isinstance(subject, Value):
-        maker = defining_op(subject.ssa)
-        if maker is None:
+        defining = defining_op(subject.ssa)
+        if defining is None:
             yield from parameter_symbols([subject.struct_info])
-        elif maker.name == "relax.match_shape":
-            yield from _first_definitions(maker)
+        elif defining.name == "relax.match_shape":
+            yield from _first_definitions(defining)
     else:
         yield from parameter_symbols(_infos(subject.type.inputs))
         for op in _ops(subject.operation):
@@ -97,10 +97,10 @@ def _used(subject: Subject) -> Iterator[str]:
     if isinstance(subject, StructInfo):
         yield from subject.symbols()
     elif isinstance(subject, Value):
-        maker = defining_op(subject.ssa)
+        defining = defining_op(subject.ssa)
         yield from subject.struct_info.symbols()
-        if maker is not None:
-            yield from _attribute_symbols(maker)
+        if defining is not None:
+            yield from _attribute_symbols(defining)
     else:
         for info in _infos(subject.type.inputs):
             yield from info.symbols()

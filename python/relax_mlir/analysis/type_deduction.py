@@ -124,10 +124,10 @@ def forward_field(op: ir.Operation, functions: Functions) -> bool:
 
     If so, the op is erased.
     """
-    maker = defining_op(op.operands[0])
-    if maker is None or maker.name != TUPLE:
+    defining = defining_op(op.operands[0])
+    if defining is None or defining.name != TUPLE:
         return False
-    field, old = maker.operands[ir.IntegerAttr(op.attributes["index"]).value], op.results[0]
+    field, old = defining.operands[ir.IntegerAttr(op.attributes["index"]).value], op.results[0]
     if field.type != old.type and not _accepted(old, struct_info(field.type), functions):
         return False
     old.replace_all_uses_with(field)

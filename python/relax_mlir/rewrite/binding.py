@@ -93,16 +93,16 @@ class Binding:
 
 def definition(value: Value) -> Binding | None:
     """The binding that defines `value`; None for a parameter."""
-    maker = defining_op(value.ssa)
-    return None if maker is None else Binding(maker)
+    defining = defining_op(value.ssa)
+    return None if defining is None else Binding(defining)
 
 
 def constant_value(value: Value) -> np.ndarray[Any, Any] | None:
     """The elements of a constant; None if `value` is no constant."""
-    maker = defining_op(value.ssa)
-    if maker is None or maker.name != ConstantOp.OPERATION_NAME:
+    defining = defining_op(value.ssa)
+    if defining is None or defining.name != ConstantOp.OPERATION_NAME:
         return None
-    return constants.to_numpy(maker.attributes["value"])
+    return constants.to_numpy(defining.attributes["value"])
 
 
 def same(first: Value, second: Value) -> bool:

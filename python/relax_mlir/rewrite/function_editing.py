@@ -137,10 +137,10 @@ def erase_if_unused(value: ir.Value) -> None:
     """Erase the tuple `value`, and tuples it is made of, if nothing uses it."""
     if isinstance(value.owner, ir.Block) or list(value.uses):
         return
-    maker = value.owner.operation
-    if maker.name != TUPLE:
+    defining = value.owner.operation
+    if defining.name != TUPLE:
         return
-    fields = list(maker.operands)
-    maker.erase()
+    fields = list(defining.operands)
+    defining.erase()
     for item in dict.fromkeys(fields):
         erase_if_unused(item)

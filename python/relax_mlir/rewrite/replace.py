@@ -198,9 +198,9 @@ class Replacer:
             return value
         with ir.InsertionPoint(user):
             fitted = fit(Value(value), struct_info(wanted), what).ssa
-        maker = defining_op(fitted)
-        if maker is not None:
-            maker.location = user.location
+        defining = defining_op(fitted)
+        if defining is not None:
+            defining.location = user.location
         return fitted
 
     # -- what is left without use

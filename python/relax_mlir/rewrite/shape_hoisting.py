@@ -80,10 +80,10 @@ def _into_dataflow(
     output = list(entry_block(dataflow).operations)[-1].operation
     holder, index = output, 0
     if field is not None:
-        maker = defining_op(output.operands[0])
-        if maker is None or maker.name != TUPLE or len(list(maker.results[0].uses)) != 1:
+        defining = defining_op(output.operands[0])
+        if defining is None or defining.name != TUPLE or len(list(defining.results[0].uses)) != 1:
             return False
-        holder, index = maker, ir.IntegerAttr(field.attributes["index"]).value
+        holder, index = defining, ir.IntegerAttr(field.attributes["index"]).value
     pattern, dtype = dims_from_attr(match.attributes["pattern"]), match.attributes["result_dtype"]
     value = holder.operands[index]
     if not _tells_more(value, pattern, dtype) or not _defined(value, pattern, output):

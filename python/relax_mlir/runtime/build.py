@@ -15,7 +15,7 @@ from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
-from relax_mlir.lowering.expand.expand_floats import mentions_half_floats
+from relax_mlir.lowering.expand.expand_floats import mentions_low_precision
 from relax_mlir.lowering.parts.early_kernels import EarlyKernels
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
@@ -29,7 +29,7 @@ from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
 from relax_mlir.runtime.machine_code import shared_libraries
 from relax_mlir.runtime.profile_sites import Site, profiled_sites
-from relax_mlir.runtime.run_phase import is_watched, run_phase, without_care
+from relax_mlir.runtime.run_phase import is_observed, run_phase, unverified
 from relax_mlir.runtime.switch_interval import short_switch_interval
 from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
@@ -147,10 +147,10 @@ def _compile(
 ) -> Executable:
     """Compile without looking at each step; where that fails, or somebody watches, with care."""
     failure = ""
-    if not is_watched():
+    if not is_observed():
         work = mod.clone()
         try:
-            with without_care(work):
+            with unverified(work):
                 return _compile_with(work, False, target, stages, slot, profile)
         except ObjectFileError:
             pass  # with care, the module keeps all of its kernels, and LLVM links it
@@ -164,25 +164,30 @@ def _compile(
 
 
 def _compile_with(
-    work: IRModule, careful: bool, target: Target, stages: Path | None, slot: CacheSlot | None, profile: bool
+    work: IRModule,
+    verify_each: bool,
+    target: Target,
+    stages: Path | None,
+    slot: CacheSlot | None,
+    profile: bool,
 ) -> Executable:
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
     sites: tuple[Site, ...] = ()
-    half_floats = mentions_half_floats(work.mlir)
-    with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, half_floats) as compiler:
-        compiler.meanwhile(prepare.chores(target.num_threads))
-        apart = compiler.add if SUPPORTED and not careful else None
+    low_precision = mentions_low_precision(work.mlir)
+    with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, low_precision) as compiler:
+        compiler.meanwhile(prepare.warm_up(target.num_threads))
+        apart = compiler.add if SUPPORTED and not verify_each else None
         if apart:  # what takes no time to write comes first: another CPU waits for work
             apart([early_support()])
         early = EarlyKernels.of(work.mlir, target, apart) if apart else None
-        *to_flat, to_llvm = phases(str(target), half_floats, apart)
+        *to_flat, to_llvm = phases(str(target), low_precision, apart)
         for phase in to_flat:
             started = perf_counter()
             if early and phase.name == "kernels":
                 early.declare(work.mlir)
             written_by_users = phase.level == "relax"  # prim funcs among it
-            run_phase(phase, work, careful or written_by_users)
+            run_phase(phase, work, verify_each or written_by_users)
             if profile and phase.name == "bufferize":
                 create_pass("instrument-calls")(work.mlir)
                 sites = profiled_sites(work.mlir)
@@ -190,7 +195,9 @@ def _compile_with(
                 table = table_entries(work.mlir)
             seconds[phase.name] = perf_counter() - started
         flat = work
-        if careful:  # parts of the module are lowered to the LLVM dialect on their own, where nobody sees it
+        if (
+            verify_each
+        ):  # parts of the module are lowered to the LLVM dialect on their own, where nobody sees it
             started = perf_counter()
             flat = work.clone()
             run_phase(to_llvm, work)

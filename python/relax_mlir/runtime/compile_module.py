@@ -11,7 +11,7 @@ from relax_mlir.runtime.machine_code import JitCode, MachineCode, ObjectCode, sh
 
 
 def compile_module(
-    module: ir.Module, opt_level: int, half_floats: bool = True
+    module: ir.Module, opt_level: int, low_precision: bool = True
 ) -> tuple[MachineCode, list[bytes]]:
     """Compile a module of level F or L; gives its code and the object files of it.
 
@@ -22,7 +22,7 @@ def compile_module(
 
     Raises CompileError if the module calls functions that nothing here defines.
     """
-    with PartCompiler(shared_libraries(), opt_level, False, half_floats) as compiler:
+    with PartCompiler(shared_libraries(), opt_level, False, low_precision) as compiler:
         return compile_rest(module, compiler)
 
 

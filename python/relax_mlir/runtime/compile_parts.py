@@ -59,9 +59,11 @@ class PartCompiler:
     destroy what LLVM has left, while the caller uses the code.
     """
 
-    def __init__(self, libraries: Sequence[str], opt_level: int, persistent: bool, half_floats: bool) -> None:
+    def __init__(
+        self, libraries: Sequence[str], opt_level: int, persistent: bool, low_precision: bool
+    ) -> None:
         self.libraries, self.opt_level = libraries, opt_level
-        self.persistent, self.half_floats = persistent, half_floats
+        self.persistent, self.low_precision = persistent, low_precision
         self._tasks: list[_Task] = []
         self._left: list[_Task] = []
         """Those that nobody has begun with."""
@@ -90,9 +92,9 @@ class PartCompiler:
         """Whether any part was added."""
         return bool(self._tasks)
 
-    def meanwhile(self, chores: Iterable[Callable[[], None]]) -> None:
+    def meanwhile(self, warm_up: Iterable[Callable[[], None]]) -> None:
         """Do something else while there are no parts, or at the end; whoever needs it may be before us."""
-        new = list(chores)
+        new = list(warm_up)
         with self._lock:
             self._chores += new
         self._wake(len(new))
@@ -128,7 +130,7 @@ class PartCompiler:
         return bool(task.code)
 
     def _do_next(self, chores_first: bool = False) -> bool:
-        """Compile the largest part that is left, or do a chore; false: there is neither."""
+        """Compile the largest part that is left, or do a warm-up task; false: there is neither."""
         with self._lock:
             if self._chores and (chores_first or not self._left):
                 work = functools.partial(_try, self._chores.pop(0))
@@ -140,15 +142,15 @@ class PartCompiler:
         return True
 
     def _compile(self, task: _Task) -> None:
-        task.code = compile_part(task.part, self.libraries, task.level, self.half_floats)
+        task.code = compile_part(task.part, self.libraries, task.level, self.low_precision)
         if task.part.group is not None:
             _keep(_key(task.part, task.level), task.code, self.persistent)
 
 
-def _try(chore: Callable[[], None]) -> None:
+def _try(task: Callable[[], None]) -> None:
     """Whoever needs what failed tries again, and gets the error."""
     with contextlib.suppress(Exception):
-        chore()
+        task()
 
 
 @dataclass
@@ -160,9 +162,9 @@ class _Task:
     code: bytes = b""
 
 
-def compile_part(part: Part, libraries: Sequence[str], opt_level: int, half_floats: bool) -> bytes:
+def compile_part(part: Part, libraries: Sequence[str], opt_level: int, low_precision: bool) -> bytes:
     """The object file of a part; the arguments are those of `PartCompiler`, which says what it raises."""
-    lowered = lowered_part(part, half_floats)
+    lowered = lowered_part(part, low_precision)
     require_symbols(lowered, libraries, part.external)
     return object_code(lowered, part.exported[0], part.external, libraries, opt_level)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.dialects.attributes import SHORT
+from relax_mlir.dialects.attributes import LATENCY_CRITICAL
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX, INPUTS
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
 from relax_mlir.lowering.memory.report import MEMORY_PLAN
@@ -46,7 +46,7 @@ def short_functions(module: ir.Module) -> Iterator[str]:
     """Names of the functions that are short (see `lowering.shapes.short`)."""
     for op in module.body.operations:
         name = symbol_name(op)
-        if name.startswith(ENTRY_PREFIX) and SHORT in op.attributes:
+        if name.startswith(ENTRY_PREFIX) and LATENCY_CRITICAL in op.attributes:
             yield name[len(ENTRY_PREFIX) :]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.lowering.abi.unpack import DLTENSOR, TENSOR
-from relax_mlir.lowering.runtime_lib.fast_call import ENTRY, MOST_ARGUMENTS, PROBE_FACTOR, SLOW
+from relax_mlir.lowering.runtime_lib.fast_call import ENTRY, MAX_ARGUMENTS, PROBE_FACTOR, SLOW
 from relax_mlir.runtime.arrays import DLPACK_CODES
 from relax_mlir.runtime.object_layouts import PLAIN_TYPES
 
@@ -50,7 +50,7 @@ def _direct() -> list[Sequence[Any]]:
     arrays = [np.zeros((3, 2), dtype) for dtype in PLAIN_TYPES]
     tensor = tvm_ffi.from_dlpack(np.zeros((4, 1, 5), np.int16))
     scalar, empty = np.zeros((), np.float64), np.zeros((0, 7), np.float32)
-    many = [arrays[i % len(arrays)] for i in range(MOST_ARGUMENTS)]
+    many = [arrays[i % len(arrays)] for i in range(MAX_ARGUMENTS)]
     return [*((array,) for array in arrays), (), (tensor,), (scalar, tensor, empty), many]
 
 
@@ -71,7 +71,7 @@ def _indirect() -> list[Sequence[Any]]:
         "text",
         None,
     )
-    return [*((other,) for other in others), (plain, 1.5), [plain] * (MOST_ARGUMENTS + 1)]
+    return [*((other,) for other in others), (plain, 1.5), [plain] * (MAX_ARGUMENTS + 1)]
 
 
 def _seen(arguments: Sequence[Any]) -> int | None:

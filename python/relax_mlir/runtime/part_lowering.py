@@ -34,11 +34,11 @@ def is_ready() -> bool:
 
 def prepare() -> None:
     """Make the steps for kernels, which are the first part of most modules."""
-    with _steps(is_flat=False, has_checks=False, all_vectors=False, half_floats=False):
+    with _steps(is_flat=False, has_checks=False, all_vectors=False, low_precision=False):
         pass
 
 
-def lowered_part(part: Part, half_floats: bool) -> ir.Module:
+def lowered_part(part: Part, low_precision: bool) -> ir.Module:
     """A part as a module of level L in the spare context.
 
     Args:
@@ -48,7 +48,7 @@ def lowered_part(part: Part, half_floats: bool) -> ir.Module:
     Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
     module = parse_module(part.source, spare_context())
-    with _steps(part.is_flat, part.has_checks, part.all_vectors, half_floats) as steps:
+    with _steps(part.is_flat, part.has_checks, part.all_vectors, low_precision) as steps:
         for step in steps:
             if isinstance(step, PassPipeline):
                 _run(step, module)
@@ -61,12 +61,12 @@ def lowered_part(part: Part, half_floats: bool) -> ir.Module:
     return module
 
 
-def _new_steps(is_flat: bool, has_checks: bool, all_vectors: bool, half_floats: bool) -> _Steps:
+def _new_steps(is_flat: bool, has_checks: bool, all_vectors: bool, low_precision: bool) -> _Steps:
     """Steps that have run: they load the dialects that they need, which threads must not do at a time."""
     first = [] if is_flat else support_to_flat() if has_checks else kernels_to_flat()
     steps: _Steps = []
     texts: list[str] = []
-    for step in [*first, *to_llvm_dialect(half_floats, all_vectors)]:
+    for step in [*first, *to_llvm_dialect(low_precision, all_vectors)]:
         if isinstance(step, MLIRPass):
             texts += [each.text for each in step.passes]
             continue
@@ -77,9 +77,9 @@ def _new_steps(is_flat: bool, has_checks: bool, all_vectors: bool, half_floats: 
 
 
 @contextmanager
-def _steps(is_flat: bool, has_checks: bool, all_vectors: bool, half_floats: bool) -> Iterator[_Steps]:
+def _steps(is_flat: bool, has_checks: bool, all_vectors: bool, low_precision: bool) -> Iterator[_Steps]:
     """Steps for one thread: to make them takes as long as to run them on a small part."""
-    kind = is_flat, has_checks, all_vectors, half_floats
+    kind = is_flat, has_checks, all_vectors, low_precision
     with _lock:
         free = _free.setdefault(kind, [])
         steps = free.pop() if free else _new_steps(*kind)

@@ -8,7 +8,7 @@ from relax_mlir.runtime import memory_pool as memory
 from relax_mlir.runtime import part_lowering, threads
 
 
-def chores(num_threads: int) -> list[Callable[[], None]]:
+def warm_up(num_threads: int) -> list[Callable[[], None]]:
     """What makes all that this process has not yet: passes for parts, the pool of memory, the team of threads.
 
     The team only for `num_threads` above 1. Whoever needs something of it waits for it, or makes it.

@@ -80,7 +80,7 @@ def _compile(text: str, function: str, opt_level: int) -> tuple[MachineCode, byt
         part = Part(
             text.encode(), (function,), (), (), None, 0, is_flat=False, all_vectors=False, optimised=True
         )
-        data = compile_part(part, shared_libraries(), opt_level, half_floats=False)
+        data = compile_part(part, shared_libraries(), opt_level, low_precision=False)
         try:
             return ObjectCode([data]), data
         except ObjectFileError:
@@ -88,4 +88,4 @@ def _compile(text: str, function: str, opt_level: int) -> tuple[MachineCode, byt
     with spare_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         run_native("builtin.module(convert-scf-to-cf)", module)
-        return compile_module(module, opt_level, half_floats=False)[0], None
+        return compile_module(module, opt_level, low_precision=False)[0], None

@@ -2,7 +2,7 @@
 
 To verify a module after each pass, and to look at each op for whether its level allows it, costs about as much as the
 passes. So `build` verifies once per phase at first. When anything fails then, it starts again and runs all phases with
-`careful`: the pass that is to blame is named. Where somebody watches the passes, or asks for verification, that is
+`verify_each`: the pass that is to blame is named. Where somebody watches the passes, or asks for verification, that is
 what runs at once.
 """
 
@@ -18,15 +18,15 @@ from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
 from relax_mlir.transform.run import activate
 
 
-def is_watched() -> bool:
+def is_observed() -> bool:
     """Whether somebody looks at the passes that run in the current context."""
     context = PassContext.current()
     return bool(context.instruments or VERIFY_EACH in context.config or context.option(DUMP_DIR))
 
 
 @contextmanager
-def without_care(work: IRModule) -> Iterator[None]:
-    """For phases on `work` that are not `careful`: passes do not verify it, and nothing is kept to report failures."""
+def unverified(work: IRModule) -> Iterator[None]:
+    """For phases on `work` without `verify_each`: passes do not verify it, and nothing is kept to report failures."""
     outer = PassContext.current()
     context = PassContext(
         outer.opt_level,
@@ -38,7 +38,7 @@ def without_care(work: IRModule) -> Iterator[None]:
         yield
 
 
-def run_phase(phase: Phase, work: IRModule, careful: bool = True) -> None:
+def run_phase(phase: Phase, work: IRModule, verify_each: bool = True) -> None:
     """Run `phase` on `work`, in place.
 
     Args:
@@ -47,9 +47,9 @@ def run_phase(phase: Phase, work: IRModule, careful: bool = True) -> None:
 
     Raises:
         VerifyError: the module is not at the phase's level. PassError: a pass failed, or left an invalid module. Also
-        what passes raise, and, if not `careful`, `ir.MLIRError` for an invalid module.
+        what passes raise, and, if not `verify_each`, `ir.MLIRError` for an invalid module.
     """
-    if careful:
+    if verify_each:
         phase.as_pass()(work.mlir)
         return
     Sequential(phase.passes, name=phase.name)(work.mlir)

@@ -43,15 +43,15 @@ def _claim(ops: Sequence[ir.Operation], position: int, found: set[ir.Operation],
     """Put ops inside the op at `position`; returns the position of the first op that its expression makes."""
     first = position
     for operand in reversed(_expression_operands(ops[position])):
-        maker = defining_op(operand)
+        defining = defining_op(operand)
         if (
             first == 0
-            or maker is None
-            or maker != ops[first - 1]
-            or not _may_stand_inside(maker, operand, ops[position], anything)
+            or defining is None
+            or defining != ops[first - 1]
+            or not _may_stand_inside(defining, operand, ops[position], anything)
         ):
             continue
-        found.add(maker)
+        found.add(defining)
         first = _claim(ops, first - 1, found, anything)
     return first
 

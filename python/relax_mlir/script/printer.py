@@ -315,9 +315,9 @@ class _Printer:
         return f"{self.text(left)} {operator} {text}"
 
     def on_tensor_from_elements(self, op: ir.Operation) -> str:
-        maker = defining_op(op.operands[0])
+        defining = defining_op(op.operands[0])
         text = self.text(op.operands[0])
-        return text if maker is not None and maker.name == "arith.cmpi" else f"R.prim_to_tensor({text})"
+        return text if defining is not None and defining.name == "arith.cmpi" else f"R.prim_to_tensor({text})"
 
     def on_tensor_extract(self, op: ir.Operation) -> str:
         return self.text(op.operands[0])
@@ -336,9 +336,9 @@ class _Printer:
 
     def fields(self, value: ir.Value) -> list[str]:
         """The arguments of a call: those of the tuple, if it is made there."""
-        maker = defining_op(value)
-        if maker is not None and maker.name == TUPLE and value in self.inline:
-            return [self.text(v) for v in maker.operands]
+        defining = defining_op(value)
+        if defining is not None and defining.name == TUPLE and value in self.inline:
+            return [self.text(v) for v in defining.operands]
         return [f"*{self.text(value)}"]
 
     def on_match_shape(self, op: ir.Operation) -> str:

@@ -108,8 +108,8 @@ def _user(op: ir.Operation) -> str:
 
 def _is_flag(value: ir.Value, inside: set[ir.Operation]) -> bool:
     """Whether a condition is written where it is used."""
-    maker = defining_op(value)
-    return maker in inside and maker is not None and maker.name in ("tensor.extract", "arith.cmpi")
+    defining = defining_op(value)
+    return defining in inside and defining is not None and defining.name in ("tensor.extract", "arith.cmpi")
 
 
 def _conditional(op: ir.Operation, inside: set[ir.Operation]) -> bool:
@@ -154,8 +154,8 @@ def _arithmetic(op: ir.Operation, inside: set[ir.Operation]) -> bool:
 def _from_elements(op: ir.Operation, inside: set[ir.Operation]) -> bool:
     if len(op.operands) != 1 or ir.RankedTensorType(op.results[0].type).rank != 0:
         return False
-    maker = defining_op(op.operands[0])
-    is_comparison = maker in inside and maker is not None and maker.name == "arith.cmpi"
+    defining = defining_op(op.operands[0])
+    is_comparison = defining in inside and defining is not None and defining.name == "arith.cmpi"
     return is_comparison or _are_values(op.operands)
 
 

@@ -354,8 +354,8 @@ def _holds_values(item: Any) -> bool:  # noqa: ANN401 - what an expression gave
 
 def coarsened(value: Value, info: StructInfo) -> Value:
     """The result of a Relax op with the struct info that its annotation says."""
-    maker = defining_op(value.ssa)
-    if maker is None or not maker.name.startswith("relax.") or maker.name == "relax.dataflow":
+    defining = defining_op(value.ssa)
+    if defining is None or not defining.name.startswith("relax.") or defining.name == "relax.dataflow":
         return value
     return retyped(value, info)
 

@@ -50,22 +50,22 @@ class ExpressionPrinter:
         for number, operand in reversed(list(enumerate(unit.operands))):
             if operand in self.inline:
                 continue
-            maker = units[first - 1] if first else None
+            defining = units[first - 1] if first else None
             if (
-                maker is None
-                or not maker.is_expression
-                or maker.result != operand
+                defining is None
+                or not defining.is_expression
+                or defining.result != operand
                 or not self.used_once(operand, unit)
             ):
                 continue
             within.add(first - 1)
             first = self.claim(units, first - 1, within)
-            self.put(operand, maker, index=number in unit.index_operands)
+            self.put(operand, defining, index=number in unit.index_operands)
         return first
 
-    def put(self, value: ir.Value, maker: Unit, *, index: bool) -> None:
+    def put(self, value: ir.Value, defining: Unit, *, index: bool) -> None:
         """Let the text of `value` be the expression that makes it."""
-        self.inline[value] = lambda: self.expression(maker, index=index)
+        self.inline[value] = lambda: self.expression(defining, index=index)
 
     @staticmethod
     def used_once(value: ir.Value, unit: Unit) -> bool:
@@ -87,15 +87,20 @@ class ExpressionPrinter:
                 candidates, wanted = unit.operands, list(unit.template.arguments)
         else:
             return first
-        makers = [self.cutter.units.get(v) for v in candidates]
-        if unit.kind != "store" and all(m is not None and m.kind == "constant" for m in makers):
+        defining_ops = [self.cutter.units.get(v) for v in candidates]
+        if unit.kind != "store" and all(m is not None and m.kind == "constant" for m in defining_ops):
             return first
-        for value, maker, dtype in reversed(list(zip(candidates, makers, wanted, strict=True))):
-            if maker is None or maker.kind != "constant" or not first or units[first - 1] is not maker:
+        for value, defining, dtype in reversed(list(zip(candidates, defining_ops, wanted, strict=True))):
+            if (
+                defining is None
+                or defining.kind != "constant"
+                or not first
+                or units[first - 1] is not defining
+            ):
                 continue
             if not self.used_once(value, unit) or dtype is None:
                 continue
-            literal = self.literal(maker, dtype)
+            literal = self.literal(defining, dtype)
             if literal is None:
                 continue
             self.inline[value] = _constantly(literal)

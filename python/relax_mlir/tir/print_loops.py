@@ -90,24 +90,24 @@ class LoopPrinter(ExpressionPrinter):
         value = units[position - 1]
         first = self.claim_literals(units, position - 1, within)
         added = value.operands[1]
-        maker = units[first - 1]
+        defining = units[first - 1]
         if (
             added not in self.inline
-            and maker.is_expression
-            and maker.result == added
+            and defining.is_expression
+            and defining.result == added
             and self.used_once(added, value)
         ):
             within.add(first - 1)
             first = self.claim(units, first - 1, within)
-            self.put(added, maker, index=False)
+            self.put(added, defining, index=False)
         if not first or not units[first - 1].is_expression or units[first - 1].result != value.operands[0]:
             return self.claim(units, position, within)
         first -= 1
         for place in reversed(units[position].operands[:-1]):
-            maker = units[first - 1] if first else units[position]
-            if maker.is_expression and maker.result == place and len(list(place.uses)) == 2:
+            defining = units[first - 1] if first else units[position]
+            if defining.is_expression and defining.result == place and len(list(place.uses)) == 2:
                 first = self.claim(units, first - 1, within)
-                self.put(place, maker, index=True)
+                self.put(place, defining, index=True)
         units[position].kind = "update"
         return first
 
@@ -138,17 +138,17 @@ class LoopPrinter(ExpressionPrinter):
 
     def size(self, value: ir.Value) -> str:
         """A size, which is held at 0 or more."""
-        maker = self.cutter.units.get(value)
+        defining = self.cutter.units.get(value)
         if (
-            maker is None
-            or maker.template is None
-            or maker.template.name != "max"
+            defining is None
+            or defining.template is None
+            or defining.template.name != "max"
             or value not in self.inline
         ):
             raise NoForm
-        if self.text(maker.operands[1]) != "0":
+        if self.text(defining.operands[1]) != "0":
             raise NoForm
-        return self.text(maker.operands[0])
+        return self.text(defining.operands[0])
 
     def on_assert(self, unit: Unit) -> list[str]:
         message = ir.StringAttr(unit.last.attributes["msg"]).value
@@ -171,10 +171,10 @@ class LoopPrinter(ExpressionPrinter):
         elif len(chain) > 1:
             raise NoForm
         for value in reversed(bounds):
-            maker = units[first - 1] if first else unit
-            if maker.is_expression and maker.result == value and len(list(value.uses)) == 1:
+            defining = units[first - 1] if first else unit
+            if defining.is_expression and defining.result == value and len(list(value.uses)) == 1:
                 first = self.claim(units, first - 1, within)
-                self.put(value, maker, index=True)
+                self.put(value, defining, index=True)
         return first
 
     @staticmethod

@@ -105,8 +105,8 @@ class Cutter:
             inner = [view.operation for view in region.blocks[0].operations]
             units = self.cut(inner[:-1])
             value = inner[-1].operands[0]
-            maker = self.units.get(value)
-            constant = maker is not None and maker.kind == "constant" and maker in units
+            defining = self.units.get(value)
+            constant = defining is not None and defining.kind == "constant" and defining in units
             found = found if constant and found is not None else self.types.get(value, found)
         return found
 
@@ -144,9 +144,9 @@ class Cutter:
         """Whether the values have the dtypes; a constant has any of its storage type."""
         constants = 0
         for value, wanted in zip(values, template.arguments, strict=True):
-            maker = self.units.get(value)
+            defining = self.units.get(value)
             known = self.types.get(value)
-            if maker is not None and maker.kind == "constant":
+            if defining is not None and defining.kind == "constant":
                 constants += 1
                 if value.type != wanted.storage_type():
                     return False

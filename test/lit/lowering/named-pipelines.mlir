@@ -16,7 +16,7 @@
 // CALLS: linalg.generic
 
 // TENSORS-LABEL: func.func @main(
-// TENSORS-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32>, %[[OUT:[a-z0-9_]+]]: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relax.short, relax.signature =
+// TENSORS-SAME: %[[X:[a-z0-9_]+]]: tensor<?x4xf32>, %[[OUT:[a-z0-9_]+]]: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {relax.latency_critical, relax.signature =
 // TENSORS-NOT: "relax.
 // TENSORS: %[[R:[A-Za-z0-9_]+]] = call @exp_f32(%[[X]],
 // TENSORS-NEXT: %[[M:[A-Za-z0-9_]+]] = bufferization.materialize_in_destination %[[R]] in %[[OUT]]

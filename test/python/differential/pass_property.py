@@ -52,9 +52,9 @@ def apply(module: rx.IRModule, names: Sequence[str]) -> rx.IRModule:
     return work
 
 
-def run(module: rx.IRModule, program: EffectProgram, *, watched: bool = False) -> list[Any]:
-    """The results of `main` for all sizes, as lists; `watched`: verified between all passes of `build`."""
-    executable = rx.build(module, instruments=[WellFormed()] if watched else [])
+def run(module: rx.IRModule, program: EffectProgram, *, observed: bool = False) -> list[Any]:
+    """The results of `main` for all sizes, as lists; `observed`: verified between all passes of `build`."""
+    executable = rx.build(module, instruments=[WellFormed()] if observed else [])
     return [_plain(executable["main"](*program.inputs(size))) for size in SIZES]
 
 
@@ -79,7 +79,7 @@ def check_program(seed: int, sequences: int, each: bool = False) -> int:
     every = [*RELAX_PASSES, *UPSTREAM]
     wanted = [[name] for name in every] if each else [[chosen.choice(every)]]
     wanted += [chosen.sample(every, min(chosen.randint(2, 6), len(every))) for _ in range(sequences)]
-    if run(program.module, program, watched=True) != expected:
+    if run(program.module, program, observed=True) != expected:
         raise MeaningError(f"seed {seed}: verification between passes changes the result")
     compared = 0
     before = str(program.module)

@@ -16,13 +16,13 @@ from relax_mlir.dialects import dialect
 from relax_mlir.mlir import ir
 
 TESTS = Path(__file__).resolve().parents[1]
-MOST_LINES = 120
+MAX_LINES = 120
 
 
 @cache
 def texts() -> list[str]:
     """The modules of the lit tests, and some more."""
-    return corpus(MOST_LINES)
+    return corpus(MAX_LINES)
 
 
 @cache
@@ -41,7 +41,7 @@ def scripts() -> list[str]:
             "@R.function" in text or "@T.prim_func" in text
         ):
             found.update(dict.fromkeys(_scripts_of(text)))
-    return [text for text in found if text.count("\n") <= MOST_LINES]
+    return [text for text in found if text.count("\n") <= MAX_LINES]
 
 
 def _scripts_of(source: str) -> Iterator[str]:

@@ -10,12 +10,12 @@ import generic_text
 from tree_queries import rename_everywhere, visible
 from worker_pool import Answer, Worker
 
-MOST_RUNS = 60
+MAX_RUNS = 60
 Signature = Callable[[Answer], str]
 
 
 def shrunk(worker: Worker, seed: int, number: int, answer: Answer, signature: Signature) -> dict[str, Any]:
-    """The smallest mutant found that fails as `answer` does; runs at most `MOST_RUNS` candidates."""
+    """The smallest mutant found that fails as `answer` does; runs at most `MAX_RUNS` candidates."""
     search = _Search(worker, signature(answer), signature)
     mutant = answer.mutant
     assert mutant is not None
@@ -42,7 +42,7 @@ class _Search:
 
     def fails(self, job: dict[str, Any]) -> Answer | None:
         """The answer to a job that fails in the same way; None if it does not, or if there have been too many."""
-        if self.runs >= MOST_RUNS:
+        if self.runs >= MAX_RUNS:
             return None
         self.runs += 1
         answer = self.worker.run(job)
@@ -55,7 +55,7 @@ def _fewer_ops(mutant: dict[str, Any], search: _Search) -> dict[str, Any]:
     except generic_text.TextError:
         return mutant
     changed = True
-    while changed and search.runs < MOST_RUNS:
+    while changed and search.runs < MAX_RUNS:
         changed = False
         for candidate in _smaller(tree):
             text = candidate.text()

@@ -131,7 +131,7 @@ FUNCTION_ATTRIBUTES = (
     ("relax.symbol_bounds", "[]"),
     ("relax.prologue", "@main"),
     ("relax.params", "[]"),
-    ("relax.short", None),
+    ("relax.latency_critical", None),
     ("relax.may_fail", None),
     ("llvm.emit_c_interface", None),
     ("no_inline", None),

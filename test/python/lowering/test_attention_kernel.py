@@ -105,10 +105,10 @@ class Attention:
         q, k, *rest = inputs
         shape = (*q.shape[:3], rest[0].shape[3])
         count = int(np.prod(shape))
-        around = np.full(count + 2 * PADDING, CANARY, q.dtype)
-        out = around[PADDING : PADDING + count].reshape(shape)
+        fusion = np.full(count + 2 * PADDING, CANARY, q.dtype)
+        out = fusion[PADDING : PADDING + count].reshape(shape)
         self.run(k, q, *rest, out)
-        outside = np.concatenate([around[:PADDING], around[PADDING + count :]])
+        outside = np.concatenate([fusion[:PADDING], fusion[PADDING + count :]])
         assert np.all(outside == np.asarray(CANARY, outside.dtype))
         return out
 

@@ -209,7 +209,7 @@ func.func @main(%x: {N}) -> {N} {{
         "relax.constant",
         "relax.packed",
         "relax.signature",
-        "relax.short",
+        "relax.latency_critical",
         "llvm.linkage",
         "relax.other",
     ],

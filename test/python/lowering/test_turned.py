@@ -26,7 +26,7 @@ DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16"
 FEW = ((1, 0), (0, 2, 1), (2, 1, 0))
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 33)
 LARGE = (48, 63, 64, 65, 79, 80, 81, 130, 200)
-SHORT = (0, 1, 3, 4, 8, 9, 16, 17, 20)
+LATENCY_CRITICAL = (0, 1, 3, 4, 8, 9, 16, 17, 20)
 
 
 def permutations(ranks: Sequence[int]) -> list[tuple[int, ...]]:
@@ -49,7 +49,7 @@ def draw(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> Array:
 
 def shapes(rng: np.random.Generator, rank: int, count: int) -> Iterator[tuple[int, ...]]:
     for turn in range(count):
-        sizes = (SHORT if rank == 4 else SIZES) if turn % 4 else SIZES[:6] + LARGE * (4 - rank)
+        sizes = (LATENCY_CRITICAL if rank == 4 else SIZES) if turn % 4 else SIZES[:6] + LARGE * (4 - rank)
         yield tuple(int(size) for size in rng.choice(sizes, size=rank))
 
 

@@ -281,7 +281,7 @@ llvm.func @sum(%p: !llvm.ptr, %n: i64) -> f32 {
 }"""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        (data,) = compile_module.compile_module(module, 2, half_floats=False)[1]
+        (data,) = compile_module.compile_module(module, 2, low_precision=False)[1]
     sections = elf_object._parse(data).sections
     assert max(sections["align"][(sections["flags"] & 4) != 0]) == 64
     assert ObjectCode([data]).address("sum")
@@ -293,7 +293,7 @@ def test_what_llvm_cannot_translate_is_an_error(capfd: pytest.CaptureFixture[str
             'llvm.func @f() { llvm.call_intrinsic "llvm.no.such"() : () -> ()\n llvm.return }'
         )
         with pytest.raises(CompileError, match="LLVM cannot compile the module"):
-            compile_module.compile_module(module, 2, half_floats=False)
+            compile_module.compile_module(module, 2, low_precision=False)
 
 
 def test_nothing_of_llvm_is_left() -> None:

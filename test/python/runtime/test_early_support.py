@@ -66,7 +66,7 @@ def test_part() -> None:
     """The part defines all of them for others, and uses those by their own names that it says it uses."""
     part = early_support()
     assert set(part.exported) == CORE_NAMES
-    module = lowered_part(part, half_floats=False)
+    module = lowered_part(part, low_precision=False)
     defined = {symbol_name(op) for op in module.body.operations if not is_declaration(op)}
     assert {*CORE_NAMES, *(BODY + name for name in CORE_NAMES)} <= defined
     text = str(module)

@@ -18,7 +18,7 @@ import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import op
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
-from relax_mlir.lowering.runtime_lib.fast_call import MOST_ARGUMENTS
+from relax_mlir.lowering.runtime_lib.fast_call import MAX_ARGUMENTS
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.executable import CompiledFunction, Executable
 
@@ -120,7 +120,7 @@ def test_results_to_write_to(add: CompiledFunction) -> None:
     [
         ((), ArgumentError, "got 0"),
         ((np.zeros((1, 1), "float32"),), ArgumentError, "got 1"),
-        ((np.zeros((1, 1), "float32"),) * (MOST_ARGUMENTS + 3), ArgumentError, "got 19"),
+        ((np.zeros((1, 1), "float32"),) * (MAX_ARGUMENTS + 3), ArgumentError, "got 19"),
         ((np.zeros((1, 1), "float64"),) * 2, DTypeError, "'x0' has dtype float64"),
         ((np.zeros((1, 1), ">f4"),) * 2, DTypeError, ">f4"),
         ((np.zeros((1, 1), "complex64"),) * 2, DTypeError, "complex64"),
@@ -143,7 +143,7 @@ def test_errors(
 
 
 def test_many_arguments() -> None:
-    for count in (MOST_ARGUMENTS - 1, MOST_ARGUMENTS, MOST_ARGUMENTS + 1):
+    for count in (MAX_ARGUMENTS - 1, MAX_ARGUMENTS, MAX_ARGUMENTS + 1):
         main = build(count=count, rank=1)
         arrays = [np.full(3, i, "float32") for i in range(count)]
         np.testing.assert_array_equal(np.from_dlpack(main(*arrays)), np.full(3, sum(range(count)), "float32"))

@@ -40,7 +40,7 @@ def test_passes_load_no_dialect(all_vectors: bool) -> None:
     """Other threads may be at work in the context."""
     before = loaded()
     part = Part(CODE.encode(), ("f",), (), (), None, 10, False, all_vectors, False)
-    module = lowered_part(part, half_floats=True)
+    module = lowered_part(part, low_precision=True)
     assert module.context == spare_context()
     assert "llvm.func @f" in str(module)
     assert loaded() == before

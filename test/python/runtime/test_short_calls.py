@@ -10,7 +10,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.lowering.runtime_lib.fast_call import SHORT_ELEMENTS
-from relax_mlir.lowering.shapes.latency_critical import MOST_CALLS, MOST_STATIC
+from relax_mlir.lowering.shapes.latency_critical import MAX_CALLS, MAX_STATIC
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.executable import CompiledFunction
 
@@ -28,23 +28,23 @@ def build(
     return rx.build(bb.get())
 
 
-def is_short(executable: rx.Executable) -> bool:
+def is_latency_critical(executable: rx.Executable) -> bool:
     return "main" in executable._engine.short
 
 
 def gather(bb: rx.BlockBuilder, x: rx.Var, y: rx.Var) -> rx.Var:
     """More tensors that cannot be one loop than a short function may make."""
     total = x
-    for _ in range(MOST_CALLS + 1):
+    for _ in range(MAX_CALLS + 1):
         total = op.add(op.nn.softmax(total), y)
     return total
 
 
-SHORT: dict[str, Body] = {
+LATENCY_CRITICAL: dict[str, Body] = {
     "elementwise": lambda bb, x, y: op.exp(op.add(x, y)),
     "rows": lambda bb, x, y: op.nn.softmax(op.add(x, y)),
     "transposed": lambda bb, x, y: op.permute_dims(op.add(x, y)),
-    "a small constant": lambda bb, x, y: op.add(op.sum(x), bb.const(np.ones(MOST_STATIC, "float32"))),
+    "a small constant": lambda bb, x, y: op.add(op.sum(x), bb.const(np.ones(MAX_STATIC, "float32"))),
     "a tuple": lambda bb, x, y: (op.add(x, y), op.multiply(x, y)),
 }
 LONG: dict[str, Body] = {
@@ -53,25 +53,25 @@ LONG: dict[str, Body] = {
         op.expand_dims(op.sum(x, axis=1), 1), op.expand_dims(op.sum(y, axis=0), 0)
     ),
     "perhaps larger than its arguments": lambda bb, x, y: op.sum(x, axis=1),
-    "a large constant": lambda bb, x, y: op.add(op.sum(x), bb.const(np.ones(MOST_STATIC + 1, "float32"))),
+    "a large constant": lambda bb, x, y: op.add(op.sum(x), bb.const(np.ones(MAX_STATIC + 1, "float32"))),
     "many steps": gather,
 }
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", LATENCY_CRITICAL)
 def test_short(name: str) -> None:
-    assert is_short(build(SHORT[name]))
+    assert is_latency_critical(build(LATENCY_CRITICAL[name]))
 
 
 @pytest.mark.parametrize("name", LONG)
 def test_long(name: str) -> None:
-    assert not is_short(build(LONG[name]))
+    assert not is_latency_critical(build(LONG[name]))
 
 
 def test_other_parameters_than_tensors_of_known_rank() -> None:
-    assert not is_short(build(lambda bb, x, y: op.exp(x), None, rx.Prim("int64")))
-    assert not is_short(build(lambda bb, x, y: op.exp(x), None, rx.Shape(("k",))))
-    assert not is_short(build(lambda bb, x, y: op.exp(x), None, rx.Tensor(None, "float32")))
+    assert not is_latency_critical(build(lambda bb, x, y: op.exp(x), None, rx.Prim("int64")))
+    assert not is_latency_critical(build(lambda bb, x, y: op.exp(x), None, rx.Shape(("k",))))
+    assert not is_latency_critical(build(lambda bb, x, y: op.exp(x), None, rx.Tensor(None, "float32")))
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def gil() -> Iterator[list[str]]:
 
 
 def test_small_calls_keep_the_gil(gil: list[str]) -> None:
-    main = build(SHORT["elementwise"])["main"]
+    main = build(LATENCY_CRITICAL["elementwise"])["main"]
 
     def events(n: int, m: int, given: bool = False) -> list[str]:
         x = np.ones((n, m), "float32")
@@ -125,6 +125,6 @@ def test_a_short_function_from_the_cache(tmp_path: object, monkeypatch: pytest.M
     monkeypatch.setenv("RELAX_MLIR_CACHE", "1")
     monkeypatch.setenv("RELAX_MLIR_CACHE_DIR", str(tmp_path))
     for from_cache in (False, True):
-        executable = build(SHORT["rows"])
+        executable = build(LATENCY_CRITICAL["rows"])
         assert executable.compile_report is not None and executable.compile_report.from_cache == from_cache
-        assert is_short(executable)
+        assert is_latency_critical(executable)

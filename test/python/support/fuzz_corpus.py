@@ -9,7 +9,7 @@ from relax_mlir import op as R
 from relax_mlir.module_text import module_text
 
 LIT = Path(__file__).parents[2] / "lit"
-MOST_LINES = 120
+MAX_LINES = 120
 
 PRIM_FUNC = """
 func.func private @tirexp(%x: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32>
@@ -26,7 +26,7 @@ func.func private @tirexp(%x: tensor<?x?xf32>, %out: tensor<?x?xf32>) -> tensor<
 """
 
 
-def corpus(most_lines: int = MOST_LINES) -> list[str]:
+def corpus(most_lines: int = MAX_LINES) -> list[str]:
     """All texts of at most `most_lines` lines, without comments, the Relax modules first."""
     found = [module_text(make().mlir) for make in MAKERS]
     for path in sorted(LIT.rglob("*.mlir")):

@@ -14,7 +14,7 @@ func.func private @add.shapes(%n: index) -> index { return %n : index }
 // CHECK: @relax.check.ffi.add.14({{.*}} is not contiguous, so it cannot be written to
 // CHECK: @relax.check.ffi.add.15({{.*}} is not aligned to its elements, so it cannot be written to
 
-// CHECK: func.func @__tvm_ffi_add(%{{[a-z0-9_]+}}: !llvm.ptr, %[[ARGS:[a-z0-9_]+]]: !llvm.ptr, %[[N:[a-z0-9_]+]]: i32, %[[RET:[a-z0-9_]+]]: !llvm.ptr) attributes {relax.inputs = 1 : i64, relax.short}
+// CHECK: func.func @__tvm_ffi_add(%{{[a-z0-9_]+}}: !llvm.ptr, %[[ARGS:[a-z0-9_]+]]: !llvm.ptr, %[[N:[a-z0-9_]+]]: i32, %[[RET:[a-z0-9_]+]]: !llvm.ptr) attributes {relax.inputs = 1 : i64, relax.latency_critical}
 // CHECK: %[[PLAIN:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[N]], %c1_i32 : i32
 // CHECK-NEXT: %[[GIVEN:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[N]], %c2_i32 : i32
 // CHECK-NEXT: %[[COUNT:[A-Za-z0-9_]+]] = arith.ori %[[PLAIN]], %[[GIVEN]]
@@ -43,7 +43,7 @@ func.func private @add.shapes(%n: index) -> index { return %n : index }
 // CHECK: %[[Y:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast {{.*}} to memref<?xf32>
 // CHECK-NEXT: call @add(%[[X]], %[[Y]])
 // CHECK: llvm.store %{{[a-z0-9_]+}}, %[[RET]]
-func.func @add(%x: memref<?xf32>, %out: memref<?xf32>) attributes {relax.short, relax.signature = {
+func.func @add(%x: memref<?xf32>, %out: memref<?xf32>) attributes {relax.latency_critical, relax.signature = {
     name = "add", tuple = false,
     params = [{name = "x", kind = "tensor", dtype = "float32", ndim = 1, type = "Tensor((n,), \"float32\")"}],
     results = [{kind = "tensor", dtype = "float32", ndim = 1}]}} {

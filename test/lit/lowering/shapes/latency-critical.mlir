@@ -4,7 +4,7 @@
 !n = tensor<?xf32, #relax.shape<["n"]>>
 // Linear work on tensors as large as an argument.
 // CHECK-LABEL: func.func @linear(
-// CHECK-SAME: relax.short
+// CHECK-SAME: relax.latency_critical
 // CHECK-LABEL: func.func private @linear.shapes(
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.pattern = "elementwise", relax.prim_func} {
   %0 = linalg.exp ins(%x : tensor<?xf32>) outs(%out : tensor<?xf32>) -> tensor<?xf32>
@@ -22,7 +22,7 @@ func.func @linear(%x: !n) -> !n {
 !nn = tensor<?x?xf32, #relax.shape<["n", "n"]>>
 // A result that is larger than the argument.
 // CHECK-LABEL: func.func @larger(
-// CHECK-NOT: relax.short
+// CHECK-NOT: relax.latency_critical
 // CHECK-LABEL: func.func private @larger.shapes(
 func.func private @square(%x: tensor<?xf32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {relax.pattern = "broadcast", relax.prim_func} {
   %0 = linalg.broadcast ins(%x : tensor<?xf32>) outs(%out : tensor<?x?xf32>) dimensions = [0]
@@ -39,9 +39,9 @@ func.func @larger(%x: !n) -> !nn {
 !n = tensor<?xf32, #relax.shape<["n"]>>
 // A prim func of which nothing is known, and a call of a function.
 // CHECK-LABEL: func.func @opaque(
-// CHECK-NOT: relax.short
+// CHECK-NOT: relax.latency_critical
 // CHECK-LABEL: func.func @caller(
-// CHECK-NOT: relax.short
+// CHECK-NOT: relax.latency_critical
 // CHECK-LABEL: func.func private @opaque.shapes(
 func.func private @prim(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
   return %x : tensor<?xf32>
@@ -63,7 +63,7 @@ func.func @caller(%x: !n) -> !n {
 !m = tensor<?xf32, #relax.shape<["m"]>>
 // A sum over more than any argument has: n times m products.
 // CHECK-LABEL: func.func @products(
-// CHECK-NOT: relax.short
+// CHECK-NOT: relax.latency_critical
 // CHECK-LABEL: func.func private @products.shapes(
 func.func private @outer_sum(%x: tensor<?xf32>, %y: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.pattern = "reduction", relax.prim_func} {
   %zero = arith.constant 0.0 : f32
