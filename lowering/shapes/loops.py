@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.dialects.loops import known_integer
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
+from relax_mlir.dialects.value import Value
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,
@@ -13,18 +15,23 @@ from relax_mlir.lowering.shapes.body import (
     flatten,
     handles,
     is_handle,
+    place,
     unflatten,
 )
 from relax_mlir.lowering.shapes.control import leaf_types
 from relax_mlir.lowering.shapes.integers import as_index
 from relax_mlir.lowering.shapes.leaves import handle_types
-from relax_mlir.mlir import bufferization, ir
+from relax_mlir.lowering.shapes.symbols import index_constant
+from relax_mlir.mlir import arith, bufferization, ir
+
+INT64_MAX = 2**63 - 1
 
 
 @handles("scf.for")
 def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     infos = [struct_info(result.type) for result in op.results]
     bounds = [as_index(body.tensor(value)) for value in list(op.operands)[:3]]
+    _check_end(body, op, bounds[1], bounds[2])
     types = [t for info in infos for t in leaf_types(op, info)]
     known = [k for info in infos for k in _sizes_stay(info)]
     init = _of_any_size(_flat(body, list(op.operands)[3:], types), known)
@@ -39,6 +46,24 @@ def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         targets = [a if k else None for a, k in zip(carried, known, strict=True)]
         _end("scf.yield", [], yielded, types, targets)
     return _results(body, new, infos)
+
+
+def _check_end(body: BodyLowering, op: ir.Operation, upper: ir.Value, step: ir.Value) -> None:
+    """Check what is not known of the step and the last bound: a variable that stays, or wraps around, never ends."""
+    known_upper, known_step = (known_integer(Value(operand)) for operand in list(op.operands)[1:3])
+    if known_step == 1 or (isinstance(known_step, int) and isinstance(known_upper, int)):
+        return  # invariant 16
+    where = f"{body.symbols.function}: {place(op)}: the loop"
+    if not isinstance(known_step, int):
+        positive = arith.cmpi(arith.CmpIPredicate.sgt, step, index_constant(0))
+        body.declarations.check(
+            positive, "ShapeError", f"{where} has the step {{0}}; loops count upwards", [step]
+        )
+    last = arith.subi(index_constant(INT64_MAX), arith.subi(step, index_constant(1)))
+    message = f"{where} ends at {{0}}: in steps of {{1}} its variable would pass 64 bits"
+    body.declarations.check(
+        arith.cmpi(arith.CmpIPredicate.sle, upper, last), "ShapeError", message, [upper, step]
+    )
 
 
 @handles("scf.while")

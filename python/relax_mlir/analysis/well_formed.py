@@ -31,6 +31,7 @@ The invariants; errors and tests cite their numbers:
     with 0 <= lower <= upper, or ``unit`` for no upper bound.
 15. Functions have no attributes of the lowering (``relax.check``, ``relax.signature``, ``llvm.linkage``, …), and have
     a body: what others provide is called by `call_packed`, `call_pure_packed` or `call_dps_packed`.
+16. A loop (`scf.for`) counts upwards: its step, where it is known, is positive, and the variable does not pass 64 bits.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.closures import closure_info
 from relax_mlir.dialects.inplace import inplace_indices, passed_results
+from relax_mlir.dialects.loops import known_integer
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import (
@@ -62,6 +64,7 @@ from relax_mlir.dialects.types import (
     parameter_symbols,
     struct_info,
 )
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, Diagnostic, RelaxError, VerifyError
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
@@ -249,6 +252,8 @@ class _FunctionCheck:
             self._check_dataflow(op)
         elif op.name == TUPLE:
             self._check_tuple(op)
+        elif op.name == "scf.for":
+            self._check_loop(op)
         elif op.name == "relax.call":
             self._check_call(op)
         elif op.name == "relax.make_closure":
@@ -286,6 +291,15 @@ class _FunctionCheck:
             elif inner.name == "relax.call" and callee_of(inner) in self.impure:
                 name = callee_of(inner)
                 self._report(inner, 4, f"'{name}' has effects, but is called in a dataflow block")
+
+    def _check_loop(self, op: ir.Operation) -> None:
+        _, upper, step = (known_integer(Value(operand)) for operand in list(op.operands)[:3])
+        if isinstance(step, int) and step <= 0:
+            self._report(op, 16, f"the loop has the step {step}; loops count upwards")
+        elif isinstance(step, int) and isinstance(upper, int) and upper > 2**63 - step:
+            self._report(
+                op, 16, f"the loop ends at {upper}: in steps of {step} its variable would pass 64 bits"
+            )
 
     def _check_tuple(self, op: ir.Operation) -> None:
         if len(op.results) != 1 or not isinstance(op.results[0].type, ir.TupleType):

@@ -214,6 +214,12 @@ def _triangle(name: str) -> Semantics:
     return compute
 
 
+def _softmax(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+    """What is below the smallest normal f32 may be rounded to anything there."""
+    value = references.softmax(values[0], args.int_attr("axis"))
+    return Inexact(value, np.abs(value) + 2.0**-100)
+
+
 def _norm_axes(args: OpArgs, x: Array) -> int:
     axes = [axis % x.ndim for axis in args.ints_attr("axes")]
     if sorted(axes) != list(range(x.ndim - len(axes), x.ndim)):
@@ -313,7 +319,7 @@ SEMANTICS: dict[str, Semantics] = {
         np.stack(np.nonzero(values[0])) if values[0].ndim else _unique(args, values, dim)
     ),
     "unique": _unique,
-    "nn_softmax": lambda args, values, dim: references.softmax(values[0], args.int_attr("axis")),
+    "nn_softmax": _softmax,
     "nn_log_softmax": lambda args, values, dim: references.log_softmax(values[0], args.int_attr("axis")),
     "nn_layer_norm": _layer_norm,
     "nn_rms_norm": _rms_norm,

@@ -1,0 +1,69 @@
+"""Loops whose variable would stay or wrap around are errors, where they are written or when they run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir.error import ShapeError, VerifyError
+
+LOOP = """
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func @main(%x: !n, %first: i64, %last: i64, %by: i64) -> !n {{
+  {constants}
+  %r = scf.for %i = {bounds} iter_args(%v = %x) -> (!n) : i64 {{
+    %w = "relax.negative"(%v) : (!n) -> !n
+    scf.yield %w : !n
+  }}
+  return %r : !n
+}}
+"""
+MAX = 2**63 - 1
+
+
+def module(lower: str, upper: str, step: str) -> rx.IRModule:
+    """A loop whose bounds are parameters or numbers."""
+    numbers = {f"%c{i}": v for i, v in enumerate((lower, upper, step)) if not v.startswith("%")}
+    lines = [
+        f'{name} = "relax.prim_value"() {{value = {v} : i64}} : () -> i64' for name, v in numbers.items()
+    ]
+    names = [v if v.startswith("%") else f"%c{i}" for i, v in enumerate((lower, upper, step))]
+    text = LOOP.format(constants="\n  ".join(lines), bounds=f"{names[0]} to {names[1]} step {names[2]}")
+    return rx.IRModule.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("upper", "step", "message"), [(3, 0, "step 0"), (3, -1, "step -1"), (MAX, 2, f"{MAX}")]
+)
+def test_known_ones_are_invalid(upper: int, step: int, message: str) -> None:
+    with pytest.raises(VerifyError, match=rf"{message}.*\[invariant 16\]"):
+        module("0", str(upper), str(step)).verify()
+
+
+def test_others_fail_when_they_run() -> None:
+    main = rx.build(module("%first", "%last", "%by"))["main"]
+    x = np.array([1, -2, 3], "float32")
+    for first, last, by, rounds in (
+        (0, 3, 1, 3),
+        (0, 3, 2, 2),
+        (5, 3, 1, 0),
+        (0, 0, 7, 0),
+        (MAX - 3, MAX, 1, 3),
+    ):
+        assert np.array_equal(np.from_dlpack(main(x, first, last, by)), x * (-1) ** rounds)
+    for by in (0, -1, -(2**63)):
+        with pytest.raises(ShapeError, match=rf"main: .*: the loop has the step {by}; loops count upwards"):
+            main(x, 0, 3, by)
+    for first, last, by in ((0, MAX, 2**62), (MAX - 4, MAX, 3), (0, MAX, MAX)):
+        with pytest.raises(
+            ShapeError, match=rf"the loop ends at {MAX}: in steps of {by} its variable would pass"
+        ):
+            main(x, first, last, by)
+
+
+def test_a_step_that_is_known() -> None:
+    main = rx.build(module("0", "%last", "2"))["main"]
+    x = np.ones(2, "float32")
+    assert np.array_equal(np.from_dlpack(main(x, 0, 5, 0)), -x)
+    with pytest.raises(ShapeError, match=rf"the loop ends at {MAX}: in steps of 2"):
+        main(x, 0, MAX, 0)
