@@ -237,7 +237,10 @@ def _slice(op: ir.Operation) -> Iterator[Requirement]:
 def _slice_inside(
     op: ir.Operation, whole: ir.Value, axis: int, offset: Term, size: Term, stride: Term
 ) -> Requirement:
-    """``0 <= offset <= dim``, ``0 <= size <= ceil((dim - offset) / stride)``, which cannot overflow."""
+    """``0 <= offset <= dim``, ``0 <= size <= ceil((dim - offset) / stride)``, which cannot overflow.
+
+    A slice without elements may begin behind the last element: nothing is read there.
+    """
 
     def proved(ranges: Ranges) -> bool:
         dim, width, step = ranges.size(whole, axis), known(ranges, size), known(ranges, stride)
@@ -261,7 +264,10 @@ def _slice_inside(
         safe = arith.maxsi(step, one)
         most = arith.ceildivsi(rest, safe)
         inside = arith.cmpi(arith.CmpIPredicate.ule, begin, dim)
-        return arith.andi(inside, arith.cmpi(arith.CmpIPredicate.ule, count, most))
+        fits = arith.andi(inside, arith.cmpi(arith.CmpIPredicate.ule, count, most))
+        zero = arith.constant(ir.IndexType.get(), 0)
+        from_zero = arith.cmpi(arith.CmpIPredicate.sge, begin, zero)
+        return arith.ori(fits, arith.andi(from_zero, arith.cmpi(arith.CmpIPredicate.eq, count, zero)))
 
     message = (
         f"the slice of dimension {axis} begins at {{0}} and has {{1}} elements with stride {{3}}, "

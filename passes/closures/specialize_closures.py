@@ -10,9 +10,10 @@ from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.closures import MakeClosureOp
+from relax_mlir.dialects.conversion import converted, is_convertible
 from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.traits import InvokesClosure, has_trait
-from relax_mlir.dialects.types import StructInfo, Tuple, struct_info
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import RelaxError, ShapeError, UnsupportedError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
 from relax_mlir.mlir import func, ir
@@ -116,25 +117,41 @@ class _Specializer:
         with op.location, ir.InsertionPoint(op):
             given = struct_info(op.operands[1].type)
             assert isinstance(given, Tuple)
-            arguments = [*unpack(op.operands[1], [f.to_type() for f in given.fields]), *source.captured]
-            new = self.emit_call(op, source.callee, arguments)
+            arguments = unpack(op.operands[1], [f.to_type() for f in given.fields])
+            new = self.emit_call(op, source.callee, arguments, source.captured)
         op.results[0].replace_all_uses_with(new)
         op.erase()
         return True
 
-    def emit_call(self, op: ir.Operation, callee: str, arguments: Sequence[ir.Value]) -> ir.Value:
-        """A call in place of `op`, with the result's info that `op` claims."""
+    def emit_call(
+        self, op: ir.Operation, callee: str, given: Sequence[ir.Value], captured: Sequence[ir.Value]
+    ) -> ir.Value:
+        """A call in place of `op`, with the result's info that `op` claims.
+
+        Captured values have the shapes that the callee was made with, though the function that the closure was given
+        to may not be able to say so: then the call checks them at run time.
+        """
         functions = self.functions()
         if callee not in functions:
             raise UnsupportedError(f"{where(op)}: {op.name}: the module has no function '{callee}'")
+        arguments = [*given, *captured]
         try:
-            inferred = infer_call(callee, functions[callee], [struct_info(value.type) for value in arguments])
+            inferred = self._inferred(callee, arguments)
         except RelaxError as error:
-            raise ShapeError(f"{where(op)}: {error}") from None
+            arguments = [*given, *map(_with_unknown_dims, captured)]
+            try:
+                inferred = self._inferred(callee, arguments)
+            except RelaxError:
+                raise ShapeError(f"{where(op)}: {error}") from None
         wanted = struct_info(op.results[0].type)
-        if not implies(inferred, wanted):
-            raise ShapeError(f"{where(op)}: {op.name} gives {wanted}, but '{callee}' returns {inferred}")
-        return _call(callee, pack(arguments, op.location), op.results[0].type)
+        if implies(inferred, wanted):
+            return _call(callee, pack(arguments, op.location), op.results[0].type)
+        if captured and is_convertible(inferred, wanted):
+            return converted(_call(callee, pack(arguments, op.location), inferred.to_type()), wanted)
+        raise ShapeError(f"{where(op)}: {op.name} gives {wanted}, but '{callee}' returns {inferred}")
+
+    def _inferred(self, callee: str, arguments: Sequence[ir.Value]) -> StructInfo:
+        return infer_call(callee, self.functions()[callee], [struct_info(value.type) for value in arguments])
 
     # -- functions that are given closures
 
@@ -264,6 +281,16 @@ def _users(function: func.FuncOp, name: str) -> list[ir.Operation]:
     """The ops that call `name` or make closures of it."""
     ops = (op for op in ops_of(function.operation) if op.name in ("relax.call", MakeClosureOp.OPERATION_NAME))
     return [op for op in ops if _callee(op) == name]
+
+
+def _with_unknown_dims(value: ir.Value) -> ir.Value:
+    """A tensor or shape without what is known of its dimensions but numbers; other values as they are."""
+    info = struct_info(value.type)
+    if isinstance(info, Tensor) and info.shape is not None:
+        return converted(value, Tensor([d if isinstance(d, int) else None for d in info.shape], info.dtype))
+    if isinstance(info, Shape) and info.values is not None:
+        return converted(value, Shape([d if isinstance(d, int) else None for d in info.values]))
+    return value
 
 
 def _call(callee: str, arguments: ir.Value, result: ir.Type) -> ir.Value:

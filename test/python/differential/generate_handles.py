@@ -115,7 +115,8 @@ def takes_function(g: Generator) -> Node | None:
     if not g.closures and (lambda_function(g) is None or not g.closures):
         return None
     inner: Closure = g.random.choice(g.closures[-3:])
-    picked = [g.pick(lambda n, p=p: n.dtype == p.dtype and n.dims == p.dims) for p in inner.params]
+    wanted = [node.value.struct_info for node in inner.params]
+    picked = [g.pick(lambda n, info=info: n.value.struct_info == info) for info in wanted]
     arguments = [node for node in picked if node is not None]
     if len(arguments) < len(picked):
         return None
