@@ -22,7 +22,7 @@ _GROUPS = {
         ("tile", re.compile(r"\.(tile_|block\b)")),
         ("plain_b", re.compile(r"\.(rows_|dots\b|pack_b\b)")),
         ("pack", re.compile(r"\.pack_")),
-        ("lying", re.compile(r"\.(lying_|outer\b)")),
+        ("unpacked", re.compile(r"\.(unpacked_|outer\b)")),
         ("panels", re.compile(r"\.panels\b")),
         ("product", re.compile("")),
     ),

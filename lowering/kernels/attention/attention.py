@@ -35,7 +35,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_tiling import even_step
 from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
 
-THIN = 1
+SKINNY = 1
 """Up to so many queries it does not pay to pack keys and values."""
 
 
@@ -224,16 +224,16 @@ class _Attention:
             queries = (at.buffer, packed.queries, packed.key_depth)
         last = self._visible(e.add(place.first_query, e.sub(place.queries, 1)))
         end = self.key.shape[1] if last is None else e.maximum(last, 1)
-        thin = e.compare("le", query.shape[1], THIN)
+        skinny = e.compare("le", query.shape[1], SKINNY)
         if sizes.low_precision:
             size = query.shape[3]
-            thin = e.all_of(thin, e.compare("eq", e.round_down(size, sizes.lanes), size))
+            skinny = e.all_of(skinny, e.compare("eq", e.round_down(size, sizes.lanes), size))
         with e.loop(0, end, key_step) as first_key:
             keys = e.minimum(e.sub(end, first_key), key_step)
             here = _Place(
                 place.batch, place.head, place.key_head, place.first_query, place.queries, first_key, keys
             )
-            self._emit_keys(at, here, packed, queries, thin, factor)
+            self._emit_keys(at, here, packed, queries, skinny, factor)
         target = self.out.place(place.batch, place.first_query, place.head)
         sums = [at.buffer, at.sums, at.sum_width, at.totals, place.queries, self.out.shape[3]]
         self._call("write_rows", [*sums, self.out.flat, target, self.out.stride])
@@ -244,7 +244,7 @@ class _Attention:
         place: _Place,
         packed: _Packed,
         queries: tuple[e.Value, e.Index, e.Index],
-        thin: e.Value,
+        skinny: e.Value,
         factor: e.Value,
     ) -> None:
         """A block of queries with a block of keys."""
@@ -256,9 +256,9 @@ class _Attention:
             source = [key.flat, key_at, key.stride, place.keys, depth]
             self._call("pack_keys", [*source, buffer, packed.keys, packed.key_depth, factor])
 
-        with e.when(e.negate(thin)):
+        with e.when(e.negate(skinny)):
             pack_keys()
-        sums = self._sums(at, place, packed, thin)
+        sums = self._sums(at, place, packed, skinny)
         memory = memref.cast(rows_type(ir.MemRefType(queries[0].type).element_type), queries[0])
         matrix = e.view(e.metadata(buffer), (sizes.rows, at.width), (at.width, 1), at.scores, unit_inner=True)
 
@@ -274,12 +274,12 @@ class _Attention:
                 source = [queries[0], query_at, key.flat, key_at, key.stride, tile.keys, depth]
                 self._call("dots", [*source, buffer, at.scores, factor])
 
-            e.branch(thin, by_dots, by_panels)
+            e.branch(skinny, by_dots, by_panels)
 
         self._emit_tiles(at, place, scores, sums)
 
     def _sums(
-        self, at: Running, place: _Place, packed: _Packed, thin: e.Value
+        self, at: Running, place: _Place, packed: _Packed, skinny: e.Value
     ) -> Callable[[_Tile, e.Value], None]:
         """What adds weights times values to the sums of a tile; packs the values of the block, if it must.
 
@@ -289,7 +289,7 @@ class _Attention:
         start = value.place(place.batch, place.first_key, place.key_head)
         ahead = e.add(e.mul(e.sub(place.keys, 1), value.stride), at.sum_width)
         inside = e.compare("le", e.add(start, ahead), e.dim(value.flat, 0))
-        in_place = e.all_of(thin, inside)
+        in_place = e.all_of(skinny, inside)
         with e.when(e.negate(in_place)):
             source = [value.flat, start, value.stride, place.keys, value.shape[3]]
             self._call("pack_values", [*source, at.buffer, packed.values, packed.value_depth])

@@ -145,7 +145,7 @@ def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
                 clear_rows(sizes.lanes, c, 0, 1, columns)
 
         def product() -> None:
-            e.call(parts.thin_row, [a, b, c, accumulate])
+            e.call(parts.skinny_row, [a, b, c, accumulate])
 
         e.branch(e.compare("eq", e.dim(a, 1), 0), empty_sum, product)
         ep.Epilogue(*rest).run(0, 1, 0, columns)
@@ -241,11 +241,11 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
 
         def one_column() -> None:
             line = e.view(c_parts, (1, rows), (rows, 1), unit_inner=True)
-            e.call(parts.thin, [_transposed(b_parts), _transposed(a_parts), line, accumulate])
+            e.call(parts.skinny, [_transposed(b_parts), _transposed(a_parts), line, accumulate])
             epilogue.run(0, rows, 0, columns)
 
         def few_rows() -> None:
-            e.call(parts.thin, [a, b, c, accumulate])
+            e.call(parts.skinny, [a, b, c, accumulate])
             epilogue.run(0, rows, 0, columns)
 
         arguments = [a, b, c, accumulate, *rest]

@@ -31,12 +31,12 @@ class Parts:
     entry: str
 
     @property
-    def thin(self) -> str:
-        return f"{self.entry}.thin"
+    def skinny(self) -> str:
+        return f"{self.entry}.skinny"
 
     @property
-    def thin_row(self) -> str:
-        return f"{self.entry}.thin_row"
+    def skinny_row(self) -> str:
+        return f"{self.entry}.skinny_row"
 
     @property
     def dots(self) -> str:
@@ -71,9 +71,9 @@ class Parts:
         """`narrow` for a B of which columns, not rows, have unit stride."""
         return f"{self.entry}.narrow_transposed"
 
-    def lying(self, kind: str) -> str:
+    def unpacked(self, kind: str) -> str:
         """A tile that reads its operands where they lie, or what it calls."""
-        return f"{self.entry}.lying_{kind}"
+        return f"{self.entry}.unpacked_{kind}"
 
     def rows(self, rows: int) -> str:
         return f"{self.entry}.rows_{rows}"

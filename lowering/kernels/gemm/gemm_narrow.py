@@ -87,10 +87,10 @@ def _tiles(parts: Parts, tiling: Tiling) -> tuple[_Tile, _Tile, _Tile, _Tile]:
     """For one vector of columns, two, two that are whole, and three."""
     rows, low = min(tiling.rows, _MAX_ROWS), min((tiling.registers - 4) // 3, _MAX_ROWS)
     return (
-        _Tile(parts.lying("one"), rows, 1, is_masked=True),
-        _Tile(parts.lying("two"), rows, 2, is_masked=True),
-        _Tile(parts.lying("two_whole"), rows, 2, is_masked=False),
-        _Tile(parts.lying("three"), low, 3, is_masked=True),
+        _Tile(parts.unpacked("one"), rows, 1, is_masked=True),
+        _Tile(parts.unpacked("two"), rows, 2, is_masked=True),
+        _Tile(parts.unpacked("two_whole"), rows, 2, is_masked=False),
+        _Tile(parts.unpacked("three"), low, 3, is_masked=True),
     )
 
 
@@ -139,9 +139,9 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
             left = e.sub(last_column, last)
             ways = [(e.compare("le", left, n * tiling.lanes), tile) for n, tile in ((1, one), (2, two))]
             _first_of(ways, three, partial(multiply, last, left))
-    emit_finish(block, parts.lying("finish"), replace(tiling, vectors=1), element, None)
+    emit_finish(block, parts.unpacked("finish"), replace(tiling, vectors=1), element, None)
     for tile in tiles:
-        _emit_tile(block, parts.lying("finish"), tile, tiling, element)
+        _emit_tile(block, parts.unpacked("finish"), tile, tiling, element)
 
 
 def _first_of(ways: list[tuple[e.Value, _Tile]], otherwise: _Tile, emit: Callable[[_Tile], None]) -> None:

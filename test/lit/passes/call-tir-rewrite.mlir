@@ -139,15 +139,12 @@ func.func @yields(%x: !n, %c: tensor<i1>) -> !n {
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>
 // CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK: "relax.call_prim"
-// CHECK: %[[OWN:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
-// CHECK-NEXT: "relax.memory_copy"(%[[A]], %[[OWN]])
-// CHECK-NEXT: "relax.memory_kill_tensor"(%[[A]])
 // CHECK: %[[COPY:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
 // CHECK-NEXT: "relax.memory_copy"(%[[X]], %[[COPY]])
-// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]], %[[OWN]] :
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]], %[[A]] :
 // CHECK-NEXT: "relax.call_packed"(%[[ARGS]])
 // CHECK-NEXT: %[[NEWX:[A-Za-z0-9_]+]] = "relax.updated"(%[[COPY]])
-// CHECK-NEXT: %[[NEWA:[A-Za-z0-9_]+]] = "relax.updated"(%[[OWN]])
+// CHECK-NEXT: %[[NEWA:[A-Za-z0-9_]+]] = "relax.updated"(%[[A]])
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[NEWX]], %[[NEWA]] :
 // CHECK-NEXT: return %[[R]]
 func.func @effects(%x: !n) -> tuple<!n, !n> {

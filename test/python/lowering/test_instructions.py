@@ -184,7 +184,7 @@ def test_inner_loops_of_narrow_products(cpu: str, bits: int) -> None:
         code = code_of(module, target)
     high, low = min(sizes.rows, 8), min((sizes.registers - 4) // 3, 8)
     for kind, sums in (("one", high), ("two", 2 * high), ("two_whole", 2 * high), ("three", 3 * low)):
-        inner = code[f"product.lying_{kind}"].loop_with(MULTIPLY_ADD)
+        inner = code[f"product.unpacked_{kind}"].loop_with(MULTIPLY_ADD)
         assert len(destinations(inner.matching(MULTIPLY_ADD))) == sums
         assert [line for line in inner.on_the_stack if not line.startswith("vmov")] == []
         assert len(inner.on_the_stack) <= 1 and inner.calls == []

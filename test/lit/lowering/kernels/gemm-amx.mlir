@@ -3,7 +3,7 @@
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 
 // CHECK: func.func private @relax.gemm.bf16.f32.finished(
-// CHECK: call @relax.gemm.bf16.f32.thin
+// CHECK: call @relax.gemm.bf16.f32.skinny
 // CHECK: call @relax.gemm.bf16.f32.packed
 // CHECK: func.func private @relax.gemm.bf16.f32.tiles(
 // CHECK: scf.for

@@ -147,10 +147,11 @@
 // AVX512: call @relax.gemm.f32.tile_finish(
 
 // NEON-NOT: vector<{{8|16}}xf32>
-// Without masks the edges go element by element.
+// Without masks what does not fill a vector goes in halves and quarters of one.
 // NEON: func.func private @relax.gemm.f32.tile_finish(
-// NEON: vector.store
-// NEON: memref.store
+// NEON: vector.store %{{.*}} vector<4xf32>
+// NEON: vector.store %{{.*}} vector<2xf32>
+// NEON: vector.store %{{.*}} vector<1xf32>
 // NEON: func.func private @relax.gemm.f32.tile_2(
 // NEON: vector.fma %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<4xf32>
 // NEON: func.func private @relax.gemm.f32.tile_12(

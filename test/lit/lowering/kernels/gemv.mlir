@@ -1,12 +1,11 @@
-// gemv.py, gemm_thin.py: products with at most four rows, or one column, stream their matrix as it lies in memory; so do
+// gemv.py, gemm_skinny.py: products with at most four rows, or one column, stream their matrix as it lies in memory; so do
 // somewhat larger ones with a result no wider than a vector, and dot products of long lines.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 
 // CHECK: func.func private @relax.gemm.f32.finished(%[[A:[a-z0-9_]+]]: {{.*}}, %[[B:[a-z0-9_]+]]: {{.*}}, %[[C:[a-z0-9_]+]]: {{.*}}, %[[ADD:[a-z0-9_]+]]: i1,
 // CHECK: %[[SIZES:[a-z0-9_]+]]:2, %{{.*}} = memref.extract_strided_metadata %[[C]]
-// CHECK: %[[MOST:[a-z0-9_]+]] = arith.constant 4 : index
-// CHECK-NEXT: %[[FEW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#0, %[[MOST]] : index
+// CHECK: %[[FEW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#0, %c4{{[_0-9]*}} : index
 // CHECK: %[[LOW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#0, %c8{{[_0-9]*}} : index
 // CHECK: %[[NARROW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#1, %c8{{[_0-9]*}} : index
 // CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.andi %[[LOW]], %[[NARROW]] : i1
@@ -14,12 +13,13 @@
 // CHECK: %[[EITHER:[A-Za-z0-9_]+]] = arith.ori %[[FEW]], %[[SMALL]] : i1
 // CHECK-NEXT: %[[UNPACKED:[A-Za-z0-9_]+]] = arith.ori %[[EITHER]],
 // CHECK: scf.if %[[UNPACKED]]
-// CHECK-NEXT: call @relax.gemm.f32.thin(%[[A]], %[[B]], %[[C]], %[[ADD]])
+// CHECK-NEXT: call @relax.gemm.f32.skinny(%[[A]], %[[B]], %[[C]], %[[ADD]])
 // CHECK: else
-// CHECK-NEXT: call @relax.gemm.f32.packed(%[[A]], %[[B]], %[[C]], %[[ADD]], %{{.*}}, %{{.*}})
+// CHECK: call @relax.gemm.f32.narrow(%[[A]], %[[B]], %[[C]], %[[ADD]],
+// CHECK: call @relax.gemm.f32.packed(%[[A]], %[[B]], %[[C]], %[[ADD]],
 //
 // B with unit stride along its rows: rows are added, scaled. Along its columns: scalar products.
-// CHECK: func.func private @relax.gemm.f32.thin(
+// CHECK: func.func private @relax.gemm.f32.skinny(
 // Two rows by four columns go side by side, as their sums fill a vector; then one row, or column, at a time.
 // CHECK: func.func private @relax.gemm.f32.dots(
 // CHECK-COUNT-8: vector.fma
@@ -33,8 +33,8 @@
 //
 // One row, known here, has an entry of its own, which packs nothing.
 // CHECK: func.func private @relax.gemm.f32.row.finished(%[[A:[a-z0-9_]+]]: {{.*}}, %[[B:[a-z0-9_]+]]: {{.*}}, %[[C:[a-z0-9_]+]]: {{.*}}, %[[ADD:[a-z0-9_]+]]: i1,
-// CHECK: call @relax.gemm.f32.thin_row(%[[A]], %[[B]], %[[C]], %[[ADD]])
-// CHECK: func.func private @relax.gemm.f32.thin_row(
+// CHECK: call @relax.gemm.f32.skinny_row(%[[A]], %[[B]], %[[C]], %[[ADD]])
+// CHECK: func.func private @relax.gemm.f32.skinny_row(
 // CHECK-NOT: call @relax.gemm.f32.packed
 // CHECK: call @relax.gemm.f32.dots(
 // CHECK: call @relax.gemm.f32.rows_1(
