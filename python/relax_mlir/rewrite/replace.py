@@ -158,14 +158,17 @@ class Replacer:
         if op.name == LambdaOp.OPERATION_NAME:
             self._keep_result(op)
             return
+        # The body of `scf.while` yields what its condition takes, which may be other values than the results.
+        carried = entry_block(op).arguments if op.name == "scf.while" else op.results
+        types = [value.type for value in carried]
         for region in op.regions:
             for block in region.blocks:
                 end = block.operations[-1].operation
                 if end.name != "scf.yield":
                     continue
-                for index, result in enumerate(op.results):
+                for index, type_ in enumerate(types):
                     end.operands[index] = self._fitted(
-                        end.operands[index], result.type, end, f"what {op.name} carries on"
+                        end.operands[index], type_, end, f"what {op.name} carries on"
                     )
 
     def _keep_result(self, op: ir.Operation) -> None:

@@ -5,6 +5,8 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.analysis import assert_structural_equal, find_difference, structural_equal
+from relax_mlir.script import parse, script_constants
+from relax_mlir.transform import create_pass
 
 
 def module(symbols: tuple[str, str] = ("n", "m"), scale: float = 2.0, weight: float = 1.0) -> rx.IRModule:
@@ -44,3 +46,14 @@ def test_differences_are_found_and_told(other, message: str) -> None:  # type: i
 def test_functions_must_be_the_same() -> None:
     difference = find_difference(module(), rx.IRModule.parse("module {}"))
     assert difference is not None and "['main']" in difference
+
+
+def test_default_attributes_may_be_written_out() -> None:
+    """A legalised product reads back equal: its text leaves out the maps that the op has by default."""
+    module = parse(
+        "@R.function\n"
+        'def main(x: R.Tensor(("n", "n"), "float32")):\n'
+        "    return R.matmul(x, x)\n"
+    )
+    create_pass("legalize-ops")(module.mlir)
+    assert_structural_equal(module, parse(module.script(), constants=script_constants(module.mlir)))
