@@ -69,4 +69,13 @@ def _may_stand_inside(op: ir.Operation, value: ir.Value, user: ir.Operation, any
         return False
     if op.name == TUPLE and user.name == "relax.tuple_get_item":
         return False  # Python takes the field of a written tuple itself
+    if op.name == "relax.tuple_get_item" and _says_less(op):
+        return False  # its type is written beside its name
     return op.name != "relax.constant" or literal(op.attributes["value"]) is not None
+
+
+def _says_less(get: ir.Operation) -> bool:
+    """Whether a field has another type than the tuple says: a vaguer one."""
+    fields = ir.TupleType(get.operands[0].type)
+    number = ir.IntegerAttr(get.attributes["index"]).value
+    return bool(fields.get_type(number) != get.results[0].type)

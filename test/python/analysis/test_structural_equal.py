@@ -50,10 +50,6 @@ def test_functions_must_be_the_same() -> None:
 
 def test_default_attributes_may_be_written_out() -> None:
     """A legalised product reads back equal: its text leaves out the maps that the op has by default."""
-    module = parse(
-        "@R.function\n"
-        'def main(x: R.Tensor(("n", "n"), "float32")):\n'
-        "    return R.matmul(x, x)\n"
-    )
+    module = parse('@R.function\ndef main(x: R.Tensor(("n", "n"), "float32")):\n    return R.matmul(x, x)\n')
     create_pass("legalize-ops")(module.mlir)
     assert_structural_equal(module, parse(module.script(), constants=script_constants(module.mlir)))

@@ -18,6 +18,7 @@ from op_semantics import SEMANTICS, FailsError, Sizes, UnknownMeaningError, expr
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.base import op_class
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.mlir import func, ir
@@ -94,6 +95,10 @@ class Interpreter:
         scope = Scope()
         infos = [struct_info(argument.type) for argument in block.arguments]
         self._bind(scope, infos, arguments)
+        for symbol, (low, high) in read_bounds(function).items():
+            size = scope.symbols.get(symbol)
+            if size is not None and (size < low or (high is not None and size > high)):
+                raise FailsError(f"{symbol} is {size}, out of its bounds")
         for name_, value in zip(block.arguments, arguments, strict=True):
             scope.values[name_] = value
         result = self._block(block, scope, depth)[0]

@@ -48,7 +48,8 @@ def test_no_mutant_fails(first: int, tmp_path: Path) -> None:
     campaign = Campaign(SEED, seconds=120, out=tmp_path)
     campaign.run(range(first, first + CHUNK))
     assert not campaign.failures, campaign.summary()
-    assert campaign.counts["executed"] >= 0.3 * CHUNK, campaign.summary()
+    # About a third of all mutants are executed; a chunk may have somewhat fewer.
+    assert campaign.counts["executed"] >= 0.25 * CHUNK, campaign.summary()
     assert campaign.counts["compared"] >= 0.15 * CHUNK, campaign.summary()
 
 

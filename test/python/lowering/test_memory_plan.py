@@ -161,8 +161,10 @@ class Machine:
         functions = {
             "arith.addi": lambda: a + b,
             "arith.muli": lambda: a * b,
-            "arith.minui": lambda: min(a, b),
-            "arith.maxui": lambda: max(a, b),
+            "arith.minui": lambda: min(a & MASK, b & MASK),
+            "arith.maxui": lambda: max(a & MASK, b & MASK),
+            "arith.minsi": lambda: min(a, b),
+            "arith.maxsi": lambda: max(a, b),
             "arith.andi": lambda: (a & MASK) & (b & MASK),
             "arith.floordivsi": lambda: a // b,
         }

@@ -79,7 +79,7 @@ def test_function_attributes_and_odd_names() -> None:
     text = """
       func.func private @"f.1"(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }
       func.func @main(%class: tensor<4xf32> {relax.name = "class"}) -> tensor<4xf32>
-          attributes {relax.a = 3 : i64, relax.b = 4 : i32, relax.c = ["x", true], relax.d} {
+          attributes {note.a = 3 : i64, note.b = 4 : i32, note.c = ["x", true], note.d} {
         %0 = builtin.unrealized_conversion_cast %class : tensor<4xf32> to tuple<tensor<4xf32>>
         %1 = "relax.call"(%0) {callee = @"f.1"} : (tuple<tensor<4xf32>>) -> tensor<4xf32>
         return %1 : tensor<4xf32>
@@ -87,7 +87,7 @@ def test_function_attributes_and_odd_names() -> None:
     """
     printed = check_round_trip(rx.IRModule.parse(text))
     assert 'cls["f.1"](v_class)' in printed
-    assert 'R.func_attr({"relax.a": 3, "relax.b": I.attribute("4 : i32")' in printed
+    assert 'R.func_attr({"note.a": 3, "note.b": I.attribute("4 : i32")' in printed
 
 
 def test_the_encoder_of_the_examples() -> None:
