@@ -250,7 +250,7 @@ API = (
     "relax_mlir",
     "relax_mlir.script",
     "relax_mlir.runtime",
-    "relax_mlir.runtime.memory_pool",
+    "relax_mlir.runtime.memory",
     "relax_mlir.profiler",
     "relax_mlir.tools.emit_code",
     "relax_mlir.runtime.memory_plan",

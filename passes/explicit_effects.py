@@ -8,9 +8,9 @@ from relax_mlir.analysis.type_deduction import forward_field
 from relax_mlir.dialects.calls import CallPackedOp, DistinctOp, UpdatedOp
 from relax_mlir.dialects.closures import LambdaOp
 from relax_mlir.dialects.effects import PRINT
-from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, pack, unpack
+from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, struct_info
-from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, ops_of, owner_block
+from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, is_a, ops_of, owner_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext, relax_functions
 
@@ -111,18 +111,28 @@ def _may_change(call: ir.Operation) -> bool:
 
 
 def _is_updated(call: ir.Operation) -> bool:
-    """Whether the pass has been here before: what the call was given is read again behind it."""
+    """Whether the pass has been here before: what the call was given is read again behind it.
+
+    Other passes may have put a `match_shape` between a value and the call since.
+    """
     defining = defining_op(call.operands[0])
-    given = () if defining is None or defining.name != TUPLE else tuple(defining.operands)
+    given = () if defining is None or defining.name != TUPLE else tuple(map(_unchecked, defining.operands))
     block = list(call.block.operations)
     position = next(i for i, view in enumerate(block) if view.operation == call)
     for view in block[position + 1 :]:
         op = view.operation
-        if op.name == UpdatedOp.OPERATION_NAME and op.operands[0] in given:
+        if op.name == UpdatedOp.OPERATION_NAME and _unchecked(op.operands[0]) in given:
             return True
         if op.name == CallPackedOp.OPERATION_NAME:
             return False
     return False
+
+
+def _unchecked(value: ir.Value) -> ir.Value:
+    """The value of which `value` is a checked view."""
+    while (checked := defining_op(value)) is not None and is_a(checked, MatchShapeOp):
+        value = checked.operands[0]
+    return value
 
 
 def _after_call(call: ir.Operation) -> Updates:

@@ -99,6 +99,7 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
     assert "Description-Content-Type: text/markdown" in metadata and "# relax-mlir" in metadata
     assert all(target.startswith("https://") for target in re.findall(r"\]\(([^)]*)\)", metadata))
     expected = {"relax_mlir/py.typed", "relax_mlir/dialects/relax.irdl.mlir"}
+    expected |= {f"relax_mlir/lowering/runtime_lib/{name}.mlir" for name in ("pool", "thread_pool")}
     for package, folder in package_folders().items():
         expected |= {f"{package.replace('.', '/')}/{path.name}" for path in folder.glob("*.py")}
     assert held == expected

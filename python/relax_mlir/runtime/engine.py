@@ -19,8 +19,7 @@ from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADD
 from relax_mlir.lowering.memory.report import MEMORY_PLAN
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import symbol_name
-from relax_mlir.runtime import memory_pool as memory
-from relax_mlir.runtime import threads
+from relax_mlir.runtime import memory, threads
 from relax_mlir.runtime.machine_code import MachineCode
 
 _PackedInterface = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relax_mlir.runtime import memory_pool as memory
-from relax_mlir.runtime import part_lowering, threads
+from relax_mlir.runtime import memory, part_lowering, threads
 
 
 def warm_up(num_threads: int) -> list[Callable[[], None]]:

@@ -162,7 +162,7 @@ def test_bad_arguments() -> None:
             R.unique(x, axis=2)
         with pytest.raises(ArgumentError, match=r"unique: .axis. is .0. \(str\), expected an int"):
             R.unique(x, axis="0")  # type: ignore[arg-type]
-        with pytest.raises(ArgumentError, match="unique: .sorted. is .yes. .*expected"):
+        with pytest.raises(ArgumentError, match=r"unique: .sorted. is .yes. .*expected"):
             R.unique(x, sorted="yes")  # type: ignore[arg-type]
         bb.emit_func_output(x)
     with pytest.raises(ShapeError, match="unique: axis 2 is out of range for a tensor of rank 1"):

@@ -18,8 +18,7 @@ import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError
 from relax_mlir.instrument import PassStatistics
-from relax_mlir.runtime import cache_key, cache_store, fast_call, threads
-from relax_mlir.runtime import memory_pool as memory
+from relax_mlir.runtime import cache_key, cache_store, fast_call, memory, threads
 from relax_mlir.runtime.compile_parts import SHARED_ENTRY
 from relax_mlir.runtime.elf_object import SUPPORTED
 from relax_mlir.runtime.executable import CompiledFunction

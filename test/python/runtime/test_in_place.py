@@ -11,8 +11,7 @@ import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.lowering.memory.in_place import InPlace
 from relax_mlir.mlir import ir
-from relax_mlir.runtime import Executable
-from relax_mlir.runtime import memory_pool as memory
+from relax_mlir.runtime import Executable, memory
 
 Step = tuple[Callable[[ir.Value], ir.Value], Callable[[np.ndarray], np.ndarray]]
 

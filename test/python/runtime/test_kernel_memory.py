@@ -16,10 +16,9 @@ import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import symbol_name
-from relax_mlir.runtime import Executable, compile_parts
-from relax_mlir.runtime import memory_pool as memory
+from relax_mlir.runtime import Executable, compile_parts, memory
 from relax_mlir.runtime.lru import LRU
-from relax_mlir.runtime.memory_pool import memory_stats
+from relax_mlir.runtime.memory import memory_stats
 from relax_mlir.script import ir_module
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T

@@ -26,9 +26,8 @@ from relax_mlir.lowering.runtime_lib.pool import (
     class_bytes,
     size_class,
 )
-from relax_mlir.runtime import Executable
-from relax_mlir.runtime import memory_pool as memory
-from relax_mlir.runtime.memory_pool import memory_stats, poison_memory, release_memory, set_memory_limit
+from relax_mlir.runtime import Executable, memory
+from relax_mlir.runtime.memory import memory_stats, poison_memory, release_memory, set_memory_limit
 
 TAKE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)
 GIVE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

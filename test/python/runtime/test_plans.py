@@ -13,8 +13,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError
-from relax_mlir.runtime import Executable
-from relax_mlir.runtime import memory_pool as memory
+from relax_mlir.runtime import Executable, memory
 from relax_mlir.runtime.memory_plan import MemoryPlan
 from relax_mlir.script import parse
 

@@ -18,7 +18,7 @@ import time
 import numpy as np
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.runtime import memory_pool as memory, process_code, threads
+from relax_mlir.runtime import memory, process_code, threads
 from relax_mlir.target import Target
 
 compile_, names = process_code._compile, []
