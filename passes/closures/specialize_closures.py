@@ -15,8 +15,9 @@ from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.traits import InvokesClosure, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import RelaxError, ShapeError, UnsupportedError
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
+from relax_mlir.ir_queries import callee_of, defining_op, enclosing_function, entry_block, ops_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.mlir_text import symbol_name
 from relax_mlir.passes.closures.cleanup import check, clean
 from relax_mlir.passes.closures.lambda_lift import fresh_function_name
 from relax_mlir.passes.closures.sources import (
@@ -138,6 +139,8 @@ class _Specializer:
         try:
             inferred = self._inferred(callee, arguments)
         except RelaxError as error:
+            if not self._is_clone(op):
+                raise ShapeError(f"{where(op)}: {error}") from None
             arguments = [*given, *map(_with_unknown_dims, captured)]
             try:
                 inferred = self._inferred(callee, arguments)
@@ -149,6 +152,11 @@ class _Specializer:
         if captured and is_convertible(inferred, wanted):
             return converted(_call(callee, pack(arguments, op.location), inferred.to_type()), wanted)
         raise ShapeError(f"{where(op)}: {op.name} gives {wanted}, but '{callee}' returns {inferred}")
+
+    def _is_clone(self, op: ir.Operation) -> bool:
+        """Whether an op stands in a function that was made for the closures it is given."""
+        function = enclosing_function(op)
+        return function is not None and symbol_name(function) in self.origins
 
     def _inferred(self, callee: str, arguments: Sequence[ir.Value]) -> StructInfo:
         return infer_call(callee, self.functions()[callee], [struct_info(value.type) for value in arguments])

@@ -7,8 +7,8 @@
 
 // CHECK-LABEL: func.func @fields
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
-// CHECK-NOT: relax.tuple_get_item
 // CHECK: %[[T:[a-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]]
+// CHECK-NOT: relax.tuple_get_item
 // CHECK: "relax.call_packed"(%{{[a-z0-9_]+}})
 // CHECK-NEXT: %[[Y:[a-z0-9_]+]] = "relax.updated"(%[[X]])
 // CHECK: "relax.add"(%[[Y]], %[[Y]])
