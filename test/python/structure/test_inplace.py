@@ -202,7 +202,7 @@ def test_errors() -> None:
             ShapeError, match=r"result 0 is Tensor\(\(3,\), .* but argument 0 is Tensor\(\(n,\)"
         ):
             R.call_tir_inplace("twice", [x], 0, rx.Tensor((3,), "float32"))
-        with pytest.raises(ArgumentError, match=r"entry of 'inplace_indices' is 'a'"):
+        with pytest.raises(ArgumentError, match=r"'inplace_indices'.0. is 'a'"):
             R.call_tir_inplace("twice", [x], ["a"], N)  # type: ignore[list-item]  # the mistake under test
         with pytest.raises(ArgumentError, match="takes no tir_vars"):
             R.call_tir("inplace.negate", [x], N, tir_vars=["n"])
