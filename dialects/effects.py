@@ -22,7 +22,7 @@ RELATIONS = ("<=", ">=", "==", "!=", "<", ">")
 
 
 class AssertOp(RelaxOp, name="assert_op", traits=[HasEffect, *EVERY_FORM, ReadsTensors]):  # type: ignore[call-arg]  # untyped DSL
-    """Raise ``AssertionError`` at run time unless a condition holds.
+    """Raise ``CheckError`` (an ``AssertionError``) at run time unless a condition holds.
 
     The condition is the first field of the tuple `args`, a rank-0 bool tensor; or, where `relation` is given ("<=",
     "==", …), what it says of the two symbolic integers in `values`. The other fields are tensors of rank 0 and
@@ -124,7 +124,7 @@ class PrintOp(RelaxOp, name="print", traits=[HasEffect]):  # type: ignore[call-a
 
 
 def assert_op(condition: Value | bool | str, *values: Value | symbolic.Dim, format: str = "") -> None:
-    """Raise ``AssertionError`` at run time unless `condition` holds.
+    """Raise ``CheckError`` (an ``AssertionError``) at run time unless `condition` holds.
 
     `condition`: a rank-0 bool tensor, or what must hold of symbolic integers, as text (``"n % 4 == 0"``). `format` is
     the message; ``{}`` in it stand for `values`, tensors of rank 0 and integers.

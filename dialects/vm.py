@@ -238,7 +238,7 @@ class VmLoadPrimOp(RelaxOp, name="vm_load_prim", traits=[OnMemory, HasEffect, Ke
 class VmAssertRelationOp(  # type: ignore[call-arg]  # untyped DSL
     RelaxOp, name="vm_assert_relation", traits=[OnMemory, HasEffect, KeptInShapeHeap, ReadsTensors]
 ):
-    """Raise ``AssertionError`` unless `relation` holds between two integers, numbers and slots as in `vm.make_shape`.
+    """Raise ``CheckError`` unless `relation` holds between two integers, numbers and slots as in `vm.make_shape`.
 
     `args`, a tuple, and `message` are those of `assert_op`.
     """

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.attributes import CHECK
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi import value_formatters as namers
+from relax_mlir.lowering.abi.error_places import ADD_PLACE, define_add_place
 from relax_mlir.lowering.abi.signature import plain
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.mlir_text import Code, Fragment, quoted, symbol
@@ -78,8 +79,8 @@ def _name_of(text: str) -> str:
 class Raisers:
     """What a module needs to raise errors: strings, each once, and one function per number of values."""
 
-    def __init__(self, checks: Iterable[tuple[Check, int]]) -> None:
-        """`checks`: every check, with how many values it is given."""
+    def __init__(self, checks: Iterable[tuple[Check, int]], places: Iterable[str] = ()) -> None:
+        """`checks`: every check, with how many values it is given; `places`: what `add_place` is called with."""
         self._strings: dict[str, str] = {}
         counts, shown = set(), set()
         for check, count in checks:
@@ -89,6 +90,9 @@ class Raisers:
             for text in (check.kind, check.format):
                 self._strings.setdefault(text, _name_of(text))
         self.fragment = Fragment()
+        for place in places:
+            self._strings.setdefault(place, _name_of(place))
+            define_add_place(self.fragment)
         for text, name in self._strings.items():
             self.fragment.define(
                 f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})"
@@ -121,6 +125,11 @@ class Raisers:
         parameters = ", ".join(["%kind: !llvm.ptr", "%format: !llvm.ptr", *(f"{v}: i64" for v in values)])
         head = f"private {symbol(_raiser(count))}({parameters})"
         fragment.function(head, code, 'passthrough = ["cold", "noinline"]')
+
+    def add_place(self, place: str) -> None:
+        """Write, at the insertion point, code that adds `place` to the message of the error that is raised."""
+        pointer = ir.Type.parse("!llvm.ptr")
+        func.CallOp([], ADD_PLACE, [llvm.AddressOfOp(pointer, self._strings[place]).result])
 
     def raise_error(self, check: Check, values: Sequence[ir.Value]) -> None:
         """Write, at the insertion point, code that sets the error of `check` (of its index `values`)."""

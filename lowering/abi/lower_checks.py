@@ -20,11 +20,13 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import CHECK, MAY_FAIL
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.checks import Check, Raisers
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
+from relax_mlir.lowering.abi.error_places import added_place
 from relax_mlir.lowering.runtime_lib.frame import DEFER
 from relax_mlir.mlir import arith, cf, func, ir
 from relax_mlir.mlir_text import functions, is_declaration
@@ -56,6 +58,7 @@ class _Failing:
     """Which functions of a module may fail, and what else there is to do."""
 
     def __init__(self, table: dict[str, func.FuncOp]) -> None:
+        self.table = table
         self.checks = {name for name, op in table.items() if CHECK in op.attributes}
         self.asserts: list[cf.AssertOp] = []
         self.deferring: set[str] = set()
@@ -88,6 +91,17 @@ class _Failing:
         }:
             self.functions |= more
 
+    def place(self, caller: func.FuncOp, op: ir.OpView) -> str:
+        """What the error exit of a call adds to the message, or ""."""
+        name = _leaving(op)
+        if name not in self.functions:
+            return ""
+        return added_place(caller, op, self.table.get(name), ENTRY_PREFIX)
+
+    def places(self, bodies: Iterable[func.FuncOp]) -> set[str]:
+        """All that `place` gives."""
+        return {self.place(caller, op) for caller in bodies for op in _calls(caller)} - {""}
+
     def at(self, op: ir.OpView) -> bool:
         """Whether control may leave the function at `op`."""
         name = _leaving(op)
@@ -107,7 +121,8 @@ class LowerChecks(ModulePass):
             name: (Check.of(table[name].operation), len(table[name].type.inputs) - 1)
             for name in failing.checks
         }
-        raisers = Raisers([*checks.values(), *((_asserted(op), 0) for op in failing.asserts)])
+        asserted = [(_asserted(op), 0) for op in failing.asserts]
+        raisers = Raisers([*checks.values(), *asserted], failing.places(bodies))
         raisers.fragment.splice(module)
         known = {name: check for name, (check, _) in checks.items()}
         changing = failing.functions | failing.deferring
@@ -149,8 +164,10 @@ def _ask_for_status(function: func.FuncOp, failing: _Failing, table: dict[str, f
 
 
 def _asserted(op: cf.AssertOp) -> Check:
-    """The check that an assertion is; it shows no values."""
-    return Check("AssertionError", op.msg.value, literal=True)
+    """The check that an assertion is; it shows no values. Those of legalised ops are at no place: their callers are."""
+    place = where(op.operation)
+    head = f"assertion failed at {place}: " if place != "unknown" else ""
+    return Check("CheckError", head + op.msg.value, literal=True)
 
 
 class _Exits:
@@ -217,6 +234,8 @@ class _Exits:
                 well, written = self.condition(op)
             with ir.InsertionPoint(exit):
                 self.raise_error(op)
+                if place := self.failing.place(self.function, op):
+                    self.raisers.add_place(place)
                 self.clean_up(active, on_error=True)
                 status = arith.ConstantOp(self.status, FAILED)
                 func.ReturnOp([status.result, *(_nothing(type) for type in self.results)])

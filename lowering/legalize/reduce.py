@@ -228,7 +228,8 @@ class Emptiness:
         for axis in self.kept:
             is_fine = arith.ori(is_fine, _is(arith.CmpIPredicate.eq, prim, axis, zero))
         axes = " or ".join(map(str, self.reduced))
-        cf.assert_(is_fine, f"{op}: no elements to reduce: dimension {axes} of the tensor is 0")
+        message = f"{op}: no elements to reduce: dimension {axes} of the tensor is 0"
+        cf.assert_(is_fine, message, loc=ir.Location.unknown())
 
 
 def _is(predicate: arith.CmpIPredicate, prim: PrimBody, axis: int, value: ir.Value) -> Scalar:

@@ -46,7 +46,7 @@ def _declarations(text: str) -> dict[str, str]:
 
 _MEMORY_CHECK = attribute(
     {
-        "kind": "MemoryError",
+        "kind": "OutOfMemoryError",
         "message": "cannot allocate {0} bytes (0 stands for a size that is negative or beyond all memory)",
     }
 )

@@ -1,4 +1,4 @@
-"""Assertions: run-time checks that raise ``AssertionError``."""
+"""Assertions: run-time checks that raise `CheckError`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _assert(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     text = "".join(f"{{{piece}{numbers[piece][1]}}}" if isinstance(piece, int) else piece for piece in pieces)
     head = f"{body.symbols.function}: assertion failed at {place(op)}"
     body.declarations.check(
-        condition, "AssertionError", f"{head}: {text}" if text else head, [number for number, _ in numbers]
+        condition, "CheckError", f"{head}: {text}" if text else head, [number for number, _ in numbers]
     )
     return []
 

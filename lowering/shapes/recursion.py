@@ -23,5 +23,5 @@ def check_stack(declarations: RuntimeDeclarations, name: str, base: ir.Value) ->
     limit = index_constant(STACK_BYTES)
     message = f"{name}: the function calls itself too deep: its calls take {{0}} bytes of the stack, the limit is {{1}}"
     fits = arith.cmpi(arith.CmpIPredicate.sle, used, limit)
-    declarations.check(fits, "RecursionError", message, [used, limit])
+    declarations.check(fits, "RecursionLimitError", message, [used, limit])
     return start

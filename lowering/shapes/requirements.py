@@ -16,7 +16,7 @@ from relax_mlir.symbolic import Dim, prove_equal, prove_less_equal
 MAX_BYTES = 1 << 47
 """No buffer is larger: an address has as many bits."""
 Value = Any
-INDEX_ERROR, SHAPE_ERROR = "IndexError", "ShapeError"
+BOUNDS_ERROR, SHAPE_ERROR = "BoundsError", "ShapeError"
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _inside(op: ir.Operation, index: Term, buffer: ir.Value, axis: int) -> Requi
         return number is not None and size is not None and prove_less_equal(number, size - 1)
 
     message = f"index {{0}} is out of range for dimension {axis} of size {{1}}"
-    return Requirement(op, INDEX_ERROR, message, [index, SizeOf(buffer, axis)], proved, _cmp("ult"), buffer)
+    return Requirement(op, BOUNDS_ERROR, message, [index, SizeOf(buffer, axis)], proved, _cmp("ult"), buffer)
 
 
 def _at_least(op: ir.Operation, value: Term, least: int, what: str) -> Requirement:
@@ -132,7 +132,7 @@ def _dim(op: ir.Operation) -> Iterator[Requirement]:
         return ranges.between(index, 0, rank - 1)
 
     message = f"{op.name} asks for dimension {{0}} of {{1}}"
-    yield Requirement(op, INDEX_ERROR, message, [index, rank], proved, _cmp("ult"), op.operands[0])
+    yield Requirement(op, BOUNDS_ERROR, message, [index, rank], proved, _cmp("ult"), op.operands[0])
 
 
 def _loop(op: ir.Operation) -> Iterator[Requirement]:
@@ -274,7 +274,7 @@ def _slice_inside(
         "but the dimension has {2}"
     )
     return Requirement(
-        op, INDEX_ERROR, message, [offset, size, SizeOf(whole, axis), stride], proved, test, whole
+        op, BOUNDS_ERROR, message, [offset, size, SizeOf(whole, axis), stride], proved, test, whole
     )
 
 

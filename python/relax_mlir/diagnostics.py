@@ -29,6 +29,15 @@ def location_text(location: ir.Location) -> str:
     return "unknown"
 
 
+def all_places(location: ir.Location) -> list[str]:
+    """``file:line:column`` of each file location in a location, in order, each once."""
+    exact: Any = ir.Location.from_attr(location.attr, location.context)
+    if hasattr(exact, "filename"):
+        return [location_text(exact)]
+    inner = [place for part in _inner_locations(exact) for place in all_places(part)]
+    return list(dict.fromkeys(inner))
+
+
 def where(op: ir.Operation) -> str:
     """``file:line:column`` of an op, as messages begin."""
     return location_text(op.location)

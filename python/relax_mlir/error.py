@@ -72,6 +72,22 @@ class ShapeError(RelaxError, ValueError):
     """Shapes that contradict each other, at build time or at run time."""
 
 
+class CheckError(RelaxError, AssertionError):
+    """A check of data that failed when a program ran: an assertion, or a maximum of no elements."""
+
+
+class BoundsError(RelaxError, IndexError):
+    """An index of a prim func that is outside of its buffer."""
+
+
+class RecursionLimitError(RelaxError, RecursionError):
+    """A function that calls itself too deep."""
+
+
+class OutOfMemoryError(RelaxError, MemoryError):
+    """A buffer or result for which there is no memory."""
+
+
 class DTypeError(RelaxError, TypeError):
     """A dtype that an operation does not take, or dtypes that do not fit together."""
 

@@ -71,7 +71,7 @@ def run_op(name: str, attributes: str, grouping: str, symbols: str, place: str, 
     """
     try:
         return compiled_ops.function(name, attributes, grouping, symbols, operands).ffi(*operands)
-    except (RelaxError, AssertionError) as error:
+    except RelaxError as error:
         raise type(error)(f"{error} (at {place})") from None
 
 

@@ -3,8 +3,8 @@
 // RUN: relax-opt %s --check-bounds="mode=none" | filecheck %s --check-prefix=NONE
 // check_bounds.py, requirements.py and index_ranges.py: what is proved needs no check.
 
-// CHECK: relax.check = {kind = "IndexError", message = "gather: 'A': index {0} is out of range for dimension 0 of size {1}, at
-// CHECK: relax.check = {kind = "IndexError", message = "gather: 'I': index {0} is out of range for dimension 0 of size {1}, at
+// CHECK: relax.check = {kind = "BoundsError", message = "gather: 'A': index {0} is out of range for dimension 0 of size {1}, at
+// CHECK: relax.check = {kind = "BoundsError", message = "gather: 'I': index {0} is out of range for dimension 0 of size {1}, at
 // NONE-NOT: relax.check
 // NONE-NOT: relax.unchecked
 

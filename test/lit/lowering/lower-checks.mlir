@@ -116,10 +116,45 @@ func.func @safe(%x: i32) -> i32 { return %x : i32 }
 // CHECK: cf.cond_br
 // CHECK-NOT: cf.assert
 // CHECK: call @relax.rt.raise.0(
-// CHECK: llvm.mlir.global internal constant @{{.*}}("AssertionError\00")
+// CHECK: llvm.mlir.global internal constant @{{.*}}("CheckError\00")
 // CHECK: llvm.mlir.global internal constant @{{.*}}("set {0}\00")
 func.func @asserted(%c: i1) {
-  cf.assert %c, "set {0}"
+  cf.assert %c, "set {0}" loc(unknown)
+  return
+}
+
+// -----
+
+// An assertion at a known place says it. The error exit of a call of a prim func adds where the op is; nothing is added within
+// prim funcs, nor where the place of the call is unknown.
+// CHECK-LABEL: func.func private @inner(
+// CHECK-NOT: @relax.rt.raise.place
+// CHECK-LABEL: func.func private @outer(
+// CHECK-NOT: @relax.rt.raise.place
+// CHECK-LABEL: func.func @calls(
+// CHECK: cf.cond_br %{{.*}}, ^{{.*}}, ^[[failed:bb[0-9]+]]
+// CHECK: ^[[failed]]:
+// CHECK-NEXT: %[[text:[A-Za-z0-9_]+]] = llvm.mlir.addressof @[[name:[A-Za-z0-9_.]+]] : !llvm.ptr
+// CHECK-NEXT: call @relax.rt.raise.place(%[[text]])
+// CHECK-LABEL: func.func @nowhere(
+// CHECK-NOT: call @relax.rt.raise.place
+// CHECK: func.func private @relax.rt.raise.place(
+// CHECK: llvm.mlir.global internal constant @{{.*}}("assertion failed at here.py:7:3: set\00")
+// CHECK: llvm.mlir.global internal constant @[[name]](" (called at there.py:8:5)\00")
+func.func private @inner(%c: i1) attributes {relax.prim_func} {
+  cf.assert %c, "set" loc("here.py":7:3)
+  return
+}
+func.func private @outer(%c: i1) attributes {relax.prim_func} {
+  func.call @inner(%c) : (i1) -> () loc("here.py":9:3)
+  return
+}
+func.func @calls(%c: i1) {
+  func.call @outer(%c) : (i1) -> () loc("there.py":8:5)
+  return
+}
+func.func @nowhere(%c: i1) {
+  func.call @outer(%c) : (i1) -> () loc(unknown)
   return
 }
 

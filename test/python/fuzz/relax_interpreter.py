@@ -85,6 +85,8 @@ class Interpreter:
         self.functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         self.noise = Frame(Program("noise"), (), noise)
         self.steps = 0
+        self.failures: list[str] = []
+        """Why ops failed, whether or not something needs their values."""
 
     def call(self, name: str, arguments: Sequence[Any], depth: int = 0) -> Any:
         """The result of a function on values; raises `FailsError` where it fails."""
@@ -173,6 +175,7 @@ class Interpreter:
         try:
             found = meaning(cls.args_of(op), operands, lambda dim: self._dim(scope, dim))
         except FailsError as error:
+            self.failures.append(str(error))
             return [Failed(str(error))]
         return [self._settled(found, struct_info(op.results[0].type))]
 
@@ -402,4 +405,21 @@ def run(module: ir.Module, name: str, arguments: Sequence[Any], noise: Noise | N
         return list(_flat([Interpreter(module, noise).call(name, arguments)]))
 
 
-__all__ = ["Array", "EndlessError", "FailsError", "TooLargeError", "UnknownMeaningError", "run"]
+def fails_unused(module: ir.Module, name: str, arguments: Sequence[Any]) -> bool:
+    """Whether an op fails that runs, though nothing needs its value; native code may drop it, or raise."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        interpreter = Interpreter(module)
+        interpreter.call(name, arguments)
+        return bool(interpreter.failures)
+
+
+__all__ = [
+    "Array",
+    "EndlessError",
+    "FailsError",
+    "TooLargeError",
+    "UnknownMeaningError",
+    "fails_unused",
+    "run",
+]

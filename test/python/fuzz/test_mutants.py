@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import op_semantics
@@ -25,6 +27,7 @@ from worker_pool import Worker
 
 SEED = int(os.environ.get("RELAX_MLIR_FUZZ_SEED", "20261125"))
 CHUNK = 125
+FIRST = range(0, 500, CHUNK)
 CALLS = """
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {{
   %a = "relax.add"(%x, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -43,14 +46,31 @@ def worker() -> Iterator[Worker]:
     found.stop()
 
 
-@pytest.mark.parametrize("first", range(0, 500, CHUNK))
-def test_no_mutant_fails(first: int, tmp_path: Path) -> None:
-    campaign = Campaign(SEED, seconds=120, out=tmp_path)
-    campaign.run(range(first, first + CHUNK))
+@pytest.fixture(scope="module")
+def campaigns(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Campaign]:
+    """The campaign of the mutants from a number on; each runs once."""
+
+    @functools.cache
+    def campaign(first: int) -> Campaign:
+        found = Campaign(SEED, seconds=120, out=tmp_path_factory.mktemp("mutants"))
+        found.run(range(first, first + CHUNK))
+        return found
+
+    return campaign
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_no_mutant_fails(campaigns: Callable[[int], Campaign], first: int) -> None:
+    campaign = campaigns(first)
     assert not campaign.failures, campaign.summary()
-    # About a third of all mutants are executed; a chunk may have somewhat fewer.
-    assert campaign.counts["executed"] >= 0.25 * CHUNK, campaign.summary()
-    assert campaign.counts["compared"] >= 0.15 * CHUNK, campaign.summary()
+
+
+def test_mutants_are_executed_and_compared(campaigns: Callable[[int], Campaign]) -> None:
+    """32 % are executed, 22 % compared, less 2.5 standard deviations of 500: changed lit files draw other mutants."""
+    total = sum((campaigns(first).counts for first in FIRST), Counter())
+    count = CHUNK * len(FIRST)
+    assert total["executed"] >= 0.27 * count, total
+    assert total["compared"] >= 0.17 * count, total
 
 
 def test_trees_lose_nothing() -> None:

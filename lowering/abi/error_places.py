@@ -1,0 +1,81 @@
+"""Where an error of native code was raised: what messages say that do not know it themselves.
+
+A prim func is shared by the ops that compute the same, and support functions by all modules. So the error exit of a
+call of one adds the place of the call to the message: ``(at file:line:column)`` for those of ops and for support
+functions, ``(called at …)`` for prim funcs of users, ``(in f)`` for what the entry point of ``f`` calls.
+"""
+
+from __future__ import annotations
+
+from relax_mlir.diagnostics import all_places
+from relax_mlir.dialects.attributes import PATTERN, PRIM_FUNC
+from relax_mlir.mlir import func, ir
+from relax_mlir.mlir_text import Fragment
+
+ADD_PLACE = "relax.rt.raise.place"
+ALLOCATING = frozenset(
+    f"relax.rt.{name}"
+    for name in (
+        *("allocate", "own", "frame_allocate", "frame_buffer", "workspace_take"),
+        *("tensor", "managed", "compact"),
+    )
+)
+"""Support functions that fail where no memory is left; no packed function runs in them."""
+SUPPORT = "relax.rt."
+"""How the names of support functions begin, whose text has no place that a user knows."""
+
+_KIND, _MESSAGE = 24, 40
+"""Where an FFI error, behind the header of its object, has the pointers to its kind and to its message."""
+
+_ADD_PLACE = f"""
+func.func private @{ADD_PLACE}(%place: !llvm.ptr) attributes {{passthrough = ["cold", "noinline"]}} {{
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i32
+  %null = llvm.mlir.zero : !llvm.ptr
+  %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %parts = llvm.alloca %one x !llvm.array<2 x ptr> : (i64) -> !llvm.ptr
+  llvm.store %null, %out : !llvm.ptr, !llvm.ptr
+  llvm.call @TVMFFIErrorMoveFromRaised(%out) : (!llvm.ptr) -> ()
+  %error = llvm.load %out : !llvm.ptr -> !llvm.ptr
+  %is_error = llvm.icmp "ne" %error, %null : !llvm.ptr
+  cf.cond_br %is_error, ^raised, ^done
+^raised:
+  %kind_at = llvm.getelementptr %error[{_KIND}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %kind = llvm.load %kind_at : !llvm.ptr -> !llvm.ptr
+  %message_at = llvm.getelementptr %error[{_MESSAGE}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %message = llvm.load %message_at : !llvm.ptr -> !llvm.ptr
+  llvm.store %message, %parts : !llvm.ptr, !llvm.ptr
+  %second = llvm.getelementptr %parts[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %place, %second : !llvm.ptr, !llvm.ptr
+  llvm.call @TVMFFIErrorSetRaisedFromCStrParts(%kind, %parts, %two) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  %status = llvm.call @TVMFFIObjectDecRef(%error) : (!llvm.ptr) -> i32
+  cf.br ^done
+^done:
+  return
+}}
+"""
+
+
+def added_place(caller: func.FuncOp, call: ir.OpView, callee: func.FuncOp | None, entry_prefix: str) -> str:
+    """What the error exit of a call of a function that may fail adds to the message; "" where it knows the place."""
+    name = str(caller.name.value)
+    if callee is None or PRIM_FUNC in caller.attributes or name.startswith(SUPPORT):
+        return ""
+    if PRIM_FUNC in callee.attributes:
+        word = "at" if PATTERN in callee.attributes else "called at"
+    elif callee.name.value in ALLOCATING:
+        word = "at"
+    else:
+        return ""
+    if name.startswith(entry_prefix):
+        return f" (in {name.removeprefix(entry_prefix)})"
+    known = ", ".join(all_places(call.operation.location))
+    return f" ({word} {known})" if known else ""
+
+
+def define_add_place(fragment: Fragment) -> None:
+    """Define the function `ADD_PLACE`, which adds a text to the message of the error that has been raised."""
+    fragment.external("@TVMFFIErrorMoveFromRaised(!llvm.ptr)")
+    fragment.external("@TVMFFIErrorSetRaisedFromCStrParts(!llvm.ptr, !llvm.ptr, i32)")
+    fragment.external("@TVMFFIObjectDecRef(!llvm.ptr) -> i32")
+    fragment.define(_ADD_PLACE)
