@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import LATENCY_CRITICAL, SIGNATURE
+from relax_mlir.dialects.attributes import LATENCY_CRITICAL, SIGNATURE, TAKES_HANDLES
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.ffi_dtypes import DType
 from relax_mlir.lowering.abi.lower_objects import PREFIX, define_object_function
@@ -63,6 +63,10 @@ class _Wrapper(FFICode):
         self.signature, self.function = signature, function.name.value
         self.arguments = [str(type) for type in function.type.inputs]
         self.results = [str(type) for type in function.type.results if not isinstance(type, ir.MemRefType)]
+
+    @property
+    def takes_handles(self) -> bool:
+        return any(leaf.is_handle for param in self.signature.params for leaf in param.leaves())
 
     def unpack(self, slot: str, value: Value, dims: list[str], inputs: list[Tensor | str]) -> None:
         """Read one parameter: its index values go to `dims`, what `@f` takes for it goes to `inputs`."""
@@ -214,7 +218,7 @@ class _Wrapper(FFICode):
             code.index("%n", "i32"),
         )
         # What becomes of tensors in handles is not known here: the results may overlap them.
-        indirect = any(leaf.is_handle for param in signature.params for leaf in param.leaves())
+        indirect = self.takes_handles
         dims: list[str] = []
         inputs: list[Tensor | str] = []
         for i, param in enumerate(signature.params):
@@ -439,7 +443,8 @@ class EmitFFIWrappers(ModulePass):
             wrapper.write()
             parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
             head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"
-            short = f", {LATENCY_CRITICAL}" if LATENCY_CRITICAL in function.attributes else ""
-            fragment.function(head, wrapper.code, f"{INPUTS} = {len(signature.params)} : i64{short}")
+            marks = f", {LATENCY_CRITICAL}" if LATENCY_CRITICAL in function.attributes else ""
+            marks += f", {TAKES_HANDLES}" if wrapper.takes_handles else ""
+            fragment.function(head, wrapper.code, f"{INPUTS} = {len(signature.params)} : i64{marks}")
             fragment.splice(module)
         define_object_support(module)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.dialects.attributes import LATENCY_CRITICAL
+from relax_mlir.dialects.attributes import LATENCY_CRITICAL, TAKES_HANDLES
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX, INPUTS
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
 from relax_mlir.lowering.memory.report import MEMORY_PLAN
@@ -41,28 +41,30 @@ def memory_plans(module: ir.Module) -> Iterator[tuple[str, str]]:
             yield json.loads(text)["function"], text
 
 
-def short_functions(module: ir.Module) -> Iterator[str]:
-    """Names of the functions that are short (see `lowering.shapes.short`)."""
+def entry_points_with(attribute: str, module: ir.Module) -> Iterator[str]:
+    """Names of the functions whose entry point has a mark."""
     for op in module.body.operations:
         name = symbol_name(op)
-        if name.startswith(ENTRY_PREFIX) and LATENCY_CRITICAL in op.attributes:
+        if name.startswith(ENTRY_PREFIX) and attribute in op.attributes:
             yield name[len(ENTRY_PREFIX) :]
 
 
 @dataclass(frozen=True)
 class Interface:
     """What the code of a module offers: entry points, each with its number of parameters, texts of memory plans, and
-    which entry points are `short`."""
+    which entry points have the marks `LATENCY_CRITICAL` and `TAKES_HANDLES`."""
 
     functions: Mapping[str, int]
     memory_plans: Mapping[str, str]
-    short: frozenset[str] = frozenset()
+    latency_critical: frozenset[str] = frozenset()
+    takes_handles: frozenset[str] = frozenset()
 
     @staticmethod
     def of(module: ir.Module) -> Interface:
         """The interface of a module of level F or L."""
         plans = dict(memory_plans(module))
-        return Interface(dict(entry_points(module)), plans, frozenset(short_functions(module)))
+        marks = (frozenset(entry_points_with(mark, module)) for mark in (LATENCY_CRITICAL, TAKES_HANDLES))
+        return Interface(dict(entry_points(module)), plans, *marks)
 
 
 class Engine:
@@ -78,7 +80,7 @@ class Engine:
         # Native code reads row-major memory; NumPy keeps what is so already.
         self._constants = [np.ascontiguousarray(array) for array in constants]
         self.functions, self.memory_plans = interface.functions, interface.memory_plans
-        self.short = interface.short
+        self.latency_critical, self.takes_handles = interface.latency_critical, interface.takes_handles
         self.code = code
         self._bind_constants()
         if table := self.pointer(MEMORY_ADDRESS):

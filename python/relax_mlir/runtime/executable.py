@@ -10,7 +10,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.error import ArgumentError, UnknownNameError
-from relax_mlir.lowering.runtime_lib.fast_call import SHORT_BIT
+from relax_mlir.lowering.runtime_lib.fast_call_state import HANDLE_BIT, SHORT_BIT
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.arrays import needs_help, to_ffi
@@ -40,8 +40,8 @@ class CompiledFunction:
 
     `ffi` is the bare `tvm_ffi.Function`. It does the same, except that it refuses what the FFI cannot convert:
     read-only and bfloat16 NumPy arrays, and NumPy arrays inside tuples, and that it trusts torch tensors: it does not
-    see their negative bit, nor that their storage has been resized. It is slower: calls with plain NumPy arrays and FFI
-    tensors alone go to the native code directly.
+    see their negative bit, nor that their storage has been resized. It is slower: calls with plain NumPy arrays, FFI
+    tensors and torch tensors alone go to the native code directly.
     """
 
     __slots__ = ("_entry", "ffi", "inputs", "name")
@@ -56,7 +56,10 @@ class CompiledFunction:
         return self._call_any(*args)
 
     def _call_any(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
-        args = plain_torch_tensors(self.name, args, self.inputs)
+        return self._call_plain(*plain_torch_tensors(self.name, args, self.inputs))
+
+    def _call_plain(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Call through the FFI; elements of torch tensors are what memory says."""
         try:
             return self.ffi(*args)
         except RuntimeError:
@@ -72,7 +75,7 @@ class CompiledFunction:
                 raise ArgumentError(
                     f"{self.name}: the given result {i} is a {fault} array, so it cannot be written to"
                 )
-        return self.ffi(*(to_ffi(arg) for arg in args))
+        return self.ffi(*(to_ffi(arg) if needs_help(arg) else arg for arg in args))
 
     def call_into(self, out: object, *args: object) -> None:
         """Call with `args` and write the result into `out` (several results: into a tuple or list of arrays).
@@ -154,7 +157,8 @@ class Executable(Mapping[str, CompiledFunction]):
             if name not in self.functions:
                 raise UnknownNameError("function", name, self.functions)
             ffi, entry = self._engine.function(name), self._engine.entry(name)
-            entry |= SHORT_BIT if name in self._engine.short else 0
+            entry |= SHORT_BIT if name in self._engine.latency_critical else 0
+            entry |= HANDLE_BIT if name in self._engine.takes_handles else 0
             self._functions[name] = CompiledFunction(name, ffi, self.functions[name], entry)
         return self._functions[name]
 

@@ -1,9 +1,10 @@
 """Compiled functions as C functions of CPython, whose calls cost little more than their work.
 
 The code (`lowering.runtime_lib.fast_call`) reads objects where they lie in memory. At the first compiled function of a
-process `object_layouts` checks what it relies on, and `fast_call_test` calls a function that says what it has seen.
-Where either finds something else, and where `SWITCH` is 0, compiled functions are called by their Python method, which
-goes through the FFI, does the same, and takes some microseconds more. `fast_calls` says which it is, and why.
+process `object_layouts` checks what it relies on, and `fast_call_test` calls a function that says what it has seen; at
+the first torch tensor so do `torch_layouts` and `fast_call_torch_test`. Where one finds something else, and where
+`SWITCH` is 0, compiled functions are called by their Python method, which goes through the FFI, does the same, and
+takes some microseconds more. `fast_calls` says which it is, and why.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ import functools
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.lowering.runtime_lib.fast_call import DTYPES, ENTRY, FIELDS, SLOW, STATE, fast_call_text
-from relax_mlir.runtime import fast_call_test, object_layouts
+from relax_mlir.lowering.runtime_lib.fast_call import fast_call_text
+from relax_mlir.lowering.runtime_lib.fast_call_state import DTYPES, ENTRY, FIELDS, KINDS, PLAIN, SLOW, STATE
+from relax_mlir.runtime import fast_call_test, object_layouts, torch_layouts
 from relax_mlir.runtime.arrays import DLPACK_CODES
+from relax_mlir.runtime.fast_call_torch_test import wrong_torch_calls
 from relax_mlir.runtime.object_layouts import Layouts, Method, UnknownLayoutError
 from relax_mlir.runtime.process_code import state_address
 
@@ -30,7 +33,11 @@ SWITCH = "RELAX_MLIR_FAST_CALLS"
 
 
 class _State(ctypes.Structure):
-    _fields_ = (*((name, ctypes.c_size_t) for name in FIELDS), ("dtypes", ctypes.c_size_t * DTYPES))
+    _fields_ = (
+        *((name, ctypes.c_size_t) for name in FIELDS),
+        ("dtypes", ctypes.c_size_t * DTYPES),
+        ("kinds", ctypes.c_size_t * KINDS),
+    )
 
 
 @dataclass(frozen=True)
@@ -44,8 +51,15 @@ class FastCalls:
         return "direct" if self.active else f"through the FFI: {self.reason}"
 
 
+_HOLD_NO_TORCH_TENSORS = (
+    *(int, float, bool, str, bytes, type(None)),
+    *(np.ndarray, tvm_ffi.Tensor, tvm_ffi.Shape, tvm_ffi.Array),
+)
+
 # What CPython and the generated code refer to; it must stay where it is.
 _kept: list[object] = []
+_installed: list[tuple[type, _State]] = []
+_torch: list[FastCalls] = []
 
 
 def fast_calls() -> FastCalls:
@@ -76,7 +90,45 @@ def install(cls: type) -> FastCalls:
     if wrong is not None:
         return FastCalls(False, f"the self-test failed: {wrong}")
     type.__setattr__(cls, "__call__", call)
+    _installed.append((cls, state))
     return FastCalls(True)
+
+
+def install_torch() -> FastCalls | None:
+    """Let calls with tensors of torch, which is imported, go directly, too; what has come of it.
+
+    None where some mode of torch is active in which it makes no plain tensors: then another call tries again.
+    """
+    if not _torch and _installed:
+        cls, state = _installed[0]
+        try:
+            _torch.append(_with_torch(cls, state))
+        except torch_layouts.NotNowError:
+            return None
+    return _torch[0] if _torch else FastCalls(False, "calls go through the FFI")
+
+
+def _with_torch(cls: type, state: _State) -> FastCalls:
+    import torch
+
+    try:
+        found = torch_layouts.torch_layouts()
+    except UnknownLayoutError as error:
+        return FastCalls(False, str(error))
+    except AttributeError as error:  # another version of torch, without what is asked for
+        return FastCalls(False, f"torch {torch.__version__}: {error}")
+    for name, word in asdict(found).items():
+        setattr(state, name, word)
+    state.clear_error = object_layouts.address("PyErr_Clear")
+    state.parameter_type, state.torch_type = id(torch.nn.Parameter), id(torch.Tensor)
+    try:
+        wrong = wrong_torch_calls(cls, cls.__call__, state.probe)
+    except Exception as error:  # whatever a call raises that has read something else
+        wrong = f"it raises {type(error).__name__}: {error}"
+    if wrong is None:
+        return FastCalls(True)
+    state.parameter_type = state.torch_type = 0
+    return FastCalls(False, f"the self-test failed: {wrong}")
 
 
 def _filled_state(found: Layouts) -> _State:
@@ -85,14 +137,16 @@ def _filled_state(found: Layouts) -> _State:
     state.array_type, state.tensor_type = id(np.ndarray), id(tvm_ffi.Tensor)
     state.tensor_handle, state.entry_offset, state.none = found.tensor_handle, found.entry, id(None)
     finish = tvm_ffi.Function.__from_extern_c__(state.finish_code)
-    slow = sys.intern(SLOW)
-    _kept.extend((state, finish, slow))
-    state.finish, state.slow_name = id(finish), id(slow)
+    slow, plain = sys.intern(SLOW), sys.intern(PLAIN)
+    _kept.extend((state, finish, slow, plain))
+    state.finish, state.slow_name, state.plain_name = id(finish), id(slow), id(plain)
+    state.tuple_type, state.list_type = id(tuple), id(list)
+    state.kinds[:] = [id(kind) for kind in _HOLD_NO_TORCH_TENSORS]
     address = object_layouts.address
     state.save_thread, state.restore_thread = address("PyEval_SaveThread"), address("PyEval_RestoreThread")
     # CPython 3.10 has the former as an inline function only; both take a null pointer for no keywords.
     state.vectorcall = address("PyObject_Vectorcall", "PyObject_VectorcallDict")
-    state.get_attribute = address("PyObject_GetAttr")
+    state.call_method = address("PyObject_VectorcallMethod")
     state.from_pointer, state.as_pointer = address("PyLong_FromVoidPtr"), address("PyLong_AsVoidPtr")
     state.increment, state.decrement = address("Py_IncRef"), address("Py_DecRef")
     for dtype in map(np.dtype, object_layouts.PLAIN_TYPES):

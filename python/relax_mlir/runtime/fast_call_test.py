@@ -10,12 +10,14 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.lowering.abi.unpack import DLTENSOR, TENSOR
-from relax_mlir.lowering.runtime_lib.fast_call import ENTRY, MAX_ARGUMENTS, PROBE_FACTOR, SLOW
+from relax_mlir.lowering.runtime_lib.fast_call_probe import PROBE_FACTOR
+from relax_mlir.lowering.runtime_lib.fast_call_state import ENTRY, MAX_ARGUMENTS, PLAIN, SLOW
 from relax_mlir.runtime.arrays import DLPACK_CODES
 from relax_mlir.runtime.object_layouts import PLAIN_TYPES
 
-SLOWLY = object()
-"""What calls give in the test that go to the method for any arguments, with these arguments."""
+WITH_CARE, WITHOUT_CARE = object(), object()
+"""What calls give in the test that go to the method for any arguments, and to that for arguments without torch tensors
+that need care; together with these arguments."""
 _CPU = 1
 
 
@@ -25,10 +27,8 @@ def wrong_calls(cls: type, call: Callable[..., Any], probe: int) -> str | None:
     `probe` is the address of the entry point of the function that folds what it is given into one number.
     """
 
-    def slowly(self: object, *args: object) -> object:
-        return SLOWLY, args
-
-    function: Any = object.__new__(type("Probe", (cls,), {"__slots__": (), SLOW: slowly}))
+    methods = {SLOW: lambda _, *args: (WITH_CARE, args), PLAIN: lambda _, *args: (WITHOUT_CARE, args)}
+    function: Any = object.__new__(type("Probe", (cls,), {"__slots__": (), **methods}))
     setattr(function, ENTRY, probe)
     for arguments in _direct():
         before = list(map(sys.getrefcount, arguments))
@@ -37,11 +37,12 @@ def wrong_calls(cls: type, call: Callable[..., Any], probe: int) -> str | None:
             return f"a call with {_text(arguments)} has seen {found}, not {expected}"
         if list(map(sys.getrefcount, arguments)) != before:
             return f"a call with {_text(arguments)} changes how often they are referred to"
-    for arguments in _indirect():
-        found = call(function, *arguments)
-        same = isinstance(found, tuple) and len(found) == 2 and found[0] is SLOWLY
-        if not same or len(found[1]) != len(arguments) or any(map(_differ, found[1], arguments)):
-            return f"a call with {_text(arguments)} does not go through the FFI"
+    for mark, calls in ((WITH_CARE, _with_care()), (WITHOUT_CARE, _without_care())):
+        for arguments in calls:
+            found = call(function, *arguments)
+            same = isinstance(found, tuple) and len(found) == 2 and found[0] is mark
+            if not same or len(found[1]) != len(arguments) or any(map(_differ, found[1], arguments)):
+                return f"a call with {_text(arguments)} does not go through the FFI as it should"
     return None
 
 
@@ -54,13 +55,21 @@ def _direct() -> list[Sequence[Any]]:
     return [*((array,) for array in arrays), (), (tensor,), (scalar, tensor, empty), many]
 
 
-def _indirect() -> list[Sequence[Any]]:
-    """Arguments that it must leave to the FFI."""
+def _with_care() -> list[Sequence[Any]]:
+    """Arguments of which it cannot say that they hold no torch tensor."""
+    plain, other = np.zeros(3), object()
+    deep = ((((((1,),),),),),)
+    calls: list[Sequence[Any]] = [(other,), (plain, other), (3, plain, other), ([1, (other,)],), (deep,)]
+    return [*calls, [plain] * (MAX_ARGUMENTS + 1)]
+
+
+def _without_care() -> list[Sequence[Any]]:
+    """Other arguments that it must leave to the FFI."""
     plain = np.zeros((4, 6), np.float32)
     frozen = plain.copy()
     frozen.flags.writeable = False
     shifted = np.zeros(9, np.uint8)[1:].view(np.float32)
-    others = (
+    others: tuple[object, ...] = (
         plain.T,
         plain[:, ::2],
         frozen,
@@ -70,8 +79,15 @@ def _indirect() -> list[Sequence[Any]]:
         3,
         "text",
         None,
+        True,
+        b"bytes",
+        tvm_ffi.Shape((2, 3)),
+        tvm_ffi.Array([1]),
+        (2, [3.5, (plain, "text")]),
+        (),
+        [],
     )
-    return [*((other,) for other in others), (plain, 1.5), [plain] * (MAX_ARGUMENTS + 1)]
+    return [*((other,) for other in others), (plain, 1.5), (plain, plain.T, (4, 6))]
 
 
 def _seen(arguments: Sequence[Any]) -> int | None:

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.error import ArgumentError, DeviceError
+from relax_mlir.runtime import fast_call
 
 if TYPE_CHECKING:
     import torch
@@ -40,13 +41,14 @@ def _is_tensor_type(kind: type) -> bool:
 
 
 def _is_plain(value: Any) -> bool:  # noqa: ANN401 - any argument
-    """Whether a look at a value shows that nothing needs to be done, which costs a torch tensor half a microsecond.
+    """Whether a look at a value shows that nothing needs to be done; most calls have had it in generated code.
 
     Tensors of other layouts and devices are left to the FFI, which refuses them (see `explain_refusal`).
     """
     kind = type(value)
     if not (_tensor_types[kind] if kind in _tensor_types else _is_tensor_type(kind)):
         return all(map(_is_plain, value)) if kind is tuple or kind is list else True
+    fast_call.install_torch()
     try:
         if value.is_neg() or value.is_conj():
             return False

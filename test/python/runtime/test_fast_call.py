@@ -18,7 +18,7 @@ import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import op
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
-from relax_mlir.lowering.runtime_lib.fast_call import MAX_ARGUMENTS
+from relax_mlir.lowering.runtime_lib.fast_call_state import MAX_ARGUMENTS
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.executable import CompiledFunction, Executable
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op
-from relax_mlir.lowering.runtime_lib.fast_call import SHORT_ELEMENTS
+from relax_mlir.lowering.runtime_lib.fast_call_state import SHORT_ELEMENTS
 from relax_mlir.lowering.shapes.latency_critical import MAX_CALLS, MAX_STATIC
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.executable import CompiledFunction
@@ -29,7 +29,7 @@ def build(
 
 
 def is_latency_critical(executable: rx.Executable) -> bool:
-    return "main" in executable._engine.short
+    return "main" in executable._engine.latency_critical
 
 
 def gather(bb: rx.BlockBuilder, x: rx.Var, y: rx.Var) -> rx.Var:

@@ -1,0 +1,82 @@
+"""The self-test of calls by generated code with torch tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.lowering.runtime_lib.fast_call_state import ENTRY, HANDLE_BIT, PLAIN, SLOW
+
+_WITH_CARE, _WITHOUT = "with care", "without"
+
+
+def wrong_torch_calls(cls: type, call: Callable[..., Any], probe: int) -> str | None:
+    """What is wrong with calls by `call` with torch tensors, as in `fast_call_test.wrong_calls`; None if nothing is."""
+    methods = {"__slots__": (), SLOW: lambda *_: _WITH_CARE, PLAIN: lambda *_: _WITHOUT}
+    functions: list[Any] = [object.__new__(type("Probe", (cls,), methods)) for _ in range(2)]
+    for function, bits in zip(functions, (0, HANDLE_BIT), strict=True):
+        setattr(function, ENTRY, probe + bits)
+    direct, by_handle = functions
+    for name, tensor in _plain().items():
+        found = call(direct, tensor), call(direct, (tensor, 3)), call(by_handle, tensor)
+        if not isinstance(found[0], int) or found[1:] != (_WITHOUT, _WITHOUT):
+            return f"a tensor of torch ({name}) is taken for one that needs care"
+    tensor = _plain()["rank 2"]
+    if call(direct, tensor) != call(direct, np.from_dlpack(tensor)):
+        return "a tensor of torch is seen otherwise than the array that shares its memory"
+    for name, tensor in _others().items():
+        for arguments in ((tensor,), (3, (tensor,)), (_plain()["rank 2"], [tensor])):
+            if call(direct, *arguments) != _WITH_CARE:
+                return f"a tensor of torch ({name}) is taken for a plain one"
+    return None
+
+
+def _plain() -> dict[str, Any]:
+    """Tensors whose elements are what memory says."""
+    import torch
+
+    with torch.inference_mode(False):
+        base = torch.zeros(4, 6, device="cpu")
+        tensors = {
+            "rank 2": base,
+            "rank 0": torch.zeros((), dtype=torch.int64, device="cpu"),
+            "of no elements": torch.zeros(3, 0, device="cpu"),
+            "bfloat16": torch.zeros(3, dtype=torch.bfloat16, device="cpu"),
+            "complex": torch.zeros(3, dtype=torch.complex64, device="cpu"),
+            "the end of another": base[3:],
+            "with steps": base.t()[::2],
+            "expanded": base[0].expand(5, 6),
+            "that requires a gradient": torch.zeros(3, device="cpu", requires_grad=True),
+            "a parameter": torch.nn.Parameter(torch.zeros(3, device="cpu")),
+        }
+    with torch.inference_mode():
+        tensors["of inference"] = torch.zeros(3, device="cpu")
+    return tensors
+
+
+def _others() -> dict[str, Any]:
+    """Tensors that are not, or whose elements are not all in memory."""
+    import torch
+
+    with torch.inference_mode(False):
+        numbers = torch.zeros(6, dtype=torch.complex64, device="cpu").conj()
+        short, ends = torch.zeros(6, device="cpu"), torch.zeros(4, 6, device="cpu")
+        steps = torch.zeros(4, 6, device="cpu").t()
+        empty = torch.zeros(3, device="cpu")
+        empty.untyped_storage().resize_(0)
+        short.untyped_storage().resize_(23)
+        ends, whole = ends[3:], ends
+        whole.untyped_storage().resize_(95)
+        steps.untyped_storage().resize_(95)
+        return {
+            "with the conjugate bit": numbers,
+            "with the negative bit": numbers.imag,
+            "of a storage made smaller": short,
+            "the end of a storage made smaller": ends,
+            "with steps, of a storage made smaller": steps,
+            "of a storage made empty": empty,
+            "on meta": torch.zeros(3, device="meta"),
+            "sparse": torch.zeros(3, device="cpu").to_sparse(),
+        }

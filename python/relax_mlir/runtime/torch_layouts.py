@@ -1,0 +1,141 @@
+"""Where torch keeps what generated code reads of its tensors, found in this process.
+
+None of it is in an interface of torch. Each offset is looked for in the memory of tensors whose contents torch itself
+tells, and used only where all of them have it at one place. That the code sees what it should is tested on top of it
+(`fast_call_torch_test`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relax_mlir.runtime.object_layouts import UnknownLayoutError
+
+if TYPE_CHECKING:
+    import torch
+
+_IMPL_WORDS, _STORAGE_WORDS = 32, 12
+_DLPACK_MAJOR = 1
+
+
+class _ExchangeAPI(ctypes.Structure):
+    """DLPackExchangeAPI of dlpack.h."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("older", ctypes.c_size_t),
+        ("allocator", ctypes.c_size_t),
+        ("to_managed", ctypes.c_size_t),
+        ("from_managed", ctypes.c_size_t),
+        ("to_dltensor", ctypes.c_size_t),
+        ("stream", ctypes.c_size_t),
+    )
+
+
+@dataclass(frozen=True)
+class TorchLayouts:
+    """Words of the state of the generated code, under the names that they have there."""
+
+    torch_to_dltensor: int
+    allocator: int
+    impl_offset: int
+    keys_offset: int
+    storage_offset: int
+    start_offset: int
+    bytes_offset: int
+    plain_keys: int
+    inference_keys: int
+
+
+class NotNowError(Exception):
+    """A mode of torch is active in which it makes other tensors than plain ones."""
+
+
+def torch_layouts() -> TorchLayouts:
+    """The layouts of this version of torch; raises UnknownLayoutError or NotNowError."""
+    import torch
+
+    with torch.inference_mode(False):
+        samples = [
+            torch.zeros(777, dtype=torch.int8, device="cpu"),
+            torch.zeros(3, 5, dtype=torch.float64, device="cpu", requires_grad=True),
+            torch.from_numpy(np.zeros(11, np.int16)),
+        ]
+    with torch.inference_mode():
+        samples.append(torch.zeros(13, device="cpu"))
+    if any(type(sample) is not torch.Tensor for sample in samples):
+        raise NotNowError
+    keys = [_keys(sample) for sample in samples]
+    if keys[0] != keys[1] or keys[0] != keys[2]:
+        raise UnknownLayoutError("plain tensors of torch have different sets of dispatch keys")
+    storages: list[Any] = [sample.untyped_storage() for sample in samples]
+    impls = [sample._cdata for sample in samples]
+    api = _exchange_api(torch.Tensor)
+    size = torch.Tensor.__basicsize__ // 8
+    return TorchLayouts(
+        torch_to_dltensor=api.to_dltensor,
+        allocator=api.allocator,
+        impl_offset=_offset(list(map(id, samples)), size, impls, "implementation of a tensor"),
+        keys_offset=_offset(impls, _IMPL_WORDS, keys, "dispatch keys"),
+        storage_offset=_offset(impls, _IMPL_WORDS, [each._cdata for each in storages], "storage"),
+        start_offset=_offset(
+            [each._cdata for each in storages],
+            _STORAGE_WORDS,
+            [each.data_ptr() for each in storages],
+            "address of a storage",
+        ),
+        bytes_offset=_offset(
+            [each._cdata for each in storages],
+            _STORAGE_WORDS,
+            [each.nbytes() for each in storages],
+            "size of a storage",
+        ),
+        plain_keys=keys[0],
+        inference_keys=keys[3],
+    )
+
+
+def _keys(tensor: torch.Tensor) -> int:
+    import torch
+
+    return int(torch._C._dispatch_keys(tensor).raw_repr())
+
+
+def _exchange_api(tensor_type: Any) -> _ExchangeAPI:  # noqa: ANN401 - a class with an attribute of DLPack
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    address = get(tensor_type.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+    api = _ExchangeAPI.from_address(address)
+    if api.major != _DLPACK_MAJOR:
+        raise UnknownLayoutError(f"torch has version {api.major} of DLPack")
+    if not api.to_dltensor:
+        raise UnknownLayoutError("torch has no function for views of tensors by DLPack")
+    return api
+
+
+def _offset(objects: Sequence[int], size: int, words: Sequence[int], what: str) -> int:
+    """The one offset at which each object has its word, in as many words as `size`."""
+    places = set(range(0, 8 * size, 8))
+    for address, word in zip(objects, words, strict=True):
+        found = _read(address, size)
+        places &= {8 * i for i, each in enumerate(found) if each == word}
+    if len(places) != 1:
+        raise UnknownLayoutError(
+            f"the {what} is not where it is looked for in torch ({len(places)} places found)"
+        )
+    return places.pop()
+
+
+def _read(address: int, size: int) -> tuple[int, ...]:
+    """Words of memory; by way of a file, so that none behind the end of an object is read that is not there."""
+    with open("/proc/self/mem", "rb", buffering=0) as memory:
+        memory.seek(address)
+        data = memory.read(8 * size)
+    return struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
