@@ -50,6 +50,7 @@ _MODULES = (
     "script",
     "te",
     "transform",
+    "vm",
 )
 """Packages and modules for users, imported likewise."""
 

@@ -122,6 +122,30 @@ class VerifyError(CompileError):
     """A module that breaks an invariant of its level."""
 
 
+class BytecodeError(VerifyError):
+    """Bytecode that breaks an invariant of the virtual machine.
+
+    Attributes: the reason; the name of the function, the number of the instruction in it, and the register (``%3``),
+    each None where the mistake is not of one.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        function: str | None = None,
+        instruction: int | None = None,
+        register: str | None = None,
+    ) -> None:
+        self.reason, self.function, self.instruction, self.register = reason, function, instruction, register
+        places = (
+            f"function '{function}'" if function is not None else "",
+            f"instruction {instruction}" if instruction is not None else "",
+            f"register {register}" if register is not None else "",
+        )
+        place = ", ".join(filter(None, places))
+        super().__init__(f"{place}: {reason}" if place else reason)
+
+
 class UnsupportedError(CompileError):
     """Something valid that this version cannot lower; the message says what to do instead."""
 

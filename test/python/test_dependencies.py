@@ -51,7 +51,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"lowering", "te", "tir"}),
-    frozenset({"runtime", "profiler"}),
+    frozenset({"runtime", "profiler", "vm"}),
     frozenset({"tools", "frontend"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""

@@ -1,0 +1,348 @@
+"""Building bytecode by hand, instruction by instruction."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+
+import numpy as np
+
+from relax_mlir.error import ArgumentError, expect
+from relax_mlir.vm.bytecode import MAX_ARGS, MAX_VALUE, MIN_VALUE, VM, VOID, Arg, ArgKind, register_name
+from relax_mlir.vm.constant_pool import ConstantPool
+from relax_mlir.vm.executable import Executable
+from relax_mlir.vm.function_body import FinishedBody, FunctionBody, Label
+from relax_mlir.vm.function_info import FunctionInfo, FunctionKind, Kernels
+
+
+class UnusedInputWarning(UserWarning):
+    """A function built by hand has a parameter that no instruction reads."""
+
+
+class ExecBuilder:
+    """Builds a bytecode executable; TVM's `ExecBuilder`.
+
+    >>> ib = ExecBuilder()
+    >>> with ib.function("double", num_inputs=1):
+    ...     ib.emit_call("test.vm.add", args=[ib.r(0), ib.r(0)], dst=ib.r(1))
+    ...     ib.emit_ret(ib.r(1))
+    >>> ex = ib.get()
+
+    A function is checked when its ``with`` block ends, and its registers are renamed in the order of first use, the
+    parameters first, so that their numbers may be any. A function whose block fails is given up; the builder stays
+    usable.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ConstantPool()
+        self._indices: dict[str, int] = {}
+        """Of all functions mentioned so far."""
+        self._declared: dict[str, FunctionKind | None] = {}
+        self._bodies: dict[str, FinishedBody] = {}
+        self._open: FunctionBody | None = None
+        self._kernels: tuple[str, tuple[Arg, ...]] | None = None
+
+    # What instructions refer to
+
+    def r(self, index: int) -> Arg:
+        """Register `index`; parameters are the first ones. Raises ArgumentError for a number that is none."""
+        expect(self._at("ib.r: index"), index, int, "the number of a register")
+        if isinstance(index, bool) or not 0 <= index < VOID:
+            raise ArgumentError(f"{self._at('ib.r')}: {index} is no number of a register")
+        return Arg(ArgKind.REGISTER, int(index))
+
+    def imm(self, value: int) -> Arg:
+        """An integer in the instruction itself.
+
+        Raises ArgumentError: it needs more than 56 bits; `c` takes it, or `convert_constant`, which decides.
+        """
+        expect(self._at("ib.imm: value"), value, int, "an integer")
+        if not MIN_VALUE <= value <= MAX_VALUE:
+            raise ArgumentError(
+                f"{self._at('ib.imm')}: {value} needs more than 56 bits; write ib.c({value}), a constant"
+            )
+        return Arg(ArgKind.IMMEDIATE, int(value))
+
+    def c(self, value: object) -> Arg:
+        """The constant `value`: a tensor, a shape (tuple of integers), a dtype, a string, a number, a bool or None.
+
+        Equal constants are stored once. Tensors are copied, except for read-only NumPy arrays, which must not change.
+        Raises ArgumentError, DTypeError: there are no such constants.
+        """
+        if isinstance(value, Arg):
+            if value.kind is ArgKind.CONSTANT and 0 <= value.value < len(self._pool.values):
+                return value
+            raise ArgumentError(f"{self._at('ib.c')}: {value} is no constant of this builder")
+        return Arg(ArgKind.CONSTANT, self._pool.add(value, self._at("ib.c: the constant")))
+
+    def convert_constant(self, value: object) -> Arg:
+        """`value` as an argument: an integer of at most 56 bits as `imm` makes it, anything else as `c` does."""
+        if type(value) is int and MIN_VALUE <= value <= MAX_VALUE:
+            return self.imm(value)
+        return self.c(value)
+
+    def f(self, name: str) -> Arg:
+        """The function `name`, defined here, before or after, or else packed."""
+        return Arg(ArgKind.FUNCTION, self._index(name, "ib.f: name"))
+
+    def vm_state(self) -> Arg:
+        """The machine itself, which builtins such as ``vm.builtin.alloc_storage`` take."""
+        return Arg(ArgKind.REGISTER, VM)
+
+    def void_arg(self) -> Arg:
+        """The register that takes results which nobody wants."""
+        return Arg(ArgKind.REGISTER, VOID)
+
+    # Functions
+
+    def declare_function(self, name: str, kind: FunctionKind | None = None) -> None:
+        """Give `name` the next place in the function table, if it has none yet; `kind` is checked by `get`."""
+        self._index(name, "ib.declare_function: name")
+        if kind not in ("packed", "vm", None):
+            raise ArgumentError(f"ib.declare_function: kind is {kind!r}, expected 'packed', 'vm' or None")
+        self._declared[name] = kind or self._declared.get(name)
+
+    def function(
+        self,
+        name: str,
+        num_inputs: int = 0,
+        param_names: Sequence[str] | None = None,
+        allow_unused: bool = False,
+    ) -> FunctionScope:
+        """A ``with`` block in which the instructions of function `name` are emitted.
+
+        On leaving it the function is checked.
+
+        Args:
+            num_inputs: how many parameters it has: registers 0, 1, ….
+            param_names: their names, for messages.
+            allow_unused: do not warn of parameters that no instruction reads.
+
+        Raises:
+            ArgumentError: a name that is taken or empty, wrong parameters; a block inside of another.
+            BytecodeError: the function breaks an invariant of `relax_mlir.vm.verify`: a register that is read before
+                it is written on some path, a path without ``ret``, a jump out of the function, and so on.
+        """
+        expect("ib.function: name", name, str, "a string")
+        expect(f"function '{name}': num_inputs", num_inputs, int, "an integer")
+        if isinstance(num_inputs, bool) or not 0 <= num_inputs <= MAX_ARGS:
+            raise ArgumentError(f"function '{name}': num_inputs is {num_inputs}, expected 0 to {MAX_ARGS}")
+        expect(f"function '{name}': param_names", param_names, Sequence | None, "a list of strings")
+        names = tuple(param_names or ())
+        for place, item in enumerate(names):
+            expect(f"function '{name}': param_names[{place}]", item, str, "a string")
+        if param_names is not None and len(names) != num_inputs:
+            raise ArgumentError(
+                f"function '{name}': num_inputs is {num_inputs}, but param_names has {len(names)} names"
+            )
+        if len(set(names)) != len(names) or not all(names):
+            raise ArgumentError(f"function '{name}': param_names are {names}, expected distinct names")
+        return FunctionScope(self, FunctionBody(name, num_inputs, names, allow_unused))
+
+    # Instructions
+
+    def emit_call(
+        self, name: str | Arg, args: Sequence[object] | None = None, dst: Arg | None = None
+    ) -> None:
+        """Call a function, by its name or as `f` gives it; its result goes to the register `dst`, if any.
+
+        Arguments are what `r`, `imm`, `c`, `f` and `vm_state` give, or Python values that are no integers, which become
+        constants. Raises ArgumentError: anything else, or no function is being built.
+        """
+        body = self._body("ib.emit_call")
+        where = body.where("ib.emit_call")
+        if isinstance(name, Arg):
+            self._expect_kind(where, name, ArgKind.FUNCTION, "a function: a name, or ib.f(name)")
+            callee = name.value
+        else:
+            callee = self._index(name, f"{where}: name")
+        if isinstance(args, str) or not isinstance(args, Sequence | None):
+            raise ArgumentError(f"{where}: args is {args!r} ({type(args).__name__}), expected a list")
+        converted = tuple(self._argument(f"{where}: args[{i}]", arg) for i, arg in enumerate(args or ()))
+        if len(converted) > MAX_ARGS:
+            raise ArgumentError(f"{where}: {len(converted)} arguments, expected at most {MAX_ARGS}")
+        target = VOID if dst is None else self._register(f"{where}: dst", dst, VOID)
+        body.call(callee, converted, target)
+
+    def emit_ret(self, result: Arg) -> None:
+        """Return the register `result`. Raises ArgumentError: no register, or no function is being built."""
+        body = self._body("ib.emit_ret")
+        body.ret(self._register(body.where("ib.emit_ret"), result, None))
+
+    def emit_if(self, cond: Arg, false_offset: int | Label) -> None:
+        """Continue with the next instruction if the register `cond` is not zero, else at `false_offset`.
+
+        `false_offset` counts instructions from this one, or is a label. Raises ArgumentError: neither, no register, or
+        no function is being built.
+        """
+        body = self._body("ib.emit_if")
+        where = body.where("ib.emit_if")
+        body.branch(self._register(where, cond, None), self._target(where, false_offset))
+
+    def emit_goto(self, offset: int | Label) -> None:
+        """Continue `offset` instructions further down (up, if negative), or at a label.
+
+        Raises ArgumentError: neither, or no function is being built.
+        """
+        body = self._body("ib.emit_goto")
+        body.goto(self._target(body.where("ib.emit_goto"), offset))
+
+    def label(self) -> Label:
+        """A place in the function being built, to jump to; `place` says where it is, before or after."""
+        return self._body("ib.label").label()
+
+    def place(self, label: Label) -> None:
+        """Let `label` be the next instruction. Raises ArgumentError: it is placed, or another function's."""
+        body = self._body("ib.place")
+        expect(body.where("ib.place"), label, Label, "a label: ib.label()")
+        body.put(label)
+
+    def set_kernels(self, text: str, constants: Sequence[Arg] = ()) -> None:
+        """Code of prim funcs that the executable brings: MLIR text, and the constants that it uses (see `c`)."""
+        expect("ib.set_kernels: text", text, str, "a string")
+        for i, constant in enumerate(constants):
+            self._expect_kind(f"ib.set_kernels: constants[{i}]", constant, ArgKind.CONSTANT, "a constant")
+        self._kernels = text, tuple(constants)
+
+    # The result
+
+    def get(self) -> Executable:
+        """The executable of all functions so far; the builder can go on.
+
+        Raises:
+            ArgumentError: a function is still being built, or was declared as ``vm`` and has no instructions.
+            BytecodeError: a call has the wrong number of arguments for a function that was defined after it.
+        """
+        if self._open is not None:
+            raise ArgumentError(f"ib.get: function '{self._open.name}' is still being built")
+        for name, kind in self._declared.items():
+            if kind is not None and (kind == "vm") != (name in self._bodies):
+                told = "has no instructions" if kind == "vm" else "has instructions"
+                raise ArgumentError(f"ib.get: function '{name}' was declared as {kind!r}, but {told}")
+        numbers = self._numbers_of_used()
+        table = [FunctionInfo(name) for name, index in self._indices.items() if index in numbers]
+        words: list[int] = []
+        offsets: list[int] = []
+        for name, body in self._bodies.items():
+            start = len(offsets)
+            code = body.renumbered(numbers) if len(numbers) < len(self._indices) else body
+            table[numbers[self._indices[name]]] = replace(body.info, start=start, end=start + body.info.end)
+            offsets += [len(words) + offset for offset in code.offsets]
+            words += code.words
+        kernels = self._kernels and Kernels(
+            self._kernels[0], tuple(constant.value for constant in self._kernels[1])
+        )
+        return Executable(
+            tuple(table),
+            tuple(self._pool.values),
+            np.array(words, np.int64),
+            np.array(offsets, np.int64),
+            kernels,
+        )
+
+    def _numbers_of_used(self) -> dict[int, int]:
+        """Places in the table of the executable, by indices here: names of functions given up have none."""
+        used = {self._indices[name] for name in (*self._declared, *self._bodies)}
+        used = used.union(*(body.mentioned for body in self._bodies.values()))
+        return {index: number for number, index in enumerate(sorted(used))}
+
+    # Blocks of functions
+
+    def _enter(self, body: FunctionBody) -> None:
+        if self._open is not None:
+            raise ArgumentError(
+                f"function '{body.name}': its block is inside of that of '{self._open.name}'; end that one first"
+            )
+        if body.name in self._bodies:
+            raise ArgumentError(f"function '{body.name}' is defined already")
+        self._index(body.name, "ib.function: name")
+        self._open = body
+
+    def _leave(self, body: FunctionBody, failed: bool) -> None:
+        self._open = None
+        if failed:
+            return
+        infos: list[FunctionInfo | None] = [None] * len(self._indices)
+        for name, finished in self._bodies.items():
+            infos[self._indices[name]] = finished.info
+        finished = body.finish(infos, self._indices[body.name], len(self._pool.values))
+        self._bodies[body.name] = finished
+        for place in [] if body.allow_unused else finished.unused:
+            named = f" ('{body.param_names[place]}')" if body.param_names else ""
+            message = f"function '{body.name}': the input {register_name(place)}{named} is never used"
+            warnings.warn(message, UnusedInputWarning, stacklevel=3)
+
+    def _body(self, what: str) -> FunctionBody:
+        if self._open is None:
+            raise ArgumentError(f"{what}: no function is being built; write it in: with ib.function(name):")
+        return self._open
+
+    # Checks of arguments
+
+    def _at(self, what: str) -> str:
+        return what if self._open is None else self._open.where(what)
+
+    def _index(self, name: object, what: str) -> int:
+        expect(self._at(what), name, str, "the name of a function")
+        assert isinstance(name, str)
+        if not name:
+            raise ArgumentError(f"{self._at(what)} is empty")
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise ArgumentError(f"{self._at(what)} is {name!r}, no valid text: {error.reason}") from None
+        return self._indices.setdefault(name, len(self._indices))
+
+    def _argument(self, what: str, value: object) -> Arg:
+        if isinstance(value, int) and not isinstance(value, bool):
+            raise ArgumentError(
+                f"{what} is the integer {value}: write ib.imm({value}) for the number, ib.r({value}) for the register"
+            )
+        if not isinstance(value, Arg):
+            return Arg(ArgKind.CONSTANT, self._pool.add(value, what))
+        if value.kind is ArgKind.REGISTER and value.value == VOID:
+            raise ArgumentError(f"{what} is %void, which takes results only; write ib.c(None)")
+        limit = {ArgKind.CONSTANT: len(self._pool.values), ArgKind.FUNCTION: len(self._indices)}
+        if value.kind in limit and not 0 <= value.value < limit[value.kind]:
+            raise ArgumentError(f"{what} is {value}, which this builder has not made")
+        return value
+
+    def _expect_kind(self, where: str, value: object, kind: ArgKind, what: str) -> None:
+        limit = len(self._indices) if kind is ArgKind.FUNCTION else len(self._pool.values)
+        if not isinstance(value, Arg) or value.kind is not kind or not 0 <= value.value < limit:
+            raise ArgumentError(f"{where} is {value}, expected {what} of this builder")
+
+    def _register(self, where: str, value: object, special: int | None) -> int:
+        """The number of a register that an instruction reads or writes; `special`: the one allowed besides."""
+        if not isinstance(value, Arg) or value.kind is not ArgKind.REGISTER:
+            raise ArgumentError(
+                f"{where} is {value!s} ({type(value).__name__}), expected a register: ib.r(number)"
+            )
+        if value.value >= VOID and value.value != special:
+            raise ArgumentError(
+                f"{where} is {value}, expected one of the function's own registers: ib.r(number)"
+            )
+        return value.value
+
+    def _target(self, where: str, offset: object) -> int | Label:
+        if isinstance(offset, bool) or not isinstance(offset, int | Label):
+            raise ArgumentError(f"{where}: the offset is {offset!r}, expected an integer or ib.label()")
+        return offset
+
+
+class FunctionScope:
+    """The ``with`` block of a function; see `ExecBuilder.function`."""
+
+    def __init__(self, builder: ExecBuilder, body: FunctionBody) -> None:
+        self._builder, self._body = builder, body
+
+    def __enter__(self) -> FunctionScope:
+        self._builder._enter(self._body)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._builder._leave(self._body, failed=kind is not None)

@@ -1,0 +1,136 @@
+"""Bytecode executables: a function table, a constant pool, and instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relax_mlir import notebook
+from relax_mlir.error import UnknownNameError
+from relax_mlir.vm import bytecode
+from relax_mlir.vm.bytecode import Instruction
+from relax_mlir.vm.code_table import Words
+from relax_mlir.vm.constant_pool import normalize, same
+from relax_mlir.vm.function_info import FunctionInfo, Kernels
+from relax_mlir.vm.verify import verify
+
+_HTML_LINES = 500
+"""Lines of text that a notebook shows of an executable."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Executable:
+    """What the virtual machine runs.
+
+    Every executable is verified: one that breaks an invariant of `relax_mlir.vm.verify` cannot be made.
+
+    Attributes:
+        functions: the function table.
+        constants: the constant pool; `relax_mlir.vm.constant_pool` has the kinds.
+        words: the words of all instructions; see `relax_mlir.vm.bytecode`. They cannot be changed.
+        offsets: the place in `words` where each instruction begins.
+        kernels: code of prim funcs among the packed functions, if the executable brings its own.
+
+    Raises:
+        BytecodeError: an invariant does not hold; names function, instruction and register.
+        ArgumentError, DTypeError: a constant is of no kind that the pool takes.
+    """
+
+    functions: tuple[FunctionInfo, ...]
+    constants: tuple[object, ...]
+    words: Words
+    offsets: Words
+    kernels: Kernels | None = None
+
+    def __post_init__(self) -> None:
+        constants = (normalize(value, f"constant {index}") for index, value in enumerate(self.constants))
+        object.__setattr__(self, "functions", tuple(self.functions))
+        object.__setattr__(self, "constants", tuple(constants))
+        object.__setattr__(self, "words", _unchangeable(self.words))
+        object.__setattr__(self, "offsets", _unchangeable(self.offsets))
+        verify(self.functions, self.constants, self.words, self.offsets, self.kernels)
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        """Names of the functions that have instructions, in the order of the function table."""
+        return tuple(info.name for info in self.functions if info.kind == "vm")
+
+    @property
+    def packed_names(self) -> tuple[str, ...]:
+        """Names of the packed functions, in the order of the function table."""
+        return tuple(info.name for info in self.functions if info.kind == "packed")
+
+    def function(self, name: str) -> FunctionInfo:
+        """The entry of the function table; raises UnknownNameError if there is none of this name."""
+        for info in self.functions:
+            if info.name == name:
+                return info
+        raise UnknownNameError("function", name, [info.name for info in self.functions])
+
+    def instruction(self, index: int) -> Instruction:
+        """The instruction of this number, among those of all functions; raises IndexError."""
+        return bytecode.decode(self.words, int(self.offsets[index]))  # type: ignore[arg-type]  # a row of integers
+
+    def __eq__(self, other: object) -> bool:
+        """Same functions, code and kernels, same constants bit by bit."""
+        if not isinstance(other, Executable):
+            return NotImplemented
+        return (
+            self.functions == other.functions
+            and self.kernels == other.kernels
+            and len(self.constants) == len(other.constants)
+            and np.array_equal(self.words, other.words)
+            and np.array_equal(self.offsets, other.offsets)
+            and all(map(same, self.constants, other.constants))
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality compares whole tensors
+
+    def stats(self) -> str:
+        """Constants and functions in a few lines."""
+        from relax_mlir.vm import text_forms
+
+        return text_forms.stats(self)
+
+    def as_text(self) -> str:
+        """All functions, an instruction per line."""
+        from relax_mlir.vm import text_forms
+
+        return text_forms.as_text(self)
+
+    def as_python(self) -> str:
+        """Python code that rebuilds this executable, as its variable `ex`.
+
+        Tensors stand in the code.
+        """
+        from relax_mlir.vm import python_form
+
+        return python_form.as_python(self)
+
+    astext = as_text
+    aspython = as_python
+
+    def __repr__(self) -> str:
+        size = sum(value.nbytes for value in self.constants if isinstance(value, np.ndarray))
+        counts = (
+            (len(self.function_names), "function"),
+            (len(self.packed_names), "packed function"),
+            (self.offsets.size, "instruction"),
+            (len(self.constants), "constant"),
+        )
+        told = ", ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in counts)
+        kernels = f", kernels of {len(self.kernels.text)} characters" if self.kernels is not None else ""
+        return f"<bytecode executable: {told} of {size} bytes{kernels}>"
+
+    def _repr_html_(self) -> str:
+        lines = f"{self.stats()}\n{self.as_text()}".rstrip().split("\n")
+        if len(lines) > _HTML_LINES:
+            lines[_HTML_LINES:] = [f"… {len(lines) - _HTML_LINES} more lines; see as_text()"]
+        return notebook.preformatted("\n".join(lines))
+
+
+def _unchangeable(numbers: Any) -> Words:  # noqa: ANN401 - an array or anything that makes one
+    """A copy whose memory cannot be made writable again."""
+    return np.frombuffer(np.ascontiguousarray(numbers, np.int64).tobytes(), np.int64)
