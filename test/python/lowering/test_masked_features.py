@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -122,30 +123,31 @@ def module(target: str) -> rx.IRModule:
     return bb.get()
 
 
-@pytest.fixture(scope="module", params=FORBIDDEN)
-def compiled(request: pytest.FixtureRequest) -> Iterator[tuple[str, Executable, Assembly]]:
-    yield request.param, *built(module(request.param), Target(request.param))
+@functools.cache
+def compiled(target: str) -> tuple[Executable, Assembly]:
+    return built(module(target), Target(target))
 
 
-def test_only_instructions_of_the_target(compiled: tuple[str, Executable, Assembly]) -> None:
-    text, _, code = compiled
-    assert code.everything.matching(FORBIDDEN[text]) == []
+@pytest.mark.parametrize("target", FORBIDDEN)
+def test_only_instructions_of_the_target(target: str) -> None:
+    _, code = compiled(target)
+    assert code.everything.matching(FORBIDDEN[target]) == []
     assert len(code.functions) > len(CASES)
 
 
-def test_no_calls_of_libraries(compiled: tuple[str, Executable, Assembly]) -> None:
-    called = set(compiled[2].everything.calls)
+@pytest.mark.parametrize("target", FORBIDDEN)
+def test_no_calls_of_libraries(target: str) -> None:
+    called = set(compiled(target)[1].everything.calls)
     assert not {name for name in called if LIBRARY.match(name)}
 
 
 @pytest.mark.parametrize(
-    ("compiled", "name"),
+    ("target", "name"),
     [(target, name) for target in FORBIDDEN for name in CASES if not left_out(target, name)],
-    indirect=["compiled"],
 )
-def test_results(compiled: tuple[str, Executable, Assembly], name: str) -> None:
+def test_results(target: str, name: str) -> None:
     parameters, _, reference = CASES[name]
-    function = compiled[1][name]
+    function = compiled(target)[0][name]
     rng = np.random.default_rng(len(name))
     for trial in range(12):
         least = 0 if name.startswith(("matmul", "chain", "sum")) and trial == 0 else 1
