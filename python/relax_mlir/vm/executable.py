@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,17 +102,40 @@ class Executable:
 
         return text_forms.as_text(self)
 
-    def as_python(self) -> str:
+    def as_python(self, constants: str | os.PathLike[str] | None = None) -> str:
         """Python code that rebuilds this executable, as its variable `ex`.
 
-        Tensors stand in the code.
+        Tensors stand in the code. With the path `constants`, the executable is saved there, and the code reads tensors
+        of more than 64 elements from that file.
         """
         from relax_mlir.vm import python_form
 
-        return python_form.as_python(self)
+        return python_form.as_python(self, None if constants is None else Path(constants))
 
     astext = as_text
     aspython = as_python
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the executable to a file, which is never seen half-written; raises ArgumentError if that fails."""
+        from relax_mlir.vm import executable_file
+
+        executable_file.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], check_tensors: bool = False) -> Executable:
+        """The executable in a file that `save` has written; tensors stay in the file and are read when they are used.
+
+        The file must not be changed in place while the executable is used; `save` replaces it as a whole.
+
+        Args:
+            check_tensors: compare large tensors with their checksums, too, which reads all of the file.
+
+        Raises:
+            ParseError: the file cannot be read, is cut off or damaged, or holds no valid executable.
+        """
+        from relax_mlir.vm import executable_file
+
+        return executable_file.load(Path(path), check_tensors)
 
     def __repr__(self) -> str:
         size = sum(value.nbytes for value in self.constants if isinstance(value, np.ndarray))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -29,13 +30,18 @@ _LINE = 100
 Array = np.ndarray[Any, Any]
 
 
-def as_python(executable: Executable) -> str:
+def as_python(executable: Executable, constants: Path | None = None) -> str:
     """Code whose variable `ex` is equal to `executable`; see `Executable.as_python`.
 
     It calls an `ExecBuilder`. Executables that no builder makes (registers in another order, a constant twice) are
     written as their parts.
     """
-    values = [literal(value) for value in executable.constants]
+    if constants is not None:
+        executable.save(constants)
+    values = [
+        f"constants[{i}]" if constants is not None and _is_large(value) else literal(value)
+        for i, value in enumerate(executable.constants)
+    ]
     body = list(_calls(executable, values) if _is_rebuilt(executable) else _parts(executable, values))
     imports = [
         f"import {name}{alias}"
@@ -48,6 +54,8 @@ def as_python(executable: Executable) -> str:
         if any(use in line for line in body)
     ]
     lines = [*imports, "import relax_mlir as rx", ""]
+    if constants is not None:
+        lines.append(f"constants = rx.vm.load_constants({text_literal(str(constants))})")
     return "\n".join([*lines, *body, ""])
 
 

@@ -1,0 +1,357 @@
+"""Bytecode executables in files: `Executable.save` and `Executable.load`."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import stat
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import tvm_ffi
+
+from relax_mlir.dialects.dtypes import DTYPES
+from relax_mlir.error import ArgumentError, BytecodeError, ParseError
+from relax_mlir.module_text import writing_atomically
+from relax_mlir.vm.code_table import Words
+from relax_mlir.vm.constant_pool import byte_view
+from relax_mlir.vm.executable import Executable
+from relax_mlir.vm.file_format import (
+    ALIGNMENT,
+    MAX_LENGTHS,
+    PAGE,
+    Entry,
+    InvalidFile,
+    Reader,
+    Record,
+    Section,
+    Tag,
+    front_length,
+    pack_front,
+    read_front,
+)
+from relax_mlir.vm.function_info import FunctionInfo, Kernels
+
+Array = np.ndarray[Any, Any]
+
+_ALWAYS_CHECKED = 4096
+"""Bytes of a tensor up to which its checksum is always compared."""
+_MAX_RANK = 64
+_WRITE_CHUNK = 1 << 24
+
+
+# Writing
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A tensor and where it begins, from the beginning of the section of tensors."""
+
+    array: Array
+    offset: int
+
+
+def save(executable: Executable, path: Path) -> None:
+    """Write under a temporary name, to the disk, then move it; see `Executable.save`."""
+    tensors = list(_places(executable.constants))
+    contents = {
+        Section.FUNCTIONS: _functions(executable.functions),
+        Section.WORDS: executable.words.astype("<i8").tobytes(),
+        Section.OFFSETS: executable.offsets.astype("<i8").tobytes(),
+        Section.CONSTANTS: _constants(executable.constants, tensors),
+    }
+    if executable.kernels is not None:
+        contents[Section.KERNELS] = _kernels(executable.kernels)
+    for kind, data in contents.items():
+        if len(data) > MAX_LENGTHS[kind]:
+            raise ArgumentError(
+                f"Executable.save: section '{kind.name.lower()}' has {len(data)} bytes, more than {MAX_LENGTHS[kind]}"
+            )
+    entries = _layout(contents, tensors)
+    try:
+        with writing_atomically(path) as stream:
+            _write(stream, entries, contents, tensors)
+            stream.flush()
+            if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                os.fsync(stream.fileno())
+        _sync_folder(path)
+    except OSError as error:
+        raise ArgumentError(f"Executable.save: cannot write {path}: {error.strerror or error}") from None
+
+
+def _places(constants: Sequence[object]) -> Iterator[_Placed]:
+    end = 0
+    for value in constants:
+        if isinstance(value, np.ndarray):
+            unit = PAGE if value.nbytes >= PAGE else ALIGNMENT
+            offset = -(-end // unit) * unit
+            yield _Placed(value, offset)
+            end = offset + value.nbytes
+
+
+def _layout(contents: Mapping[Section, bytes], tensors: Sequence[_Placed]) -> list[Entry]:
+    end = front_length(len(contents) + 1)
+    entries = []
+    for kind, data in contents.items():
+        offset = -(-end // 8) * 8
+        entries.append(Entry(kind, zlib.crc32(data), offset, len(data)))
+        end = offset + len(data)
+    length = tensors[-1].offset + tensors[-1].array.nbytes if tensors else 0
+    return [*entries, Entry(Section.TENSORS, 0, -(-end // PAGE) * PAGE, length)]
+
+
+def _write(
+    stream: IO[bytes],
+    entries: Sequence[Entry],
+    contents: Mapping[Section, bytes],
+    tensors: Sequence[_Placed],
+) -> None:
+    last = entries[-1]
+    written = stream.write(pack_front(list(entries), last.offset + last.length))
+    for entry in entries[:-1]:
+        written += stream.write(bytes(entry.offset - written))
+        written += stream.write(contents[entry.kind])
+    for placed in tensors:
+        written += stream.write(bytes(last.offset + placed.offset - written))
+        data = byte_view(placed.array)
+        for at in range(0, data.size, _WRITE_CHUNK):
+            written += stream.write(data[at : at + _WRITE_CHUNK].data)
+    stream.write(bytes(last.offset + last.length - written))
+
+
+def _sync_folder(path: Path) -> None:
+    """Make the new name last, on systems where folders can be opened for it."""
+    try:
+        folder = os.open(path.parent, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(folder)
+    except OSError:
+        pass  # the file itself is on the disk; some file systems cannot do this for folders
+    finally:
+        os.close(folder)
+
+
+def _functions(functions: Sequence[FunctionInfo]) -> bytes:
+    record = Record()
+    record.number("I", len(functions))
+    for info in functions:
+        record.number("B", info.kind == "vm")
+        record.text(info.name)
+        if info.kind == "vm":
+            record.number("Q", info.start, info.end, info.num_args, info.num_registers)
+            record.number("I", len(info.param_names))
+            for name in info.param_names:
+                record.text(name)
+    return bytes(record.data)
+
+
+def _constants(constants: Sequence[object], tensors: Sequence[_Placed]) -> bytes:
+    record = Record()
+    record.number("I", len(constants))
+    places = iter(tensors)
+    for value in constants:
+        if isinstance(value, np.ndarray):
+            _tensor(record, next(places))
+        elif isinstance(value, tvm_ffi.Shape):
+            record.number("B", Tag.SHAPE)
+            record.number("I", len(value))
+            record.number("q", *value)
+        elif isinstance(value, str):
+            record.number("B", Tag.DTYPE if isinstance(value, tvm_ffi.dtype) else Tag.STRING)
+            record.text(str(value))
+        elif isinstance(value, bool):
+            record.number("B", Tag.BOOL, value)
+        elif isinstance(value, int):
+            record.number("B", Tag.INT)
+            record.number("q", value)
+        elif isinstance(value, float):
+            record.number("B", Tag.FLOAT)
+            record.number("d", value)
+        else:
+            record.number("B", Tag.NONE)
+    return bytes(record.data)
+
+
+def _tensor(record: Record, placed: _Placed) -> None:
+    array = placed.array
+    record.number("B", Tag.TENSOR)
+    record.text(array.dtype.name)
+    record.number("I", array.ndim)
+    record.number("Q", *array.shape)
+    record.number("Q", placed.offset)
+    record.number("I", zlib.crc32(byte_view(array)))  # type: ignore[arg-type]  # an array is a buffer
+
+
+def _kernels(kernels: Kernels) -> bytes:
+    record = Record()
+    record.text(kernels.text)
+    record.number("I", len(kernels.constants))
+    record.number("I", *kernels.constants)
+    return bytes(record.data)
+
+
+# Reading
+
+
+def load(path: Path, check_tensors: bool = False) -> Executable:
+    """Read all but the tensors, which are mapped into memory; see `Executable.load`."""
+    try:
+        return _read(_mapped(path), check_tensors)
+    except InvalidFile as error:
+        raise ParseError(f"Executable.load: {path}: {error}") from None
+    except BytecodeError as error:
+        raise ParseError(f"Executable.load: {path}: no valid executable: {error}") from error
+    except (OSError, MemoryError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise ParseError(f"Executable.load: cannot read {path}: {reason}") from None
+
+
+def load_constants(path: str | os.PathLike[str]) -> tuple[object, ...]:
+    """The constant pool of the executable in a file; raises ParseError as `Executable.load` does."""
+    return load(Path(path)).constants
+
+
+def _mapped(path: Path) -> memoryview:
+    """The bytes of a file; pages are read when they are used."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidFile("is no regular file")
+        if not found.st_size:
+            raise InvalidFile("is empty")
+        return memoryview(mmap.mmap(file, found.st_size, access=mmap.ACCESS_READ))
+    finally:
+        os.close(file)
+
+
+def _read(data: memoryview, check_tensors: bool) -> Executable:
+    entries = read_front(data)
+    contents = {kind: _checked(data, entry) for kind, entry in entries.items() if kind is not Section.TENSORS}
+    functions = _read_functions(Reader("functions", contents[Section.FUNCTIONS]))
+    place = entries[Section.TENSORS]
+    tensors = _Tensors(data[place.offset : place.offset + place.length], check_tensors)
+    constants = _read_constants(Reader("constants", contents[Section.CONSTANTS]), tensors)
+    kernels = None
+    if Section.KERNELS in contents:
+        kernels = _read_kernels(Reader("kernels", contents[Section.KERNELS]))
+    words, offsets = (_read_words(kind, contents[kind]) for kind in (Section.WORDS, Section.OFFSETS))
+    return Executable(functions, constants, words, offsets, kernels)
+
+
+def _checked(data: memoryview, entry: Entry) -> bytes:
+    content = bytes(data[entry.offset : entry.offset + entry.length])
+    if zlib.crc32(content) != entry.checksum:
+        raise InvalidFile(f"section '{entry.kind.name.lower()}' is damaged (CRC-32)")
+    return content
+
+
+def _read_words(kind: Section, content: bytes) -> Words:
+    if len(content) % 8:
+        raise InvalidFile(f"section '{kind.name.lower()}' has {len(content)} bytes, no multiple of 8")
+    return np.frombuffer(content, "<i8")
+
+
+def _read_functions(reader: Reader) -> tuple[FunctionInfo, ...]:
+    functions = tuple(_read_function(reader) for _ in range(reader.integer("I")))
+    reader.end()
+    return functions
+
+
+def _read_function(reader: Reader) -> FunctionInfo:
+    kind, name = reader.integer("B"), reader.text()
+    if kind == 0:
+        return FunctionInfo(name)
+    if kind != 1:
+        raise InvalidFile(f"function '{name}' is of the unknown kind {kind}")
+    start, end, num_args, num_registers = reader.integers("Q", 4)
+    names = tuple(reader.text() for _ in range(reader.integer("I")))
+    return FunctionInfo(name, "vm", start, end, num_args, num_registers, names)
+
+
+def _read_kernels(reader: Reader) -> Kernels:
+    kernels = Kernels(reader.text(), reader.integers("I", reader.integer("I")))
+    reader.end()
+    return kernels
+
+
+class _Tensors:
+    """The section of tensors while constants are read; they follow each other in it."""
+
+    def __init__(self, data: memoryview, check_all: bool) -> None:
+        self._data, self._check_all = data, check_all
+        self._end = 0
+
+    def read(self, reader: Reader, index: int) -> Array:
+        """The tensor that a record describes, over the memory of the file."""
+        name = reader.text()
+        if name not in DTYPES:
+            raise InvalidFile(f"constant {index} has the unknown dtype {name!r}")
+        rank = reader.integer("I")
+        if rank > _MAX_RANK:
+            raise InvalidFile(f"constant {index} has rank {rank}, more than {_MAX_RANK}")
+        shape = reader.integers("Q", rank)
+        offset, checksum = reader.integer("Q"), reader.integer("I")
+        dtype = DTYPES[name].numpy
+        if math.prod(max(size, 1) for size in shape) * dtype.itemsize >= 1 << 63:
+            raise InvalidFile(f"constant {index} has the shape {shape}, which is too large")
+        length = math.prod(shape) * dtype.itemsize
+        if (
+            offset < self._end
+            or offset % ALIGNMENT
+            or length > len(self._data)
+            or offset > len(self._data) - length
+        ):
+            raise InvalidFile(
+                f"constant {index} has {length} bytes at {offset} in section 'tensors', expected a multiple of "
+                f"{ALIGNMENT} from {self._end} on, and an end at {len(self._data)} at most"
+            )
+        self._end = offset + length
+        data = self._data[offset : offset + length]
+        if (self._check_all or length <= _ALWAYS_CHECKED) and zlib.crc32(data) != checksum:
+            raise InvalidFile(f"constant {index} is damaged (CRC-32)")
+        if name == "bool" and length and int(np.frombuffer(data, np.uint8).max()) > 1:
+            raise InvalidFile(f"constant {index} is of dtype bool, but has bytes above 1")
+        if not length:
+            return np.zeros(shape, dtype)
+        return np.frombuffer(data, dtype).reshape(shape)
+
+
+def _read_constants(reader: Reader, tensors: _Tensors) -> tuple[object, ...]:
+    constants = tuple(_read_constant(reader, tensors, index) for index in range(reader.integer("I")))
+    reader.end()
+    return constants
+
+
+def _read_constant(reader: Reader, tensors: _Tensors, index: int) -> object:
+    tag = reader.integer("B")
+    if tag == Tag.TENSOR:
+        return tensors.read(reader, index)
+    if tag == Tag.SHAPE:
+        return tvm_ffi.Shape(reader.integers("q", reader.integer("I")))
+    if tag == Tag.DTYPE:
+        name = reader.text()
+        if name not in DTYPES:
+            raise InvalidFile(f"constant {index} is the unknown dtype {name!r}")
+        return tvm_ffi.dtype(name)
+    if tag == Tag.BOOL:
+        value = reader.integer("B")
+        if value > 1:
+            raise InvalidFile(f"constant {index} is a bool with the value {value}")
+        return bool(value)
+    if tag == Tag.STRING:
+        return reader.text()
+    if tag == Tag.INT:
+        return reader.integer("q")
+    if tag == Tag.FLOAT:
+        return reader.float()
+    if tag == Tag.NONE:
+        return None
+    raise InvalidFile(f"constant {index} is of the unknown kind {tag}")
