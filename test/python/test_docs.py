@@ -47,6 +47,28 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     exec(code, {"__name__": "example"})
 
 
+@pytest.mark.parametrize("name", ["docs/vm.md"])
+def test_examples_print_what_stands_there(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A block of text behind code is what the code prints."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / name).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(python|text)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert {language for language, _ in blocks} == {"python", "text"}
+    names: dict[str, object] = {"__name__": "example"}
+    printed = ""
+    for language, content in blocks:
+        if language == "text":
+            assert printed.strip() == content.strip()
+            printed = ""
+        else:
+            assert not printed, f"{name} does not show what this prints:\n{printed}"
+            exec(compile(content, name, "exec", dont_inherit=True), names)
+            printed = capsys.readouterr().out
+    assert not printed
+
+
 def test_lit_test_of_the_page_on_passes(tmp_path: Path) -> None:
     """The pass and the test on the page fit each other."""
     text = (ROOT / "docs" / "writing-passes.md").read_text(encoding="utf-8")
