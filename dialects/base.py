@@ -98,7 +98,7 @@ class OpArgs:
         return isinstance(self.attrs[name], ir.UnitAttr)
 
 
-class RelaxOp(Relax.Operation):  # type: ignore[misc, name-defined]  # the DSL is untyped
+class RelaxOp(Relax.Operation):
     """Base of the dialect's ops.
 
     A subclass lists its operands, attributes and results (in this order), and overrides `infer`, its shape
@@ -296,6 +296,11 @@ def normalize_axes(op: str, axes: Sequence[int], rank: int) -> list[int]:
     if len(set(normal)) != len(normal):
         raise ShapeError(f"{op}: axes {list(axes)} name a dimension twice (rank {rank})")
     return normal
+
+
+def op_classes() -> dict[str, type[RelaxOp]]:
+    """The class of each op of the dialect, by the op's name."""
+    return {cls.OPERATION_NAME: cls for cls in Relax.operations if issubclass(cls, RelaxOp)}
 
 
 def op_class(op: ir.Operation) -> type[RelaxOp] | None:

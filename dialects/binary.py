@@ -57,7 +57,7 @@ class BinaryFloatOp(BinaryOp):
         return infer_binary(args)
 
 
-class AddOp(BinaryOp, name="add", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AddOp(BinaryOp, name="add", traits=[ext.Pure]):
     """Sum of two tensors, element by element.
 
     Integers wrap around; of bool it is the logical or, as in NumPy.
@@ -66,14 +66,14 @@ class AddOp(BinaryOp, name="add", traits=[ext.Pure]):  # type: ignore[call-arg] 
     """
 
 
-class Atan2Op(BinaryFloatOp, name="atan2", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class Atan2Op(BinaryFloatOp, name="atan2", traits=[ext.Pure]):
     """Angle of the point ``(x2, x1)``, in -pi..pi, with the quadrant that the signs give.
 
     Example: ``[1.0]`` and ``[-1.0]`` give ``[2.3562]``.
     """
 
 
-class DivideOp(BinaryFloatOp, name="divide", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class DivideOp(BinaryFloatOp, name="divide", traits=[ext.Pure]):
     """Quotient of floating-point numbers, by IEEE 754: inf or NaN for a division by zero.
 
     Integers are refused, because NumPy's quotient of integers is a float: astype them, or use floor_divide.
@@ -81,7 +81,7 @@ class DivideOp(BinaryFloatOp, name="divide", traits=[ext.Pure]):  # type: ignore
     """
 
 
-class FloorDivideOp(BinaryArithmeticOp, name="floor_divide", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class FloorDivideOp(BinaryArithmeticOp, name="floor_divide", traits=[ext.Pure]):
     """Quotient rounded to minus infinity, NumPy's ``//``.
 
     Integers: a division by zero gives 0, and the least value divided by -1 wraps around to itself. Floats: a
@@ -89,49 +89,49 @@ class FloorDivideOp(BinaryArithmeticOp, name="floor_divide", traits=[ext.Pure]):
     """
 
 
-class FloorModOp(BinaryArithmeticOp, name="floor_mod", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class FloorModOp(BinaryArithmeticOp, name="floor_mod", traits=[ext.Pure]):
     """Remainder with the sign of the divisor, NumPy's ``%``: ``x1 - floor(x1 / x2) * x2``.
 
     Integers: 0 for a division by zero. Floats: NaN. Example: ``[7, -7]`` and ``[3, 3]`` give ``[1, 2]``.
     """
 
 
-class LogAddExpOp(BinaryFloatOp, name="log_add_exp", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LogAddExpOp(BinaryFloatOp, name="log_add_exp", traits=[ext.Pure]):
     """``log(exp(x1) + exp(x2))`` without overflow.
 
     Example: ``[1000.0]`` and ``[1000.0]`` give ``[1000.6931]``; ``-inf`` is neutral.
     """
 
 
-class MaximumOp(BinaryOp, name="maximum", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MaximumOp(BinaryOp, name="maximum", traits=[ext.Pure]):
     """The greater of two elements; NaN if one is NaN.
 
     Example: ``[1.0, nan]`` and ``[2.0, 0.0]`` give ``[2.0, nan]``.
     """
 
 
-class MinimumOp(BinaryOp, name="minimum", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MinimumOp(BinaryOp, name="minimum", traits=[ext.Pure]):
     """The lesser of two elements; NaN if one is NaN.
 
     Example: ``[1.0, nan]`` and ``[2.0, 0.0]`` give ``[1.0, nan]``.
     """
 
 
-class ModOp(BinaryArithmeticOp, name="mod", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ModOp(BinaryArithmeticOp, name="mod", traits=[ext.Pure]):
     """The same as `floor_mod`, under the name that NumPy gives it.
 
     Example: ``[-7]`` and ``[3]`` give ``[2]``.
     """
 
 
-class MultiplyOp(BinaryOp, name="multiply", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MultiplyOp(BinaryOp, name="multiply", traits=[ext.Pure]):
     """Product of two tensors, element by element. Integers wrap around; of bool it is the logical and.
 
     Example: ``[2, 3]`` and ``[4]`` give ``[8, 12]``.
     """
 
 
-class PowerOp(BinaryArithmeticOp, name="power", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class PowerOp(BinaryArithmeticOp, name="power", traits=[ext.Pure]):
     """`x1` to the power of `x2`.
 
     Integers wrap around; a negative exponent gives the truncated reciprocal: 1 or -1 for the bases 1 and -1,
@@ -139,14 +139,14 @@ class PowerOp(BinaryArithmeticOp, name="power", traits=[ext.Pure]):  # type: ign
     """
 
 
-class SubtractOp(BinaryArithmeticOp, name="subtract", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SubtractOp(BinaryArithmeticOp, name="subtract", traits=[ext.Pure]):
     """Difference of two tensors, element by element. Integers wrap around.
 
     Example: ``[5, 3]`` and ``[1]`` give ``[4, 2]``.
     """
 
 
-class EwiseFmaOp(RelaxOp, name="ewise_fma", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class EwiseFmaOp(RelaxOp, name="ewise_fma", traits=[ext.Pure]):
     """``x1 * x2 + x3``, element by element, of three tensors that broadcast; floats are rounded once.
 
     Example: ``[2.0]``, ``[3.0]`` and ``[1.0]`` give ``[7.0]``.

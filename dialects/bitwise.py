@@ -30,26 +30,26 @@ class ShiftOp(BinaryOp):
         return infer_binary(args)
 
 
-class BitwiseAndOp(BitwiseOp, name="bitwise_and", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class BitwiseAndOp(BitwiseOp, name="bitwise_and", traits=[ext.Pure]):
     """Bits set in both elements. Example: ``[6, 5]`` and ``[3]`` give ``[2, 1]``."""
 
 
-class BitwiseOrOp(BitwiseOp, name="bitwise_or", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class BitwiseOrOp(BitwiseOp, name="bitwise_or", traits=[ext.Pure]):
     """Bits set in one of the elements. Example: ``[6, 5]`` and ``[3]`` give ``[7, 7]``."""
 
 
-class BitwiseXorOp(BitwiseOp, name="bitwise_xor", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class BitwiseXorOp(BitwiseOp, name="bitwise_xor", traits=[ext.Pure]):
     """Bits set in exactly one element. Example: ``[6, 5]`` and ``[3]`` give ``[5, 6]``."""
 
 
-class LeftShiftOp(ShiftOp, name="left_shift", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LeftShiftOp(ShiftOp, name="left_shift", traits=[ext.Pure]):
     """First element shifted left by the second, in bits.
 
     Example: int8 ``[1, 1]`` and ``[3, 8]`` give ``[8, 0]``.
     """
 
 
-class RightShiftOp(ShiftOp, name="right_shift", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class RightShiftOp(ShiftOp, name="right_shift", traits=[ext.Pure]):
     """First element shifted right by the second, in bits, keeping the sign.
 
     Example: int8 ``[8, -8]`` and ``[2, 9]`` give ``[2, -1]``.

@@ -26,7 +26,7 @@ from relax_mlir.symbolic import Expr
 StaticArg = str | int | float | bool
 
 
-class CallOp(RelaxOp, name="call", traits=[CallsFunction, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
+class CallOp(RelaxOp, name="call", traits=[CallsFunction, *EVERY_FORM]):
     """Call of a Relax function of the module. The result's shape is the callee's, with its symbols substituted.
 
     `args` is a tuple. Checked against the callee's signature by `relax_mlir.analysis.well_formed`, which sees the
@@ -44,7 +44,7 @@ class CallOp(RelaxOp, name="call", traits=[CallsFunction, *EVERY_FORM]):  # type
         args.tuple(0)
 
 
-class CallTirOp(  # type: ignore[call-arg]  # untyped DSL
+class CallTirOp(
     RelaxOp, name="call_tir", traits=[ext.Pure, CallsFunction, HasDestination, KeptAtR1, TakesOwnership]
 ):
     """Call of a prim func by destination passing: allocate the result, call, return it.
@@ -66,7 +66,7 @@ class CallTirOp(  # type: ignore[call-arg]  # untyped DSL
         require_destinations(args.op, results[0])
 
 
-class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure, HasDestination, KeptAtR1]):  # type: ignore[call-arg]  # untyped DSL
+class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure, HasDestination, KeptAtR1]):
     """Destination-passing call of a registered packed function: it gets the arguments, then the results to fill.
 
     `arg_spec` has an entry per argument: ``unit`` for the next operand, else the literal (string, int, float, bool).
@@ -85,7 +85,7 @@ class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure, HasDest
         check_rule(args, results[0])
 
 
-class CallPackedOp(  # type: ignore[call-arg]  # untyped DSL
+class CallPackedOp(
     RelaxOp, name="call_packed", traits=[CallsPacked, CapturesTensors, HasEffect, *EVERY_FORM]
 ):
     """Call of a registered packed function that may have any effect; it allocates what it returns.
@@ -109,7 +109,7 @@ class CallPackedOp(  # type: ignore[call-arg]  # untyped DSL
         check_rule(args, results[0])
 
 
-class CallPurePackedOp(  # type: ignore[call-arg]  # untyped DSL
+class CallPurePackedOp(
     RelaxOp, name="call_pure_packed", traits=[ext.Pure, CallsPacked, CapturesTensors, *EVERY_FORM]
 ):
     """Call of a registered packed function without effects; it allocates what it returns.
@@ -133,7 +133,7 @@ class CallPurePackedOp(  # type: ignore[call-arg]  # untyped DSL
         check_rule(args, results[0])
 
 
-class UpdatedOp(RelaxOp, name="updated", traits=[HasEffect, *EVERY_FORM, TakesOwnership]):  # type: ignore[call-arg]  # untyped DSL
+class UpdatedOp(RelaxOp, name="updated", traits=[HasEffect, *EVERY_FORM, TakesOwnership]):
     """`input` as a `call_packed` in front of this op has left it; made by the pass ``explicit-effects``."""
 
     input: ext.Operand[Any]
@@ -144,7 +144,7 @@ class UpdatedOp(RelaxOp, name="updated", traits=[HasEffect, *EVERY_FORM, TakesOw
         return args.tensor(0)
 
 
-class DistinctOp(RelaxOp, name="distinct", traits=[*EVERY_FORM, OutsideDataflow, TakesOwnership]):  # type: ignore[call-arg]  # untyped DSL
+class DistinctOp(RelaxOp, name="distinct", traits=[*EVERY_FORM, OutsideDataflow, TakesOwnership]):
     """`input` in memory of its own, made by the pass ``explicit-effects``.
 
     A `call_packed` that may change one of two tensors must not see the change in the other, also where the two are

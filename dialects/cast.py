@@ -9,7 +9,7 @@ from relax_mlir.dialects.value import Value, create_one, require_insertion_point
 from relax_mlir.mlir import ext, ir
 
 
-class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):
     """Conversion of each element to `dtype`.
 
     Floats to integers: the integer part; values beyond the range give its nearest end, NaN gives 0. Integers

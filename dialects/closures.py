@@ -14,7 +14,7 @@ from relax_mlir.mlir import ext, func, ir
 from relax_mlir.symbolic import Dim
 
 
-class LambdaReturnOp(RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait, EndsBlock]):  # type: ignore[call-arg]  # untyped DSL
+class LambdaReturnOp(RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait, EndsBlock]):
     """Terminator of `relax.lambda`: the value that the function returns."""
 
     value: ext.Operand[Any]
@@ -24,7 +24,7 @@ class LambdaReturnOp(RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait
         return []
 
 
-class LambdaOp(RelaxOp, name="lambda", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LambdaOp(RelaxOp, name="lambda", traits=[ext.Pure]):
     """A function inside a function, as a value. It sees the values and symbols around it.
 
     The body is one block: its arguments are the parameters, called `names`; `relax.lambda_return` ends it. The pass
@@ -70,7 +70,7 @@ def _check_lambda(op: ir.Operation) -> None:
             raise ArgumentError(f"lambda: 'names' has {name}, expected the name of a parameter")
 
 
-class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure, CallsFunction]):  # type: ignore[call-arg]  # untyped DSL
+class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure, CallsFunction]):
     """The function `callee` of the module as a value; its last parameters are bound to the fields of `captured`."""
 
     captured: ext.Operand[Any]
@@ -84,7 +84,7 @@ class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure, CallsFunctio
             raise ArgumentError(f"{args.op}: its result is {results[0]}, expected a Callable")
 
 
-class InvokeClosureOp(RelaxOp, name="invoke_closure", traits=[HasEffect, InvokesClosure]):  # type: ignore[call-arg]  # untyped DSL
+class InvokeClosureOp(RelaxOp, name="invoke_closure", traits=[HasEffect, InvokesClosure]):
     """Call of a function value; it may have effects. `args` is a tuple."""
 
     closure: ext.Operand[Any]
@@ -96,7 +96,7 @@ class InvokeClosureOp(RelaxOp, name="invoke_closure", traits=[HasEffect, Invokes
         check_invocation(args)
 
 
-class InvokePureClosureOp(RelaxOp, name="invoke_pure_closure", traits=[ext.Pure, InvokesClosure]):  # type: ignore[call-arg]  # untyped DSL
+class InvokePureClosureOp(RelaxOp, name="invoke_pure_closure", traits=[ext.Pure, InvokesClosure]):
     """Call of a function value without effects. `args` is a tuple."""
 
     closure: ext.Operand[Any]

@@ -14,33 +14,33 @@ class ComparisonOp(BinaryOp):
         return infer_binary(args).with_dtype("bool")
 
 
-class EqualOp(ComparisonOp, name="equal", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class EqualOp(ComparisonOp, name="equal", traits=[ext.Pure]):
     """Whether two elements are equal. Example: ``[1.0, nan]`` and ``[1.0, nan]`` give ``[true, false]``."""
 
 
-class GreaterOp(ComparisonOp, name="greater", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class GreaterOp(ComparisonOp, name="greater", traits=[ext.Pure]):
     """Whether the first element is greater. Example: ``[3, 1]`` and ``[2]`` give ``[true, false]``."""
 
 
-class GreaterEqualOp(ComparisonOp, name="greater_equal", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class GreaterEqualOp(ComparisonOp, name="greater_equal", traits=[ext.Pure]):
     """Whether the first element is greater or equal.
 
     Example: ``[2, 1]`` and ``[2]`` give ``[true, false]``.
     """
 
 
-class LessOp(ComparisonOp, name="less", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LessOp(ComparisonOp, name="less", traits=[ext.Pure]):
     """Whether the first element is less. Example: ``[3, 1]`` and ``[2]`` give ``[false, true]``."""
 
 
-class LessEqualOp(ComparisonOp, name="less_equal", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LessEqualOp(ComparisonOp, name="less_equal", traits=[ext.Pure]):
     """Whether the first element is less or equal.
 
     Example: ``[3, 2]`` and ``[2]`` give ``[false, true]``.
     """
 
 
-class NotEqualOp(ComparisonOp, name="not_equal", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class NotEqualOp(ComparisonOp, name="not_equal", traits=[ext.Pure]):
     """Whether two elements differ. Example: ``[1.0, nan]`` and ``[1.0, nan]`` give ``[false, true]``."""
 
 

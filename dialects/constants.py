@@ -52,13 +52,14 @@ def to_attribute(array: np.ndarray[Any, Any]) -> ir.Attribute:
 def _dense(array: np.ndarray[Any, Any], dtype: dtypes.DType, tensor_type: ir.Type) -> ir.Attribute:
     element = dtype.element_type()
     if dtype.is_float:
-        items = [ir.FloatAttr.get(element, float(x)) for x in array.reshape(-1)]
+        items: list[ir.Attribute] = [ir.FloatAttr.get(element, float(x)) for x in array.reshape(-1)]
     elif dtype.name == "uint64":  # the bindings take signed numbers
         items = [ir.Attribute.parse(f"{int(x)} : {element}") for x in array.reshape(-1)]
     else:
         items = [ir.IntegerAttr.get(element, int(x)) for x in array.reshape(-1)]
     if array.size == 0:
-        return ir.Attribute.parse(f"dense<> : {tensor_type}")
+        empty: ir.Attribute = ir.Attribute.parse(f"dense<> : {tensor_type}")
+        return empty
     return ir.DenseElementsAttr.get(items, tensor_type)
 
 

@@ -23,7 +23,7 @@ ShapeLike = Value | Sequence[DimLike]
 Number = int | float | str | Expr
 
 
-class FullOp(RelaxOp, name="full", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class FullOp(RelaxOp, name="full", traits=[ext.Pure]):
     """A tensor of `shape` (a shape value) whose elements are all `fill_value`, a tensor of rank 0.
 
     Example: the shape ``(n, 2)`` and ``3.0`` give n rows of ``[3.0, 3.0]``.
@@ -38,7 +38,7 @@ class FullOp(RelaxOp, name="full", traits=[ext.Pure]):  # type: ignore[call-arg]
         return Tensor(args.shape(0).values, scalar(args, 1).dtype)
 
 
-class FullLikeOp(RelaxOp, name="full_like", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class FullLikeOp(RelaxOp, name="full_like", traits=[ext.Pure]):
     """A tensor of the shape of `x` whose elements, and dtype, are those of `fill_value`, a tensor of rank 0.
 
     Example: ``[1, 2]`` and ``7`` give ``[7, 7]``.
@@ -73,11 +73,11 @@ class FilledOp(RelaxOp):
         return Tensor(args.shape(0).values, dtype_of(args, "dtype"))
 
 
-class OnesOp(FilledOp, name="ones", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class OnesOp(FilledOp, name="ones", traits=[ext.Pure]):
     """A tensor of `shape` filled with 1. Example: the shape ``(3,)`` gives ``[1.0, 1.0, 1.0]``."""
 
 
-class ZerosOp(FilledOp, name="zeros", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ZerosOp(FilledOp, name="zeros", traits=[ext.Pure]):
     """A tensor of `shape` filled with 0. Example: the shape ``(3,)`` gives ``[0.0, 0.0, 0.0]``."""
 
 
@@ -94,15 +94,15 @@ class FilledLikeOp(RelaxOp):
         return x if args.is_unit("dtype") else x.with_dtype(dtype_of(args, "dtype"))
 
 
-class OnesLikeOp(FilledLikeOp, name="ones_like", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class OnesLikeOp(FilledLikeOp, name="ones_like", traits=[ext.Pure]):
     """A tensor of the shape of `x` filled with 1. Example: ``[5, 6]`` gives ``[1, 1]``."""
 
 
-class ZerosLikeOp(FilledLikeOp, name="zeros_like", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ZerosLikeOp(FilledLikeOp, name="zeros_like", traits=[ext.Pure]):
     """A tensor of the shape of `x` filled with 0. Example: ``[5, 6]`` gives ``[0, 0]``."""
 
 
-class ArangeOp(RelaxOp, name="arange", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ArangeOp(RelaxOp, name="arange", traits=[ext.Pure]):
     """The numbers from `start` in steps of `step` up to `end`, which is left out.
 
     Integer bounds may be expressions of the symbols in scope; the size is ``ceildiv(end - start, step)`` or 0.
@@ -223,7 +223,8 @@ def arange(
 def _number_attr(name: str, value: Number) -> ir.Attribute:
     if isinstance(value, float):
         return ir.FloatAttr.get(ir.F64Type.get(), value)
-    return dims_attr([dimension(value, f"arange: '{name}'")])[0]
+    (attribute,) = dims_attr([dimension(value, f"arange: '{name}'")])
+    return ir.Attribute(attribute)
 
 
 def _shape(shape: ShapeLike) -> Value:

@@ -11,7 +11,7 @@ from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
 
-class UniqueOp(RelaxOp, name="unique", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class UniqueOp(RelaxOp, name="unique", traits=[ext.Pure]):
     """The distinct elements of `x`; with `axis`, the distinct slices along it.
 
     ``unit`` for `axis`: the elements of the flattened tensor, as a vector. They come in ascending order, NaN last
@@ -55,7 +55,7 @@ def _distinct(args: OpArgs, x: Tensor) -> tuple[Tensor, Dim | None]:
     return Tensor([None if i == axis else d for i, d in enumerate(x.shape)], x.dtype), x.shape[axis]
 
 
-class NonzeroOp(RelaxOp, name="nonzero", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class NonzeroOp(RelaxOp, name="nonzero", traits=[ext.Pure]):
     """The positions of the elements that are not zero (false), in row-major order, as int64.
 
     Row i of the result holds the positions in dimension i: its shape is ``(rank, number of such elements)``. NaN is

@@ -51,7 +51,7 @@ FAMILIES = (
 """Modules that define the types and ops, in the order in which they are printed."""
 
 
-class Relax(ext.Dialect, name=NAMESPACE):  # type: ignore[misc, call-arg]  # the bindings are untyped
+class Relax(ext.Dialect, name=NAMESPACE):
     """Dialect of TVM Relax: dataflow, symbolic shapes, destination-passing and packed calls."""
 
     _definition: ClassVar[tuple[tuple[object, ...], bytes]] = ((), b"")

@@ -21,7 +21,7 @@ RELATIONS = ("<=", ">=", "==", "!=", "<", ">")
 """How an asserted condition may compare two symbolic integers."""
 
 
-class AssertOp(RelaxOp, name="assert_op", traits=[HasEffect, *EVERY_FORM, ReadsTensors]):  # type: ignore[call-arg]  # untyped DSL
+class AssertOp(RelaxOp, name="assert_op", traits=[HasEffect, *EVERY_FORM, ReadsTensors]):
     """Raise ``CheckError`` (an ``AssertionError``) at run time unless a condition holds.
 
     The condition is the first field of the tuple `args`, a rank-0 bool tensor; or, where `relation` is given ("<=",
@@ -105,7 +105,7 @@ def message_pieces(op: str, message: str, count: int) -> list[str | int]:
     return pieces
 
 
-class PrintOp(RelaxOp, name="print", traits=[HasEffect]):  # type: ignore[call-arg]  # untyped DSL
+class PrintOp(RelaxOp, name="print", traits=[HasEffect]):
     """Write values to Python's standard output, and a line end.
 
     Tensors look as NumPy's do. `format` has ``{}`` where values go, as Python's ``str.format`` has; when it is empty

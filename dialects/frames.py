@@ -138,7 +138,7 @@ def unfinished(op: ir.Operation, what: str) -> Frame:
 def abandoned(op: ir.Operation) -> ir.Operation:
     """`op`, taken out of its block; what it used outside itself is replaced by block arguments of its own."""
     whole = op.operation
-    inside = {value for item in _ops_in(whole) for value in item.results}
+    inside: set[ir.Value] = {value for item in _ops_in(whole) for value in item.results}
     inside.update(
         a for item in _ops_in(whole) for region in item.regions for b in region.blocks for a in b.arguments
     )

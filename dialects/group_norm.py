@@ -33,7 +33,7 @@ def _channel_norm(args: OpArgs) -> Tensor:
     return data
 
 
-class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):
     """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance being those of a group.
 
     The channels along `channel_axis` are cut into `num_groups` groups of equal size, neighbours together; a group
@@ -71,7 +71,7 @@ class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):  # type: ig
         return data
 
 
-class InstanceNormOp(RelaxOp, name="nn_instance_norm", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class InstanceNormOp(RelaxOp, name="nn_instance_norm", traits=[ext.Pure]):
     """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance over `axes`, for each channel.
 
     `GroupNormOp` with one group per channel. `axes` do not hold `channel_axis`; `gamma` and `beta` have one number

@@ -24,7 +24,7 @@ FRESH = -1
 """The entry of `inplace_indices` of a result that has memory of its own."""
 
 
-class CallTirInplaceOp(  # type: ignore[call-arg]  # untyped DSL
+class CallTirInplaceOp(
     RelaxOp,
     name="call_tir_inplace",
     traits=[ext.Pure, CallsFunction, HasDestination, KeptAtR1, TakesOwnership],

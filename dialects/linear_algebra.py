@@ -16,7 +16,7 @@ from relax_mlir.symbolic import Dim
 MaybeDim = Dim | None
 
 
-class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure]):
     """Matrix product over the last two dimensions, as NumPy's ``matmul``.
 
     A 1-D operand is a row (left) or a column (right), and its dimension does not appear in the result; the

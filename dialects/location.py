@@ -6,7 +6,6 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 from relax_mlir.mlir import ir
 
@@ -52,13 +51,13 @@ def user_location(name: str | None = None) -> ir.Location:
 
 def name_of(location: ir.Location) -> str | None:
     """The name that a location gives the value of its op; None for none."""
-    exact: Any = ir.Location.from_attr(location.attr, location.context)
+    exact = ir.Location.from_attr(location.attr, location.context)
     return str(exact.name_str) if isinstance(exact, ir.NameLoc) else None
 
 
 def unnamed(location: ir.Location) -> ir.Location:
     """The location without a name: for ops that help to compute a value of the user and are not that value."""
-    exact: Any = ir.Location.from_attr(location.attr, location.context)
+    exact = ir.Location.from_attr(location.attr, location.context)
     while isinstance(exact, ir.NameLoc):
         exact = ir.Location.from_attr(exact.child_loc.attr, location.context)
     return exact

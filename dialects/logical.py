@@ -9,15 +9,15 @@ class LogicalOp(ComparisonOp):
     """Base of the logical ops: an element of any dtype is true unless it is zero, and the result is bool."""
 
 
-class LogicalAndOp(LogicalOp, name="logical_and", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LogicalAndOp(LogicalOp, name="logical_and", traits=[ext.Pure]):
     """Whether both elements are true. Example: ``[0, 2, 3]`` and ``[1]`` give ``[false, true, true]``."""
 
 
-class LogicalOrOp(LogicalOp, name="logical_or", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LogicalOrOp(LogicalOp, name="logical_or", traits=[ext.Pure]):
     """Whether one of the elements is true. Example: ``[0, 2]`` and ``[0]`` give ``[false, true]``."""
 
 
-class LogicalXorOp(LogicalOp, name="logical_xor", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LogicalXorOp(LogicalOp, name="logical_xor", traits=[ext.Pure]):
     """Whether exactly one of the elements is true.
 
     Example: ``[0, 2]`` and ``[1]`` give ``[true, false]``.

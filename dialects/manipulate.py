@@ -33,7 +33,7 @@ TAKE_MODES = ("clip", "wrap", "nan")
 TakeMode = Literal["clip", "wrap", "nan", "fast"]
 
 
-class PermuteDimsOp(RelaxOp, name="permute_dims", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class PermuteDimsOp(RelaxOp, name="permute_dims", traits=[ext.Pure]):
     """`x` with its dimensions reordered: dimension i of the result is dimension ``axes[i]`` of `x`.
 
     ``unit`` for `axes` reverses them. Example: ``(n, 2, m)`` with axes ``[2, 0, 1]`` gives ``(m, n, 2)``.
@@ -63,7 +63,7 @@ def permutation(args: OpArgs, rank: int) -> list[int]:
     return normalize_axes(args.op, given, rank)
 
 
-class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):
     """`x` repeated to `shape` by NumPy's rules: its dimensions, aligned at the end, are 1 or provably equal.
 
     Example: ``(n, 1)`` to ``(2, n, m)``.
@@ -93,7 +93,7 @@ class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):  # type: i
         return Tensor(target, x.dtype)
 
 
-class ConcatOp(RelaxOp, name="concat", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ConcatOp(RelaxOp, name="concat", traits=[ext.Pure]):
     """A tuple of tensors joined along `axis`; their other dimensions are equal.
 
     Example: shapes ``(n, 4)`` and ``(m, 4)`` along axis 0 give ``(m + n, 4)``.
@@ -153,7 +153,7 @@ def _joined(
     return known[0] if known else None
 
 
-class SplitOp(RelaxOp, name="split", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SplitOp(RelaxOp, name="split", traits=[ext.Pure]):
     """`x` cut into parts along `axis`; the result is the tuple of the parts.
 
     `sections`, an integer k: k parts of ``ceil(size / k)`` elements, the last ones shorter or empty. A list of
@@ -205,7 +205,7 @@ def split_slices(args: OpArgs, size: Dim | None) -> list[Slice | None]:
     return [resolve_slice(begin, end, 1, size) for begin, end in itertools.pairwise(positions)]
 
 
-class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):
     """The elements of `x` at `indices` of dimension `axis`, which becomes the dimensions of `indices`.
 
     `mode` says what an index out of range means: ``"clip"`` the nearest one in range (so a negative one is
@@ -248,7 +248,7 @@ def take_axis(args: OpArgs, rank: int) -> int:
     return 0
 
 
-class StridedSliceOp(RelaxOp, name="strided_slice", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class StridedSliceOp(RelaxOp, name="strided_slice", traits=[ext.Pure]):
     """``x[begin:end:stride]`` along each of `axes`, with NumPy's meaning of negative and large positions.
 
     `begin` and `end` hold integers or expressions of symbols, `strides` integers other than 0 (``unit``: 1).

@@ -83,7 +83,7 @@ class AllocTensorBase(RelaxOp):
         return Tensor(args.shape(1).values, dtype_of(args, "dtype"))
 
 
-class MemoryAllocStorageOp(  # type: ignore[call-arg]  # untyped DSL
+class MemoryAllocStorageOp(
     AllocStorageBase, name="memory_alloc_storage", traits=[OnMemory, HasEffect, KeptInExplicitMemory]
 ):
     """A storage of `size` bytes (a shape value with one entry) on device number `device`, aligned to 64 bytes.
@@ -93,7 +93,7 @@ class MemoryAllocStorageOp(  # type: ignore[call-arg]  # untyped DSL
     """
 
 
-class MemoryAllocTensorOp(  # type: ignore[call-arg]  # untyped DSL
+class MemoryAllocTensorOp(
     AllocTensorBase, name="memory_alloc_tensor", traits=[OnMemory, HasEffect, KeptInExplicitMemory]
 ):
     """A tensor of `shape` whose elements lie in `storage` from byte `offset` (a multiple of 64) on.
@@ -102,7 +102,7 @@ class MemoryAllocTensorOp(  # type: ignore[call-arg]  # untyped DSL
     """
 
 
-class MemoryKillTensorOp(  # type: ignore[call-arg]  # untyped DSL
+class MemoryKillTensorOp(
     RelaxOp,
     name="memory_kill_tensor",
     traits=[OnMemory, EndsLife, HasEffect, KeptInExplicitMemory, ReadsTensors],
@@ -117,7 +117,7 @@ class MemoryKillTensorOp(  # type: ignore[call-arg]  # untyped DSL
         return []
 
 
-class MemoryKillStorageOp(  # type: ignore[call-arg]  # untyped DSL
+class MemoryKillStorageOp(
     RelaxOp, name="memory_kill_storage", traits=[OnMemory, EndsLife, HasEffect, KeptInExplicitMemory]
 ):
     """The end of a storage, whose tensors have all ended: its memory is free."""
@@ -130,7 +130,7 @@ class MemoryKillStorageOp(  # type: ignore[call-arg]  # untyped DSL
         return []
 
 
-class MemoryCopyOp(  # type: ignore[call-arg]  # untyped DSL
+class MemoryCopyOp(
     RelaxOp, name="memory_copy", traits=[OnMemory, HasEffect, KeptInExplicitMemory, ReadsTensors]
 ):
     """Copy the elements of `source` into `destination`, a tensor of the same shape and dtype."""
@@ -149,7 +149,7 @@ class MemoryCopyOp(  # type: ignore[call-arg]  # untyped DSL
         return []
 
 
-class CallPrimOp(  # type: ignore[call-arg]  # untyped DSL
+class CallPrimOp(
     RelaxOp, name="call_prim", traits=[HasEffect, KeptInExplicitMemory, KeptInShapeHeap, ReadsTensors]
 ):
     """Call of a prim func on memory: `args` is the tuple of its inputs, then of the tensors that it fills.

@@ -30,7 +30,7 @@ class FloatUnaryOp(RelaxOp):
         return float_tensor(args)
 
 
-class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):
     """``max(x, 0)``, element by element; NaN stays NaN.
 
     Example: ``[-1.0, 0.0, 2.0]`` gives ``[0.0, 0.0, 2.0]``.
@@ -45,7 +45,7 @@ class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):  # type: ignore[call-a
         return args.tensor(0)
 
 
-class GeluOp(FloatUnaryOp, name="nn_gelu", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class GeluOp(FloatUnaryOp, name="nn_gelu", traits=[ext.Pure]):
     """``x / 2 * (1 + erf(x / sqrt(2)))``, the Gaussian error linear unit.
 
     Example: ``1.0`` gives ``0.84134475``.
@@ -55,7 +55,7 @@ class GeluOp(FloatUnaryOp, name="nn_gelu", traits=[ext.Pure]):  # type: ignore[c
     result: ext.Result[Any]
 
 
-class GeluTanhOp(FloatUnaryOp, name="nn_gelu_tanh", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class GeluTanhOp(FloatUnaryOp, name="nn_gelu_tanh", traits=[ext.Pure]):
     """``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``, the approximation of `GeluOp` by tanh.
 
     Example: ``1.0`` gives ``0.84119199``.
@@ -65,7 +65,7 @@ class GeluTanhOp(FloatUnaryOp, name="nn_gelu_tanh", traits=[ext.Pure]):  # type:
     result: ext.Result[Any]
 
 
-class SiluOp(FloatUnaryOp, name="nn_silu", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SiluOp(FloatUnaryOp, name="nn_silu", traits=[ext.Pure]):
     """``x / (1 + exp(-x))``, the sigmoid linear unit.
 
     Example: ``1.0`` gives ``0.73105858``.
@@ -86,7 +86,7 @@ class RowOp(RelaxOp):
         return data
 
 
-class SoftmaxOp(RowOp, name="nn_softmax", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SoftmaxOp(RowOp, name="nn_softmax", traits=[ext.Pure]):
     """``exp(x - max(x)) / sum(exp(x - max(x)))`` along `axis`; a row with NaN or only -inf gives NaN.
 
     Example: ``[[0.0, 0.0]]`` along axis -1 gives ``[[0.5, 0.5]]``.
@@ -97,7 +97,7 @@ class SoftmaxOp(RowOp, name="nn_softmax", traits=[ext.Pure]):  # type: ignore[ca
     result: ext.Result[Any]
 
 
-class LogSoftmaxOp(RowOp, name="nn_log_softmax", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LogSoftmaxOp(RowOp, name="nn_log_softmax", traits=[ext.Pure]):
     """``x - max(x) - log(sum(exp(x - max(x))))`` along `axis`: the logarithm of softmax.
 
     Example: ``[[0.0, 0.0]]`` along axis -1 gives ``[[-0.6931472, -0.6931472]]``.
@@ -139,7 +139,7 @@ def normalized_axes(args: OpArgs) -> list[int]:
     return [] if shape is None else normalize_axes(args.op, axes, len(shape))
 
 
-class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):
     """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance being those over `axes`.
 
     The variance is the biased one. `gamma` and `beta` have the shape of the data at `axes`, in their order;
@@ -167,7 +167,7 @@ class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):  # type: ig
         return data
 
 
-class RmsNormOp(RelaxOp, name="nn_rms_norm", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class RmsNormOp(RelaxOp, name="nn_rms_norm", traits=[ext.Pure]):
     """``x / sqrt(mean(x * x) + epsilon) * weight``, the mean over `axes`; `weight` has the shape there.
 
     16-bit floats are computed in float32.
@@ -271,7 +271,7 @@ def _check_bias(args: OpArgs, bias: tuple[Dim | None, ...], scores: tuple[Dim | 
         )
 
 
-class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure]):
     """``softmax(query @ key^T * scale) @ value`` for each batch and head.
 
     `query` is ``(b, s, h, d)``, `key` ``(b, t, g, d)``, `value` ``(b, t, g, e)``, the result ``(b, s, h, e)``.
@@ -292,7 +292,7 @@ class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure]):  # typ
     result: ext.Result[Any]
 
 
-class AttentionBiasOp(AttentionBase, name="nn_attention_bias", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AttentionBiasOp(AttentionBase, name="nn_attention_bias", traits=[ext.Pure]):
     """`AttentionOp` with a `bias` added to the scaled scores; it broadcasts to ``(b, h, s, t)``.
 
     Example: a mask of padded keys is a bias of shape ``(b, 1, 1, t)``, 0 or a large negative number.

@@ -78,28 +78,28 @@ class ArgReduceOp(RelaxOp):
         return Tensor(reduced_shape(args), "int64")
 
 
-class ArgmaxOp(ArgReduceOp, name="argmax", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ArgmaxOp(ArgReduceOp, name="argmax", traits=[ext.Pure]):
     """Position of the greatest element, the first one of several; the first NaN counts as the greatest.
 
     Over no elements it fails at run time. Example: ``[3, 7, 7]`` gives ``1``.
     """
 
 
-class ArgminOp(ArgReduceOp, name="argmin", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ArgminOp(ArgReduceOp, name="argmin", traits=[ext.Pure]):
     """Position of the least element, the first one of several; the first NaN counts as the least.
 
     Over no elements it fails at run time. Example: ``[3, 7, 3]`` gives ``0``.
     """
 
 
-class MaxOp(ReduceOp, name="max", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MaxOp(ReduceOp, name="max", traits=[ext.Pure]):
     """The greatest element; NaN if one is NaN. Over no elements it fails at run time.
 
     Example: ``[[1, 5], [4, 2]]`` with axis ``[1]`` gives ``[5, 4]``.
     """
 
 
-class MeanOp(ReduceFloatOp, name="mean", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MeanOp(ReduceFloatOp, name="mean", traits=[ext.Pure]):
     """The arithmetic mean; NaN of no elements.
 
     Integers are refused, because their mean is no integer: astype them.
@@ -108,35 +108,35 @@ class MeanOp(ReduceFloatOp, name="mean", traits=[ext.Pure]):  # type: ignore[cal
     """
 
 
-class MinOp(ReduceOp, name="min", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class MinOp(ReduceOp, name="min", traits=[ext.Pure]):
     """The least element; NaN if one is NaN. Over no elements it fails at run time.
 
     Example: ``[[1, 5], [4, 2]]`` with axis ``[1]`` gives ``[1, 2]``.
     """
 
 
-class ProdOp(ReduceNumberOp, name="prod", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ProdOp(ReduceNumberOp, name="prod", traits=[ext.Pure]):
     """The product in the tensor's dtype (integers wrap around); 1 of no elements.
 
     Example: ``[2, 3, 4]`` gives ``24``.
     """
 
 
-class StdOp(ReduceFloatOp, name="std", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class StdOp(ReduceFloatOp, name="std", traits=[ext.Pure]):
     """The standard deviation of the whole population, the square root of `variance`; NaN of no elements.
 
     Example: ``[1.0, 3.0]`` gives ``1.0``.
     """
 
 
-class SumOp(ReduceNumberOp, name="sum", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SumOp(ReduceNumberOp, name="sum", traits=[ext.Pure]):
     """The sum in the tensor's dtype (integers wrap around, where NumPy widens them); 0 of no elements.
 
     Example: ``[[1, 5], [4, 2]]`` with axis ``[0]`` gives ``[5, 7]``.
     """
 
 
-class VarianceOp(ReduceFloatOp, name="variance", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class VarianceOp(ReduceFloatOp, name="variance", traits=[ext.Pure]):
     """The mean squared distance from the mean (divided by the count, in two passes); NaN of no elements.
 
     Example: ``[1.0, 3.0]`` gives ``1.0``.
@@ -147,9 +147,8 @@ def _reduce(cls: type[RelaxOp], x: Value, axis: Axis, keepdims: bool) -> Value:
     name = cls.OPERATION_NAME.removeprefix("relax.")
     require_insertion_point(name)
     expect(f"{name}: operand 'x'", x, Value, "a Relax value")
-    if axis is None:
-        attribute = ir.UnitAttr.get()
-    else:
+    attribute: ir.Attribute = ir.UnitAttr.get()
+    if axis is not None:
         axes = integers(axis, f"{name}: 'axis'")
         if x.ndim is not None:
             axes = sorted(normalize_axes(name, axes, x.ndim))

@@ -1190,7 +1190,7 @@ module {
       %2 = irdl.base "#builtin.array" 
       %3 = irdl.base "#builtin.array" 
       %4 = irdl.base "#builtin.string" 
-      irdl.attributes {"codes" = %2, "values" = %3, "context" = %4}
+      irdl.attributes {"codes" = %2, "values" = %3, "where" = %4}
     }
     irdl.operation @vm_reshape {
       %0 = irdl.any

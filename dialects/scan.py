@@ -52,7 +52,7 @@ def _shape(args: OpArgs, data: Tensor) -> tuple[symbolic.Dim | None, ...] | None
     return data.shape
 
 
-class CumprodOp(ScanOp, name="cumprod", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CumprodOp(ScanOp, name="cumprod", traits=[ext.Pure]):
     """The product of the elements up to each place along `axis`, in `dtype`; integers wrap around.
 
     Floats narrower than float64 are multiplied in float64 and rounded when they are written.
@@ -61,7 +61,7 @@ class CumprodOp(ScanOp, name="cumprod", traits=[ext.Pure]):  # type: ignore[call
     """
 
 
-class CumsumOp(ScanOp, name="cumsum", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CumsumOp(ScanOp, name="cumsum", traits=[ext.Pure]):
     """The sum of the elements up to each place along `axis`, in `dtype`; integers wrap around.
 
     Floats narrower than float64 are added in float64 and rounded when they are written.

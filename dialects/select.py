@@ -21,7 +21,7 @@ from relax_mlir.error import ArgumentError, DTypeError
 from relax_mlir.mlir import ext, ir
 
 
-class WhereOp(RelaxOp, name="where", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class WhereOp(RelaxOp, name="where", traits=[ext.Pure]):
     """The element of `x1` where `condition` (bool) is true, else that of `x2`; all three broadcast.
 
     Example: ``[true, false]``, ``[1, 2]`` and ``[0]`` give ``[1, 0]``.
@@ -38,7 +38,7 @@ class WhereOp(RelaxOp, name="where", traits=[ext.Pure]):  # type: ignore[call-ar
         return Tensor(broadcast(args.op, *(x.shape for x in args.tensors())), common_dtype(args, (1, 2)))
 
 
-class ClipOp(RelaxOp, name="clip", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ClipOp(RelaxOp, name="clip", traits=[ext.Pure]):
     """Each element, but not less than `min` nor greater than `max`; ``unit`` is no bound. NaN stays NaN.
 
     Example: ``[-3.0, 0.5, 9.0]`` with min 0.0 and max 6.0 gives ``[0.0, 0.5, 6.0]``. When min is greater than

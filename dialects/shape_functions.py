@@ -17,7 +17,7 @@ from relax_mlir.mlir import ext
 from relax_mlir.symbolic import Dim
 
 
-class ShapeEqualOp(RelaxOp, name="shape_equal", traits=[ext.Pure, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
+class ShapeEqualOp(RelaxOp, name="shape_equal", traits=[ext.Pure, KeptAtR1, KeptInExplicitMemory]):
     """Whether two shape values are equal, rank and dimensions: a bool tensor of rank 0.
 
     Example: ``(n, 4)`` and ``(n, 5)`` give false.

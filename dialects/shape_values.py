@@ -10,7 +10,7 @@ from relax_mlir.error import ShapeError
 from relax_mlir.mlir import ext
 
 
-class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
+class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure, *EVERY_FORM]):
     """The values of a shape as an int64 vector. Example: the shape ``(n, 4)`` gives ``[n, 4]``."""
 
     shape: ext.Operand[Any]
@@ -21,7 +21,7 @@ class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure, *EVERY_
         return Tensor((args.shape(0).ndim,), "int64")
 
 
-class TensorToShapeOp(RelaxOp, name="tensor_to_shape", traits=[ext.Pure, *EVERY_FORM, ReadsTensors]):  # type: ignore[call-arg]  # untyped DSL
+class TensorToShapeOp(RelaxOp, name="tensor_to_shape", traits=[ext.Pure, *EVERY_FORM, ReadsTensors]):
     """The elements of an int64 vector as a shape, whose values `match_shape` gives symbols.
 
     A negative element is a `ShapeError` at run time. Example: ``[2, 3]`` gives the shape ``(2, 3)``.

@@ -40,7 +40,7 @@ from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ext, ir
 
 
-class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
+class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure, *EVERY_FORM]):
     """A tensor known at compile time.
 
     Example: ``"relax.constant"() {value = dense<1.0> : tensor<2xf32>} : () -> tensor<2xf32>``.
@@ -59,7 +59,7 @@ class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure, *EVERY_FORM]):  # t
         return struct_info(value.type)
 
 
-class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
+class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure, *EVERY_FORM]):
     """A shape value written as expressions of the symbols in scope.
 
     Example: ``"relax.shape_expr"() {values = ["n*m"]} : () -> !relax.shape_value<["n*m"]>``.
@@ -76,7 +76,7 @@ class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure, *EVERY_FORM]):  
         return Shape(values)
 
 
-class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
+class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure, *EVERY_FORM]):
     """A symbolic integer as a value. Example: ``"relax.prim_value"() {value = "2*n"} : () -> i64``."""
 
     value: ir.StringAttr | ir.IntegerAttr
@@ -98,7 +98,7 @@ def integer_of(value: ir.Attribute) -> symbolic.Dim:
     return dim
 
 
-class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure, ReadsTensors, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
+class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure, ReadsTensors, *EVERY_FORM]):
     """The shape of a tensor, as a shape value."""
 
     input: ext.Operand[Any]
@@ -109,7 +109,7 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure, ReadsTensors, *EVERY
         return Shape(args.tensor(0).shape)
 
 
-class MatchShapeOp(RelaxOp, name="match_shape", traits=[*EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
+class MatchShapeOp(RelaxOp, name="match_shape", traits=[*EVERY_FORM]):
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
     `input` is a tensor, a shape value, an integer, whose pattern has one entry, or an object, which must be a tensor
@@ -177,7 +177,7 @@ For the same reason ops that take a list of values (calls, `concat`) take one tu
 """
 
 
-class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure, *EVERY_FORM]):  # type: ignore[call-arg]  # untyped DSL
+class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure, *EVERY_FORM]):
     """Field `index` of a tuple, counted from 0."""
 
     tuple_value: ext.Operand[Any]
@@ -194,7 +194,7 @@ class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure, *EVERY_FO
         return info.fields[index]
 
 
-class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait, EndsBlock, KeptAtR1, OutsideDataflow]):  # type: ignore[call-arg]  # untyped DSL
+class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait, EndsBlock, KeptAtR1, OutsideDataflow]):
     """Terminator of `relax.dataflow`: the value that leaves the block, a tuple for several."""
 
     value: ext.Operand[Any]
@@ -204,7 +204,7 @@ class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait, EndsBlock, 
         return []
 
 
-class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure, KeptAtR1, OutsideDataflow]):  # type: ignore[call-arg]  # untyped DSL
+class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure, KeptAtR1, OutsideDataflow]):
     """A dataflow block: pure ops without control flow, ended by `relax.output`, whose operand is the result."""
 
     result: ext.Result[Any]

@@ -57,5 +57,6 @@ def _substituted(attribute: ir.Attribute, mapping: Mapping[str, Dim]) -> ir.Attr
     if isinstance(attribute, ir.ArrayAttr):
         return ir.ArrayAttr.get([_substituted(item, mapping) for item in attribute])
     if isinstance(attribute, ir.StringAttr) and attribute.value != UNKNOWN:
-        return dims_attr([symbolic.substitute(symbolic.parse(attribute.value), dict(mapping))])[0]
+        (dim,) = dims_attr([symbolic.substitute(symbolic.parse(attribute.value), dict(mapping))])
+        return ir.Attribute(dim)
     return attribute

@@ -12,7 +12,7 @@ from relax_mlir.error import ShapeError
 from relax_mlir.mlir import ext, ir
 
 
-class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
     """A matrix of the sizes in `shape` (rows, columns) with 1 on diagonal `k`, which lies above the main one, and 0.
 
     Example: shape ``[2, 3]`` and k 1 give ``[[0, 1, 0], [0, 0, 1]]``.
@@ -48,11 +48,11 @@ class TriangleOp(RelaxOp):
         return x
 
 
-class TrilOp(TriangleOp, name="tril", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class TrilOp(TriangleOp, name="tril", traits=[ext.Pure]):
     """The lower triangle: 0 above diagonal `k`. Example: ``[[1, 2], [3, 4]]`` gives ``[[1, 0], [3, 4]]``."""
 
 
-class TriuOp(TriangleOp, name="triu", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class TriuOp(TriangleOp, name="triu", traits=[ext.Pure]):
     """The upper triangle: 0 below diagonal `k`. Example: ``[[1, 2], [3, 4]]`` gives ``[[1, 2], [0, 4]]``."""
 
 

@@ -5,51 +5,51 @@ from relax_mlir.dialects.value import Value, create_one
 from relax_mlir.mlir import ext
 
 
-class AcosOp(UnaryFloatOp, name="acos", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AcosOp(UnaryFloatOp, name="acos", traits=[ext.Pure]):
     """Inverse cosine: NaN outside -1..1. Example: ``[1.0, 0.0]`` gives ``[0.0, 1.5708]``."""
 
 
-class AcoshOp(UnaryFloatOp, name="acosh", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AcoshOp(UnaryFloatOp, name="acosh", traits=[ext.Pure]):
     """Inverse hyperbolic cosine: NaN below 1. Example: ``[1.0, 2.0]`` gives ``[0.0, 1.3170]``."""
 
 
-class AsinOp(UnaryFloatOp, name="asin", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AsinOp(UnaryFloatOp, name="asin", traits=[ext.Pure]):
     """Inverse sine: NaN outside -1..1. Example: ``[0.0, 1.0]`` gives ``[0.0, 1.5708]``."""
 
 
-class AsinhOp(UnaryFloatOp, name="asinh", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AsinhOp(UnaryFloatOp, name="asinh", traits=[ext.Pure]):
     """Inverse hyperbolic sine. Example: ``[0.0, 1.0]`` gives ``[0.0, 0.8814]``."""
 
 
-class AtanOp(UnaryFloatOp, name="atan", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AtanOp(UnaryFloatOp, name="atan", traits=[ext.Pure]):
     """Inverse tangent. Example: ``[1.0, inf]`` gives ``[0.7854, 1.5708]``."""
 
 
-class AtanhOp(UnaryFloatOp, name="atanh", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AtanhOp(UnaryFloatOp, name="atanh", traits=[ext.Pure]):
     """Inverse hyperbolic tangent: NaN outside -1..1. Example: ``[0.0, 1.0]`` gives ``[0.0, inf]``."""
 
 
-class CosOp(UnaryFloatOp, name="cos", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CosOp(UnaryFloatOp, name="cos", traits=[ext.Pure]):
     """Cosine: NaN of infinities. Example: ``[0.0, 3.1416]`` gives ``[1.0, -1.0]``."""
 
 
-class CoshOp(UnaryFloatOp, name="cosh", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CoshOp(UnaryFloatOp, name="cosh", traits=[ext.Pure]):
     """Hyperbolic cosine. Example: ``[0.0, 1.0]`` gives ``[1.0, 1.5431]``."""
 
 
-class SinOp(UnaryFloatOp, name="sin", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SinOp(UnaryFloatOp, name="sin", traits=[ext.Pure]):
     """Sine: NaN of infinities. Example: ``[0.0, 1.5708]`` gives ``[0.0, 1.0]``."""
 
 
-class SinhOp(UnaryFloatOp, name="sinh", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SinhOp(UnaryFloatOp, name="sinh", traits=[ext.Pure]):
     """Hyperbolic sine. Example: ``[0.0, 1.0]`` gives ``[0.0, 1.1752]``."""
 
 
-class TanOp(UnaryFloatOp, name="tan", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class TanOp(UnaryFloatOp, name="tan", traits=[ext.Pure]):
     """Tangent: NaN of infinities. Example: ``[0.0, 0.7854]`` gives ``[0.0, 1.0]``."""
 
 
-class TanhOp(UnaryFloatOp, name="tanh", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class TanhOp(UnaryFloatOp, name="tanh", traits=[ext.Pure]):
     """Hyperbolic tangent. Example: ``[0.0, inf]`` gives ``[0.0, 1.0]``."""
 
 

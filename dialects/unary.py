@@ -45,14 +45,14 @@ class PredicateOp(UnaryOp):
         return Tensor(args.tensor(0).shape, "bool")
 
 
-class AbsOp(UnaryNumberOp, name="abs", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class AbsOp(UnaryNumberOp, name="abs", traits=[ext.Pure]):
     """Absolute value. The least value of a signed integer stays as it is, as in NumPy.
 
     Example: ``[-2.0, 0.5]`` gives ``[2.0, 0.5]``.
     """
 
 
-class BitwiseNotOp(UnaryOp, name="bitwise_not", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class BitwiseNotOp(UnaryOp, name="bitwise_not", traits=[ext.Pure]):
     """Every bit inverted, of integers; of bool the logical negation.
 
     Example: int8 ``[0, 5]`` gives ``[-1, -6]``.
@@ -64,101 +64,101 @@ class BitwiseNotOp(UnaryOp, name="bitwise_not", traits=[ext.Pure]):  # type: ign
         return args.tensor(0)
 
 
-class CeilOp(UnaryNumberOp, name="ceil", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class CeilOp(UnaryNumberOp, name="ceil", traits=[ext.Pure]):
     """Least integer not below each element; integers stay as they are.
 
     Example: ``[-1.5, 1.2]`` gives ``[-1.0, 2.0]``.
     """
 
 
-class ErfOp(UnaryFloatOp, name="erf", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ErfOp(UnaryFloatOp, name="erf", traits=[ext.Pure]):
     """Error function, ``2/sqrt(pi)`` times the integral of ``exp(-t*t)`` from 0 to x.
 
     Example: ``[0.0, 1.0]`` gives ``[0.0, 0.8427]``.
     """
 
 
-class ExpOp(UnaryFloatOp, name="exp", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class ExpOp(UnaryFloatOp, name="exp", traits=[ext.Pure]):
     """Exponential. Example: ``[0.0, 1.0, -inf]`` gives ``[1.0, 2.7183, 0.0]``."""
 
 
-class FloorOp(UnaryNumberOp, name="floor", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class FloorOp(UnaryNumberOp, name="floor", traits=[ext.Pure]):
     """Greatest integer not above each element; integers stay as they are.
 
     Example: ``[-1.5, 1.2]`` gives ``[-2.0, 1.0]``.
     """
 
 
-class IsfiniteOp(PredicateOp, name="isfinite", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class IsfiniteOp(PredicateOp, name="isfinite", traits=[ext.Pure]):
     """Whether each element is neither infinite nor NaN; integers and bool are finite.
 
     Example: ``[1.0, inf, nan]`` gives ``[true, false, false]``.
     """
 
 
-class IsinfOp(PredicateOp, name="isinf", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class IsinfOp(PredicateOp, name="isinf", traits=[ext.Pure]):
     """Whether each element is infinite. Example: ``[1.0, -inf, nan]`` gives ``[false, true, false]``."""
 
 
-class IsnanOp(PredicateOp, name="isnan", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class IsnanOp(PredicateOp, name="isnan", traits=[ext.Pure]):
     """Whether each element is not a number. Example: ``[1.0, inf, nan]`` gives ``[false, false, true]``."""
 
 
-class LogOp(UnaryFloatOp, name="log", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LogOp(UnaryFloatOp, name="log", traits=[ext.Pure]):
     """Natural logarithm: -inf of zero, NaN of negative numbers.
 
     Example: ``[1.0, 2.7183]`` gives ``[0.0, 1.0]``.
     """
 
 
-class LogicalNotOp(PredicateOp, name="logical_not", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class LogicalNotOp(PredicateOp, name="logical_not", traits=[ext.Pure]):
     """Whether each element is zero (false); NaN counts as true. The result is bool.
 
     Example: ``[0, 3]`` gives ``[true, false]``.
     """
 
 
-class NegativeOp(UnaryNumberOp, name="negative", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class NegativeOp(UnaryNumberOp, name="negative", traits=[ext.Pure]):
     """Negation. Integers wrap around, unsigned ones too.
 
     Example: uint8 ``[0, 1]`` gives ``[0, 255]``.
     """
 
 
-class RoundOp(UnaryNumberOp, name="round", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class RoundOp(UnaryNumberOp, name="round", traits=[ext.Pure]):
     """Nearest integer, ties to the even one; integers stay as they are.
 
     Example: ``[0.5, 1.5, -2.5]`` gives ``[0.0, 2.0, -2.0]``.
     """
 
 
-class RsqrtOp(UnaryFloatOp, name="rsqrt", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class RsqrtOp(UnaryFloatOp, name="rsqrt", traits=[ext.Pure]):
     """Reciprocal of the square root: inf of zero, NaN of negative numbers.
 
     Example: ``[4.0]`` gives ``[0.5]``.
     """
 
 
-class SigmoidOp(UnaryFloatOp, name="sigmoid", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SigmoidOp(UnaryFloatOp, name="sigmoid", traits=[ext.Pure]):
     """Logistic function, ``1 / (1 + exp(-x))``. Example: ``[0.0, inf]`` gives ``[0.5, 1.0]``."""
 
 
-class SignOp(UnaryNumberOp, name="sign", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SignOp(UnaryNumberOp, name="sign", traits=[ext.Pure]):
     """-1, 0 or 1, as the element is negative, zero or positive; NaN of NaN.
 
     Example: ``[-3.0, -0.0, nan]`` gives ``[-1.0, 0.0, nan]``.
     """
 
 
-class SqrtOp(UnaryFloatOp, name="sqrt", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SqrtOp(UnaryFloatOp, name="sqrt", traits=[ext.Pure]):
     """Square root: NaN of negative numbers. Example: ``[4.0, 2.0]`` gives ``[2.0, 1.4142]``."""
 
 
-class SquareOp(UnaryNumberOp, name="square", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class SquareOp(UnaryNumberOp, name="square", traits=[ext.Pure]):
     """Product with itself; integers wrap around. Example: ``[-3]`` gives ``[9]``."""
 
 
-class TruncOp(UnaryNumberOp, name="trunc", traits=[ext.Pure]):  # type: ignore[call-arg]  # untyped DSL
+class TruncOp(UnaryNumberOp, name="trunc", traits=[ext.Pure]):
     """Integer part: rounding towards zero; integers stay as they are.
 
     Example: ``[-1.5, 1.7]`` gives ``[-1.0, 1.0]``.

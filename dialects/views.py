@@ -21,7 +21,7 @@ from relax_mlir.symbolic import Dim
 ShapeLike = Value | Sequence[DimLike]
 
 
-class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
+class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):
     """The elements of `x` in row-major order, in another shape of as many elements; a view.
 
     Where the numbers of elements are not provably equal, they are compared at run time (`ShapeError`).
@@ -48,7 +48,7 @@ class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure, IsView, KeptAtR1, Kep
         return result
 
 
-class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
+class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):
     """The elements of `x` in row-major order as a vector; a view. Example: ``(n, 4)`` gives ``(4*n,)``."""
 
     x: ext.Operand[Any]
@@ -61,7 +61,7 @@ class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure, IsView, KeptAtR1, Kep
         return Tensor((None,) if known is None else (symbolic.product(known),), x.dtype)
 
 
-class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
+class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):
     """`x` with dimensions of size 1 inserted, so that they are `axes` of the result; a view.
 
     Example: ``(n, m)`` with axes ``[1, 2]`` gives ``(n, 1, 1, m)``.
@@ -82,7 +82,7 @@ class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure, IsView, KeptAt
         return Tensor([1 if axis in inserted else next(rest) for axis in range(rank)], x.dtype)
 
 
-class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):  # type: ignore[call-arg]  # untyped DSL
+class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):
     """`x` without the dimensions `axes`, which must be provably 1; a view.
 
     ``unit`` for `axes`: without the dimensions that are the constant 1. Unknown dimensions are looked at when the

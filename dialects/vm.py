@@ -72,17 +72,17 @@ class MakeCode(IntEnum):
     SLOT = 1
 
 
-class VmAllocStorageOp(  # type: ignore[call-arg]  # untyped DSL
+class VmAllocStorageOp(
     AllocStorageBase, name="vm_alloc_storage", traits=[OnMemory, HasEffect, KeptInShapeHeap]
 ):
     """A storage of `size` bytes on device number `device`, aligned to 64 bytes."""
 
 
-class VmAllocTensorOp(AllocTensorBase, name="vm_alloc_tensor", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmAllocTensorOp(AllocTensorBase, name="vm_alloc_tensor", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """A tensor of `shape` whose elements lie in `storage` from byte `offset` on."""
 
 
-class VmKillObjectOp(RelaxOp, name="vm_kill_object", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmKillObjectOp(RelaxOp, name="vm_kill_object", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """Drop the register that holds `value`, a tensor or a storage, which is not used afterwards."""
 
     value: ext.Operand[Any]
@@ -96,7 +96,7 @@ class VmKillObjectOp(RelaxOp, name="vm_kill_object", traits=[OnMemory, HasEffect
         return []
 
 
-class VmCopyOp(RelaxOp, name="vm_copy", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmCopyOp(RelaxOp, name="vm_copy", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """Copy the elements of tensor `source` into tensor `destination`."""
 
     source: ext.Operand[Any]
@@ -110,7 +110,7 @@ class VmCopyOp(RelaxOp, name="vm_copy", traits=[OnMemory, HasEffect, KeptInShape
         return []
 
 
-class VmReshapeOp(RelaxOp, name="vm_reshape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmReshapeOp(RelaxOp, name="vm_reshape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """The memory of tensor `x` seen with another `shape`; a number of elements that differs is an error."""
 
     x: ext.Operand[Any]
@@ -122,7 +122,7 @@ class VmReshapeOp(RelaxOp, name="vm_reshape", traits=[OnMemory, HasEffect, KeptI
         return Tensor(args.shape(1).values, args.tensor(0).dtype)
 
 
-class VmCallTirDynOp(  # type: ignore[call-arg]  # untyped DSL
+class VmCallTirDynOp(
     RelaxOp,
     name="vm_call_tir_dyn",
     traits=[OnMemory, HasEffect, KeptInExplicitMemory, KeptInShapeHeap, ReadsTensors],
@@ -142,7 +142,7 @@ class VmCallTirDynOp(  # type: ignore[call-arg]  # untyped DSL
         return []
 
 
-class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """The shape heap of a call: an int64 tensor of `size` slots."""
 
     size: ir.IntegerAttr
@@ -155,7 +155,7 @@ class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap", traits=[OnMemory, 
         return Tensor((args.int_attr("size"),), "int64")
 
 
-class VmStoreShapeOp(RelaxOp, name="vm_store_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmStoreShapeOp(RelaxOp, name="vm_store_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """Write the dimensions of `shape` into the slots `indices` of the heap; another rank is an error."""
 
     shape: ext.Operand[Any]
@@ -170,7 +170,7 @@ class VmStoreShapeOp(RelaxOp, name="vm_store_shape", traits=[OnMemory, HasEffect
         return []
 
 
-class VmLoadShapeOp(RelaxOp, name="vm_load_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmLoadShapeOp(RelaxOp, name="vm_load_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """The shape whose dimensions stand in the slots `indices` of the heap."""
 
     heap: ext.Operand[Any]
@@ -184,7 +184,7 @@ class VmLoadShapeOp(RelaxOp, name="vm_load_shape", traits=[OnMemory, HasEffect, 
         return Shape(ndim=len(indices))
 
 
-class VmMakeShapeOp(RelaxOp, name="vm_make_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmMakeShapeOp(RelaxOp, name="vm_make_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """A shape of numbers and slots: where `codes` says 0 the entry of `values` itself, where 1 the slot it names."""
 
     heap: ext.Operand[Any]
@@ -199,18 +199,18 @@ class VmMakeShapeOp(RelaxOp, name="vm_make_shape", traits=[OnMemory, HasEffect, 
         return Shape([v if c == MakeCode.IMMEDIATE else None for c, v in zip(codes, values, strict=True)])
 
 
-class VmMatchShapeOp(RelaxOp, name="vm_match_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmMatchShapeOp(RelaxOp, name="vm_match_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """Check the rank of `shape`, then each dimension, by `codes` with the entries of `values`.
 
     0: it must equal the value; 1: it is written into that slot of the heap; 2: nothing; 3: it must equal the number
-    in that slot. `context` begins the message of the error.
+    in that slot. `where` begins the message of the error.
     """
 
     shape: ext.Operand[Any]
     heap: ext.Operand[Any]
     codes: ir.ArrayAttr
     values: ir.ArrayAttr
-    context: ir.StringAttr
+    where: ir.StringAttr
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -218,11 +218,11 @@ class VmMatchShapeOp(RelaxOp, name="vm_match_shape", traits=[OnMemory, HasEffect
         _require_rank(args, len(codes))
         slots = (MatchCode.STORE, MatchCode.ASSERT_SLOT)
         _require_slots(args, 1, [v for c, v in zip(codes, values, strict=True) if c in slots])
-        args.str_attr("context")
+        args.str_attr("where")
         return []
 
 
-class VmLoadPrimOp(RelaxOp, name="vm_load_prim", traits=[OnMemory, HasEffect, KeptInShapeHeap]):  # type: ignore[call-arg]  # untyped DSL
+class VmLoadPrimOp(RelaxOp, name="vm_load_prim", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
     """The number in slot `index` of the heap, as an integer value."""
 
     heap: ext.Operand[Any]
@@ -235,7 +235,7 @@ class VmLoadPrimOp(RelaxOp, name="vm_load_prim", traits=[OnMemory, HasEffect, Ke
         return Prim("int64")
 
 
-class VmAssertRelationOp(  # type: ignore[call-arg]  # untyped DSL
+class VmAssertRelationOp(
     RelaxOp, name="vm_assert_relation", traits=[OnMemory, HasEffect, KeptInShapeHeap, ReadsTensors]
 ):
     """Raise ``CheckError`` unless `relation` holds between two integers, numbers and slots as in `vm.make_shape`.
@@ -359,11 +359,11 @@ def make_shape(heap: Value, codes: Sequence[int], values: Sequence[int]) -> Valu
 
 
 def match_shape(
-    shape: Value, heap: Value, codes: Sequence[int], values: Sequence[int], context: str = ""
+    shape: Value, heap: Value, codes: Sequence[int], values: Sequence[int], where: str = ""
 ) -> None:
     """Check a shape against numbers and slots (see `VmMatchShapeOp`)."""
     require_insertion_point("match_shape")
-    attributes = {"codes": _ints(codes), "values": _ints(values), "context": ir.StringAttr.get(context)}
+    attributes = {"codes": _ints(codes), "values": _ints(values), "where": ir.StringAttr.get(where)}
     create(VmMatchShapeOp, [shape, heap], attributes)
 
 

@@ -53,7 +53,7 @@ def _expand_parameters(function: func.FuncOp, infos: list[StructInfo]) -> None:
         for argument, info, name in zip(old, infos, old_names, strict=True):
             leaves = dict(_leaves(info, name))
             names += leaves
-            added = [
+            added: list[ir.Value] = [
                 block.add_argument(leaf.to_type(), ir.Location.name(path, function.location))
                 for path, leaf in leaves.items()
             ]

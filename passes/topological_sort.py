@@ -36,7 +36,9 @@ class TopologicalSort(DataflowBlockPass):
     def run_on_block(self, block: ir.Operation, module: ir.Module, ctx: PassContext) -> None:
         ops = [view.operation for view in entry_block(block).operations]
         end = ops.pop()
-        positions = {result: number for number, op in enumerate(ops) for result in op.results}
+        positions: dict[ir.Value, int] = {
+            result: number for number, op in enumerate(ops) for result in op.results
+        }
         needs = _needs(ops, positions)
         if self.direction == "from-inputs":
             order = _from_inputs(needs, depth_first=self.order == "depth-first")

@@ -270,13 +270,13 @@ class _Exits:
 
     def clean_up(self, active: Sequence[ir.OpView], on_error: bool) -> list[ir.OpView]:
         """Run what was deferred; the operations written."""
-        written = []
+        written: list[ir.OpView] = []
         for op in reversed(active):
             when = ir.StringAttr(op.attributes[DEFER]).value
             if when not in ("always", "error"):
                 raise CompileError(f'{DEFER} is "always" or "error", not {when!r}: {op}')
             if when == "always" or on_error:
-                copy = op.operation.clone(ir.InsertionPoint.current)
+                copy = op.operation.clone(ir.InsertionPoint.current).opview
                 del copy.attributes[DEFER]
                 written.append(copy)
         return written

@@ -27,6 +27,11 @@ def _row_major(type: ir.Type) -> bool:
     )
 
 
+def _address(value: ir.Value, pointer: ir.Type, word: ir.Type) -> ir.Value:
+    at = memref.ExtractAlignedPointerAsIndexOp(value).result
+    return llvm.IntToPtrOp(pointer, arith.IndexCastOp(word, at).result).result
+
+
 def _lower(op: ir.Operation) -> None:
     source, target = op.operands
     type = ir.MemRefType(source.type)
@@ -36,9 +41,6 @@ def _lower(op: ir.Operation) -> None:
         for i in range(type.rank):
             if type.is_dynamic_dim(i):
                 size = arith.MulIOp(size, memref.DimOp(source, constant(i)).result).result
-        addresses = []
-        for value in (target, source):
-            at = memref.ExtractAlignedPointerAsIndexOp(value).result
-            addresses.append(llvm.IntToPtrOp(pointer, arith.IndexCastOp(word, at).result).result)
-        llvm.intr_memcpy(*addresses, arith.IndexCastOp(word, size).result, False)
+        to, from_ = (_address(value, pointer, word) for value in (target, source))
+        llvm.intr_memcpy(to, from_, arith.IndexCastOp(word, size).result, False)
     op.erase()

@@ -7,7 +7,7 @@ from typing import ClassVar
 from relax_mlir.diagnostics import location_text
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
-from relax_mlir.mlir import func, ir
+from relax_mlir.mlir import func, ir, scf
 from relax_mlir.transform import ModulePass, PassContext
 
 
@@ -72,7 +72,8 @@ def _origin(value: ir.Value) -> ir.Value:
 
 
 def _carried(result: ir.OpResult) -> ir.Value | None:
-    loop, number = result.owner.opview, result.result_number
+    loop: scf.ForOp = result.owner.operation.opview
+    number = result.result_number
     same = loop.body.operations[-1].operation.operands[number] == loop.inner_iter_args[number]
     return loop.initArgs[number] if same else None
 

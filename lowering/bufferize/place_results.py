@@ -48,7 +48,7 @@ def _drop_stray(module: ir.Module) -> None:
         source, destination = op.operands
         block = destination.owner
         leaves = isinstance(block, ir.Block) and all(
-            use.owner == block.operations[len(block.operations) - 1].operation for use in op.results[0].uses
+            use.owner == block.operations[len(block.operations) - 1] for use in op.results[0].uses
         )
         if not leaves:
             op.results[0].replace_all_uses_with(source)
@@ -71,7 +71,7 @@ def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value,
     if defining.results[0] not in uninitialised:
         numbers = [number for number, operand in enumerate(defining.operands) if _is_empty(operand)]
         uninitialised[defining.results[0]] = numbers
-    empties, index = uninitialised[defining.results[0]], list(defining.results).index(value)
+    empties, index = uninitialised[defining.results[0]], ir.OpResult(value).result_number
     if len(empties) != len(defining.results):
         return
     with ir.InsertionPoint(defining), defining.location:

@@ -47,7 +47,7 @@ def _origin(value: ir.Value, table: Mapping[str, ir.OpView]) -> ir.Value:
     base = memory_of(value)
     while not isinstance(base, ir.BlockArgument) and base.owner.operation.name == "func.call":
         call = base.owner.operation
-        number = _given(table[callee_of(call)], base.result_number)
+        number = _given(table[callee_of(call)], ir.OpResult(base).result_number)
         if number is None:
             return base
         base = memory_of(call.operands[number])

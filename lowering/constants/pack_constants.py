@@ -17,6 +17,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_panels import emit_gemm_panels, has_p
 from relax_mlir.lowering.kernels.gemm.lower_contractions import emit_contraction, zero_fill_before
 from relax_mlir.lowering.parts.shared_code import own_ops
 from relax_mlir.mlir import func, ir, memref
+from relax_mlir.mlir_text import functions
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -40,11 +41,7 @@ class PackConstants(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Transform the module in place."""
-        table = {
-            op.attributes["sym_name"].value: op
-            for op in module.body.operations
-            if op.operation.name == "func.func"
-        }
+        table = functions(module)
         declarations = {name for name, op in table.items() if CONSTANT in op.attributes}
         if not declarations:
             return
@@ -172,6 +169,6 @@ def _drop_unused(
                 read.erase()
             declaration.operation.erase()
     word = ir.IntegerType.get_signless(64)
-    left = [op for op in module.body.operations if CONSTANT in op.attributes]
+    left = [op for op in functions(module).values() if CONSTANT in op.attributes]
     for number, declaration in enumerate(left):
         declaration.attributes[CONSTANT] = ir.IntegerAttr.get(word, number)

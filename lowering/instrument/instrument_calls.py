@@ -83,7 +83,8 @@ class _Sites:
         self, kind: str, name: str, where: ir.Location, formulas: dict[str, str], sizes: Sequence[str]
     ) -> int:
         text = ir.StringAttr.get
-        entries = {"kind": text(kind), "name": text(name), "location": text(location_text(where))}
+        entries: dict[str, ir.Attribute] = {"kind": text(kind), "name": text(name)}
+        entries["location"] = text(location_text(where))
         entries |= {key: text(value) for key, value in formulas.items()}
         entries["sizes"] = ir.ArrayAttr.get([text(size) for size in sizes])
         self.descriptions.append(ir.DictAttr.get(entries))

@@ -122,8 +122,8 @@ def _int_power(dtype: DType, base: Scalar, exponent: Scalar) -> Scalar:
     with ir.InsertionPoint(after):
         factor, left, product = after.arguments
         is_odd = arith.cmpi(arith.CmpIPredicate.ne, arith.andi(left, one), zero)
-        product = arith.select(is_odd, arith.muli(product, factor), product)
-        scf.yield_([arith.muli(factor, factor), arith.shrui(left, one), product])
+        multiplied = arith.select(is_odd, arith.muli(product, factor), product)
+        scf.yield_([arith.muli(factor, factor), arith.shrui(left, one), multiplied])
     power = loop.results[2]
     if dtype.kind == "uint":
         return power

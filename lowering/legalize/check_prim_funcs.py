@@ -185,9 +185,10 @@ def _shape_of(op: ir.Operation) -> Iterator[str]:
         if not is_plain(ir.MemRefType(op.operands[0].type)):
             yield "its operand has strides: copy it into a buffer of its own first"
     elif op.name == "memref.cast":
-        source, target = (v.type for v in (op.operands[0], op.results[0]))
-        same = isinstance(source, ir.MemRefType) and isinstance(target, ir.MemRefType)
-        if not same or source.affine_map != target.affine_map or source.memory_space != target.memory_space:
+        source, target = op.operands[0].type, op.results[0].type
+        if not (isinstance(source, ir.MemRefType) and isinstance(target, ir.MemRefType)) or (
+            (source.affine_map, source.memory_space) != (target.affine_map, target.memory_space)
+        ):
             yield "it changes the layout"
     elif op.name in ("memref.alloc", "memref.alloca"):
         if not is_plain(ir.MemRefType(op.results[0].type)) or len(op.operands) != _dynamic(

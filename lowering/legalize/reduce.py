@@ -75,7 +75,7 @@ def accumulator(prim: PrimBody, dtype: DType, initial: float | int) -> ir.Value:
     out = prim.outs[0]
     if dtype != prim.out_infos[0].dtype:
         out = empty_like_out(prim, dtype)
-    return linalg.fill(const(dtype, initial), outs=[out])
+    return ir.Value(linalg.fill(const(dtype, initial), outs=[out]))
 
 
 def empty_like_out(prim: PrimBody, dtype: DType) -> ir.Value:

@@ -71,10 +71,10 @@ class PrimBody:
     """What the body of a prim func sees while it is built: its tensors at level T."""
 
     def __init__(self, block: ir.Block, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
-        arguments = list(block.arguments)
+        arguments: list[ir.Value] = list(block.arguments)
         self._block = block
-        self.ins: list[ir.Value] = arguments[: len(ins)]
-        self.outs: list[ir.Value] = arguments[len(ins) : len(ins) + len(outs)]
+        self.ins = arguments[: len(ins)]
+        self.outs = arguments[len(ins) : len(ins) + len(outs)]
         self.in_infos = tuple(ins)
         self.out_infos = tuple(outs)
         self.index_exprs: list[Dim] = []

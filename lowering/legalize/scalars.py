@@ -7,14 +7,14 @@ bfloat16 are computed in float32 and rounded once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.mlir import arith, ir, math
 
-Scalar: TypeAlias = Any
+Scalar: TypeAlias = ir.Value
 ScalarRule = Callable[..., Scalar]
 """``rule(dtype, *operands)``: one scalar from scalars of `dtype`."""
 

@@ -169,7 +169,7 @@ def _is_safe(steps: Sequence[_Step], given: Views, out: Views) -> bool:
 
 
 def _element_bytes(views: Views) -> int:
-    return element_bytes(next(iter(views)).type.element_type)
+    return element_bytes(ir.MemRefType(next(iter(views)).type).element_type)
 
 
 def _stays_in_place(steps: Sequence[_Step], given: Views) -> bool:

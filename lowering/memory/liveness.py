@@ -82,7 +82,8 @@ class Liveness:
     def _follow(self, alloc: ir.Operation) -> Buffer:
         """Visit every use of a buffer, and of whatever may share its memory."""
         buffer = Buffer(alloc, self._position[alloc])
-        aliases, todo = {alloc.results[0]}, [alloc.results[0]]
+        aliases: set[ir.Value] = {alloc.results[0]}
+        todo: list[ir.Value] = [alloc.results[0]]
         while todo:
             value = todo.pop()
             for use in value.uses:

@@ -40,7 +40,8 @@ class CutKernels(ModulePass):
         with module.context, ir.InsertionPoint(module.body):
             for part in parts:
                 nested = ir.Module.parse(part.source).operation.clone()
-                nested.attributes["sym_name"] = ir.StringAttr.get(part.group)
+                if part.group is not None:
+                    nested.attributes["sym_name"] = ir.StringAttr.get(part.group)
 
 
 def cut_kernels(module: ir.Module) -> list[Part]:
@@ -59,6 +60,7 @@ def cut_kernels(module: ir.Module) -> list[Part]:
     for name in owners:
         op = graph.ops[name]
         if name in crossing:
+            assert isinstance(op, func.FuncOp), f"a kernel is a func.func: {name}"
             with ir.InsertionPoint(op), op.location:
                 declared = func.FuncOp(name, op.type, visibility="private")
                 declared.attributes[APART] = ir.UnitAttr.get()

@@ -13,6 +13,7 @@ from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_tiles
 from relax_mlir.lowering.parts.cut_kernels import cut_kernels
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import func, ir
+from relax_mlir.mlir_text import functions
 from relax_mlir.target import Target
 
 _ATTENTIONS = ("relax.nn_attention",)
@@ -71,7 +72,7 @@ def _element_types(module: ir.Module, ops: Sequence[str]) -> list[str]:
 
 def _use(module: ir.Module, name: str) -> None:
     """A public function that needs another one."""
-    type_ = next(op for op in module.body.operations if op.name.value == name).type
+    type_ = functions(module)[name].type
     user = func.FuncOp(f"uses.{name}", ([], [type_]))
     with ir.InsertionPoint(user.add_entry_block()):
         func.ReturnOp([func.ConstantOp(type_, ir.FlatSymbolRefAttr.get(name)).result])

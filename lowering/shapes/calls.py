@@ -146,7 +146,7 @@ def _call(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         cast(v, t) if isinstance(t, ir.RankedTensorType) else v
         for v, t in zip([*passed, *outs, *hidden], inputs, strict=True)
     ]
-    results = list(func.CallOp(list(header.new.type.results), name, args).results)
+    results: list[ir.Value] = list(func.CallOp(list(header.new.type.results), name, args).results)
     types = iter([leaf.storage_type() for leaf in _destinations(info, header)])
     results = [cast(r, next(types)) if isinstance(r.type, ir.RankedTensorType) else r for r in results]
     return [receive(body, header, info, results)]
@@ -177,7 +177,7 @@ def _checked_outs(body: BodyLowering, header: Header, passed: Sequence[ir.Value]
     body.entry_checks.add(header.name)
     sizes = [size for leaf in leaf_sizes(body.declarations, header.params, passed) for size in leaf]
     index = ir.IndexType.get()
-    types = [index] * sum(leaf.rank for leaf in header.destinations)
+    types: list[ir.Type] = [index] * sum(leaf.rank for leaf in header.destinations)
     found = list(func.CallOp(types, header.name + SHAPES_SUFFIX, sizes).results)
     outs = []
     for leaf in header.destinations:

@@ -40,7 +40,7 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
             ]
             scf.YieldOp(values)
     body.checked.update(new.results)
-    flat = list(new.results)
+    flat: list[ir.Value] = list(new.results)
     return [unflatten(info, flat) for info in infos]
 
 
@@ -54,7 +54,7 @@ def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
             leaves = body.flat(value)
             scf.YieldOp([_own(v) if isinstance(v.type, ir.RankedTensorType) else v for v in leaves])
     body.checked.update(new.results)
-    flat = list(new.results)
+    flat: list[ir.Value] = list(new.results)
     return [unflatten(info, flat)]
 
 

@@ -68,7 +68,8 @@ def _on_memrefs(
     infos: Sequence[Tensor],
     extra: Sequence[ir.Value],
 ) -> list[ir.Value]:
-    arguments, written = [], {}
+    arguments: list[ir.Value] = []
+    written: dict[int, ir.Value] = {}
     owned = _owned(op)
     for number, field in enumerate(fields):
         if number in indices:

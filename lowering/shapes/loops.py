@@ -162,5 +162,5 @@ def _end(
 
 def _results(body: BodyLowering, new: ir.Operation, infos: Sequence[StructInfo]) -> Sequence[Lowered]:
     body.checked.update(new.results)
-    flat = list(new.results)
+    flat: list[ir.Value] = list(new.results)
     return [unflatten(info, flat) for info in infos]

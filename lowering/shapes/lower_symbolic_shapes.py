@@ -9,7 +9,7 @@ from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.location import name_of, renamed
 from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
-from relax_mlir.lowering.shapes.body import BodyLowering, unflatten
+from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, unflatten
 from relax_mlir.lowering.shapes.entry import build_shapes_function, leaf_sizes
 from relax_mlir.lowering.shapes.headers import Header, make_header, recursive_functions
 from relax_mlir.lowering.shapes.latency_critical import is_latency_critical
@@ -89,13 +89,11 @@ def _lower(
         define_symbols(symbols, header.params, leaf_sizes(declarations, header.params, given))
         check_bounds(symbols, bounds)
         remaining = list(given)
-        values = {
+        values: dict[ir.Value, Lowered] = {
             old: unflatten(info, remaining)
             for old, (_, info) in zip(header.old.arguments, header.param_infos, strict=True)
         }
-        body = BodyLowering(
-            declarations, symbols, dict(values), callees, headers, stack, entry_checks=entry_checks
-        )
+        body = BodyLowering(declarations, symbols, values, callees, headers, stack, entry_checks=entry_checks)
         (result,) = body.lower_block(header.old.entry_block)
         give_results(body, header, result, arguments)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -160,14 +161,14 @@ def _allocation(op: ir.Operation) -> Iterator[Requirement]:
 
     def emit_test(values: Sequence[Value]) -> Value:
         double = ir.F64Type.get()
-        total, positive = arith.constant(double, float(bytes_)), None
+        total = arith.constant(double, float(bytes_))
+        tests = []
         for value in values:
             exact = _exact(value)
-            test = arith.cmpf(arith.CmpFPredicate.OGE, exact, arith.constant(double, 0.0))
-            positive = test if positive is None else arith.andi(positive, test)
+            tests.append(arith.cmpf(arith.CmpFPredicate.OGE, exact, arith.constant(double, 0.0)))
             total = arith.mulf(total, exact)
-        fits = arith.cmpf(arith.CmpFPredicate.OLE, total, arith.constant(double, float(MAX_BYTES)))
-        return arith.andi(positive, fits)
+        tests.append(arith.cmpf(arith.CmpFPredicate.OLE, total, arith.constant(double, float(MAX_BYTES))))
+        return functools.reduce(arith.andi, tests)
 
     if sizes:
         shape = _shape_text(type_)

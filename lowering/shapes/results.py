@@ -66,7 +66,9 @@ def _place(body: BodyLowering, value: ir.Value, info: Tensor) -> Handle | None:
     defining = defining_op(value)
     if defining is None or defining.name != "func.call" or defining.block != ir.InsertionPoint.current.block:
         return None
-    tensors = [result for result in defining.results if isinstance(result.type, ir.RankedTensorType)]
+    tensors: list[ir.Value] = [
+        result for result in defining.results if isinstance(result.type, ir.RankedTensorType)
+    ]
     empties = [i for i, operand in enumerate(defining.operands) if _is_empty(operand)]
     if len(tensors) != len(empties):
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.ir_queries import callee_of, enclosing_function, entry_block, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, function_of, ops_of
 from relax_mlir.lowering.abi.lower_checks import STATUS_OF
 from relax_mlir.mlir import func, ir, llvm
 from relax_mlir.mlir_text import Fragment, symbol
@@ -70,7 +70,7 @@ def _guard(job: Job) -> None:
     """Give a job its own context, and raise its error behind it."""
     job.body.attributes["value"] = ir.FlatSymbolRefAttr.get(_guarded(pointed(job.body)))
     pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
-    with ir.InsertionPoint.at_block_begin(entry_block(enclosing_function(job.call))):
+    with ir.InsertionPoint.at_block_begin(entry_block(function_of(job.call))):
         count = llvm.ConstantOp(word, ir.IntegerAttr.get(word, _WORDS)).result
         context = llvm.AllocaOp(pointer, count, ir.TypeAttr.get(word), alignment=8).result
     with ir.InsertionPoint(job.call):

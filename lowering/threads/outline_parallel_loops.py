@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,8 +13,8 @@ from relax_mlir.ir_queries import (
     ancestors,
     callee_of,
     defining_op,
-    enclosing_function,
     entry_block,
+    function_of,
     is_a,
     ops_of,
     owner_block,
@@ -86,7 +87,7 @@ def _is_outside(value: ir.Value, loop: ir.Operation) -> bool:
     return owner != loop and loop not in ancestors(owner)
 
 
-def _may_fail(loop: ir.Operation, table: dict[str, ir.OpView]) -> bool:
+def _may_fail(loop: ir.Operation, table: Mapping[str, func.FuncOp]) -> bool:
     """Whether a check may fail in a loop, or in what it calls."""
     left, seen = [loop], set()
     while left:
@@ -157,7 +158,7 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
     struct = ir.Type.parse(f"!llvm.struct<({', '.join(_inside(t) for t in stored)})>")
     pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
     signature = [pointer, ir.IndexType.get(), ir.IndexType.get()]
-    entry = entry_block(enclosing_function(loop))
+    entry = entry_block(function_of(loop))
     with ir.InsertionPoint.at_block_begin(entry):
         one = llvm.ConstantOp(word, ir.IntegerAttr.get(word, 1)).result
         context = llvm.AllocaOp(pointer, one, ir.TypeAttr.get(struct), alignment=64).result
@@ -195,7 +196,7 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
 
 def _prefix(loop: ir.Operation) -> str:
     """How the name of a loop's function begins: that of a kernel does not depend on the rest of the module."""
-    name = symbol_name(enclosing_function(loop))
+    name = symbol_name(function_of(loop))
     return f"{name}.parallel" if name.startswith(OWN_PREFIX) else f"{OWN_PREFIX}parallel"
 
 

@@ -50,7 +50,7 @@ def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
     if defining.name == "arith.select" and not path:
         return Choice(defining.operands[0], defining.operands[1], defining.operands[2], defining)
     if defining.name == "scf.if" and not path:
-        number = list(defining.results).index(value)
+        number = ir.OpResult(value).result_number
         ends = [region.blocks[0].operations[-1].operation for region in defining.regions]
         return Choice(defining.operands[0], ends[0].operands[number], ends[1].operands[number], defining)
     return None

@@ -108,7 +108,7 @@ class _Specializer:
         if isinstance(source, Choice):
 
             def again(closure: ir.Value) -> ir.Operation:
-                copy = op.clone().operation
+                copy: ir.Operation = op.clone().operation
                 copy.operands[0] = closure
                 return copy
 
@@ -301,7 +301,7 @@ def _with_unknown_dims(value: ir.Value) -> ir.Value:
     return value
 
 
-def _call(callee: str, arguments: ir.Value, result: ir.Type) -> ir.Value:
+def _call(callee: str, arguments: ir.Value, result: ir.Type) -> ir.OpResult:
     return ir.Operation.create(
         "relax.call",
         results=[result],
@@ -359,7 +359,8 @@ def _split_argument(op: ir.Operation, path: Path, choice: Choice) -> bool:
 
     def again(closure: ir.Value) -> ir.Operation:
         fields = [closure if index == path[0] else value for index, value in enumerate(defining.operands)]
-        return _call(_callee(op), pack(fields, op.location), op.results[0].type).owner.operation
+        call = _call(_callee(op), pack(fields, op.location), op.results[0].type)
+        return call.owner.operation
 
     return _split(op, choice, again)
 

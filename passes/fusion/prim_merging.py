@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from relax_mlir.dialects.attributes import (
 )
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import arith, func, ir, tensor
+from relax_mlir.mlir_text import functions
 from relax_mlir.passes.fusion.prim_loops import AROUND, RANKS, Read, kind_of, loops_of, maps_of, reads_of
 from relax_mlir.passes.fusion.prim_slices import separate_slices, write_into
 from relax_mlir.transform.native_pipeline import run_native
@@ -109,7 +110,7 @@ def merge_row_epilogue(
         return None  # of no elements
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
         merged.attributes[name] = producer.attributes[name]
-    given = range(len(wiring.producer))
+    given: Iterable[int] = range(len(wiring.producer))
     if KERNEL_INPUTS in producer.attributes:
         given = ir.DenseI64ArrayAttr(producer.attributes[KERNEL_INPUTS])
     numbers = [FROM_PROLOGUE if number == FROM_PROLOGUE else wiring.producer[number] for number in given]
@@ -206,12 +207,13 @@ def put_before(consumer: func.FuncOp, merged: func.FuncOp) -> func.FuncOp:
     """A private copy of a function, in the module of `consumer`."""
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
-        return merged.operation.clone().opview
+        copy: func.FuncOp = merged.operation.clone().opview
+    return copy
 
 
 def named(module: ir.Module, symbol: str) -> func.FuncOp:
     """The function of a module that is called so."""
-    return next(op for op in module.body.operations if op.name.value == symbol)
+    return functions(module)[symbol]
 
 
 def _caller(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import arith, func, ir, linalg, tensor
@@ -91,8 +91,9 @@ def _over_parts(loop: ir.Operation) -> None:
     for number, value in enumerate(list(loop.operands)[:-1]):
         pieces = pieces_of(value)
         axes = _cut_axes(pieces)
-        dims = [maps[number].results[axis] for axis in axes]
-        if not axes or not all(isinstance(dim, ir.AffineDimExpr) for dim in dims):
+        exprs = [maps[number].results[axis] for axis in axes]
+        dims = [expr for expr in exprs if isinstance(expr, ir.AffineDimExpr)]
+        if not axes or len(dims) < len(exprs):
             continue
         result = loop.operands[len(loop.operands) - 1]
         for piece in pieces:
@@ -209,9 +210,22 @@ def _mixed(values: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:
     ]
 
 
-def _operands(cuts: Sequence[Cut]) -> tuple[list[ir.Value], ...]:
-    columns = [_mixed([getattr(cut, name) for cut in cuts]) for name in ("offset", "size", "stride")]
-    return (*(dynamic for dynamic, _ in columns), *(static for _, static in columns))
+class _Operands(NamedTuple):
+    """What the builders of ``tensor.extract_slice`` and ``tensor.insert_slice`` take for a list of cuts."""
+
+    offsets: list[ir.Value]
+    sizes: list[ir.Value]
+    strides: list[ir.Value]
+    static_offsets: list[int]
+    static_sizes: list[int]
+    static_strides: list[int]
+
+
+def _operands(cuts: Sequence[Cut]) -> _Operands:
+    offsets, static_offsets = _mixed([cut.offset for cut in cuts])
+    sizes, static_sizes = _mixed([cut.size for cut in cuts])
+    strides, static_strides = _mixed([cut.stride for cut in cuts])
+    return _Operands(offsets, sizes, strides, static_offsets, static_sizes, static_strides)
 
 
 def _slice(value: ir.Value, cuts: Sequence[Cut], type_: ir.Type | None = None) -> ir.Value:
@@ -228,7 +242,7 @@ def _insert(part: ir.Value, into: ir.Value, cuts: Sequence[Cut]) -> ir.Value:
 def _rebuilt(loop: ir.Operation, inputs: Sequence[ir.Value], out: ir.Value) -> ir.Value:
     """The result of the same loop over other tensors."""
     if loop.name == "linalg.copy":
-        return linalg.copy(inputs[0], outs=[out])
+        return ir.Value(linalg.copy(inputs[0], outs=[out]))
     copy = loop.clone()
     new = linalg.GenericOp(
         result_tensors=[out.type],

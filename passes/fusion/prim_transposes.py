@@ -87,7 +87,8 @@ def permutation_of(function: func.FuncOp) -> list[int] | None:
 def _dims(map_: ir.AffineMap) -> list[int] | None:
     """The dimension that each axis follows; None if some axis is computed."""
     exprs = list(map_.results)
-    return [x.position for x in exprs] if all(isinstance(x, ir.AffineDimExpr) for x in exprs) else None
+    dims = [x.position for x in exprs if isinstance(x, ir.AffineDimExpr)]
+    return dims if len(dims) == len(exprs) else None
 
 
 def _fill_and_sums(function: func.FuncOp) -> tuple[ir.Operation, ir.Operation]:
@@ -110,7 +111,7 @@ def _replace(total: ir.Operation, operands: Sequence[ir.Value], maps: Sequence[i
             ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
         )
         block = generic.regions[0].blocks.append(*(argument.type for argument in body.arguments))
-    known = dict(zip(body.arguments, block.arguments, strict=True))
+    known: dict[ir.Value, ir.Value] = dict(zip(body.arguments, block.arguments, strict=True))
     with ir.InsertionPoint(block):
         for op in body.operations:
             new = op.operation.clone()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from relax_mlir.mlir import ir
 
@@ -41,7 +40,7 @@ def owner_block(value: ir.Value) -> ir.Block:
     return owner if isinstance(owner, ir.Block) else owner.operation.block
 
 
-def entry_block(op: Any) -> ir.Block:  # noqa: ANN401 - an ir.Operation or any view of one
+def entry_block(op: ir.Operation | ir.OpView) -> ir.Block:
     """The first block of the first region of `op`."""
     return op.regions[0].blocks[0]
 
@@ -61,6 +60,13 @@ def enclosing_function(op: ir.Operation) -> ir.Operation | None:
     return next((around for around in ancestors(op) if around.name == FUNCTION), None)
 
 
+def function_of(op: ir.Operation) -> ir.Operation:
+    """The ``func.func`` in which `op` stands, where it is known to stand in one."""
+    found = enclosing_function(op)
+    assert found is not None, f"{op.name} stands in no function"
+    return found
+
+
 def enclosing_op_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
     """`op`, or the op around it, that stands in `block`; None where its function has no such op."""
     if op.block == block:
@@ -73,7 +79,7 @@ def enclosing_op_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
     return None
 
 
-def is_a(op: ir.Operation | None, *classes: Any) -> bool:  # noqa: ANN401 - classes of the untyped DSL
+def is_a(op: ir.Operation | None, *classes: type[ir.OpView]) -> bool:
     """Whether `op` is an op of one of some classes; False for None.
 
     The name is compared, so that no view of the op is made, and ops of contexts without the dialect can be asked.

@@ -195,7 +195,7 @@ class Fragment:
             module.body.append(op)
 
 
-def symbol_name(op: ir.Operation) -> str:
+def symbol_name(op: ir.Operation | ir.OpView) -> str:
     """The name of a symbol operation, or ""."""
     attributes = op.attributes
     return str(ir.StringAttr(attributes["sym_name"]).value) if "sym_name" in attributes else ""
@@ -206,6 +206,6 @@ def is_declaration(op: ir.OpView) -> bool:
     return len(op.regions) == 1 and len(op.regions[0].blocks) == 0 and op.operation.name.endswith("func")
 
 
-def functions(module: ir.Module) -> dict[str, ir.OpView]:
+def functions(module: ir.Module) -> dict[str, func.FuncOp]:
     """All `func.func` operations of a module by name."""
     return {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}

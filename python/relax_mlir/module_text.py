@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 
 RESOURCE_LIMIT = 64
@@ -29,7 +30,7 @@ class PrintOptions:
 DEFAULT = PrintOptions()
 
 
-def module_text(module: ir.Module, options: PrintOptions = DEFAULT) -> str:
+def module_text(module: ir.Module | ir.Operation, options: PrintOptions = DEFAULT) -> str:
     """The module's assembly, ending in a newline.
 
     A module with weights prints without aliases (``#map``): to collect them MLIR would format every weight, even
@@ -47,11 +48,11 @@ def module_text(module: ir.Module, options: PrintOptions = DEFAULT) -> str:
     return text.rstrip("\n") + "\n"
 
 
-def has_weights(module: ir.Module) -> bool:
+def has_weights(module: ir.Module | ir.Operation) -> bool:
     """Whether constants of the module's functions, or of its constant table, are resources."""
     return any(
         str(value).startswith("dense_resource<")
-        for top in module.body.operations
+        for top in entry_block(module.operation).operations
         for value in _constants(top)
     )
 

@@ -83,7 +83,7 @@ def constant(type_: Type, value: float) -> Value:
     """A scalar, or a vector with that value in each lane."""
     element = element_of(type_)
     is_float = isinstance(element, ir.FloatType)
-    attribute = (
+    attribute: ir.Attribute = (
         ir.FloatAttr.get(element, float(value)) if is_float else ir.IntegerAttr.get(element, int(value))
     )
     if is_vector(type_):

@@ -7,9 +7,11 @@ that an iteration writes is taken inside of the loop. Nothing in it may fail.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from relax_mlir.ir_queries import FUNCTION, ancestors, entry_block
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.runtime_lib.thread_pool import PARTS_PER_THREAD
 from relax_mlir.mlir import func, ir
@@ -63,19 +65,15 @@ def parallel_loop(
 
 
 def _is_in_parallel_loop() -> bool:
-    owner = ir.InsertionPoint.current.block.owner
-    while isinstance(owner, ir.OpView | ir.Operation) and owner.operation.name != "func.func":
-        if PARALLEL in owner.operation.attributes:
-            return True
-        owner = owner.operation.parent
-    return False
+    owner = ir.InsertionPoint.current.block.owner.operation
+    around = itertools.takewhile(lambda op: op.name != FUNCTION, (owner, *ancestors(owner)))
+    return any(PARALLEL in op.attributes for op in around)
 
 
 def _declare() -> None:
-    owner = ir.InsertionPoint.current.block.owner
-    while owner.operation.name != "builtin.module":
-        owner = owner.operation.parent
-    body = owner.opview.body if isinstance(owner, ir.Operation) else owner.body
+    owner = ir.InsertionPoint.current.block.owner.operation
+    *_, module = owner, *ancestors(owner)
+    body = entry_block(module)
     if e.is_defined(body, MARK):
         return
     with ir.InsertionPoint(body):

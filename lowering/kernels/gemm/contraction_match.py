@@ -25,7 +25,7 @@ def match_contraction(operation: ir.Operation) -> Contraction | None:
     buffers = list(operation.operands)
     if not all(isinstance(buffer.type, ir.MemRefType) for buffer in buffers):
         return None
-    kernel = _kernel(operation, *(str(buffer.type.element_type) for buffer in buffers))
+    kernel = _kernel(operation, *(str(ir.MemRefType(buffer.type).element_type) for buffer in buffers))
     maps = linalg.get_indexing_maps(operation)
     if kernel is None or maps is None or buffers[2] in buffers[:2]:
         return None
@@ -114,7 +114,7 @@ def _kernel(operation: ir.Operation, a: str, b: str, c: str) -> GemmKernel | Non
     body = entry_block(operation)
     left, right, total = body.arguments
     *steps, end = (op.operation for op in body.operations)
-    widened = {left: left, right: right}
+    widened: dict[ir.Value, ir.Value] = {left: left, right: right}
     products, sums = [], []
     for step in steps:
         operands = list(step.operands)

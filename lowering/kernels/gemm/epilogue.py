@@ -135,7 +135,7 @@ def _clone_on(
     body: ir.Operation, buffers: Iterator[e.Value], matrices: Iterator[Matrix], known: dict[e.Value, e.Value]
 ) -> ir.Operation:
     """Clone a generic over two parallel loops, rows and columns."""
-    generic = body.clone()
+    generic: ir.Operation = body.clone().operation
     maps = []
     for position, operand in enumerate(body.operands):
         moved: list[bool] = []

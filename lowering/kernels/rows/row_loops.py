@@ -171,8 +171,8 @@ def _inner_map(map_: ir.AffineMap, outer: int, rank: int) -> ir.AffineMap:
 def _emit_on(
     body: ir.Operation, operands: Sequence[Value], maps: Sequence[ir.AffineMap], rank: int
 ) -> ir.Operation:
-    """Clone a generic over other operands, with so many loops."""
-    copy = body.clone()
+    """Clone a generic over other operands, with `rank` loops."""
+    copy: ir.Operation = body.clone().operation
     for number, operand in enumerate(operands):
         copy.operands[number] = operand
     copy.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])

@@ -128,8 +128,8 @@ class _Comparison:
                 self.bind(op, f"argument {index}", a, b)
         for mine, other in zip(ours, theirs, strict=True):
             my_ops, other_ops = list(mine.operations), list(other.operations)
-            for a, b in zip(my_ops, other_ops, strict=False):
-                self.compare_op(a.operation, b.operation)
+            for my_op, other_op in zip(my_ops, other_ops, strict=False):
+                self.compare_op(my_op.operation, other_op.operation)
             if len(my_ops) != len(other_ops):
                 self.fail(op, f"its body has {len(my_ops)} ops, the other's {len(other_ops)}")
 

@@ -90,7 +90,7 @@ def _goes_on_as(user: ir.Operation, index: int) -> ir.Value | None:
     return carried_by(parent)[index] if has_trait(parent, IsLoop) else parent.results[index]
 
 
-def carried_by(loop: ir.Operation) -> list[ir.Value]:
+def carried_by(loop: ir.Operation) -> list[ir.BlockArgument]:
     """The values that a round of a loop is given, without its variable."""
     arguments = list(entry_block(loop).arguments)
     return arguments[1:] if loop.name == "scf.for" else arguments

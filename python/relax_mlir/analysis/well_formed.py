@@ -461,9 +461,9 @@ def parameter_names(op: func.FuncOp) -> list[str]:
         VerifyError: a name that is no string.
     """
     names = []
-    given = ir.ArrayAttr(op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else []
+    given = list(ir.ArrayAttr(op.attributes["arg_attrs"])) if "arg_attrs" in op.attributes else []
     for index in range(len(op.type.inputs)):
-        attributes = ir.DictAttr(given[index]) if index < len(given) else {}
+        attributes = ir.DictAttr(given[index]) if index < len(given) else ir.DictAttr.get({})
         name = (
             attributes[PARAM_NAME]
             if PARAM_NAME in attributes

@@ -121,7 +121,7 @@ class ExprMutator(Walker):
         """`inside`: whether bindings of the block are to be visited, or just kept up to date."""
         replacer = self._replacer
         assert replacer is not None
-        inside = inside or block.owner == root
+        inside = inside or block.owner.operation == root
         for view in list(block.operations):
             op = view.operation
             replacer.refresh(op)

@@ -221,7 +221,7 @@ class Replacer:
 
     def sweep(self) -> None:
         """Remove the ops that replacements have left without use, and those that only they used."""
-        waiting = [op.results[0] for op in self._unused if len(op.results)]
+        waiting: list[ir.Value] = [op.results[0] for op in self._unused if len(op.results)]
         gone: set[ir.Value] = set()
         for op in self._removed:
             waiting += [operand for operand in op.operands if defining_op(operand) is not None]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
-from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
-from relax_mlir.dialects.dialect import Relax
+from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence, op_classes
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.select import bound_attr
 from relax_mlir.dialects.structure import make_tuple
@@ -103,8 +102,7 @@ class OpRequest:
 
     def op_class(self) -> type[RelaxOp]:
         """The class of the op."""
-        found: type[RelaxOp] = next(c for c in Relax.operations if self.name == c.OPERATION_NAME)
-        return found
+        return op_classes()[self.name]
 
     def parsed_attributes(self) -> dict[str, ir.Attribute]:
         """The op's attributes for operands of these dtypes; needs a current context."""

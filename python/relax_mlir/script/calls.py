@@ -13,10 +13,9 @@ import numpy as np
 from relax_mlir import op
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects import dtypes, vm
-from relax_mlir.dialects.base import RelaxOp, ir_fields
+from relax_mlir.dialects.base import RelaxOp, ir_fields, op_classes
 from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed, call_pure_packed
 from relax_mlir.dialects.closures import InvokeClosureOp, InvokePureClosureOp
-from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
@@ -166,7 +165,7 @@ class Calls:
 
         def build() -> Value:
             result = infer_call(callee, target, info.fields)
-            attributes = {"callee": ir.FlatSymbolRefAttr.get(callee)}
+            attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(callee)}
             return emit(CallOp, operands, attributes, result)
 
         return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
@@ -347,7 +346,7 @@ class Calls:
             if keyword.arg != "attributes":
                 raise Problem(keyword, f"R.op takes no argument '{keyword.arg}'")
             attributes = expressions.evaluate(keyword.value)
-        classes = {c.OPERATION_NAME: c for c in Relax.operations}
+        classes = op_classes()
         if name not in classes:
             raise Problem.of(node.args[0], UnknownNameError("op", name, classes))
         needed = ir_fields(classes[name])[1]

@@ -34,7 +34,8 @@ def flag(expressions: Expressions, node: ast.expr) -> ir.Value | bool:
         left, right = expressions.evaluate(node.left), expressions.evaluate(node.comparators[0])
         if _are_integers(left, right):
             name = COMPARISONS[type(node.ops[0])][0]
-            return expressions.apply(node, integers.comparison, name, left, right)
+            known: ir.Value | bool = expressions.apply(node, integers.comparison, name, left, right)
+            return known
         found = _compared(expressions, node, node.ops[0], left, right)
     else:
         found = expressions.evaluate(node)
@@ -47,7 +48,8 @@ def flag(expressions: Expressions, node: ast.expr) -> ir.Value | bool:
         raise Problem(
             node, f"the condition is {info}, expected a bool tensor of rank 0{hint}", "ArgumentError"
         )
-    return expressions.apply(node, flag_of, "if", value)
+    flag: ir.Value | bool = expressions.apply(node, flag_of, "if", value)
+    return flag
 
 
 def comparison(expressions: Expressions, node: ast.Compare) -> Any:  # noqa: ANN401 - a value or a bool

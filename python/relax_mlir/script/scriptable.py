@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterable
+from typing import TypeGuard
 
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import op_class
@@ -31,7 +32,7 @@ PACKED = ACTIONS | {"relax.call_packed", "relax.call_pure_packed", "relax.call_d
 """Ops whose arguments are written one by one."""
 
 
-def is_scriptable(op: ir.OpView) -> bool:
+def is_scriptable(op: ir.OpView) -> TypeGuard[func.FuncOp]:
     """True for Relax functions whose every op, type and attribute has a script form."""
     if not isinstance(op, func.FuncOp) or op.is_external or PRIM_FUNC in op.attributes:
         return False

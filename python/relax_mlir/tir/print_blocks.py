@@ -19,7 +19,8 @@ class BlockPrinter(ExpressionPrinter):
     """Prints blocks."""
 
     def blocks(self, ops: Sequence[ir.Operation]) -> list[str]:
-        self.buffers = {a: p.name for a, p in zip(self.function.arguments, self.params, strict=True)}
+        names = (param.name for param in self.params)
+        self.buffers: dict[ir.Value, str] = dict(zip(self.function.arguments, names, strict=True))
         self.shapes = {p.name: [str(d) for d in p.shape or ()] for p in self.params}
         self.initial: dict[ir.Value, str] = {}
         self.dtypes = {p.name: p.dtype for p in self.params}

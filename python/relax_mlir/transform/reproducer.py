@@ -105,7 +105,7 @@ def read_recipe(text: str, source: str) -> tuple[Recipe, str]:
     return recipe, text[: found.start()] + blank + text[found.end() :]
 
 
-def write_reproducer(module: ir.Operation, recipe: Recipe, name: str, folder: str) -> Path:
+def write_reproducer(module: ir.Module | ir.Operation, recipe: Recipe, name: str, folder: str) -> Path:
     """Write a reproducer for the failure of pass `name`, into `folder` or a folder of one's own for temporary files.
 
     Raises:

@@ -19,13 +19,13 @@ func.func @memory(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #rela
 }
 
 // CHECK-LABEL: func.func @heap(
-// CHECK: "relax.vm_match_shape"(%{{[A-Za-z0-9_]+}}, %[[H:[A-Za-z0-9_]+]]) {codes = [1, 0], context = "heap: x", values = [0, 4]}
+// CHECK: "relax.vm_match_shape"(%{{[A-Za-z0-9_]+}}, %[[H:[A-Za-z0-9_]+]]) {codes = [1, 0], where = "heap: x", values = [0, 4]}
 // CHECK: "relax.vm_load_prim"(%[[H]]) {index = 1 : i64} : (tensor<2xi64>) -> i64
 // CHECK: "relax.vm_make_shape"(%[[H]]) {codes = [1, 0], values = [0, 4]} : (tensor<2xi64>) -> !relax.shape_value<["?", 4]>
 func.func @heap(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %h = "relax.vm_alloc_shape_heap"() {size = 2 : i64} : () -> tensor<2xi64>
   %s = "relax.shape_of"(%x) : (tensor<?x4xf32>) -> !relax.shape_value<["?", 4]>
-  "relax.vm_match_shape"(%s, %h) {codes = [1, 0], values = [0, 4], context = "heap: x"} : (!relax.shape_value<["?", 4]>, tensor<2xi64>) -> ()
+  "relax.vm_match_shape"(%s, %h) {codes = [1, 0], values = [0, 4], where = "heap: x"} : (!relax.shape_value<["?", 4]>, tensor<2xi64>) -> ()
   %p = "relax.vm_load_prim"(%h) {index = 1 : i64} : (tensor<2xi64>) -> i64
   %m = "relax.vm_make_shape"(%h) {codes = [1, 0], values = [0, 4]} : (tensor<2xi64>) -> !relax.shape_value<["?", 4]>
   %y = "relax.vm_reshape"(%x, %m) : (tensor<?x4xf32>, !relax.shape_value<["?", 4]>) -> tensor<?x4xf32>
@@ -91,7 +91,7 @@ func.func @codes(%x: tensor<4xf32>) -> tensor<4xf32> {
   %h = "relax.vm_alloc_shape_heap"() {size = 2 : i64} : () -> tensor<2xi64>
   %s = "relax.shape_of"(%x) : (tensor<4xf32>) -> !relax.shape_value<[4]>
   // expected-error @below {{vm_match_shape: code 4 is none of [0, 1, 2, 3]}}
-  "relax.vm_match_shape"(%s, %h) {codes = [4], values = [0], context = ""} : (!relax.shape_value<[4]>, tensor<2xi64>) -> ()
+  "relax.vm_match_shape"(%s, %h) {codes = [4], values = [0], where = ""} : (!relax.shape_value<[4]>, tensor<2xi64>) -> ()
   return %x : tensor<4xf32>
 }
 

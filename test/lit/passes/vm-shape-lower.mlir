@@ -36,7 +36,7 @@ func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_va
 // CHECK-NEXT: "relax.vm_store_shape"(%[[SX]], %[[HEAP]]) {indices = [0, 1]}
 // CHECK: "relax.call_prim"
 // CHECK: %[[SY:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[Y]])
-// CHECK-NEXT: "relax.vm_match_shape"(%[[SY]], %[[HEAP]]) {codes = [3, 3], context = "match: match_shape at {{.*}}:{{[0-9]+}}:8", values = [0, 1]}
+// CHECK-NEXT: "relax.vm_match_shape"(%[[SY]], %[[HEAP]]) {codes = [3, 3], where = "match: match_shape at {{.*}}:{{[0-9]+}}:8", values = [0, 1]}
 // CHECK: %[[SY2:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[Y]])
 // CHECK-NEXT: "relax.vm_match_shape"(%[[SY2]], %[[HEAP]]) {codes = [3, 3]
 // CHECK: %[[KNOWN:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[Z]]) {pattern = [7, "?", "?", "?"], result_dtype = f32}
@@ -94,7 +94,7 @@ func.func private @twice(%x: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32
   %0 = builtin.unrealized_conversion_cast %x : tensor<?xf32, #relax.shape<["k"]>> to tuple<tensor<?xf32, #relax.shape<["k"]>>>
   // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.call_packed"({{.*}}) {arg_spec = [unit], func = "double"} {{.*}} -> tensor<?xf32>
   // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[R]])
-  // CHECK-NEXT: "relax.vm_match_shape"(%[[S]], {{.*}}) {codes = [3], context = "twice: result of 'double' at {{.*}}:{{[0-9]+}}:8", values = [1]}
+  // CHECK-NEXT: "relax.vm_match_shape"(%[[S]], {{.*}}) {codes = [3], where = "twice: result of 'double' at {{.*}}:{{[0-9]+}}:8", values = [1]}
   // CHECK-NEXT: return %[[R]]
   %1 = "relax.call_packed"(%0) {func = "double", arg_spec = [unit]} : (tuple<tensor<?xf32, #relax.shape<["k"]>>>) -> tensor<?xf32, #relax.shape<["2*k"]>>
   return %1 : tensor<?xf32, #relax.shape<["2*k"]>>

@@ -1,0 +1,1 @@
+"""Types of the bindings of `irdl` in use. Made by `relax_mlir.mlir.generate_stubs`."""
