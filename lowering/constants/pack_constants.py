@@ -111,10 +111,14 @@ def _hook(value: ir.Value, declarations: set[str]) -> str | None:
     return name if name in declarations else None
 
 
+def _round_up(size: int, step: int) -> int:
+    return -(-size // step) * step
+
+
 def _packed_type(contraction: Contraction, layout: Layout) -> ir.MemRefType:
     type_ = contraction.b.buffer.type
     depth, width = type_.shape[::-1] if layout.transposed else type_.shape
-    size = e.round_up(width, layout.columns) * e.round_up(depth, layout.together)
+    size = _round_up(width, layout.columns) * _round_up(depth, layout.together)
     return ir.MemRefType.get([size], type_.element_type)
 
 

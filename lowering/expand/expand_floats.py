@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.core import low_precision
 from relax_mlir.lowering.kernels.core.emit import Value, element_of
 from relax_mlir.lowering.kernels.core.lanes import same_shape
@@ -13,7 +14,7 @@ from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.native_pipeline import run_native
 
-Operation: TypeAlias = Any
+Operation: TypeAlias = ir.Operation
 
 IN_SINGLE_PRECISION = (
     "arith-emulate-unsupported-floats{source-types=bf16,f16 target-type=f32}",
@@ -43,18 +44,10 @@ class ExpandFloats(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
-        found: list[Operation] = []
-
-        def visit(operation: Operation) -> Operation:
-            if operation.name in CONVERSIONS:
-                found.append(operation)
-            return ir.WalkResult.ADVANCE
-
         pipeline = f"builtin.module({','.join(IN_SINGLE_PRECISION)})"
         run_native(pipeline, module)
-        module.operation.walk(visit)
         native = Target.parse(self.target).has("f16c") or Target.parse(self.target).has("asimd")
-        for operation in found:
+        for operation in ops_of(module.operation, *CONVERSIONS):
             _replace(operation, native)
 
 

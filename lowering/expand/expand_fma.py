@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.core.emit import Value, element_of
 from relax_mlir.lowering.kernels.core.lanes import BOUNDED, Lanes, same_shape
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 
-Operation: TypeAlias = Any
+Operation: TypeAlias = ir.Operation
 
 SPLIT = 2.0**27 + 1
 
@@ -32,15 +33,7 @@ class ExpandFma(ModulePass):
         """Rewrite the module in place."""
         if Target.parse(self.target).has_fma:
             return
-        found: list[Operation] = []
-
-        def visit(operation: Operation) -> Operation:
-            if operation.name == "math.fma":
-                found.append(operation)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
-        for operation in found:
+        for operation in ops_of(module.operation, "math.fma"):
             _replace(operation)
 
 

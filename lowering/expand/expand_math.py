@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.core.emit import Type, Value, element_of
 from relax_mlir.lowering.kernels.core.lanes import Lanes, same_shape
 from relax_mlir.lowering.kernels.math.math_erf import erf
@@ -22,7 +23,7 @@ from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.config import MATH_FAST
 
-Operation: TypeAlias = Any
+Operation: TypeAlias = ir.Operation
 
 
 KNOWN = frozenset((*EXPANSIONS, *BINARY_EXPANSIONS, *PREDICATES))
@@ -51,18 +52,11 @@ class ExpandMath(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite all operations of the module in place."""
-        found: list[Operation] = []
         fast = self.fast or bool(ctx.option(MATH_FAST))
         single = {**SINGLE, **FAST_EXPANSIONS} if fast else SINGLE
         target = Target.parse(self.target)
 
-        def visit(operation: Operation) -> Operation:
-            if operation.name in KNOWN:
-                found.append(operation)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
-        for operation in found:
+        for operation in ops_of(module.operation, *KNOWN):
             if not (single["math.erf"] is erf and _replace_gelu(operation, target)):
                 _replace(operation, single, target)
 

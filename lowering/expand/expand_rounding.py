@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.core.emit import Value, element_of
 from relax_mlir.lowering.kernels.core.lanes import Lanes
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 
-Operation: TypeAlias = Any
+Operation: TypeAlias = ir.Operation
 
 FRACTION_BITS = {32: 23, 64: 52}
 
@@ -60,16 +61,10 @@ class ExpandRounding(ModulePass):
         target = Target.parse(self.target)
         if target.architecture != "x86_64" or target.has("sse4_1"):
             return
-        found: list[Operation] = []
-
-        def visit(operation: Operation) -> Operation:
-            if operation.name in EXPANSIONS and element_of(operation.operands[0].type).width in FRACTION_BITS:
-                found.append(operation)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
-        for operation in found:
+        for operation in ops_of(module.operation, *EXPANSIONS):
             (operand,) = operation.operands
+            if element_of(operand.type).width not in FRACTION_BITS:
+                continue
             with ir.InsertionPoint(operation), operation.location:
                 result = EXPANSIONS[operation.name](Lanes(operand.type), operand)
             operation.results[0].replace_all_uses_with(result)

@@ -79,11 +79,11 @@ def generates(*names: str) -> Callable[[Generator], Generator]:
     return register
 
 
-def is_plain(type_: Any) -> bool:  # noqa: ANN401 - the bindings have no type stubs
+def is_plain(type_: ir.MemRefType) -> bool:
     """Whether a type is a memref of floats that is contiguous from its first element."""
     return is_contiguous(type_) and isinstance(type_.element_type, ir.FloatType)
 
 
-def is_contiguous(type_: Any) -> bool:  # noqa: ANN401 - the bindings have no type stubs
+def is_contiguous(type_: ir.MemRefType) -> bool:
     """Whether a type is a memref whose elements lie in row-major order from its first one."""
     return isinstance(type_, ir.MemRefType) and type_.affine_map == ir.AffineMap.get_identity(type_.rank)

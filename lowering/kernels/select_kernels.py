@@ -6,7 +6,7 @@ See `relax_mlir.dialects.kernel_specs` for what the kernels are, `registry` for 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar
 
 from relax_mlir.dialects.attributes import (
     EPILOGUE,
@@ -30,15 +30,13 @@ from relax_mlir.transform.config import MATH_FAST
 GENERATOR_MODULES = (_attention, _group_norm, _rows)
 """Imported for the generators that they register."""
 
-Operation: TypeAlias = Any
-
 
 @dataclass(frozen=True)
 class SelectKernels(ModulePass):
     """Replace the bodies of prim funcs on memrefs that carry `relax.kernel` by generated kernels.
 
     `target` describes the machine that the kernels are for (``cpu``: this one). Functions whose types, axes
-    or layouts the generator does not take keep their bodies.
+    or layouts the generator does not take, or that have branches, keep their bodies.
     """
 
     name: ClassVar[str] = "select-kernels"
@@ -53,10 +51,10 @@ class SelectKernels(ModulePass):
                     _replace_body(function, target, module.body, bool(ctx.option(MATH_FAST)))
 
 
-def _replace_body(function: Operation, target: Target, block: Block, fast: bool) -> None:
+def _replace_body(function: func.FuncOp, target: Target, block: Block, fast: bool) -> None:
     name = function.attributes[KERNEL].value
     generator = GENERATORS.get(name)
-    if generator is None or function.is_external or function.type.results:
+    if generator is None or len(function.body.blocks) != 1 or function.type.results:
         return
     given = function.attributes.get(KERNEL_ATTRS, ())
     attributes = {named.name: named.attr for named in given}
@@ -69,10 +67,6 @@ def _replace_body(function: Operation, target: Target, block: Block, fast: bool)
     emit_body = generator(Request(name, target, block, buffers, attributes, fast, fusion))
     if emit_body is None:
         return
-    for later in list(function.body.blocks)[:0:-1]:
-        for operation in reversed(list(later.operations)):
-            operation.operation.erase()
-        later.erase()
     *old, end = [op.operation for op in function.entry_block.operations]
     end.erase()
     with ir.InsertionPoint(function.entry_block):
@@ -84,7 +78,7 @@ def _replace_body(function: Operation, target: Target, block: Block, fast: bool)
             operation.erase()
 
 
-def _row_fusion(function: Operation) -> RowFusion:
+def _row_fusion(function: func.FuncOp) -> RowFusion:
     """The loops of the body that say that they are the kernel's prologue and epilogue; one over nothing may be gone."""
     ops = [op.operation for op in function.entry_block.operations]
     found = [

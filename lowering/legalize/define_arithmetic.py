@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import ml_dtypes
 from relax_mlir.dialects import dtypes
@@ -18,7 +17,7 @@ from relax_mlir.ir_queries import defining_op, entry_block, ops_of
 from relax_mlir.lowering.legalize import scalars
 from relax_mlir.mlir import arith, func, ir, linalg, math
 
-Value = Any
+Value = ir.Value
 PROMISES = ("isExact", "nonNeg", "isDisjoint", "roundingmode")
 OVERFLOW, FASTMATH = "overflowFlags", "fastmath"
 _UNSAFE_FASTMATH = {"nnan", "ninf", "fast"}

@@ -132,7 +132,7 @@ def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
         def element(position: ir.Value, _: ir.Value) -> ir.Value:
             found, valid = _resolve(position, dtype, last, mode)
-            place = [linalg.IndexOp(i).result for i in before]
+            place: list[ir.Value] = [linalg.IndexOp(i).result for i in before]
             place += [found, *(linalg.IndexOp(i).result for i in after)]
             return _element(prim, place, [axis], valid, float("nan") if mode == "nan" else 0.0)
 
@@ -147,7 +147,7 @@ def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[
     index_type = ir.IndexType.get()
     if dtype.kind == "uint":
         index = arith.index_castui(index_type, position)
-        clipped = arith.minui(index, last)
+        clipped: ir.Value = arith.minui(index, last)
     else:
         index = arith.index_cast(index_type, position)
         clipped = _clamped(index, last)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.rules import PrimBody
 from relax_mlir.mlir import ir, tensor
 
-Index: TypeAlias = Any
-"""An ``index`` value; the bindings have no type stubs."""
+Index: TypeAlias = ir.Value
+"""An ``index`` value."""
 
 
 class Window:

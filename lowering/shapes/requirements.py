@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from relax_mlir.dialects.attributes import UNCHECKED
 from relax_mlir.ir_queries import defining_op, entry_block
@@ -16,7 +16,7 @@ from relax_mlir.symbolic import Dim, prove_equal, prove_less_equal
 
 MAX_BYTES = 1 << 47
 """No buffer is larger: an address has as many bits."""
-Value = Any
+Value: TypeAlias = ir.Value
 BOUNDS_ERROR, SHAPE_ERROR = "BoundsError", "ShapeError"
 
 
@@ -30,7 +30,8 @@ class SizeOf:
     def emit(self) -> Value:
         axis = arith.constant(ir.IndexType.get(), self.axis)
         kind = memref if isinstance(self.buffer.type, ir.MemRefType) else tensor
-        return kind.dim(self.buffer, axis)
+        size: Value = kind.dim(self.buffer, axis)
+        return size
 
 
 Term: TypeAlias = "int | ir.Value | SizeOf"

@@ -92,9 +92,9 @@ def text(value: str | bytes) -> Text:
     return Text(data, len(data))
 
 
-def pointer(wrapped: object) -> int:
+def pointer(wrapped: ir.Context | ir.Module | ir.Operation | ir.Attribute) -> int:
     """What an object of the bindings (a module, an operation, an attribute) points to."""
-    capsule = wrapped._CAPIPtr  # type: ignore[attr-defined]  # the bindings have no type stubs
+    capsule = wrapped._CAPIPtr
     name, address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     address.restype, address.argtypes = _POINTER, [ctypes.py_object, ctypes.c_char_p]

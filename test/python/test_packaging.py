@@ -101,5 +101,6 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
     expected = {"relax_mlir/py.typed", "relax_mlir/dialects/relax.irdl.mlir"}
     expected |= {f"relax_mlir/lowering/runtime_lib/{name}.mlir" for name in ("pool", "thread_pool")}
     for package, folder in package_folders().items():
-        expected |= {f"{package.replace('.', '/')}/{path.name}" for path in folder.glob("*.py")}
+        files = [*folder.glob("*.py"), *folder.glob("*.pyi")]
+        expected |= {f"{package.replace('.', '/')}/{path.name}" for path in files}
     assert held == expected

@@ -209,7 +209,7 @@ class _Attention:
             return e.constant(element, self.meaning.scale)
         if isinstance(depth, int):
             return e.constant(element, 1.0 / pymath.sqrt(max(depth, 1)))
-        size = arith.index_cast(ir.IntegerType.get_signless(64), e.maximum(depth, 1))
+        size = arith.index_cast(ir.IntegerType.get_signless(64), e.index(e.maximum(depth, 1)))
         return arith.divf(e.constant(element, 1.0), math.sqrt(arith.sitofp(element, size)))
 
     def _emit_block(
@@ -219,8 +219,10 @@ class _Attention:
         sizes, query = self.sizes, self.query
         queries = (query.flat, query.place(place.batch, place.first_query, place.head), query.stride)
         if sizes.low_precision:
-            size = [place.queries, query.shape[3]]
-            self._call("pack_rows", [*queries, *size, at.buffer, packed.queries, packed.key_depth])
+            self._call(
+                "pack_rows",
+                [*queries, place.queries, query.shape[3], at.buffer, packed.queries, packed.key_depth],
+            )
             queries = (at.buffer, packed.queries, packed.key_depth)
         last = self._visible(e.add(place.first_query, e.sub(place.queries, 1)))
         end = self.key.shape[1] if last is None else e.maximum(last, 1)
@@ -371,7 +373,7 @@ class _Attention:
         seen = e.sub(e.maximum(visible, place.first_key), place.first_key)
         return e.minimum(seen, place.keys)
 
-    def _call(self, part: str, arguments: Sequence[e.Value]) -> None:
+    def _call(self, part: str, arguments: Sequence[e.Index]) -> None:
         e.call(f"{self.sizes.name}.{part}", [_value(a) for a in arguments])
 
     def _multiply(

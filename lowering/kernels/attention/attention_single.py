@@ -88,7 +88,7 @@ def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
         # A few keys that are left over go one by one, more of them as a group that is filled up with the last.
         groups = e.round_down(e.add(count, lanes // 2 - 1), lanes)
 
-        def products(places: Sequence[e.Value]) -> list[e.Value]:
+        def products(places: Sequence[e.Index]) -> list[e.Value]:
             def step(sums: Sequence[e.Value], counter: e.Index, where: e.Value | None) -> list[e.Value]:
                 i = e.opaque(counter)
                 left = simd.load(lanes, query, e.add(q_at, i), where=where)

@@ -21,7 +21,7 @@ def address(parts: e.Strided, offset: e.Index) -> e.Value:
 
 
 def memref_at(
-    at: e.Value,
+    at: e.Index,
     element: e.Type,
     strides: Sequence[e.Index],
     unit_inner: bool = False,
@@ -36,7 +36,7 @@ def memref_at(
     rank = len(strides)
     shape = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
     struct = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{shape})>")
-    pointer = llvm.IntToPtrOp(ir.Type.parse("!llvm.ptr"), arith.index_cast(word, at)).result
+    pointer = llvm.IntToPtrOp(ir.Type.parse("!llvm.ptr"), arith.index_cast(word, e.index(at))).result
     value = llvm.PoisonOp(struct).result
 
     def put(item: e.Value, *position: int) -> None:

@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 
 from relax_mlir.mlir import arith, func, ir, llvm, memref, scf
 
-Value: TypeAlias = Any
-"""An SSA value (``ir.Value``; the bindings have no type stubs)."""
+Value: TypeAlias = ir.Value[Any]
+"""An SSA value."""
 
 Type: TypeAlias = Any
-Block: TypeAlias = Any
-Index: TypeAlias = Any
+"""A type of MLIR. It is `Any`, since element types, vectors and memrefs have different fields."""
+Block: TypeAlias = ir.Block
+Index: TypeAlias = ir.Value[Any] | int
 """A value of type ``index``, or a Python ``int``."""
 
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
@@ -245,20 +246,20 @@ class Carried:
     values: list[Value]
     results: list[Value]
 
-    def give(self, values: Sequence[Value]) -> None:
+    def give(self, values: Sequence[Index]) -> None:
         """Set the values of the next iteration (once, last in the body)."""
-        scf.yield_(list(values))
+        scf.yield_([index(value) for value in values])
 
 
 @contextmanager
 def carrying_loop(
-    lower: Index, upper: Index, step: Index, initial: Sequence[Value], unroll: bool = True
+    lower: Index, upper: Index, step: Index, initial: Sequence[Index], unroll: bool = True
 ) -> Iterator[Carried]:
     """A loop whose body must end in ``.give(values)``; after it, ``.results`` are the last ones given.
 
     With `unroll` LLVM may unroll it: sums over the depth of a product take up to a tenth less time then.
     """
-    op = scf.ForOp(index(lower), index(upper), index(step), list(initial))
+    op = scf.ForOp(index(lower), index(upper), index(step), [index(value) for value in initial])
     op.attributes[_ANNOTATION] = ir.Attribute.parse(TO_UNROLL if unroll else AS_WRITTEN)
     with ir.InsertionPoint(op.body):
         yield Carried(op.induction_variable, list(op.inner_iter_args), list(op.results))
@@ -296,9 +297,9 @@ def choose(
     return list(op.results)
 
 
-def switch(value: Value, cases: Sequence[int], emit: Callable[[int], None]) -> None:
+def switch(value: Index, cases: Sequence[int], emit: Callable[[int], None]) -> None:
     """``emit(case)`` for the case that equals the value; nothing for other values."""
-    op = scf.IndexSwitchOp([], value, list(cases))
+    op = scf.IndexSwitchOp([], index(value), list(cases))
     for block, case in zip((op.default_block, *op.case_blocks), (None, *cases), strict=True):
         with ir.InsertionPoint(block):
             if case is not None:
@@ -322,7 +323,7 @@ def is_defined(block: Block, name: str) -> bool:
     return name in ir.SymbolTable(block.owner.operation)
 
 
-def call(name: str, arguments: Sequence[Value]) -> None:
+def call(name: str, arguments: Sequence[Index]) -> None:
     """Call a function without results."""
     func.call([], name, [index(a) for a in arguments])
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Type, Value
 from relax_mlir.mlir import arith, ir
 
-Operation: TypeAlias = Any
-Block: TypeAlias = Any
+Operation: TypeAlias = ir.Operation
+Block: TypeAlias = ir.Block
 
 TRAPPING = frozenset(
     f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "floordivsi")
@@ -96,7 +96,7 @@ class Body:
             along: the vector loop, as `linalg.index` counts it (None: no `linalg.index` counts it).
             moved: positions of the arguments that differ from lane to lane.
         """
-        varying = {self.block.arguments[position] for position in moved}
+        varying: set[Value] = {self.block.arguments[position] for position in moved}
         for op in self.operations:
             varies = any(operand in varying for operand in op.operands)
             if op.name == "linalg.index":

@@ -329,7 +329,7 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
                 with e.when(accumulate):
                     _convert(sizes.lanes, c, i, sums, 0, (high, columns))
                 left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
-                places = [(address(e.metadata(sums), 0), apart, 1)]
+                places: list[Sequence[e.Index]] = [(address(e.metadata(sums), 0), apart, 1)]
                 places.append((address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
                 finish = ep.write_words(words, places, [])
                 arguments = [left, b, sums, accumulate]

@@ -156,7 +156,7 @@ def _emit_pack(block: e.Block, name: str, pairs: bool) -> None:
             e.branch(by_depth, consecutive_depth, lambda: e.branch(by_line, consecutive_lines, elements))
 
 
-def _store(packed: e.Value, place: e.Value, rows: Sequence[e.Value]) -> None:
+def _store(packed: e.Value, place: e.Index, rows: Sequence[e.Value]) -> None:
     for r, row in enumerate(rows):
         simd.store(row, packed, e.add(place, r * DEPTH))
 
@@ -176,13 +176,13 @@ def _emit_sum(block: e.Block, name: str, lanes: int) -> None:
         a, b = (_fixed(packed, at, (SIDE, DEPTH)) for at in (a_at, b_at))
         sums = _fixed(buffer, 0, (BLOCK,))
         total = ir.Type.parse("!x86.amx.tile<16x16xf32>")
-        zero = _amx("zero", [total], [])
+        (zero,) = _amx("zero", [total], [])
         with e.carrying_loop(0, tiles, 1, [zero] * 4, unroll=False) as k:
             left = [_load_tile(a, k.index), _load_tile(a, e.add(tiles, k.index))]
             right = [_load_tile(b, k.index), _load_tile(b, e.add(tiles, k.index))]
             pairs = [(x, y) for x in left for y in right]
             given = zip(pairs, k.values, strict=True)
-            k.give([_amx("mulf", [total], [x, y, old]) for (x, y), old in given])
+            k.give([_amx("mulf", [total], [x, y, old])[0] for (x, y), old in given])
         for number, result in enumerate(k.results):
             place = [e.index(number // 2 * SIDE), e.index(number % 2 * SIDE)]
             _amx("store", [], [sums, *place, result], [1, 2, 1, 0])
@@ -228,14 +228,15 @@ def _fixed(memory: e.Value, at: e.Index, row: tuple[int, ...]) -> e.Value:
 def _load_tile(tiles: e.Value, number: e.Index) -> e.Value:
     zero = e.index(0)
     type_ = ir.Type.parse("!x86.amx.tile<16x32xbf16>")
-    return _amx("load", [type_], [tiles, e.index(number), zero, zero], [1, 3, 0])
+    return _amx("load", [type_], [tiles, e.index(number), zero, zero], [1, 3, 0])[0]
 
 
 def _amx(
     name: str, results: Sequence[e.Type], operands: Sequence[e.Value], segments: Sequence[int] = ()
-) -> e.Value | None:
+) -> list[e.Value]:
+    """The results of an op of AMX."""
     attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments)} if segments else {}
     op = ir.Operation.create(
         f"x86.amx.tile_{name}", results=list(results), operands=list(operands), attributes=attributes
     )
-    return op.results[0] if results else None
+    return list(op.results)

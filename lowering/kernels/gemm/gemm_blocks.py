@@ -285,14 +285,14 @@ def emit_block(
         place = e.add(e.mul(row, c_apart), column)
         starts.append(arith.addi(address(c_parts, 0), e.index(e.mul(place, result_item))))
 
-        def tiles(i: e.Index, count: e.Index, first: e.Value, last: e.Value, heights: Sequence[int]) -> None:
+        def tiles(i: e.Index, count: e.Index, first: e.Index, last: e.Index, heights: Sequence[int]) -> None:
             a_line = e.add(starts[0], e.mul(e.mul(i, a_apart), item))
             c_line = e.add(starts[2], e.mul(e.mul(i, c_apart), result_item))
             behind = ahead.behind(i) if ahead else 0
             with e.loop(first, last, sizes.columns) as j:
                 panel_at = e.add(starts[1], e.mul(e.mul(j, panel_depth), panel_item))
                 c_at, left = e.add(c_line, e.mul(j, result_item)), e.sub(columns, j)
-                more = [epilogue.rounds] if rounding else []
+                more: list[e.Index] = [epilogue.rounds] if rounding else []
                 more += [count] if sizes.row_step > 1 else []
                 if ahead:
                     comes = e.compare("lt", e.add(j, streamed), columns)
@@ -351,7 +351,7 @@ class _Ahead:
         return e.add(self.distance, e.mul(e.ceildiv(row, self.sizes.rows), self.share))
 
 
-def _cut_rows(rows: e.Value, sizes: Tiling) -> tuple[e.Value, e.Value, e.Value]:
+def _cut_rows(rows: e.Index, sizes: Tiling) -> tuple[e.Index, e.Index, e.Index]:
     """Rows as a multiple of a full tile's, and two lower tiles (possibly none) of about the same height.
 
     A tile of few rows takes as long as a higher one, since it waits for its own results: 8 rows are better

@@ -51,10 +51,10 @@ class LeftOperand:
     def use(
         self,
         packed: e.Value,
-        row: e.Value,
-        rows: e.Value,
-        column: e.Value,
-        columns: e.Value,
+        row: e.Index,
+        rows: e.Index,
+        column: e.Index,
+        columns: e.Index,
         is_new: e.Value,
         use: _Use,
     ) -> None:

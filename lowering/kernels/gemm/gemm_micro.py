@@ -143,7 +143,7 @@ def _multiply(
     def added(left: e.Value, right: e.Value, total: e.Value) -> e.Value:
         return dot(left, right, total) if pairs else simd.fma(left, right, total, tiling.fused)
 
-    def step(k: e.Value, sums: Sequence[e.Value]) -> list[e.Value]:
+    def step(k: e.Index, sums: Sequence[e.Value]) -> list[e.Value]:
         at = e.mul(k, tiling.columns)
         places = [e.add(at, v * wide) for v in range(vectors)]
         if wide * e.element_of(b.type).width == 8 * CACHE_LINE:
@@ -193,13 +193,13 @@ def emit_finish(
         sums = memref_at(sums_at, element, [1], unit_inner=True)
         c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
 
-        def by_masks(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
+        def by_masks(at: e.Index, place: tuple[e.Index, e.Index], count: e.Index) -> None:
             # What C holds is read through a mask that is empty if it does not count.
             mask = simd.mask(count, lanes)
             old = simd.load(lanes, c, *place, where=e.all_of(mask, simd.splat(accumulate, lanes)))
             simd.store(arith.addf(simd.load(lanes, sums, at), old), c, *place, where=mask)
 
-        def by_pieces(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
+        def by_pieces(at: e.Index, place: tuple[e.Index, e.Index], count: e.Index) -> None:
             def piece(wide: int, offset: e.Index) -> None:
                 type_, here = e.vector_type(wide, element), (place[0], e.add(place[1], offset))
                 there = [type_], lambda: [simd.load(wide, c, *here)], lambda: [e.constant(type_, 0)]
@@ -216,7 +216,7 @@ def emit_finish(
 
             e.branch(e.compare("eq", count, lanes), lambda: piece(lanes, 0), pieces)
 
-        def rounded(at: e.Value, place: tuple[e.Value, e.Value], count: e.Value) -> None:
+        def rounded(at: e.Index, place: tuple[e.Index, e.Index], count: e.Index) -> None:
             assert rounding is not None
             narrow = memref_at(c_at, rounding.element, [c_apart, 1], unit_inner=True)
 
@@ -230,7 +230,7 @@ def emit_finish(
 
             e.branch(e.compare("eq", count, lanes), vector, elements)
 
-        def write(way: Callable[[e.Value, tuple[e.Value, e.Value], e.Value], None]) -> None:
+        def write(way: Callable[[e.Index, tuple[e.Index, e.Index], e.Index], None]) -> None:
             with e.loop(0, rows) as r:
                 for start in range(0, tiling.columns, lanes):
                     at = e.add(e.mul(r, tiling.columns), start)

@@ -66,9 +66,7 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
         apart = e.round_up(columns, tiling.lanes)
         lines = e.view(b_parts, (columns, depth), strides[::-1], unit_inner=True)
         with e.scratch(element, e.mul(depth, apart)) as memory:
-            e.call(
-                packing.transpose, [lines, *map(e.index, (0, columns, 0, depth)), memory, e.index(0), apart]
-            )
+            e.call(packing.transpose, [lines, 0, columns, 0, depth, memory, 0, apart])
             right = e.view(e.metadata(memory), (depth, columns), (apart, 1))
             e.call(parts.narrow, [a, right, *rest])
 
@@ -197,7 +195,7 @@ def _emit_tile(block: e.Block, finish: str, tile: _Tile, tiling: Tiling, element
             k.give([*new, e.add(at, a_step), e.add(line_at, b_apart)])
         own = address(e.metadata(e.stack(element, rows * vectors * lanes)), 0)
 
-        def place_of(v: int) -> e.Value:
+        def place_of(v: int) -> e.Index:
             return e.add(own, v * rows * lanes * item_bytes(element))
 
         def keep(v: int) -> None:

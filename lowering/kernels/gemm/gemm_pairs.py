@@ -128,7 +128,7 @@ class PairPacking(Packing):
             e.branch(e.compare("eq", parts.strides[1], 1), by_rows, by_squares)
 
     def _pack_lines(
-        self, lines: e.Value, row: e.Value, column: e.Value, packed: e.Value, place: e.Value
+        self, lines: e.Value, row: e.Index, column: e.Index, packed: e.Value, place: e.Index
     ) -> None:
         """Some rows of a panel of B, each of which is a vector."""
         lanes, wide = self.tiling.lanes, self.tiling.columns
@@ -203,9 +203,9 @@ class PairPacking(Packing):
             def some() -> None:
                 for q, value in enumerate(vectors):
                     simd.store(value, buffer, q * wide)
-                with e.loop(0, count) as q:
-                    value = simd.load(wide, buffer, e.mul(q, wide))
-                    simd.store(value, packed, e.add(at, e.mul(apart, q)))
+                with e.loop(0, count) as line:
+                    value = simd.load(wide, buffer, e.mul(line, wide))
+                    simd.store(value, packed, e.add(at, e.mul(apart, line)))
 
             e.branch(e.compare("eq", count, lanes), all_of_them, some)
         return name

@@ -51,7 +51,7 @@ def is_done_by_tiles(rows: e.Index, columns: e.Index, depth: e.Index, most_depth
     )
 
 
-def result_of_sums(start: e.Value, apart: e.Index, sizes: tuple[e.Index, e.Index], sums: e.Type) -> e.Value:
+def result_of_sums(start: e.Index, apart: e.Index, sizes: tuple[e.Index, e.Index], sums: e.Type) -> e.Value:
     """The result at an address as the C of a product with an epilogue that rounds: of the type of the `sums`.
 
     `apart`: elements of the result from a row to the next.

@@ -226,7 +226,7 @@ def _dots(
         for u in range(chains_now):
             at = e.add(k, u * lanes)
 
-            def line(memory: e.Value, number: e.Index, at: e.Value = at) -> e.Value:
+            def line(memory: e.Value, number: e.Index, at: e.Index = at) -> e.Value:
                 return simd.widen(simd.load(lanes, memory, number, at, where=where), element)
 
             rights = [line(b, e.add(column, n)) for n in range(wide)]

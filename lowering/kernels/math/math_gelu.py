@@ -7,7 +7,7 @@ negative arguments lose digits where erf is added to 1.
 from __future__ import annotations
 
 from math import isclose, sqrt
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.lowering.kernels.core.avx512 import look_up, positive_part, size_up_to
@@ -16,7 +16,7 @@ from relax_mlir.lowering.kernels.core.lanes import Lanes
 from relax_mlir.lowering.kernels.math.math_exp import ROUND_TO_INT
 from relax_mlir.mlir import ir
 
-Operation: TypeAlias = Any
+Operation: TypeAlias = ir.Operation
 
 NOTHING_BEYOND = 5.6
 """From here on x·Q(x) is below half an ulp of x."""

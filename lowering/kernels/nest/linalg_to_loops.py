@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from relax_mlir.lowering.kernels.gemm.epilogue import TOGETHER
 from relax_mlir.lowering.kernels.nest.loop_nest import nest_of
@@ -16,7 +16,7 @@ from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.native_pipeline import run_native
 
-Operation: TypeAlias = Any
+Operation: TypeAlias = ir.Operation
 
 
 @dataclass(frozen=True)

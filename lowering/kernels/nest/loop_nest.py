@@ -15,7 +15,7 @@ from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.lowering.kernels.core.emit import DYNAMIC_STRIDE, Index, Type, Value
 from relax_mlir.mlir import ir
 
-Operation: TypeAlias = Any
+Operation: TypeAlias = ir.Operation
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def nest_of(operation: Operation) -> Nest | None:
     )
 
 
-def loops_of(map_: Any) -> tuple[int | None, ...] | None:  # noqa: ANN401 - the bindings have no type stubs
+def loops_of(map_: ir.AffineMap) -> tuple[int | None, ...] | None:
     """Per result of an index map its loop (None: the constant 0), each loop once; None if the map is anything else."""
     loops: list[int | None] = []
     for expression in map_.results:

@@ -9,7 +9,7 @@ f32, f64 and signed integers of 32 and 64 bits.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from relax_mlir.dialects.attributes import ARG_REDUCE
 from relax_mlir.lowering.kernels.core import emit, simd
@@ -18,7 +18,7 @@ from relax_mlir.lowering.kernels.rows.rows import Rows
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 
-Operation: TypeAlias = Any
+Operation: TypeAlias = ir.Operation
 
 BLOCK_VECTORS = 32
 """Vectors per block: enough that reducing a vector to a number does not count, and few to look through again."""

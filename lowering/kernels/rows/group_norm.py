@@ -95,8 +95,8 @@ class GroupNorm:
         self,
         line: Rows,
         buffers: tuple[Value, Value],
-        place: tuple[Value, Value],
-        channel: Value,
+        place: tuple[Index, Index],
+        channel: Index,
         moments: tuple[Value, Value],
     ) -> None:
         """Write one channel of a group."""
@@ -122,7 +122,7 @@ class GroupNorm:
         rows: Rows,
         buffers: tuple[Value, Value],
         row: Value,
-        first: Value,
+        first: Index,
         moments: tuple[Value, Value],
     ) -> None:
         """Write a group whose channels have one element each."""

@@ -60,7 +60,7 @@ class GroupNormLast:
                 behind(row)
 
     def _moments(
-        self, rows: Rows, source: Value, span: tuple[Value, Index], results: tuple[Value, Value]
+        self, rows: Rows, source: Value, span: tuple[Index, Index], results: tuple[Value, Value]
     ) -> None:
         """Mean and sum of squared distances of each channel over `span`, a beginning and a number of rows."""
         begin, positions = span
@@ -94,7 +94,7 @@ class GroupNormLast:
         self,
         rows: Rows,
         source: Value,
-        part: tuple[Value, Value],
+        part: tuple[Index, Index],
         at: Value,
         columns: int,
         mask: Value | None,

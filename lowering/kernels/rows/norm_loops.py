@@ -33,10 +33,10 @@ class Norm(Protocol):
     def count(self) -> int:
         """How many sums it needs of a row."""
 
-    def sums(self, row: Value) -> Steps:
+    def sums(self, row: Index) -> Steps:
         """The step of a sweep over a row that adds to the sums."""
 
-    def numbers(self, row: Value, sums: Sequence[Value]) -> list[Value]:
+    def numbers(self, row: Index, sums: Sequence[Value]) -> list[Value]:
         """What is to be known of a row (scalars), made of its sums (scalars)."""
 
     def normalise(self, part: Rows, row: Value, numbers: Sequence[Value]) -> Normalise:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels.core import emit
-from relax_mlir.lowering.kernels.core.emit import Value
+from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
 from relax_mlir.lowering.kernels.rows.row_loops import OnRow
 from relax_mlir.lowering.kernels.rows.rows import Rows
@@ -26,13 +26,13 @@ class Turn:
 
     row: Value
     found: Value
-    finish: Callable[[Callable[[Value], Value], Callable[[], None]], None]
+    finish: Callable[[Callable[[Index], Value], Callable[[], None]], None]
     """Emits the last sweep: the first function, given the next row, gives what it has found there meanwhile; the second
     one is for rows without a next one."""
 
 
 @contextmanager
-def in_turn(target: Target, rows: Rows, before: OnRow, find: Callable[[Value], Value]) -> Iterator[Turn]:
+def in_turn(target: Target, rows: Rows, before: OnRow, find: Callable[[Index], Value]) -> Iterator[Turn]:
     """A loop over all rows, on as many threads as are worth it, which get parts of consecutive rows.
 
     `before` emits the prologue of a row (see `RowFusion`); `find` emits the sweep that finds something in a row, if the
@@ -50,7 +50,7 @@ def in_turn(target: Target, rows: Rows, before: OnRow, find: Callable[[Value], V
                 before(row)
                 return [find(row)]
 
-            def finish(with_next: Callable[[Value], Value], alone: Callable[[], None]) -> None:
+            def finish(with_next: Callable[[Index], Value], alone: Callable[[], None]) -> None:
                 following = emit.add(row, 1)
 
                 def more() -> list[Value]:

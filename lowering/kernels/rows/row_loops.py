@@ -16,7 +16,7 @@ from relax_mlir.mlir import ir, linalg
 NEXT_ROW = "relax.next_row"
 """Attribute of a loop over a row: operands of which the next row, right behind it, is needed soon."""
 
-OnRow = Callable[[Value], None]
+OnRow = Callable[[Index], None]
 """Emits the work on a row, given its number."""
 
 
@@ -34,7 +34,7 @@ class RowFusion:
         return before, behind
 
 
-def _nothing(row: Value) -> None:
+def _nothing(row: Index) -> None:
     pass
 
 
@@ -56,7 +56,7 @@ class RowLoop:
         maps, views_of = self._maps(rank), self.prepare_views(out, inner)
         asked_for = self._next_rows() if is_behind and inner == 1 else []
 
-        def on_row(row: Value) -> None:
+        def on_row(row: Index) -> None:
             views = views_of(row)
             if self.operation.name == "linalg.copy":
                 linalg.copy(views[0], outs=views[1:])
@@ -68,7 +68,7 @@ class RowLoop:
 
         return on_row
 
-    def prepare_views(self, out: Value, inner: int) -> Callable[[Value], list[Value]]:
+    def prepare_views(self, out: Value, inner: int) -> Callable[[Index], list[Value]]:
         """What of each operand belongs to a row of `out`, given its number; emits what is the same for all rows."""
         rank = ir.MemRefType(out.type).rank
         maps = self._maps(rank)
@@ -77,7 +77,7 @@ class RowLoop:
         sizes = [emit.dim(out, axis) for axis in range(rank)]
         outer = rank - inner
 
-        def views_of(row: Value) -> list[Value]:
+        def views_of(row: Index) -> list[Value]:
             places = _places(row, sizes[:outer])
             return [
                 operand if part is None else _row_of(part, operand, map_, places, sizes)
@@ -127,7 +127,7 @@ def _dim(expr: ir.AffineExpr) -> int:
     return expr.position if isinstance(expr, ir.AffineDimExpr) else -1
 
 
-def _places(row: Value, sizes: Sequence[Index]) -> dict[int, Index]:
+def _places(row: Index, sizes: Sequence[Index]) -> dict[int, Index]:
     """The index along each outer axis of a row with a number."""
     places: dict[int, Index] = {}
     left: Index = row

@@ -69,7 +69,7 @@ class _LayerNorm:
     epsilon: float
     count: int = 2
 
-    def sums(self, row: Value) -> Steps:
+    def sums(self, row: Index) -> Steps:
         rows, lanes = self.rows, self.rows.vector
 
         def moments(at: Index, mask: Value | None, sums: Sequence[Value]) -> list[Value]:
@@ -79,7 +79,7 @@ class _LayerNorm:
 
         return moments
 
-    def numbers(self, row: Value, sums: Sequence[Value]) -> list[Value]:
+    def numbers(self, row: Index, sums: Sequence[Value]) -> list[Value]:
         """The mean, and 1 / sqrt(variance + epsilon)."""
         scalar = self.rows.scalar
         mean, square = (scalar.mul(total, self.share) for total in sums)
@@ -93,7 +93,7 @@ class _LayerNorm:
         )
         return [mean, inverse_root(scalar, variance, self.epsilon)]
 
-    def _centred_variance(self, row: Value, mean: Value) -> Value:
+    def _centred_variance(self, row: Index, mean: Value) -> Value:
         rows, lanes = self.rows, self.rows.vector
         centre = rows.splat(mean)
 
@@ -126,7 +126,7 @@ class _RmsNorm:
     epsilon: float
     count: int = 1
 
-    def sums(self, row: Value) -> Steps:
+    def sums(self, row: Index) -> Steps:
         rows, lanes = self.rows, self.rows.vector
 
         def squares(at: Index, mask: Value | None, sums: Sequence[Value]) -> list[Value]:
@@ -136,7 +136,7 @@ class _RmsNorm:
 
         return squares
 
-    def numbers(self, row: Value, sums: Sequence[Value]) -> list[Value]:
+    def numbers(self, row: Index, sums: Sequence[Value]) -> list[Value]:
         """1 / sqrt(mean square + epsilon)."""
         scalar = self.rows.scalar
         return [inverse_root(scalar, scalar.mul(sums[0], self.share), self.epsilon)]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.block_sums import in_blocks, is_one_block
@@ -24,8 +24,8 @@ from relax_mlir.lowering.kernels.core.lanes import Lanes, side_by_side
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import CACHE_LINE, Target
 
-Step: TypeAlias = "Callable[[Index, Value | None, Value], Value]"
-"""Position in the row, mask (None: all lanes), accumulator → new accumulator."""
+Step: TypeAlias = "Callable[[Index, Value | None, Any], Any]"
+"""Position in the row, mask (None: all lanes), accumulator → new accumulator; None → None where nothing is summed."""
 
 Steps: TypeAlias = "Callable[[Index, Value | None, Sequence[Value]], Sequence[Value]]"
 """A step with several accumulators."""
@@ -141,7 +141,7 @@ class Rows:
         integer = arith.IndexCastUIOp(ir.IntegerType.get_signless(64), self.length).result
         return arith.UIToFPOp(self.element, integer).result
 
-    def prefetch_ahead(self, buffer: Value, row: Value, at: Index) -> None:
+    def prefetch_ahead(self, buffer: Value, row: Index, at: Index) -> None:
         """Ask for a vector behind a place; at the end of a row it is one of the next, which waits for memory first."""
         bits = (self.stored or self.element).width
         ahead = emit.AHEAD_BYTES * 8 // bits
@@ -154,7 +154,7 @@ class Rows:
         start: float = 0.0,
         merge: Merge | None = None,
         by_block: bool = False,
-    ) -> Value:
+    ) -> Any:  # noqa: ANN401 - a Value, or None without `merge`
         """Walk one row; gives the accumulators merged into one vector, `start` being neutral for `merge`.
 
         Without `merge` nothing is accumulated, and the result means nothing. `by_block`: see `in_blocks`.
@@ -184,7 +184,7 @@ class Rows:
         start: float = 0.0,
         merge_of: Callable[[Lanes], Merge] | None = None,
         by_block: bool = False,
-    ) -> Value:
+    ) -> Any:  # noqa: ANN401 - a Value, or None without `merge`
         """Walk one row with a step of many operations, for several vectors side by side.
 
         `step_of` and `merge_of` make step and merge for vectors of the length of some `Rows`; else it is `sweep`.

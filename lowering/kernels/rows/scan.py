@@ -92,7 +92,7 @@ class Scan:
         )
         block = int(self.target.l1_bytes * 8 // L1_SHARE // cell.wide.width // lanes * lanes)
         if isinstance(inner, int):
-            block = max(min(block, emit.round_up(inner, lanes)), lanes)
+            block = max(min(block, -(-inner // lanes) * lanes), lanes)
         blocks = emit.maximum(emit.ceildiv(inner, block), 1)
         tasks = emit.mul(outer, blocks)
         cost = _cost(lanes, tasks, emit.mul(length, emit.minimum(inner, block)))
@@ -118,7 +118,7 @@ class Scan:
         self,
         cell: _Cell,
         buffers: tuple[Value, Value, Value],
-        place: tuple[Value, Value, Value],
+        place: tuple[Index, Index, Index],
         span: tuple[Index, Index],
         lanes: int,
     ) -> None:

@@ -109,7 +109,7 @@ def _larger(lanes: Lanes) -> Merge:
     return lambda a, b: lanes.select(lanes.compare("olt", a, b), b, a)
 
 
-def _finding(rows: Rows, buffer: Value, row: Value) -> Step:
+def _finding(rows: Rows, buffer: Value, row: Index) -> Step:
     """The step of a sweep that finds the maximum of a row without its NaNs (-inf if nothing is left).
 
     NaNs need no care: what is formed with them later is NaN, and so is the row's sum.
@@ -135,13 +135,13 @@ def _largest(best: Value) -> Value:
 def _finish(rows: Rows, turn: Turn, source: Value, writing: Callable[[Rows], Step]) -> None:
     """Write results, and find the maximum of the next row meanwhile."""
 
-    def with_next(following: Value) -> Value:
+    def with_next(following: Index) -> Value:
         def step_of(part: Rows) -> Step:
             find, write = _finding(part, source, following), writing(part)
 
             def step(at: Index, mask: Value | None, best: Value) -> Value:
                 # First of all: loads wait for stores before them to addresses that differ by a multiple of a page.
-                found = find(at, mask, best)
+                found: Value = find(at, mask, best)
                 write(at, mask, best)
                 return found
 

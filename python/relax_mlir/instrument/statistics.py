@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from relax_mlir.instrument.pass_instrument import PassInstrument
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 
 if TYPE_CHECKING:
@@ -50,12 +51,4 @@ class PassStatistics(PassInstrument):
 
 
 def _count(module: ir.Module) -> int:
-    total = 0
-
-    def visit(_: Any) -> Any:  # noqa: ANN401 - the bindings are untyped
-        nonlocal total
-        total += 1
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return total
+    return len(ops_of(module.operation))

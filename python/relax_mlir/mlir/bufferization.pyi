@@ -11,7 +11,7 @@ def alloc_tensor(
     *,
     copy: ir.Value | None = ...,
     size_hint: ir.Value | None = ...,
-    memory_space: ir.Attribute | Any | None = ...,
+    memory_space: Any | ir.Attribute | None = ...,
     loc: ir.Location | None = ...,
     ip: ir.InsertionPoint | None = ...,
 ) -> ir.OpResult: ...

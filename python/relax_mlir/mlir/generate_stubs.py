@@ -19,7 +19,7 @@ from pathlib import Path
 from relax_mlir.mlir import DIALECTS, ir, provider
 
 HERE = Path(__file__).resolve().parent
-BY_HAND = frozenset({"ext"})
+BY_HAND = frozenset({"ext", "ir", "passmanager", "execution_engine"})
 SOURCES = ("dialects", "lowering", "passes", "python")
 """Folders of a checkout whose modules are read for the names in use."""
 
@@ -186,7 +186,7 @@ def _text(hint: object) -> str:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Union or origin is types.UnionType:
         return " | ".join(
-            sorted({_text(argument) for argument in arguments}, key=lambda text: text == "None")
+            sorted({_text(argument) for argument in arguments}, key=lambda text: (text == "None", text))
         )
     if isinstance(origin, type) and arguments and origin.__module__ in ("builtins", "collections.abc"):
         return f"{origin.__name__}[{', '.join(map(_argument, arguments))}]"

@@ -27,6 +27,8 @@ class WalkResult(enum.Enum):
     SKIP = 2
 
 class Context:
+    @property
+    def _CAPIPtr(self) -> object: ...
     current: Final[Context | None]
     """The context of this thread, if one is entered."""
 
@@ -279,6 +281,8 @@ class CallSiteLoc(Location):
 class Module:
     @staticmethod
     def _CAPICreate(capsule: object, /) -> Module: ...
+    @property
+    def _CAPIPtr(self) -> object: ...
     def _clear_mlir_module(self) -> None:
         """Clears the internal MLIR module reference."""
 
@@ -313,6 +317,8 @@ class Module:
         """Returns the hash value of the module."""
 
 class _OperationBase:
+    @property
+    def _CAPIPtr(self) -> object: ...
     def __hash__(self) -> int:
         """Returns the hash value of the operation."""
 
@@ -670,6 +676,8 @@ class InsertionPoint:
         """The operation before which new operations are inserted; None at the end of the block."""
 
 class Attribute:
+    @property
+    def _CAPIPtr(self) -> object: ...
     def __init__(self, cast_from_type: Attribute) -> None:
         """Casts the passed attribute to the generic `Attribute`."""
 

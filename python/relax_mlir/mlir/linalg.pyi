@@ -72,8 +72,8 @@ fill: Any
 get_indexing_maps: Any
 
 def matmul(
-    *ins: ir.Operation | ir.OpView | ir.Value,
+    *ins: ir.OpView | ir.Operation | ir.Value,
     outs: Sequence[ir.OpView | ir.Operation | ir.Value],
     indexing_maps: Sequence[ir.AffineMapAttr] | None = ...,
-    cast: ir.Attribute | Any | None = ...,
+    cast: Any | ir.Attribute | None = ...,
 ) -> Any: ...

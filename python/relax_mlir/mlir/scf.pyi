@@ -25,7 +25,7 @@ class ForOp(ir.OpView):
         lower_bound: Any,
         upper_bound: Any,
         step: Any,
-        iter_args: ir.Operation | Sequence[ir.Value] | ir.OpView | None = ...,
+        iter_args: Sequence[ir.Value] | ir.OpView | ir.Operation | None = ...,
         *,
         loc: ir.Location | None = ...,
         ip: ir.InsertionPoint | Literal[False] | None = ...,

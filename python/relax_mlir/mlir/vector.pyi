@@ -95,7 +95,7 @@ def load(
     base: ir.Value,
     indices: Sequence[ir.Value],
     *,
-    nontemporal: ir.BoolAttr | bool | None = ...,
+    nontemporal: bool | ir.BoolAttr | None = ...,
     alignment: int | ir.IntegerAttr | None = ...,
     loc: ir.Location | None = ...,
     ip: ir.InsertionPoint | None = ...,
@@ -123,11 +123,11 @@ def maskedstore(
 ) -> ir.OpView: ...
 def reduction(
     dest: ir.Type,
-    kind: ir.Attribute | Any,
+    kind: Any | ir.Attribute,
     vector: ir.Value,
     *,
     acc: ir.Value | None = ...,
-    fastmath: ir.Attribute | Any | None = ...,
+    fastmath: Any | ir.Attribute | None = ...,
     loc: ir.Location | None = ...,
     ip: ir.InsertionPoint | None = ...,
 ) -> ir.OpResult: ...
@@ -145,7 +145,7 @@ def store(
     base: ir.Value,
     indices: Sequence[ir.Value],
     *,
-    nontemporal: ir.BoolAttr | bool | None = ...,
+    nontemporal: bool | ir.BoolAttr | None = ...,
     alignment: int | ir.IntegerAttr | None = ...,
     loc: ir.Location | None = ...,
     ip: ir.InsertionPoint | None = ...,

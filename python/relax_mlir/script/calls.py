@@ -168,7 +168,7 @@ class Calls:
             attributes: dict[str, ir.Attribute] = {"callee": ir.FlatSymbolRefAttr.get(callee)}
             return emit(CallOp, operands, attributes, result)
 
-        return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, build)
 
     def tuple_of(self, expressions: Expressions, node: ast.AST, args: Sequence[ast.expr]) -> Value:
         """Arguments as one tuple; ``*t`` alone is that tuple."""
@@ -199,7 +199,7 @@ class Calls:
             }
             return emit(CallTirOp, operands, attributes, out)
 
-        return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, build)
 
     def call_prim(self, expressions: Expressions, node: ast.Call) -> None:
         """``R.call_prim(cls.prim, (x, out), outputs=1)``: called for its effect."""
@@ -251,17 +251,17 @@ class Calls:
         args = packed_arguments(expressions, given)
         out = None if results is None else destinations(expressions, results)
         infos: Any = list(out.fields) if isinstance(out, Tuple) else out
-        return expressions.apply(node, call_dps_packed, name, args, infos)  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, call_dps_packed, name, args, infos)
 
     def call_packed(self, expressions: Expressions, node: ast.Call) -> Value | None:
         """``R.call_packed("name", x, 3, out=R.Object())``; None when it is called for its effect."""
         name, args, out = self.packed_call(expressions, node, "call_packed")
-        return expressions.apply(node, call_packed, name, *args, out=out)  # type: ignore[no-any-return]  # a value or None
+        return expressions.apply(node, call_packed, name, *args, out=out)
 
     def call_pure_packed(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.call_pure_packed("name", x, 3, out=R.Tensor(None, "float32"))``."""
         name, args, out = self.packed_call(expressions, node, "call_pure_packed")
-        return expressions.apply(node, call_pure_packed, name, *args, out=out)  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, call_pure_packed, name, *args, out=out)
 
     @staticmethod
     def packed_call(
@@ -300,7 +300,7 @@ class Calls:
             raise Problem(parts["pattern"], "the pattern is a shape of known rank, such as (n, 4)")
         result = expressions.apply(node, match_shape, value, pattern, dtype)
         expressions.scope.symbols |= symbols_of([as_dim(p) for p in pattern])
-        return result  # type: ignore[no-any-return]  # it is a value
+        return result
 
     def const(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.const([1.0, 2.0], "float32")``."""
@@ -315,12 +315,12 @@ class Calls:
                 return constant(_array(value, dtype))
             return constant(value, dtype)
 
-        return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, build)
 
     def shape(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.shape([n, 4])``."""
         parts = named_arguments(node, ("values",), 1)
-        return expressions.apply(node, shape_expr, read_dims(parts["values"], expressions.scope))  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, shape_expr, read_dims(parts["values"], expressions.scope))
 
     def prim_value(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.prim_value(n * 2)``."""
@@ -328,12 +328,12 @@ class Calls:
         given = parts["value"]
         negative = isinstance(given, ast.UnaryOp) and isinstance(given.operand, ast.Constant)
         dim = expressions.evaluate(given) if negative else read_dim(given, expressions.scope)
-        return expressions.apply(node, prim_value, dim)  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, prim_value, dim)
 
     def tuple(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.tuple(x, y)``."""
         fields = expressions.elements(list(node.args))
-        return expressions.apply(node, make_tuple, *(expressions.relax_value(node, f) for f in fields))  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, make_tuple, *(expressions.relax_value(node, f) for f in fields))
 
     def generic(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.op("relax.sum", x, attributes={"axis": I.attribute("[1]"), …})``: an op with its exact attributes."""
@@ -363,7 +363,7 @@ class Calls:
         def build() -> Value:
             return create_one(classes[name], operands, attributes)
 
-        return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, build)
 
 
 def _array(value: Sequence[Any], dtype: str | None) -> np.ndarray[Any, Any]:

@@ -124,7 +124,7 @@ def invoke(calls: Calls, expressions: Expressions, node: ast.Call, closure: Valu
     operands = calls.tuple_of(expressions, node, node.args)
     info = closure.struct_info
     cls = InvokePureClosureOp if isinstance(info, Callable) and info.pure else InvokeClosureOp
-    return expressions.apply(node, invoke_with, cls, closure, operands, None)  # type: ignore[no-any-return]  # it is a value
+    return expressions.apply(node, invoke_with, cls, closure, operands, None)
 
 
 def invocation(cls: type[RelaxOp]) -> Any:  # noqa: ANN401 - a reader of calls
@@ -138,7 +138,7 @@ def invocation(cls: type[RelaxOp]) -> Any:  # noqa: ANN401 - a reader of calls
         if not isinstance(operands.struct_info, Tuple):
             raise Problem(parts["args"], "the arguments are a tuple: write (x,) for one")
         out = read_annotation(parts["out"], expressions.scope) if "out" in parts else None
-        return expressions.apply(node, invoke_with, cls, closure, operands, out)  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, invoke_with, cls, closure, operands, out)
 
     return read
 
@@ -173,7 +173,7 @@ def module_function(
         captured = expressions.relax_value(node, ())
     if out is not None:
         attributes = {"callee": ir.FlatSymbolRefAttr.get(callee)}
-        return expressions.apply(node, lambda: create(MakeClosureOp, [captured], attributes, [out])[0])  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, lambda: create(MakeClosureOp, [captured], attributes, [out])[0])
     if target is None:
         raise Problem(
             node,
@@ -182,4 +182,4 @@ def module_function(
     if "relax.prim_func" in target.attributes:
         raise Problem(node, f"'{callee}' is a prim func, which is no value: call it by R.call_tir")
     pure = calls.signatures.is_pure(callee)
-    return expressions.apply(node, make_closure, callee, target, captured, pure)  # type: ignore[no-any-return]  # it is a value
+    return expressions.apply(node, make_closure, callee, target, captured, pure)

@@ -41,7 +41,7 @@ def inplace(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     indices = expressions.evaluate(parts["inplace_indices"])
     out = destinations(expressions, parts["out"])
     extra = read_dims(parts["tir_vars"], expressions.scope) if "tir_vars" in parts else []
-    return expressions.apply(node, inplace_call, callee, operands, indices, out, extra)  # type: ignore[no-any-return]  # it is a value
+    return expressions.apply(node, inplace_call, callee, operands, indices, out, extra)
 
 
 def assertion(calls: Calls, expressions: Expressions, node: ast.Call) -> None:

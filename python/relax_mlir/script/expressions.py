@@ -6,7 +6,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from relax_mlir.script.closures import module_function
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem, Source
 from relax_mlir.symbolic import Expr
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -109,7 +112,7 @@ class Expressions:
         found = method(node)
         return from_torch(found) if is_torch(found) else found
 
-    def apply(self, node: ast.AST, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def apply(self, node: ast.AST, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call what may emit ops, on behalf of `node`; its errors become problems of it."""
         with self.at(node):
             try:
@@ -143,7 +146,7 @@ class Expressions:
     def starred(self, node: ast.Starred) -> list[Any]:
         """``*t`` of a tuple: its fields."""
         item = self.evaluate(node.value)
-        return self.apply(node, list, item)  # type: ignore[no-any-return]  # it is a list
+        return self.apply(node, list, item)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: ANN401
         if isinstance(node.op, ast.Not):

@@ -21,7 +21,7 @@ def elements(expressions: Expressions, node: ast.Subscript, x: Value) -> Value:
     taken = sum(part is not None and part is not ... for part in parts)
     if x.ndim is not None and taken > x.ndim:
         raise Problem(node.slice, f"{taken} indices for a tensor of rank {x.ndim}", "ShapeError")
-    return expressions.apply(node, indexing.elements, x, parts)  # type: ignore[no-any-return]  # it is a value
+    return expressions.apply(node, indexing.elements, x, parts)
 
 
 def _part(expressions: Expressions, part: ast.expr) -> object:

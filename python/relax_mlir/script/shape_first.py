@@ -52,7 +52,7 @@ def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value
     shape, callee, arguments = node.args[:3]
     dims = _dims(expressions, shape)
     if _is_text(callee):
-        assert isinstance(callee, ast.Constant)
+        assert isinstance(callee, ast.Constant) and isinstance(callee.value, str)
         if not isinstance(arguments, ast.List | ast.Tuple):
             raise Problem(arguments, "the arguments are a list: write [x] for one")
         values: list[Any] = expressions.elements(arguments.elts)
@@ -61,7 +61,7 @@ def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value
             raise Problem(
                 node, "the dtype of the result is not known: write call_tir(f, args, R.Tensor(...))"
             )
-        return expressions.apply(node, call_dps_packed, callee.value, values, Tensor(dims, dtype))  # type: ignore[no-any-return]  # it is a value
+        return expressions.apply(node, call_dps_packed, callee.value, values, Tensor(dims, dtype))
     name = _named(calls, expressions, callee)
     assert name is not None
     target = calls.signatures.signature(name)
@@ -84,7 +84,7 @@ def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value
         }
         return create(CallTirOp, [operands], attributes, [Tensor(dims, outs[-1].dtype)])[0]
 
-    return expressions.apply(node, build)  # type: ignore[no-any-return]  # it is a value
+    return expressions.apply(node, build)
 
 
 def _dtype(item: Any) -> DType | None:  # noqa: ANN401 - a value or a literal

@@ -387,7 +387,7 @@ class _Frame:
         return tuple(self._slot(heap, v) if code == MakeCode.SLOT else v for code, v in pairs)
 
     def on_vm_match_shape(self, op: ir.Operation, shape: tuple[int, ...], heap: Array) -> None:
-        context = ir.StringAttr(op.attributes["context"]).value
+        context = ir.StringAttr(op.attributes["where"]).value
         codes, values = _ints(op, "codes"), _ints(op, "values")
         if len(codes) != len(shape):
             raise ShapeError(f"{context}: rank {len(shape)}")
