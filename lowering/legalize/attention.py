@@ -9,10 +9,10 @@ import math as pymath
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects.nn import head_group
-from relax_mlir.lowering.legalize.linalg_builders import Scalar, broadcast_map, generic, identity, projection
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.scalars import compute_dtype, const, narrow, widen
 from relax_mlir.mlir import arith, ir, linalg, math, tensor
+from relax_mlir.scalars.arithmetic import Scalar, compute_dtype, const, narrow, widen
+from relax_mlir.scalars.linalg_builders import broadcast_map, generic, identity, projection
 from relax_mlir.symbolic import Dim
 
 

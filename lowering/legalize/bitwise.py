@@ -2,38 +2,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.elementwise import register
-from relax_mlir.lowering.legalize.scalars import Scalar, ScalarRule, const
-from relax_mlir.mlir import arith
-
-
-def _in_range(dtype: DType, count: Scalar) -> Scalar:
-    """Whether a shift count is in 0..bits-1; as an unsigned number a negative one is too great."""
-    return arith.cmpi(arith.CmpIPredicate.ult, count, const(dtype, dtype.bits))
-
-
-def _left_shift(dtype: DType, x: Scalar, count: Scalar) -> Scalar:
-    defined = _in_range(dtype, count)
-    zero = const(dtype, 0)
-    return arith.select(defined, arith.shli(x, arith.select(defined, count, zero)), zero)
-
-
-def _right_shift(dtype: DType, x: Scalar, count: Scalar) -> Scalar:
-    defined = _in_range(dtype, count)
-    if dtype.kind == "int":
-        return arith.shrsi(x, arith.select(defined, count, const(dtype, dtype.bits - 1)))
-    zero = const(dtype, 0)
-    return arith.select(defined, arith.shrui(x, arith.select(defined, count, zero)), zero)
-
-
-SCALAR_RULES: dict[str, ScalarRule] = {
-    "bitwise_and": lambda dtype, a, b: arith.andi(a, b),
-    "bitwise_or": lambda dtype, a, b: arith.ori(a, b),
-    "bitwise_xor": lambda dtype, a, b: arith.xori(a, b),
-    "left_shift": _left_shift,
-    "right_shift": _right_shift,
-}
-"""What each op computes on two integers."""
+from relax_mlir.scalars.bitwise_rules import SCALAR_RULES
 
 register(SCALAR_RULES)

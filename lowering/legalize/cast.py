@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.legalize.elementwise import dtype_of, elementwise_prim
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, legalization
-from relax_mlir.lowering.legalize.scalars import convert
+from relax_mlir.scalars.arithmetic import convert
 
 
 @legalization("relax.astype")

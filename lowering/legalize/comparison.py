@@ -1,41 +1,8 @@
-"""Legalisation of comparisons and logical ops: bool from two elements of one dtype."""
+"""Legalisation of comparisons and logical ops."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.elementwise import register
-from relax_mlir.lowering.legalize.scalars import Relation, Scalar, ScalarRule, compare, is_true, widened_test
-from relax_mlir.mlir import arith
-
-RELATIONS: dict[str, Relation] = {
-    "equal": "eq",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "less": "lt",
-    "less_equal": "le",
-    "not_equal": "ne",
-}
-
-
-def _comparison(relation: Relation) -> ScalarRule:
-    return widened_test(lambda dtype, a, b: compare(dtype, relation, a, b))
-
-
-def _logical(combine: Callable[[Scalar, Scalar], Scalar]) -> ScalarRule:
-    def rule(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-        return combine(is_true(dtype, a), is_true(dtype, b))
-
-    return widened_test(rule)
-
-
-SCALAR_RULES: dict[str, ScalarRule] = {
-    **{name: _comparison(relation) for name, relation in RELATIONS.items()},
-    "logical_and": _logical(arith.andi),
-    "logical_or": _logical(arith.ori),
-    "logical_xor": _logical(arith.xori),
-}
-"""What each op computes on two scalars."""
+from relax_mlir.scalars.comparison_rules import SCALAR_RULES
 
 register(SCALAR_RULES)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize.linalg_builders import elementwise, generic
+from relax_mlir.lowering.legalize.elementwise import elementwise
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, PrimBody
-from relax_mlir.lowering.legalize.scalars import add, const, convert, multiply
 from relax_mlir.mlir import ir, linalg
+from relax_mlir.scalars.arithmetic import add, const, convert, multiply
+from relax_mlir.scalars.linalg_builders import generic
 from relax_mlir.symbolic import Dim
 
 

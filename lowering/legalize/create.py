@@ -9,10 +9,10 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.create import arange_bounds
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.elementwise import elementwise_prim, prim_name
-from relax_mlir.lowering.legalize.linalg_builders import generic, identity
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.scalars import Scalar, const, convert
 from relax_mlir.mlir import arith, ir, linalg
+from relax_mlir.scalars.arithmetic import Scalar, const, convert
+from relax_mlir.scalars.linalg_builders import generic, identity
 from relax_mlir.symbolic import Dim
 
 VALUES = {"ones": 1, "ones_like": 1, "zeros": 0, "zeros_like": 0}

@@ -14,8 +14,8 @@ import ml_dtypes
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.ir_queries import defining_op, entry_block, ops_of
-from relax_mlir.lowering.legalize import scalars
 from relax_mlir.mlir import arith, func, ir, linalg, math
+from relax_mlir.scalars import arithmetic
 
 Value = ir.Value
 PROMISES = ("isExact", "nonNeg", "isDisjoint", "roundingmode")
@@ -132,7 +132,7 @@ def _shift(emit: Callable[[Value, Value], Value], *, signed: bool) -> Callable[.
 def _to_integer(kind: str) -> Callable[..., Value]:
     def rule(op: ir.Operation, value: Value) -> Value:
         bits = ir.IntegerType(op.results[0].type).width
-        return scalars.convert(dtypes.from_element_type(value.type), dtypes.dtype(f"{kind}{bits}"), value)
+        return arithmetic.convert(dtypes.from_element_type(value.type), dtypes.dtype(f"{kind}{bits}"), value)
 
     return rule
 
@@ -145,16 +145,16 @@ def _float_power(op: ir.Operation, x: Value, exponent: Value) -> Value:
     double, i64 = ir.F64Type.get(), ir.IntegerType.get_signless(64)
     exponent = arith.index_cast(i64, exponent) if isinstance(exponent.type, ir.IndexType) else exponent
     source = dtypes.from_element_type(x.type)
-    wide = scalars.convert(source, dtypes.dtype("float64"), x)
+    wide = arithmetic.convert(source, dtypes.dtype("float64"), x)
     power = math.powf(math.absf(wide), arith.sitofp(double, exponent))
     kind = Integers(exponent.type)
     odd = arith.cmpi(EQ, arith.andi(exponent, kind.constant(1)), kind.constant(1))
     found = arith.select(odd, math.copysign(power, wide), power)
-    return scalars.convert(dtypes.dtype("float64"), source, found)
+    return arithmetic.convert(dtypes.dtype("float64"), source, found)
 
 
 def _integer_power(op: ir.Operation, base: Value, exponent: Value) -> Value:
-    from relax_mlir.lowering.legalize.binary import SCALAR_RULES
+    from relax_mlir.scalars.binary_rules import SCALAR_RULES
 
     return SCALAR_RULES["power"](_signed(base.type), base, exponent)
 
@@ -166,16 +166,18 @@ def _signed(type_: ir.Type) -> DType:
 def _is_normal(op: ir.Operation, x: Value) -> Value:
     """Whether a float is neither zero, subnormal, infinite nor NaN."""
     kind = dtypes.from_element_type(x.type)
-    wide = scalars.compute_dtype(kind)
-    size = math.absf(scalars.widen(kind, x))
-    least = scalars.compare(wide, "ge", size, scalars.const(wide, float(ml_dtypes.finfo(kind.numpy).tiny)))
-    return arith.andi(least, scalars.compare(wide, "lt", size, scalars.const(wide, float("inf"))))
+    wide = arithmetic.compute_dtype(kind)
+    size = math.absf(arithmetic.widen(kind, x))
+    least = arithmetic.compare(
+        wide, "ge", size, arithmetic.const(wide, float(ml_dtypes.finfo(kind.numpy).tiny))
+    )
+    return arith.andi(least, arithmetic.compare(wide, "lt", size, arithmetic.const(wide, float("inf"))))
 
 
 def _fma(op: ir.Operation, *operands: Value) -> Value:
     """Of bf16, which has none: in f32."""
     kind = dtypes.from_element_type(operands[0].type)
-    return scalars.widened(lambda dtype, a, b, c: math.fma(a, b, c))(kind, *operands)
+    return arithmetic.widened(lambda dtype, a, b, c: math.fma(a, b, c))(kind, *operands)
 
 
 RULES: dict[str, Callable[..., Value]] = {
@@ -284,7 +286,7 @@ def _is_saturated(op: ir.Operation) -> bool:
         return False
     value, other = choice.operands[1], defining_op(choice.operands[2])
     kind = "int" if op.name == "arith.fptosi" else "uint"
-    low, high = scalars.bounds(dtypes.dtype(f"{kind}{ir.IntegerType(op.results[0].type).width}"))
+    low, high = arithmetic.bounds(dtypes.dtype(f"{kind}{ir.IntegerType(op.results[0].type).width}"))
     wanted = ((arith.CmpFPredicate.OGE, float(low)), (arith.CmpFPredicate.OLT, float(high + 1)))
     tests = [defining_op(test) for test in both.operands]
     if other is None or other.name != "arith.constant" or ir.FloatAttr(other.attributes["value"]).value != 0:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize.linalg_builders import ScalarBody, elementwise
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Pattern, legalization
-from relax_mlir.lowering.legalize.scalars import ScalarRule
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Pattern, PrimBody, legalization
+from relax_mlir.mlir import ir
+from relax_mlir.scalars.arithmetic import ScalarRule
+from relax_mlir.scalars.linalg_builders import ScalarBody, broadcast_map, generic, identity
 
 
 def dtype_of(arg: Arg) -> DType:
@@ -20,6 +21,26 @@ def dtype_of(arg: Arg) -> DType:
 def prim_name(op: OpCall, dtype: DType) -> str:
     """Name of the prim func of an op: never that of a function of the C library, such as ``exp``."""
     return f"{op.args.op}_{dtype.mlir}"
+
+
+def elementwise(body: ScalarBody) -> Callable[[PrimBody], Sequence[ir.Value]]:
+    """Body of a prim func that applies `body` to the scalars of its inputs, which broadcast to its one output."""
+
+    def build(prim: PrimBody) -> Sequence[ir.Value]:
+        out_shape = prim.out_infos[0].known_shape
+        assert out_shape is not None
+        rank = len(out_shape)
+        maps = [broadcast_map(info.known_shape or (), out_shape) for info in prim.in_infos]
+        return generic(
+            prim.ins,
+            maps,
+            prim.outs,
+            [identity(rank)],
+            ["parallel"] * rank,
+            lambda *scalars: body(*scalars[: len(prim.ins)]),
+        )
+
+    return build
 
 
 def elementwise_prim(lz: Legalizer, op: OpCall, body: ScalarBody, key: Hashable = ()) -> Sequence[Arg]:

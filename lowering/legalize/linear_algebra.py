@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.contraction import cast, contraction, zeroed
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.scalars import compute_dtype
 from relax_mlir.mlir import ir, linalg
+from relax_mlir.scalars.arithmetic import compute_dtype
 
 
 @legalization("relax.matmul")

@@ -10,11 +10,12 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import permutation, split_slices, strided_slices, take_axis
 from relax_mlir.dialects.slicing import Slice
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize.linalg_builders import elementwise, generic, identity, projection
+from relax_mlir.lowering.legalize.elementwise import elementwise
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.scalars import compute_dtype, const, convert
 from relax_mlir.lowering.legalize.window import Index, Window, is_empty, sizes_of
 from relax_mlir.mlir import arith, ir, linalg, scf, tensor
+from relax_mlir.scalars.arithmetic import compute_dtype, const, convert
+from relax_mlir.scalars.linalg_builders import generic, identity, projection
 
 
 @legalization("relax.permute_dims")

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from relax_mlir.dialects.base import normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.elementwise import register
-from relax_mlir.lowering.legalize.linalg_builders import generic, identity, projection
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.scalars import (
+from relax_mlir.lowering.legalize.window import sizes_of
+from relax_mlir.mlir import arith, ir, linalg, math, tensor
+from relax_mlir.scalars.arithmetic import (
     Scalar,
     ScalarRule,
     add,
@@ -27,8 +28,7 @@ from relax_mlir.lowering.legalize.scalars import (
     widen,
     widened,
 )
-from relax_mlir.lowering.legalize.window import sizes_of
-from relax_mlir.mlir import arith, ir, linalg, math, tensor
+from relax_mlir.scalars.linalg_builders import generic, identity, projection
 
 
 def _gelu(dtype: DType, x: Scalar) -> Scalar:

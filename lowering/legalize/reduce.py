@@ -10,11 +10,11 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import ARG_REDUCE
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.reduce import reduced_axes
-from relax_mlir.lowering.legalize import scalars
 from relax_mlir.lowering.legalize.elementwise import dtype_of, prim_name
-from relax_mlir.lowering.legalize.linalg_builders import generic, identity
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.scalars import (
+from relax_mlir.mlir import arith, cf, ir, linalg, math, tensor
+from relax_mlir.scalars import arithmetic
+from relax_mlir.scalars.arithmetic import (
     Scalar,
     ScalarRule,
     compare,
@@ -23,7 +23,7 @@ from relax_mlir.lowering.legalize.scalars import (
     narrow,
     widen,
 )
-from relax_mlir.mlir import arith, cf, ir, linalg, math, tensor
+from relax_mlir.scalars.linalg_builders import generic, identity
 
 Finish = Callable[[Scalar], Scalar]
 
@@ -131,13 +131,13 @@ def _reduce(
 
 @legalization("relax.sum")
 def legalize_sum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    return _reduce(lz, op, lambda prim, r, wide: _sum(prim, r, wide, scalars.add))
+    return _reduce(lz, op, lambda prim, r, wide: _sum(prim, r, wide, arithmetic.add))
 
 
 @legalization("relax.prod")
 def legalize_prod(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return _reduce(
-        lz, op, lambda prim, r, wide: accumulate(prim, r, accumulator(prim, wide, 1), scalars.multiply)
+        lz, op, lambda prim, r, wide: accumulate(prim, r, accumulator(prim, wide, 1), arithmetic.multiply)
     )
 
 
@@ -152,7 +152,7 @@ def _sum(prim: PrimBody, reduction: Reduction, wide: DType, combine: ScalarRule)
 
 def _mean(prim: PrimBody, reduction: Reduction, wide: DType) -> ir.Value:
     count = reduction.count(prim, wide)
-    total = _sum(prim, reduction, wide, scalars.add)
+    total = _sum(prim, reduction, wide, arithmetic.add)
     return map_result(total, lambda acc: arith.divf(acc, count))
 
 
@@ -163,7 +163,9 @@ def legalize_variance(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     def build(prim: PrimBody, reduction: Reduction, wide: DType) -> ir.Value:
         count = reduction.count(prim, wide)
         zeros = linalg.fill(const(wide, 0), outs=[empty_like_out(prim, wide)])
-        mean = map_result(accumulate(prim, reduction, zeros, scalars.add), lambda acc: arith.divf(acc, count))
+        mean = map_result(
+            accumulate(prim, reduction, zeros, arithmetic.add), lambda acc: arith.divf(acc, count)
+        )
         squares = accumulate(prim, reduction, accumulator(prim, wide, 0), _add_squared_distance, mean)
         if op.args.op == "std":
             return map_result(squares, lambda acc: math.sqrt(arith.divf(acc, count)))
@@ -182,7 +184,7 @@ def legalize_extremum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     reduction = Reduction.of(op)
     dtype = reduction.dtype
     greatest = op.args.op == "max"
-    combine = scalars.maximum if greatest else scalars.minimum
+    combine = arithmetic.maximum if greatest else arithmetic.minimum
     emptiness = Emptiness.of(op.operands[0], reduction)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
@@ -201,7 +203,7 @@ def extreme(dtype: DType, *, lowest: bool) -> float | int:
         return float("-inf") if lowest else float("inf")
     if dtype.kind == "bool":
         return 0 if lowest else 1
-    return scalars.bounds(dtype)[0 if lowest else 1]
+    return arithmetic.bounds(dtype)[0 if lowest else 1]
 
 
 @dataclass(frozen=True)
@@ -287,6 +289,6 @@ def _beats(dtype: DType, x: Scalar, best: Scalar, *, greatest: bool) -> tuple[Sc
     same = compare(dtype, "eq", x, best)
     if not dtype.is_float:
         return better, same
-    x_nan, best_nan = scalars.is_nan(x), scalars.is_nan(best)
-    better = arith.ori(better, arith.andi(x_nan, scalars.negate(best_nan)))
+    x_nan, best_nan = arithmetic.is_nan(x), arithmetic.is_nan(best)
+    better = arith.ori(better, arith.andi(x_nan, arithmetic.negate(best_nan)))
     return better, arith.ori(same, arith.andi(x_nan, best_nan))

@@ -12,15 +12,15 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize import scalars
 from relax_mlir.lowering.legalize.contraction import cast
-from relax_mlir.lowering.legalize.linalg_builders import generic, identity
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.scalars import Scalar, const, convert
 from relax_mlir.lowering.legalize.window import Window, is_empty, sizes_of
 from relax_mlir.mlir import ir, linalg, scf, tensor
+from relax_mlir.scalars import arithmetic
+from relax_mlir.scalars.arithmetic import Scalar, const, convert
+from relax_mlir.scalars.linalg_builders import generic, identity
 
-COMBINE = {"cumsum": (scalars.add, 0), "cumprod": (scalars.multiply, 1)}
+COMBINE = {"cumsum": (arithmetic.add, 0), "cumprod": (arithmetic.multiply, 1)}
 """How an element is taken in, and the value before the first one."""
 
 

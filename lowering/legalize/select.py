@@ -8,7 +8,7 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.select import clip_bound
 from relax_mlir.lowering.legalize.elementwise import dtype_of, elementwise_prim
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, legalization
-from relax_mlir.lowering.legalize.scalars import Scalar, const, maximum, minimum, select, widened
+from relax_mlir.scalars.arithmetic import Scalar, const, maximum, minimum, select, widened
 
 
 @legalization("relax.where")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.elementwise import elementwise_prim
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, legalization
-from relax_mlir.lowering.legalize.scalars import Scalar, const, select
 from relax_mlir.mlir import arith, ir, linalg
+from relax_mlir.scalars.arithmetic import Scalar, const, select
 
 _P = arith.CmpIPredicate
 RELATIONS = {"eye": _P.eq, "tril": _P.sle, "triu": _P.sge}

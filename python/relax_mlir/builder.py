@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import weakref
 from collections import abc
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +27,6 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import assume, assuming
-
-TE = "relax_mlir.te.emit_te"
-"""Tensor expressions; found by name, as they belong to the lowering, which imports this module."""
 
 Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |
 
@@ -341,7 +337,8 @@ class BlockBuilder:
             ArgumentError: `function` returns something else.
         """
         self._current("emit_te")
-        emit = importlib.import_module(TE).emit
+        from relax_mlir.te.emit_te import emit
+
         return emit(self, function, args, kwargs, primfunc_name_hint)
 
     call_te = emit_te

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "target",
         }
     ),
-    frozenset({"dialects", "op", "value_names"}),
+    frozenset({"dialects", "op", "scalars", "value_names"}),
     frozenset(
         {
             "passes",
@@ -48,15 +49,23 @@ LAYERS: tuple[frozenset[str], ...] = (
             "module_text",
             "script",
             "rewrite",
+            "te",
+            "tir",
         }
     ),
-    frozenset({"lowering", "te", "tir"}),
+    frozenset({"lowering"}),
     frozenset({"runtime", "profiler", "vm"}),
     frozenset({"tools", "frontend"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""
 
 BINDINGS = frozenset({"torch_mlir", "mlir"})
+
+LAZY = frozenset({"relax_mlir.transform.registry"})
+"""Modules whose texts may name modules above them: the table of passes, each loaded when it is asked for."""
+
+COMPUTED = frozenset({"relax_mlir", "relax_mlir.mlir", "relax_mlir.mlir.generate_stubs", *LAZY})
+"""Modules that import by a name they compute: from a table of theirs, or the bindings."""
 
 
 def module_files() -> Iterator[tuple[str, Path]]:
@@ -73,6 +82,11 @@ def module_files() -> Iterator[tuple[str, Path]]:
 MODULES = dict(module_files())
 
 
+@cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
@@ -85,11 +99,23 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
             yield from statements(child)
 
 
+def named_in(node: ast.AST) -> set[str]:
+    """The modules that a text names, alone or before a colon, or that an f-string begins with, as in ``f"a.b.{x}"``."""
+    if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
+        head = str(node.values[0].value).rpartition(".")[0]
+        return {head} & (set(MODULES) - {"relax_mlir"})
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return {node.value.partition(":")[0]} & set(MODULES) if "." in node.value else set()
+    return set()
+
+
 def imported(name: str, path: Path) -> set[str]:
-    """Dotted names that the module imports at its top or inside functions, relative ones made absolute."""
+    """Dotted names that the module imports, relative ones made absolute: at its top, inside functions, or by name."""
     names: set[str] = set()
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(syntax(path)):
+        if name not in LAZY:
+            names |= named_in(node)
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -122,6 +148,33 @@ def test_imports_point_down(name: str) -> None:
             continue
         assert part(other), f"{name} imports the whole package: name the module it needs"
         assert layer(other) <= own, f"{name} (layer {own}) imports {other} (layer {layer(other)})"
+
+
+def import_calls(path: Path) -> Iterator[ast.Call]:
+    """Calls that import what their first argument names."""
+    for node in ast.walk(syntax(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "importlib.import_module",
+            "import_module",
+            "__import__",
+        ):
+            yield node
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in COMPUTED])
+def test_imports_by_name_can_be_read(name: str) -> None:
+    for call in import_calls(MODULES[name]):
+        assert named_in(call.args[0]), (
+            f"{name}, line {call.lineno}: write the name of the module out, or begin it with its package's"
+        )
+
+
+def test_imports_by_name_are_seen() -> None:
+    found = {name: list(import_calls(path)) for name, path in MODULES.items()}
+    assert {name for name, calls in found.items() if calls} >= COMPUTED | {"relax_mlir.dialects.dialect"}
+    texts = ('"relax_mlir.lowering.legality:CheckLegality"', 'f"relax_mlir.dialects.{family}"')
+    named = [named_in(ast.parse(text, mode="eval").body) for text in texts]
+    assert named == [{"relax_mlir.lowering.legality"}, {"relax_mlir.dialects"}]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,8 +26,6 @@ from relax_mlir.script.scope import Scope, is_path
 from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.script.statements import Block, attribute
 
-PRIM_PARSER = "relax_mlir.tir.parser"
-"""Reads prim funcs; found by name, as it belongs to the lowering, which imports this package."""
 _PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 
 
@@ -209,8 +206,9 @@ class ModuleParser:
         """Add a prim func; after a mistake it is left out. Raises `Problem` for one in its head."""
         if node.name in {*self.signatures, *self.builder.symbol_names()}:
             raise Problem(node, f"function '{node.name}' is defined already")
-        reader = importlib.import_module(PRIM_PARSER)
-        if reader.parse_prim(self.source, self.scope(), node, self.builder.mod.mlir.body) is None:
+        from relax_mlir.tir.parser import parse_prim
+
+        if parse_prim(self.source, self.scope(), node, self.builder.mod.mlir.body) is None:
             self.broken.add(node.name)
 
     def decorators(self, node: ast.FunctionDef) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import keyword
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,8 +33,6 @@ from relax_mlir.script.scriptable import OPERATORS, PREDICATES, RESERVED, SIGNAT
 from relax_mlir.symbolic import Dim
 
 INDENT = "    "
-PRIM_PRINTER = "relax_mlir.tir.printer"
-"""Prints prim funcs; found by name, as it belongs to the lowering, which imports this package."""
 
 
 def script(module: ir.Module) -> str:
@@ -87,8 +84,9 @@ def _prim(op: ir.OpView) -> list[str] | None:
     """A prim func as ``@T.prim_func``; None if it has no such form."""
     if not isinstance(op, func.FuncOp) or PARAMS not in op.attributes:
         return None
-    lines: list[str] | None = importlib.import_module(PRIM_PRINTER).print_prim(op)
-    return lines
+    from relax_mlir.tir.printer import print_prim
+
+    return print_prim(op)
 
 
 def _foreign(op: ir.OpView) -> list[str]:

@@ -14,8 +14,8 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PARAMS, PATTERN, PRIM_FUNC
-from relax_mlir.lowering.legalize.linalg_builders import generic, projection
 from relax_mlir.mlir import arith, func, ir, linalg, tensor
+from relax_mlir.scalars.linalg_builders import generic, projection
 from relax_mlir.script.annotations import read_dim
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Poisoned, Problem, Source

@@ -12,8 +12,8 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.error import RelaxError, UnknownNameError
-from relax_mlir.lowering.legalize import scalars
 from relax_mlir.mlir import arith, ir, memref, scf
+from relax_mlir.scalars import arithmetic
 from relax_mlir.script.scope import POISON, Scope
 from relax_mlir.script.source import Poisoned, Problem
 from relax_mlir.tir.expression_parts import divided, example, greatest, materialized, may_load, three
@@ -246,7 +246,7 @@ class Expressions:
         condition = self.condition(test)
         if not lazy or not (may_load(then) or may_load(other)):
             a, b = unify(node, "a choice", [self.term(then), self.term(other)])
-            return Scalar(scalars.select(a.dtype, condition.ssa, a.ssa, b.ssa), a.dtype)
+            return Scalar(arithmetic.select(a.dtype, condition.ssa, a.ssa, b.ssa), a.dtype)
         common = self.common_dtype(node, [then, other])
         return self.choose(
             node,
@@ -377,7 +377,7 @@ class Expressions:
         wanted = dtypes.dtype(name)
         if isinstance(text, str):
             try:
-                return Scalar(scalars.const(wanted, float(text)), wanted)
+                return Scalar(arithmetic.const(wanted, float(text)), wanted)
             except ValueError as error:
                 raise Problem(node, str(error), "ArgumentError") from None
         term = self.term(args[0])
@@ -427,9 +427,9 @@ class Expressions:
                 raise Problem(node, f"{wanted} has no infinity", "DTypeError")
             finite = name != "infinity"
             value = greatest(wanted) if finite else float("inf")
-            return Scalar(scalars.const(wanted, -value if name == "min_value" else value), wanted)
-        limits = (0, 1) if wanted.kind == "bool" else scalars.bounds(wanted)
-        return Scalar(scalars.const(wanted, limits[name == "max_value"]), wanted)
+            return Scalar(arithmetic.const(wanted, -value if name == "min_value" else value), wanted)
+        limits = (0, 1) if wanted.kind == "bool" else arithmetic.bounds(wanted)
+        return Scalar(arithmetic.const(wanted, limits[name == "max_value"]), wanted)
 
     def logical(self, node: ast.Call) -> Term:
         """``T.And(a, b)``, ``T.Or``, ``T.logical_and``."""

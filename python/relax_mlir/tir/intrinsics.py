@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize import binary, bitwise, comparison, unary
-from relax_mlir.lowering.legalize.scalars import Scalar, ScalarRule, compare, const, widened, widened_test
 from relax_mlir.mlir import arith, math
+from relax_mlir.scalars import binary_rules, bitwise_rules, comparison_rules, unary_rules
+from relax_mlir.scalars.arithmetic import Scalar, ScalarRule, compare, const, widened, widened_test
 
 
 @dataclass(frozen=True)
@@ -29,47 +29,47 @@ ANY = (*NUMBERS, "bool")
 def _trunc_divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
     """0 for a division by zero."""
     zero = const(dtype, 0)
-    divisor = binary.safe_divisor(dtype, a, b)
+    divisor = binary_rules.safe_divisor(dtype, a, b)
     quotient = arith.divui(a, divisor) if dtype.kind == "uint" else arith.divsi(a, divisor)
     return arith.select(compare(dtype, "eq", b, zero), zero, quotient)
 
 
 def _trunc_mod(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    divisor = binary.safe_divisor(dtype, a, b)
+    divisor = binary_rules.safe_divisor(dtype, a, b)
     return arith.remui(a, divisor) if dtype.kind == "uint" else arith.remsi(a, divisor)
 
 
 def _ceil_divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
     negated = arith.subi(const(dtype, 0), a)
-    return arith.subi(const(dtype, 0), binary.SCALAR_RULES["floor_divide"](dtype, negated, b))
+    return arith.subi(const(dtype, 0), binary_rules.SCALAR_RULES["floor_divide"](dtype, negated, b))
 
 
 def _rounding(name: str) -> ScalarRule:
-    function = unary.ROUNDING[name]
+    function = unary_rules.ROUNDING[name]
     return widened(lambda dtype, x: function(x))
 
 
 BINARY: dict[str, Intrinsic] = {
-    "add": Intrinsic(binary.SCALAR_RULES["add"], 2, NUMBERS),
-    "subtract": Intrinsic(binary.SCALAR_RULES["subtract"], 2, NUMBERS),
-    "multiply": Intrinsic(binary.SCALAR_RULES["multiply"], 2, NUMBERS),
-    "truediv": Intrinsic(binary.SCALAR_RULES["divide"], 2),
-    "floordiv": Intrinsic(binary.SCALAR_RULES["floor_divide"], 2, NUMBERS),
-    "floormod": Intrinsic(binary.SCALAR_RULES["floor_mod"], 2, NUMBERS),
+    "add": Intrinsic(binary_rules.SCALAR_RULES["add"], 2, NUMBERS),
+    "subtract": Intrinsic(binary_rules.SCALAR_RULES["subtract"], 2, NUMBERS),
+    "multiply": Intrinsic(binary_rules.SCALAR_RULES["multiply"], 2, NUMBERS),
+    "truediv": Intrinsic(binary_rules.SCALAR_RULES["divide"], 2),
+    "floordiv": Intrinsic(binary_rules.SCALAR_RULES["floor_divide"], 2, NUMBERS),
+    "floormod": Intrinsic(binary_rules.SCALAR_RULES["floor_mod"], 2, NUMBERS),
     "truncdiv": Intrinsic(_trunc_divide, 2, INTEGERS),
     "truncmod": Intrinsic(_trunc_mod, 2, INTEGERS),
     "ceildiv": Intrinsic(_ceil_divide, 2, ("int",)),
-    "pow": Intrinsic(binary.SCALAR_RULES["power"], 2, NUMBERS),
-    "max": Intrinsic(binary.SCALAR_RULES["maximum"], 2, ANY),
-    "min": Intrinsic(binary.SCALAR_RULES["minimum"], 2, ANY),
-    "atan2": Intrinsic(binary.SCALAR_RULES["atan2"], 2),
-    "bitwise_and": Intrinsic(bitwise.SCALAR_RULES["bitwise_and"], 2, (*INTEGERS, "bool")),
-    "bitwise_or": Intrinsic(bitwise.SCALAR_RULES["bitwise_or"], 2, (*INTEGERS, "bool")),
-    "bitwise_xor": Intrinsic(bitwise.SCALAR_RULES["bitwise_xor"], 2, (*INTEGERS, "bool")),
-    "shift_left": Intrinsic(bitwise.SCALAR_RULES["left_shift"], 2, INTEGERS),
-    "shift_right": Intrinsic(bitwise.SCALAR_RULES["right_shift"], 2, INTEGERS),
+    "pow": Intrinsic(binary_rules.SCALAR_RULES["power"], 2, NUMBERS),
+    "max": Intrinsic(binary_rules.SCALAR_RULES["maximum"], 2, ANY),
+    "min": Intrinsic(binary_rules.SCALAR_RULES["minimum"], 2, ANY),
+    "atan2": Intrinsic(binary_rules.SCALAR_RULES["atan2"], 2),
+    "bitwise_and": Intrinsic(bitwise_rules.SCALAR_RULES["bitwise_and"], 2, (*INTEGERS, "bool")),
+    "bitwise_or": Intrinsic(bitwise_rules.SCALAR_RULES["bitwise_or"], 2, (*INTEGERS, "bool")),
+    "bitwise_xor": Intrinsic(bitwise_rules.SCALAR_RULES["bitwise_xor"], 2, (*INTEGERS, "bool")),
+    "shift_left": Intrinsic(bitwise_rules.SCALAR_RULES["left_shift"], 2, INTEGERS),
+    "shift_right": Intrinsic(bitwise_rules.SCALAR_RULES["right_shift"], 2, INTEGERS),
     **{
-        name: Intrinsic(comparison.SCALAR_RULES[name], 2, ANY, test=True)
+        name: Intrinsic(comparison_rules.SCALAR_RULES[name], 2, ANY, test=True)
         for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
     },
 }
@@ -80,8 +80,8 @@ _FLOAT_UNARY = (
 )
 
 UNARY: dict[str, Intrinsic] = {
-    **{name: Intrinsic(unary.SCALAR_RULES[name], 1) for name in _FLOAT_UNARY},
-    **{name: Intrinsic(_rounding(name), 1) for name in unary.ROUNDING},
+    **{name: Intrinsic(unary_rules.SCALAR_RULES[name], 1) for name in _FLOAT_UNARY},
+    **{name: Intrinsic(_rounding(name), 1) for name in unary_rules.ROUNDING},
     **{
         name: Intrinsic(widened(lambda dtype, x, function=function: function(x)), 1)
         for name, function in (
@@ -92,17 +92,20 @@ UNARY: dict[str, Intrinsic] = {
             ("log1p", math.log1p),
         )
     },
-    "abs": Intrinsic(unary.SCALAR_RULES["abs"], 1, NUMBERS),
-    "negative": Intrinsic(unary.SCALAR_RULES["negative"], 1, NUMBERS),
-    "bitwise_not": Intrinsic(unary.SCALAR_RULES["bitwise_not"], 1, (*INTEGERS, "bool")),
-    "logical_not": Intrinsic(unary.SCALAR_RULES["logical_not"], 1, ("bool",)),
-    **{name: Intrinsic(widened_test(unary.FLOAT_TESTS[name][0]), 1, test=True) for name in unary.FLOAT_TESTS},
+    "abs": Intrinsic(unary_rules.SCALAR_RULES["abs"], 1, NUMBERS),
+    "negative": Intrinsic(unary_rules.SCALAR_RULES["negative"], 1, NUMBERS),
+    "bitwise_not": Intrinsic(unary_rules.SCALAR_RULES["bitwise_not"], 1, (*INTEGERS, "bool")),
+    "logical_not": Intrinsic(unary_rules.SCALAR_RULES["logical_not"], 1, ("bool",)),
+    **{
+        name: Intrinsic(widened_test(unary_rules.FLOAT_TESTS[name][0]), 1, test=True)
+        for name in unary_rules.FLOAT_TESTS
+    },
 }
 
 INTRINSICS: dict[str, Intrinsic] = {
     **BINARY,
     **UNARY,
-    "fma": Intrinsic(binary.SCALAR_RULES["ewise_fma"], 3, NUMBERS),
+    "fma": Intrinsic(binary_rules.SCALAR_RULES["ewise_fma"], 3, NUMBERS),
 }
 
 ALIASES = {

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize import scalars
 from relax_mlir.mlir import arith, func, ir
+from relax_mlir.scalars import arithmetic
 from relax_mlir.tir.intrinsics import INTRINSICS
 from relax_mlir.tir.values import INDEX, Scalar, convert
 
@@ -108,7 +108,7 @@ def _all(kinds: Sequence[DType]) -> Iterator[Template | None]:
             if kind.kind in intrinsic.kinds:
                 rule = functools.partial(intrinsic.rule, kind)
                 yield _template(name, [kind] * intrinsic.arity, boolean if intrinsic.test else kind, rule)
-        choose = functools.partial(scalars.select, kind)
+        choose = functools.partial(arithmetic.select, kind)
         yield _template("Select", [boolean, kind, kind], kind, choose)
         yield from _divisions(kind)
         for other in kinds:
@@ -126,11 +126,11 @@ def _divisions(kind: DType) -> Iterator[Template | None]:
         return
 
     def floordiv(x: ir.Value) -> ir.Value:
-        by = scalars.const(kind, 1)
+        by = arithmetic.const(kind, 1)
         return arith.divui(x, by) if kind.kind == "uint" else arith.floordivsi(x, by)
 
     def floormod(x: ir.Value) -> ir.Value:
-        by = scalars.const(kind, 1)
+        by = arithmetic.const(kind, 1)
         if kind.kind == "uint":
             return arith.remui(x, by)
         return arith.subi(x, arith.muli(arith.floordivsi(x, by), by))

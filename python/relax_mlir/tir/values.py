@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from relax_mlir.dialects.dtypes import DType, dtype
-from relax_mlir.lowering.legalize import scalars
 from relax_mlir.mlir import arith, ir
+from relax_mlir.scalars import arithmetic
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
 
@@ -66,18 +66,18 @@ def type_name(term: Term) -> str:
 def materialize(node: ast.AST, literal: Literal, wanted: DType) -> Scalar:
     """A literal as a scalar; raises `Problem` if it is no value of the dtype."""
     if wanted.is_float:
-        return Scalar(scalars.const(wanted, float(literal)), wanted)
+        return Scalar(arithmetic.const(wanted, float(literal)), wanted)
     if isinstance(literal, float) and not literal.is_integer():
         raise Problem(node, f"{literal!r} is no value of dtype {shown(wanted)}", "DTypeError")
     value = int(literal)
     if wanted.kind == "bool":
         if value not in (0, 1):
             raise Problem(node, f"{literal!r} is no value of dtype bool", "DTypeError")
-        return Scalar(scalars.const(wanted, value), wanted)
-    least, greatest = scalars.bounds(wanted)
+        return Scalar(arithmetic.const(wanted, value), wanted)
+    least, greatest = arithmetic.bounds(wanted)
     if not least <= value <= greatest:
         raise Problem(node, f"{literal!r} does not fit {shown(wanted)}", "DTypeError")
-    return Scalar(scalars.const(wanted, value), wanted)
+    return Scalar(arithmetic.const(wanted, value), wanted)
 
 
 def default_dtype(literal: Literal) -> DType:
@@ -136,7 +136,7 @@ def convert(value: Scalar, wanted: DType) -> Scalar:
         return convert(convert_index(value, int64), wanted)
     if wanted is INDEX:
         return convert_index(convert(value, int64), INDEX)
-    return Scalar(scalars.convert(value.dtype, wanted, value.ssa), wanted)
+    return Scalar(arithmetic.convert(value.dtype, wanted, value.ssa), wanted)
 
 
 def as_index(node: ast.AST, term: Term, what: str) -> ir.Value:

@@ -19,7 +19,7 @@ func.func @memory(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #rela
 }
 
 // CHECK-LABEL: func.func @heap(
-// CHECK: "relax.vm_match_shape"(%{{[A-Za-z0-9_]+}}, %[[H:[A-Za-z0-9_]+]]) {codes = [1, 0], where = "heap: x", values = [0, 4]}
+// CHECK: "relax.vm_match_shape"(%{{[A-Za-z0-9_]+}}, %[[H:[A-Za-z0-9_]+]]) {codes = [1, 0], values = [0, 4], where = "heap: x"}
 // CHECK: "relax.vm_load_prim"(%[[H]]) {index = 1 : i64} : (tensor<2xi64>) -> i64
 // CHECK: "relax.vm_make_shape"(%[[H]]) {codes = [1, 0], values = [0, 4]} : (tensor<2xi64>) -> !relax.shape_value<["?", 4]>
 func.func @heap(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {

@@ -36,14 +36,14 @@ func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_va
 // CHECK-NEXT: "relax.vm_store_shape"(%[[SX]], %[[HEAP]]) {indices = [0, 1]}
 // CHECK: "relax.call_prim"
 // CHECK: %[[SY:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[Y]])
-// CHECK-NEXT: "relax.vm_match_shape"(%[[SY]], %[[HEAP]]) {codes = [3, 3], where = "match: match_shape at {{.*}}:{{[0-9]+}}:8", values = [0, 1]}
+// CHECK-NEXT: "relax.vm_match_shape"(%[[SY]], %[[HEAP]]) {codes = [3, 3], values = [0, 1], where = "match: match_shape at {{.*}}:{{[0-9]+}}:8"}
 // CHECK: %[[SY2:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[Y]])
 // CHECK-NEXT: "relax.vm_match_shape"(%[[SY2]], %[[HEAP]]) {codes = [3, 3]
 // CHECK: %[[KNOWN:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[Z]]) {pattern = [7, "?", "?", "?"], result_dtype = f32}
 // CHECK-SAME: -> tensor<7x?x?x?xf32>
 // CHECK-NEXT: %[[SZ:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[KNOWN]]) : (tensor<7x?x?x?xf32>) -> !relax.shape_value<[7, "?", "?", "?"]>
-// CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [0, 1, 3, 2], {{.*}} values = [7, 2, 0, 0]}
-// CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [2, 2, 2, 3], {{.*}} values = [0, 0, 0, 3]}
+// CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [0, 1, 3, 2], values = [7, 2, 0, 0], where = {{.*}}}
+// CHECK-NEXT: "relax.vm_match_shape"(%[[SZ]], %[[HEAP]]) {codes = [2, 2, 2, 3], values = [0, 0, 0, 3], where = {{.*}}}
 // CHECK-NEXT: return %[[KNOWN]]
 func.func @match(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %z: tensor<*x!relax.any>) -> tensor<7x?x?x?xf32, #relax.shape<[7, "k", "n", "m*n"]>> {
   %0 = "relax.match_shape"(%x) {pattern = ["n", "m"], result_dtype} : (tensor<?x?xf32>) -> !nm
@@ -94,7 +94,7 @@ func.func private @twice(%x: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32
   %0 = builtin.unrealized_conversion_cast %x : tensor<?xf32, #relax.shape<["k"]>> to tuple<tensor<?xf32, #relax.shape<["k"]>>>
   // CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.call_packed"({{.*}}) {arg_spec = [unit], func = "double"} {{.*}} -> tensor<?xf32>
   // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_of"(%[[R]])
-  // CHECK-NEXT: "relax.vm_match_shape"(%[[S]], {{.*}}) {codes = [3], where = "twice: result of 'double' at {{.*}}:{{[0-9]+}}:8", values = [1]}
+  // CHECK-NEXT: "relax.vm_match_shape"(%[[S]], {{.*}}) {codes = [3], values = [1], where = "twice: result of 'double' at {{.*}}:{{[0-9]+}}:8"}
   // CHECK-NEXT: return %[[R]]
   %1 = "relax.call_packed"(%0) {func = "double", arg_spec = [unit]} : (tuple<tensor<?xf32, #relax.shape<["k"]>>>) -> tensor<?xf32, #relax.shape<["2*k"]>>
   return %1 : tensor<?xf32, #relax.shape<["2*k"]>>

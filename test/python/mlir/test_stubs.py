@@ -31,9 +31,7 @@ def test_generated_stubs_are_current() -> None:
     kept = {path.stem for path in FOLDER.glob("*.pyi")} - generate_stubs.BY_HAND
     assert kept == set(made)
     for dialect, text in made.items():
-        assert ast.dump(tree(dialect)) == ast.dump(ast.parse(text)), (
-            f"{dialect}.pyi is stale: run make stubs"
-        )
+        assert ast.dump(tree(dialect)) == ast.dump(ast.parse(text)), f"{dialect}.pyi is stale: run make stubs"
 
 
 @pytest.mark.parametrize("name", ["ir", "passmanager", "execution_engine"])
@@ -48,7 +46,9 @@ def test_what_stubs_by_hand_say_is_there(name: str) -> None:
 
 
 def test_ops_are_built_with_the_class_keywords_of_the_stub() -> None:
-    stub = next(item for item in tree("ext").body if isinstance(item, ast.ClassDef) and item.name == "Operation")
+    stub = next(
+        item for item in tree("ext").body if isinstance(item, ast.ClassDef) and item.name == "Operation"
+    )
     hook = next(
         item for item in stub.body if isinstance(item, ast.FunctionDef) and item.name == "__init_subclass__"
     )

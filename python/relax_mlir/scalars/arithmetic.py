@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
+
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.mlir import arith, ir, math

@@ -1,15 +1,13 @@
-"""Helpers that rules share: ``linalg.generic`` with named maps, and elementwise bodies."""
+"""``linalg.generic`` with named maps, whose bodies are rules on scalars."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
 
-from relax_mlir.lowering.legalize.rules import PrimBody
 from relax_mlir.mlir import ir, linalg
+from relax_mlir.scalars.arithmetic import Scalar
 from relax_mlir.symbolic import Dim
 
-Scalar: TypeAlias = Any
 ScalarBody = Callable[..., Scalar]
 
 
@@ -56,23 +54,3 @@ def broadcast_map(shape: Sequence[Dim], out_shape: Sequence[Dim]) -> ir.AffineMa
         for axis, dim in enumerate(shape)
     ]
     return ir.AffineMap.get(rank, 0, exprs)
-
-
-def elementwise(body: ScalarBody) -> Callable[[PrimBody], Sequence[ir.Value]]:
-    """Body of a prim func that applies `body` to the scalars of its inputs, which broadcast to its one output."""
-
-    def build(prim: PrimBody) -> Sequence[ir.Value]:
-        out_shape = prim.out_infos[0].known_shape
-        assert out_shape is not None
-        rank = len(out_shape)
-        maps = [broadcast_map(info.known_shape or (), out_shape) for info in prim.in_infos]
-        return generic(
-            prim.ins,
-            maps,
-            prim.outs,
-            [identity(rank)],
-            ["parallel"] * rank,
-            lambda *scalars: body(*scalars[: len(prim.ins)]),
-        )
-
-    return build
