@@ -223,8 +223,8 @@ def arange(
 def _number_attr(name: str, value: Number) -> ir.Attribute:
     if isinstance(value, float):
         return ir.FloatAttr.get(ir.F64Type.get(), value)
-    (attribute,) = dims_attr([dimension(value, f"arange: '{name}'")])
-    return ir.Attribute(attribute)
+    attribute: ir.Attribute = dims_attr([dimension(value, f"arange: '{name}'")])[0]
+    return attribute
 
 
 def _shape(shape: ShapeLike) -> Value:

@@ -57,6 +57,7 @@ def _substituted(attribute: ir.Attribute, mapping: Mapping[str, Dim]) -> ir.Attr
     if isinstance(attribute, ir.ArrayAttr):
         return ir.ArrayAttr.get([_substituted(item, mapping) for item in attribute])
     if isinstance(attribute, ir.StringAttr) and attribute.value != UNKNOWN:
-        (dim,) = dims_attr([symbolic.substitute(symbolic.parse(attribute.value), dict(mapping))])
-        return ir.Attribute(dim)
+        dim = symbolic.substitute(symbolic.parse(attribute.value), dict(mapping))
+        changed: ir.Attribute = dims_attr([dim])[0]
+        return changed
     return attribute

@@ -71,4 +71,5 @@ def zeroed(prim: PrimBody) -> ir.Value:
     """The first output of a prim func, filled with zeros."""
     dtype = prim.out_infos[0].dtype
     assert dtype is not None
-    return ir.Value(linalg.fill(const(dtype, 0), outs=[prim.outs[0]]))
+    filled: ir.Value = linalg.fill(const(dtype, 0), outs=[prim.outs[0]])
+    return filled

@@ -75,7 +75,8 @@ def accumulator(prim: PrimBody, dtype: DType, initial: float | int) -> ir.Value:
     out = prim.outs[0]
     if dtype != prim.out_infos[0].dtype:
         out = empty_like_out(prim, dtype)
-    return ir.Value(linalg.fill(const(dtype, initial), outs=[out]))
+    filled: ir.Value = linalg.fill(const(dtype, initial), outs=[out])
+    return filled
 
 
 def empty_like_out(prim: PrimBody, dtype: DType) -> ir.Value:

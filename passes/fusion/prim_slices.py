@@ -242,7 +242,8 @@ def _insert(part: ir.Value, into: ir.Value, cuts: Sequence[Cut]) -> ir.Value:
 def _rebuilt(loop: ir.Operation, inputs: Sequence[ir.Value], out: ir.Value) -> ir.Value:
     """The result of the same loop over other tensors."""
     if loop.name == "linalg.copy":
-        return ir.Value(linalg.copy(inputs[0], outs=[out]))
+        copied: ir.Value = linalg.copy(inputs[0], outs=[out])
+        return copied
     copy = loop.clone()
     new = linalg.GenericOp(
         result_tensors=[out.type],

@@ -72,8 +72,7 @@ def _is_in_parallel_loop() -> bool:
 
 def _declare() -> None:
     owner = ir.InsertionPoint.current.block.owner.operation
-    *_, module = owner, *ancestors(owner)
-    body = entry_block(module)
+    body = entry_block(next(op for op in (owner, *ancestors(owner)) if op.name == "builtin.module"))
     if e.is_defined(body, MARK):
         return
     with ir.InsertionPoint(body):
