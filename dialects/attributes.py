@@ -23,6 +23,8 @@ KERNEL_ATTRS = "relax.kernel_attrs"
 KERNEL_INPUTS = "relax.kernel_inputs"
 """Beside `KERNEL`: the numbers of its inputs among those of the function; `FROM_PROLOGUE`: what its prologue makes."""
 FROM_PROLOGUE = -1
+KERNEL_SEAL = "relax.kernel_seal"
+"""Beside `KERNEL` or `ARG_REDUCE`: the lowering made the function (see `relax_mlir.dialects.kernel_seals`)."""
 PROLOGUE = "relax.prologue"
 """On a loop in the body of a function with `KERNEL`: it makes an input of the kernel, in the memory of the result."""
 EPILOGUE = "relax.epilogue"

@@ -7,17 +7,8 @@ from typing import ClassVar
 
 from relax_mlir.analysis.declared_sizes import prim_params
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import (
-    EPILOGUE,
-    KERNEL,
-    KERNEL_ATTRS,
-    KERNEL_INPUTS,
-    PARAMS,
-    PATTERN,
-    PRIM_FUNC,
-    PROLOGUE,
-    UNCHECKED,
-)
+from relax_mlir.dialects.attributes import KERNEL_SEAL, PARAMS, PATTERN, PRIM_FUNC, UNCHECKED
+from relax_mlir.dialects.kernel_seals import OP_CLAIMS, claims, is_sealed, remove_claims
 from relax_mlir.error import Diagnostic, VerifyError
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_of
@@ -31,9 +22,8 @@ from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.upstream import known_passes
 
-ONCE_FUSABLE = (PATTERN, KERNEL, KERNEL_ATTRS, KERNEL_INPUTS)
-"""Attributes that prim funcs with checks lose: they are neither fused nor replaced by kernels."""
-MARKS = (PROLOGUE, EPILOGUE)
+OP_ATTRIBUTES = frozenset({*OP_CLAIMS, "relax.loop", "relax.dtype"})
+"""The attributes that begin with ``relax.`` and ops of prim funcs may have; the last two are the script's."""
 VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview")
 BUFFERS = (*VIEWS, "memref.alloc", "memref.alloca")
 """The ops that may give memrefs."""
@@ -58,6 +48,8 @@ class CheckPrimFuncs(ModulePass):
         }
         if not prims:
             return
+        for prim in prims.values():
+            _settle_claims(prim)
         found = [problem for prim in prims.values() for problem in problems(prim, prims)]
         if found:
             raise VerifyError("prim funcs hold what cannot be compiled", found[:20])
@@ -87,7 +79,11 @@ def problems(prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> Iterator[Diagn
         yield _problem(prim.operation, name, "it has no body: define it, or call a packed function")
         return
     yield from _parameters(prim)
+    if KERNEL_SEAL not in prim.attributes and (found := claims(prim)):
+        message = f"has the attribute {found[0]}, which legalize-ops makes: leave it out"
+        yield _problem(prim.operation, name, message)
     for op in ops_of(prim.operation):
+        yield from _attributes(op, name)
         if op.name not in PRIM_OPS:
             yield _problem(op, name, f"{op.name} is not part of prim funcs: {instead_of(op.name)}")
             continue
@@ -95,6 +91,23 @@ def problems(prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> Iterator[Diagn
             yield _problem(op, name, f"{op.name}: {message}")
         if op.name == "func.call":
             yield from _call(op, prim, prims)
+
+
+def _settle_claims(prim: func.FuncOp) -> None:
+    """Leave out what an earlier run has left: claims of a body that has been changed since, marks for checks."""
+    if KERNEL_SEAL in prim.attributes and not is_sealed(prim):
+        remove_claims(prim)
+    if UNCHECKED in prim.attributes:
+        del prim.attributes[UNCHECKED]
+
+
+def _attributes(op: ir.Operation, name: str) -> Iterator[Diagnostic]:
+    """Attributes that only the lowering gives to ops of prim funcs."""
+    for attribute in op.attributes if op.name != "func.func" else ():
+        if attribute.startswith(("relax.", "llvm.")) and attribute not in OP_ATTRIBUTES:
+            yield _problem(
+                op, name, f"{op.name} has the attribute {attribute}, which the lowering makes: leave it out"
+            )
 
 
 def _problem(op: ir.Operation, name: str, message: str) -> Diagnostic:
@@ -257,17 +270,13 @@ def _use_memory(prim: func.FuncOp) -> None:
 
 
 def _mark(prim: func.FuncOp, sites: CallSites, name: str) -> None:
-    """Mark a prim func of which something is not proved, so that it is checked and stays as it is."""
+    """Mark a prim func of which something is not proved, so that it is checked, and neither fused nor replaced."""
     destinations = sites.destinations(name)
     with prim.context:
         prim.attributes[UNCHECKED] = ir.DenseI64ArrayAttr.get(destinations)
     if not unproved(prim, Ranges(prim, sites.params(name))):
         del prim.attributes[UNCHECKED]
         return
-    for attribute in ONCE_FUSABLE:
-        if attribute in prim.attributes:
-            del prim.attributes[attribute]
-    for op in ops_of(prim.operation):
-        for mark in MARKS:
-            if mark in op.attributes:
-                del op.attributes[mark]
+    remove_claims(prim)
+    if PATTERN in prim.attributes:
+        del prim.attributes[PATTERN]

@@ -15,6 +15,7 @@ from typing import Literal
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC
 from relax_mlir.dialects.base import OpArgs
+from relax_mlir.dialects.kernel_seals import seal
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, dims_attr, struct_info
 from relax_mlir.mlir import arith, func, ir, tensor
@@ -189,6 +190,7 @@ class Legalizer:
             if kernel is not None:
                 function.attributes[KERNEL] = ir.StringAttr.get(kernel)
                 function.attributes[KERNEL_ATTRS] = ir.DictAttr.get(dict(kernel_attrs))
+            seal(function)
         return _Prim(symbol, prim_body.index_exprs)
 
     def _fresh(self, name: str) -> str:

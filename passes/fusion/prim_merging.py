@@ -16,6 +16,7 @@ from relax_mlir.dialects.attributes import (
     PRIM_FUNC,
     PROLOGUE,
 )
+from relax_mlir.dialects.kernel_seals import is_sealed, seal
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.mlir_text import functions
@@ -115,6 +116,8 @@ def merge_row_epilogue(
         given = ir.DenseI64ArrayAttr(producer.attributes[KERNEL_INPUTS])
     numbers = [FROM_PROLOGUE if number == FROM_PROLOGUE else wiring.producer[number] for number in given]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)
+    if is_sealed(producer):
+        seal(merged)
     return put_before(consumer, merged)
 
 
@@ -149,6 +152,8 @@ def merge_prologue(
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
         merged.attributes[name] = consumer.attributes[name]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get([FROM_PROLOGUE, *numbers])
+    if is_sealed(consumer):
+        seal(merged)
     return put_before(consumer, merged)
 
 

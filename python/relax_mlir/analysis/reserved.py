@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 from relax_mlir.dialects import attributes as attr
@@ -12,10 +13,14 @@ LOWERED = (attr.SIGNATURE, attr.CHECK, attr.CONSTANT, attr.PACKED)
 ALLOWED = frozenset(
     {
         *(attr.PRIM_FUNC, attr.PARAMS, attr.FORCE_PURE, attr.PATTERN, attr.KERNEL, attr.KERNEL_ATTRS),
-        *(attr.KERNEL_INPUTS, attr.SYMBOL_BOUNDS, attr.UNCHECKED, attr.PARAM_NAME),
+        *(attr.KERNEL_INPUTS, attr.KERNEL_SEAL, attr.SYMBOL_BOUNDS, attr.UNCHECKED, attr.PARAM_NAME),
     }
 )
 """The attributes that begin with ``relax.`` and functions may have above level T."""
+PLAIN = frozenset(
+    {"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs", "no_inline", "body"}
+)
+"""Attributes that ``func.func`` has, too."""
 PREFIXES = ("relax.", "llvm.", "bufferization.")
 NAME_PREFIXES = ("relax.", "__")
 SHAPES_SUFFIX = ".shapes"
@@ -41,6 +46,15 @@ def _has_symbols(type_: ir.Type) -> bool:
     return isinstance(type_, ir.RankedTensorType) and type_.encoding is not None
 
 
+@functools.cache
+def _llvm_attributes() -> frozenset[str]:
+    """What LLVM would believe of a function (``passthrough``, ``noreturn``, ``target_cpu``, …): its op's attributes."""
+    from relax_mlir.mlir import llvm
+
+    found = {name for name, value in vars(llvm.LLVMFuncOp).items() if isinstance(value, property)}
+    return frozenset(found - PLAIN)
+
+
 def reserved_attributes(op: func.FuncOp) -> Iterator[str]:
     """The attributes of a function, and of its parameters, that belong to the lowering."""
     given = list(op.attributes)
@@ -48,7 +62,7 @@ def reserved_attributes(op: func.FuncOp) -> Iterator[str]:
         if key in op.attributes:
             given += [named.name for item in ir.ArrayAttr(op.attributes[key]) for named in ir.DictAttr(item)]
     for name in dict.fromkeys(given):
-        if name.startswith(PREFIXES) and name not in ALLOWED:
+        if name in _llvm_attributes() or (name.startswith(PREFIXES) and name not in ALLOWED):
             yield name
 
 

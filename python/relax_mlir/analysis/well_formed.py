@@ -29,7 +29,7 @@ The invariants; errors and tests cite their numbers:
     (those to fill included), and an index per entry of the shape `tir_vars`, as in invariant 7.
 14. `relax.symbol_bounds` gives symbols that the function's parameters define a lower and an upper bound, integers
     with 0 <= lower <= upper, or ``unit`` for no upper bound.
-15. Functions have no attributes of the lowering (``relax.check``, ``relax.signature``, ``llvm.linkage``, …), and have
+15. Functions have no attributes of the lowering (``relax.check``, ``relax.signature``, ``passthrough``, …), and have
     a body: what others provide is called by `call_packed`, `call_pure_packed` or `call_dps_packed`.
 16. A loop (`scf.for`) counts upwards: its step, where it is known, is positive, and the variable does not pass 64 bits.
 """

@@ -1,0 +1,72 @@
+"""Seals: by them prim funcs of the lowering are told from those of users, when a module is read again or built.
+
+`relax.kernel` and `relax.arg_reduce` say what a body means, and kernels stand in for it. They are believed of bodies
+that the lowering itself has made, which have a seal: a digest of the function. A pass that changes the body breaks it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from relax_mlir.dialects.attributes import (
+    ARG_REDUCE,
+    EPILOGUE,
+    KERNEL,
+    KERNEL_ATTRS,
+    KERNEL_INPUTS,
+    KERNEL_SEAL,
+    PROLOGUE,
+)
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.mlir import ir
+
+CLAIMS = (KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, KERNEL_SEAL)
+"""Attributes of prim funcs that claim a meaning."""
+OP_CLAIMS = (ARG_REDUCE, PROLOGUE, EPILOGUE)
+"""Attributes of ops in prim funcs that do."""
+_NAME = re.compile(r"sym_name = \"[^\"]*\"")
+
+
+def claims(function: Any) -> list[str]:  # noqa: ANN401 - a view of a function of any dialect
+    """The attributes of a prim func and of its ops that claim a meaning of its body, without the seal."""
+    own = [name for name in CLAIMS if name != KERNEL_SEAL and name in function.attributes]
+    inner = [name for op in ops_of(function.operation) for name in OP_CLAIMS if name in op.attributes]
+    return [*own, *dict.fromkeys(inner)]
+
+
+def seal(function: Any) -> None:  # noqa: ANN401 - see `claims`
+    """Seal a prim func that the lowering has made, if it claims a meaning."""
+    if claims(function):
+        function.attributes[KERNEL_SEAL] = ir.StringAttr.get(_digest(function))
+
+
+def is_sealed(function: Any) -> bool:  # noqa: ANN401 - see `claims`
+    """Whether a prim func is as the lowering has made it."""
+    if KERNEL_SEAL not in function.attributes:
+        return False
+    given = function.attributes[KERNEL_SEAL]
+    return isinstance(given, ir.StringAttr) and given.value == _digest(function)
+
+
+def remove_claims(function: Any) -> None:  # noqa: ANN401 - see `claims`
+    """Leave nothing but the body to say what a prim func means."""
+    for name in CLAIMS:
+        if name in function.attributes:
+            del function.attributes[name]
+    for op in ops_of(function.operation):
+        for name in OP_CLAIMS:
+            if name in op.attributes:
+                del op.attributes[name]
+
+
+def _digest(function: Any) -> str:  # noqa: ANN401 - see `claims`
+    """Of all but the name and the locations."""
+    given = function.attributes.get(KERNEL_SEAL)
+    if given is not None:
+        del function.attributes[KERNEL_SEAL]
+    text = function.operation.get_asm(print_generic_op_form=True, use_local_scope=True)
+    if given is not None:
+        function.attributes[KERNEL_SEAL] = given
+    return hashlib.sha256(_NAME.sub("", text).encode()).hexdigest()[:16]
