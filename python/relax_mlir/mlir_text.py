@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from relax_mlir.mlir import func, ir
 
 
+_PRINTABLE = re.compile(r"[ !#-\[\]-~]*")
+"""What stands in a literal as it is: printable ASCII but for quotation marks and backslashes."""
+
+
 def quoted(text: str) -> str:
     """`text` as a string literal of MLIR (UTF-8 bytes outside printable ASCII as hex escapes)."""
+    if _PRINTABLE.fullmatch(text):
+        return f'"{text}"'
     return (
         '"'
         + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode())
