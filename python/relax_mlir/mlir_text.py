@@ -8,7 +8,6 @@ from typing import Any
 
 from relax_mlir.mlir import func, ir
 
-
 _PRINTABLE = re.compile(r"[ !#-\[\]-~]*")
 """What stands in a literal as it is: printable ASCII but for quotation marks and backslashes."""
 

@@ -2,6 +2,7 @@
 
 A register tile reads some rows of A, element by element, with any strides, and rows of B, whose elements are next to
 each other. There are few columns, so that a block of B stays in the first-level cache while all rows of A go by.
+Very few columns beyond whole vectors are dot products: a vector more in each row of a tile would be mostly idle.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signat
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
+from relax_mlir.lowering.kernels.gemm.gemv import LONG_DOTS
 from relax_mlir.mlir import ir
 
 MAX_COLUMNS = 48
@@ -29,6 +31,9 @@ _MAX_APART = 2 * MAX_COLUMNS
 
 _MAX_ROWS = 8
 """The most rows of a tile: there are no lower ones, so that higher ones would be idle more often."""
+
+_IDLE_PART = 4
+"""Columns beyond whole vectors that are at most such a part of a vector are dot products."""
 
 _MIN_DEPTH = 64
 """Blocks are at least so deep, unless there is less: after each one C is read and written."""
@@ -100,6 +105,8 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
         by_parts(tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments)
     with e.function(block, f"{parts.narrow}.part", [*types, *[ir.IndexType.get()] * 4]) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
+        most_deep = _most_deep(tiling, element)
+        lines = e.stack(element, max(1, tiling.lanes // _IDLE_PART), most_deep)
         epilogue = ep.Epilogue(*carried)
         a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))
         depth, columns = a_parts.sizes[1], 2 * tiling.lanes
@@ -109,37 +116,84 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
         )
         cached = e.div(tiling.l1_bytes * 3 // 4, e.maximum(bytes_apart, 1))
         depth_step = even_step(e.maximum(depth, 1), e.maximum(cached, _MIN_DEPTH), tiling.lanes)
-        with (
-            e.loop(0, depth, depth_step) as k,
-            e.loop(first_row, last_row, step) as i,
-        ):
-            deep, end = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.add(i, step), last_row)
-            add = e.any_of(accumulate, e.compare("ne", k, 0))
-            done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+        beyond = _columns_beyond(a_parts, b_parts, e.sub(last_column, first_column), tiling)
+        last_column = e.sub(last_column, beyond)
+        with e.loop(0, depth, depth_step) as k:
+            deep = e.minimum(e.sub(depth, k), depth_step)
+            _transpose(b, (k, deep), (last_column, beyond), lines)
+            with e.loop(first_row, last_row, step) as i:
+                end = e.minimum(e.add(i, step), last_row)
+                add = e.any_of(accumulate, e.compare("ne", k, 0))
+                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
 
-            def multiply(j: e.Index, left: e.Index, tile: _Tile) -> None:
-                with e.loop(i, end, tile.rows) as row:
-                    high = e.minimum(e.sub(end, row), tile.rows)
-                    arguments = [_place(a_parts, row, k), *a_parts.strides, high]
-                    arguments += [_place(b_parts, k, j), b_parts.strides[0], deep]
-                    e.call(tile.name, [*arguments, _place(c_parts, row, j), c_parts.strides[0], left, add])
-                with e.when(done):
-                    wide = e.minimum(left, tile.vectors * tiling.lanes)
-                    epilogue.run(i, e.sub(end, i), j, wide)
+                def multiply(j: e.Index, left: e.Index, tile: _Tile) -> None:
+                    with e.loop(i, end, tile.rows) as row:
+                        high = e.minimum(e.sub(end, row), tile.rows)
+                        arguments = [_place(a_parts, row, k), *a_parts.strides, high]
+                        arguments += [_place(b_parts, k, j), b_parts.strides[0], deep]
+                        e.call(
+                            tile.name, [*arguments, _place(c_parts, row, j), c_parts.strides[0], left, add]
+                        )
+                    with e.when(done):
+                        wide = e.minimum(left, tile.vectors * tiling.lanes)
+                        epilogue.run(i, e.sub(end, i), j, wide)
 
-            one, two, whole, three = tiles
-            # Two vectors at a time, until one, two or three are left.
-            wide = e.sub(last_column, first_column)
-            pairs = e.mul(e.div(e.sub(e.maximum(wide, tiling.lanes + 1), tiling.lanes + 1), columns), columns)
-            last = e.add(first_column, pairs)
-            with e.loop(first_column, last, columns) as j:
-                multiply(j, e.index(columns), whole)
-            left = e.sub(last_column, last)
-            ways = [(e.compare("le", left, n * tiling.lanes), tile) for n, tile in ((1, one), (2, two))]
-            _first_of(ways, three, partial(multiply, last, left))
+                with e.when(e.compare("gt", beyond, 0)):
+                    high, places = e.sub(end, i), (e.mul(i, a_parts.strides[0]), e.mul(i, c_parts.strides[0]))
+                    left = e.view(
+                        a_parts, (high, deep), a_parts.strides, e.add(places[0], k), unit_inner=True
+                    )
+                    right = e.view(e.metadata(lines), (beyond, deep), (most_deep, 1), unit_inner=True)
+                    place = e.add(places[1], last_column)
+                    part = e.view(c_parts, (high, beyond), c_parts.strides, place, unit_inner=True)
+                    e.call(parts.dots, [left, right, part, add])
+                    with e.when(done):
+                        epilogue.run(i, high, last_column, beyond)
+
+                one, two, whole, three = tiles
+                # Two vectors at a time, until one, two or three are left.
+                wide = e.sub(last_column, first_column)
+                pairs = e.mul(
+                    e.div(e.sub(e.maximum(wide, tiling.lanes + 1), tiling.lanes + 1), columns), columns
+                )
+                last = e.add(first_column, pairs)
+                with e.loop(first_column, last, columns) as j:
+                    multiply(j, e.index(columns), whole)
+                left = e.sub(last_column, last)
+                ways = [(e.compare("eq", left, columns), whole)]
+                ways += [(e.compare("le", left, n * tiling.lanes), tile) for n, tile in ((1, one), (2, two))]
+                _first_of(ways, three, partial(multiply, last, left))
     emit_finish(block, parts.unpacked("finish"), replace(tiling, vectors=1), element, None)
     for tile in tiles:
         _emit_tile(block, parts.unpacked("finish"), tile, tiling, element)
+
+
+def _most_deep(tiling: Tiling, element: e.Type) -> int:
+    """The most depth of a block whose rows of B have more than a vector."""
+    cached = tiling.l1_bytes * 3 // 4 // ((tiling.lanes + 1) * item_bytes(element))
+    return max(cached, _MIN_DEPTH) + tiling.lanes
+
+
+def _columns_beyond(a: e.Strided, b: e.Strided, columns: e.Index, tiling: Tiling) -> e.Value:
+    """The last columns that are to be dot products with lines of A: if those are long, lie so, and it pays; else 0."""
+    beyond = e.sub(columns, e.round_down(columns, tiling.lanes))
+    pays = e.all_of(
+        e.compare("le", beyond, tiling.lanes // _IDLE_PART),
+        e.compare("gt", columns, tiling.lanes),
+        e.compare("gt", b.strides[0], tiling.lanes),
+        e.compare("eq", a.strides[1], 1),
+        e.compare("ge", a.sizes[1], LONG_DOTS * tiling.lanes),
+    )
+    return e.select(pays, beyond, 0)
+
+
+def _transpose(
+    b: e.Value, rows: tuple[e.Value, e.Value], columns: tuple[e.Value, e.Value], lines: e.Value
+) -> None:
+    """Copy a part of B, of rows and columns from some on, as many as are given, so that columns are lines."""
+    (row, high), (column, wide) = rows, columns
+    with e.loop(0, wide) as j, e.loop(0, high) as k:
+        e.store(e.load(b, e.add(row, k), e.add(column, j)), lines, j, k)
 
 
 def _first_of(ways: list[tuple[e.Value, _Tile]], otherwise: _Tile, emit: Callable[[_Tile], None]) -> None:

@@ -13,6 +13,7 @@ from relax_mlir.lowering.kernels.gemm import gemm_left
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row
 from relax_mlir.lowering.kernels.gemm.gemm_narrow import MAX_COLUMNS
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
+from relax_mlir.lowering.kernels.gemm.gemv import LONG_DOTS
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
@@ -99,6 +100,27 @@ def test_narrow_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKerne
     for m in range(5, 40):
         a, b = operand(rng, (m, 7), dtype, "strided"), operand(rng, (7, 2 * m), dtype, "plain")
         check(compiled[kernel], kernel, a, b[:, : m % 5 + 30], bool(m % 2), 0)
+
+
+@pytest.mark.parametrize("cpu", ["", "haswell"])
+@pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
+def test_columns_beyond_whole_vectors(kernel: GemmKernel, cpu: str) -> None:
+    """Few of them are dot products: where lines of A lie, and are long; the depths are round the blocks'."""
+    target = Target(f"cpu -mcpu={cpu}" if cpu else "cpu")
+    lanes, rng, dtype = (
+        target.lanes(int(kernel.operand[1:])),
+        np.random.default_rng(14),
+        DTYPES[kernel.operand],
+    )
+    with ir.Context(), ir.Location.unknown():
+        compiled = Compiled(module_of(kernel, target), opt_level=1)
+    for whole in range(lanes, MAX_COLUMNS, lanes):
+        for beyond in range(lanes // 2):
+            for depth in (LONG_DOTS * lanes - 1, LONG_DOTS * lanes, 257, 600, 1200):
+                m, n = int(rng.integers(5, 38)), min(whole + beyond, MAX_COLUMNS)
+                layout_a, layout_b = str(rng.choice(["plain", "rows", "strided"])), str(rng.choice(LAYOUTS))
+                a, b = operand(rng, (m, depth), dtype, layout_a), operand(rng, (depth, n), dtype, layout_b)
+                check(compiled, kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 1, 7])))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

@@ -21,6 +21,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish, emit_tile
 from relax_mlir.lowering.kernels.gemm.gemm_narrow import emit_narrow
 from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
+from relax_mlir.lowering.kernels.gemm.gemv import emit_by_dots
 from relax_mlir.lowering.llvm.cross_compile import assembly, object_file
 from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
 from relax_mlir.mlir import func, ir
@@ -180,6 +181,7 @@ def test_inner_loops_of_narrow_products(cpu: str, bits: int) -> None:
     target = target_of(cpu)
     with ir.Context(), ir.Location.unknown():
         module, sizes, element = ir.Module.create(), tiling(target, bits), ir.Type.parse(f"f{bits}")
+        emit_by_dots(module.body, Parts("product").dots, sizes, element, element)
         emit_narrow(module.body, Parts("product"), sizes, element)
         code = code_of(module, target)
     high, low = min(sizes.rows, 8), min((sizes.registers - 4) // 3, 8)
