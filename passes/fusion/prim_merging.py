@@ -116,9 +116,10 @@ def merge_row_epilogue(
         given = ir.DenseI64ArrayAttr(producer.attributes[KERNEL_INPUTS])
     numbers = [FROM_PROLOGUE if number == FROM_PROLOGUE else wiring.producer[number] for number in given]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)
+    placed = put_before(consumer, merged)
     if is_sealed(producer):
-        seal(merged)
-    return put_before(consumer, merged)
+        seal(placed)
+    return placed
 
 
 def _reads_in_place(consumer: func.FuncOp, wiring: Wiring) -> list[Read]:
@@ -152,9 +153,10 @@ def merge_prologue(
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
         merged.attributes[name] = consumer.attributes[name]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get([FROM_PROLOGUE, *numbers])
+    placed = put_before(consumer, merged)
     if is_sealed(consumer):
-        seal(merged)
-    return put_before(consumer, merged)
+        seal(placed)
+    return placed
 
 
 def merge(
