@@ -24,6 +24,7 @@ from relax_mlir.error import ArgumentError
 VALUE_BITS = 56
 MAX_VALUE = (1 << (VALUE_BITS - 1)) - 1
 MIN_VALUE = -(1 << (VALUE_BITS - 1))
+MAX_WORD = (1 << 63) - 1
 _VALUE_MASK = (1 << VALUE_BITS) - 1
 
 VOID = 1 << 54

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from relax_mlir import notebook
-from relax_mlir.error import UnknownNameError
+from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.vm import bytecode
-from relax_mlir.vm.bytecode import Instruction
+from relax_mlir.vm.bytecode import MAX_WORD, Instruction
 from relax_mlir.vm.code_table import Words
 from relax_mlir.vm.constant_pool import normalize, same
 from relax_mlir.vm.function_info import FunctionInfo, Kernels
@@ -157,5 +157,14 @@ class Executable:
 
 
 def _unchangeable(numbers: Any) -> Words:  # noqa: ANN401 - an array or anything that makes one
-    """A copy whose memory cannot be made writable again."""
-    return np.frombuffer(np.ascontiguousarray(numbers, np.int64).tobytes(), np.int64)
+    """A copy whose memory cannot be made writable again; raises ArgumentError unless it is a row of integers."""
+    try:
+        array = np.asarray(numbers)
+    except (ValueError, OverflowError) as error:
+        raise ArgumentError(f"words and offsets are integers of 64 bits: {error}") from None
+    is_whole = array.dtype.kind in "iu" or not array.size
+    if array.ndim != 1 or not is_whole or (array.dtype == np.uint64 and (array > np.uint64(MAX_WORD)).any()):
+        raise ArgumentError(
+            f"words and offsets are rows of integers of 64 bits; got {array.dtype} of shape {array.shape}"
+        )
+    return np.frombuffer(array.astype(np.int64).tobytes(), np.int64)

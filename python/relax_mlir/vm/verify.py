@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.error import ArgumentError, BytecodeError
+from relax_mlir.error import ArgumentError, BytecodeError, expect
 from relax_mlir.vm.bytecode import MAX_ARGS
 from relax_mlir.vm.code_table import CodeTable, Words
 from relax_mlir.vm.constant_pool import kind_of
@@ -45,7 +45,10 @@ def verify(
     offsets: Words,
     kernels: Kernels | None = None,
 ) -> None:
-    """Raise BytecodeError unless all invariants hold; it names function, instruction and register."""
+    """Raise BytecodeError unless all invariants hold; it names function, instruction and register.
+
+    Raises ArgumentError for fields of other kinds than they are declared with.
+    """
     verify_functions(functions, offsets.size)
     verify_constants(constants, kernels)
     verify_code(functions, words, offsets, functions, len(constants))
@@ -55,7 +58,8 @@ def verify_functions(functions: Sequence[FunctionInfo], instructions: int) -> No
     """Check the function table (invariants 1 to 3) of an executable with a number of instructions."""
     seen: set[str] = set()
     for index, info in enumerate(functions):
-        if not isinstance(info.name, str) or not info.name:
+        _verify_kinds(info, index)
+        if not info.name:
             raise BytecodeError(f"function {index} of the table has the name {info.name!r} [invariant 1]")
         if info.name in seen:
             raise BytecodeError("is in the function table twice [invariant 1]", info.name)
@@ -84,6 +88,18 @@ def verify_functions(functions: Sequence[FunctionInfo], instructions: int) -> No
         reached = info.end
     if reached != instructions:
         raise BytecodeError(f"instructions from {reached} on belong to no function [invariant 2]")
+
+
+def _verify_kinds(info: object, index: int) -> None:
+    """Whether an entry of the table is one at all, whose fields are of the declared kinds."""
+    expect(f"function {index} of the table", info, FunctionInfo, "a FunctionInfo")
+    assert isinstance(info, FunctionInfo)
+    expect(f"function {index} of the table: name", info.name, str, "a string")
+    for name in ("start", "end", "num_args", "num_registers"):
+        expect(f"function '{info.name}': {name}", getattr(info, name), int, "an integer")
+    expect(f"function '{info.name}': param_names", info.param_names, tuple, "a tuple of strings")
+    for name in info.param_names:
+        expect(f"function '{info.name}': the name of a parameter", name, str, "a string")
 
 
 def own_functions(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
@@ -116,7 +132,12 @@ def verify_constants(constants: Sequence[object], kernels: Kernels | None) -> No
             kind_of(value)
         except ArgumentError as error:
             raise BytecodeError(f"constant {index}: {error} [invariant 11]") from None
-    for index in kernels.constants if kernels is not None else ():
+    if kernels is None:
+        return
+    expect("kernels", kernels, Kernels, "Kernels or None")
+    expect("kernels: text", kernels.text, str, "a string")
+    for index in kernels.constants:
+        expect("kernels: a constant", index, int, "its place in the pool")
         if not 0 <= index < len(constants):
             raise BytecodeError(
                 f"the kernels use constant {index} of {len(constants)} constants [invariant 11]"

@@ -21,8 +21,8 @@ from relax_mlir.vm.function_info import FunctionInfo
 
 _SET_SIZE = 4096
 """Registers that are propagated at once, as the bits of an integer."""
-MAX_VISITS = 10_000_000
-"""Visits of blocks after which the code counts as too large to check (some ten seconds)."""
+MAX_VISITS = 2_000_000
+"""Visits of blocks after which the code counts as too large to check (some seconds)."""
 
 
 @dataclass(frozen=True)

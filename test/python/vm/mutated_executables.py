@@ -138,7 +138,7 @@ def _put_number(data: bytearray, at: int, rng: random.Random) -> None:
 def _section(data: bytearray, rng: random.Random) -> tuple[int, int, int]:
     """Place of the entry in the table, offset and length of a section that is not empty."""
     _, _, count, _, _, _ = HEADER.unpack_from(data)
-    places = [HEADER.size + ENTRY * index for index in range(count)]
+    places = [HEADER.size + ENTRY * index for index in range(min(count, 8))]
     found = [(place, *struct.unpack_from("<QQ", data, place + 8)) for place in places]
     return rng.choice([each for each in found if each[2]])
 

@@ -198,6 +198,30 @@ def test_constants_of_other_kinds() -> None:
         executable(CODE, 1, 2, constants=("s", [1]))
 
 
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
+    "function": ({"functions": ("main",)}, "function 0 of the table is 'main'"),
+    "name": ({"functions": (Info(3),)}, "function 0 of the table: name is 3"),  # type: ignore[arg-type]  # the mistake
+    "start": ({"functions": of_main(start="0")}, "function 'main': start is '0'"),
+    "names": ({"functions": of_main(param_names="x")}, "function 'main': param_names is 'x'"),
+    "a name": ({"functions": of_main(param_names=(3,))}, "function 'main': the name of a parameter is 3"),
+    "kernels": ({"kernels": "text"}, "kernels is 'text'"),
+    "text": ({"kernels": rx.vm.Kernels(3)}, "kernels: text is 3"),  # type: ignore[arg-type]  # the mistake
+    "place": ({"kernels": rx.vm.Kernels("", ("s",))}, "a constant is 's'"),  # type: ignore[arg-type]  # the mistake
+    "floats": ({"words": [1.5]}, r"rows of integers of 64 bits; got float64 of shape \(1,\)"),
+    "matrix": ({"offsets": [[0]]}, r"rows of integers of 64 bits; got int64 of shape \(1, 1\)"),
+    "ragged": ({"words": [[0], 1]}, "words and offsets are integers of 64 bits: "),
+    "large": ({"words": np.array([1 << 63], np.uint64)}, "rows of integers of 64 bits; got uint64"),
+    "huge": ({"words": [1 << 70]}, "rows of integers of 64 bits; got object"),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_parts_of_other_kinds(name: str) -> None:
+    changes, message = KINDS[name]
+    with pytest.raises(ArgumentError, match=message):
+        executable(CODE, 1, 2, **changes)
+
+
 def test_too_many_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("relax_mlir.vm.verify.MAX_WORDS", 15)
     with pytest.raises(BytecodeError, match=r"16 words, expected at most 15 \[invariant 12\]"):
