@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from relax_mlir.lowering.constants.lower_constants import TABLE
 from relax_mlir.lowering.instrument.instrument_calls import TABLE as PROFILE_TABLE
-from relax_mlir.lowering.runtime_lib.support import CACHED_OBJECT
-from relax_mlir.lowering.runtime_lib.support_memory import MEMORY_TABLE
+from relax_mlir.lowering.runtime_lib.support import CACHED_OBJECT, MEMORY_TABLE
 from relax_mlir.lowering.runtime_lib.thread_pool import THREADS_TABLE
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import Code, Fragment, symbol, symbol_name

@@ -6,8 +6,7 @@ import functools
 
 from relax_mlir.lowering.parts.module_parts import BRANCH_OPS, Part
 from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP
-from relax_mlir.lowering.runtime_lib.support import APART_SUPPORT, CORE_NAMES
-from relax_mlir.lowering.runtime_lib.support_memory import MEMORY_TABLE
+from relax_mlir.lowering.runtime_lib.support import APART_SUPPORT, CORE_NAMES, MEMORY_TABLE
 
 
 @functools.cache

@@ -1,6 +1,4 @@
-"""What the parts of `fast_call` share: the words of its state, the marks of entry points, the names of methods, and how
-fields of structures are read and written, as MLIR text.
-"""
+"""What the code of `fast_call` and the runtime agree on: the words of its state, marks of entry points, names."""
 
 from __future__ import annotations
 
@@ -43,25 +41,13 @@ DTYPES = 24
 
 MAX_ARGUMENTS = 16
 
-_POINTER_BYTES = 8
+CARE, NO_CARE, DIRECT, DIRECT_TORCH = range(4)
+"""What is found of an argument: it may be, or hold, a torch tensor that needs care; it does not, but goes by the FFI;
+it goes to the entry point directly; so does this torch tensor."""
 
+DEPTH = 4
+"""How deep tuples and lists are looked into for torch tensors."""
 
-def field(name: str) -> str:
-    """Read a word of the state, whose address is `%state`."""
-    return f"""
-  %p_{name} = llvm.getelementptr %state[{_POINTER_BYTES * FIELDS.index(name)}] : (!llvm.ptr) -> !llvm.ptr, i8
-  %{name} = llvm.load %p_{name} : !llvm.ptr -> !llvm.ptr"""
-
-
-def load(name: str, base: str, offset: int, type_: str) -> str:
-    """Read what lies `offset` bytes behind the address `%base`, as `%name`."""
-    return f"""
-    %at_{name} = llvm.getelementptr %{base}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %{name} = llvm.load %at_{name} : !llvm.ptr -> {type_}"""
-
-
-def store(value: str, base: str, offset: int, type_: str, tag: str) -> str:
-    """Write `%value` to `offset` bytes behind the address `%base`; `tag` makes names unique."""
-    return f"""
-    %to_{tag} = llvm.getelementptr %{base}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8
-    llvm.store %{value}, %to_{tag} : {type_}, !llvm.ptr"""
+PROBE_FACTOR = 1_000_003
+"""The entry point `probe` multiplies what it has by this, and adds the next word: of each argument the kind, and of its
+tensor the address, device, rank, dtype and dimensions."""

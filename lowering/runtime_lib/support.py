@@ -18,14 +18,14 @@ from __future__ import annotations
 import re
 
 from relax_mlir.dialects.attributes import APART, MAY_FAIL
-from relax_mlir.lowering.runtime_lib.support_memory import MEMORY, MEMORY_TABLE
-from relax_mlir.lowering.runtime_lib.support_names import NAMES
-from relax_mlir.lowering.runtime_lib.support_objects import OBJECTS
-from relax_mlir.lowering.runtime_lib.support_tensors import TENSORS
+from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
+from relax_mlir.lowering.runtime_lib.pool import PAGE_BYTES, PAGED_BYTES
 from relax_mlir.mlir import ir
-from relax_mlir.mlir_text import Fragment, attribute, functions, is_declaration, symbol_name
+from relax_mlir.mlir_text import Fragment, attribute, functions, is_declaration, quoted, symbol_name
 
 CACHED_OBJECT = "relax.cached_object"
+
+MEMORY_TABLE = "__relax_memory"
 
 _HEAD = re.compile(
     r"^(?P<kind>func\.func private|llvm\.func internal) (?P<name>@relax\.rt\.\w+)\((?P<inputs>[^)]*)\)"
@@ -58,33 +58,22 @@ _NULL_CHECK = attribute(
     }
 )
 
-_DECLARED = f"""
-llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
-llvm.func @free(!llvm.ptr)
-llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
-llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)
-llvm.func @TVMFFIGetTypeInfo(i32) -> !llvm.ptr
-llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
-llvm.func @TVMFFITensorFromDLPackVersioned(!llvm.ptr, i32, i32, !llvm.ptr) -> i32
-llvm.func @TVMFFIFunctionGetGlobal(!llvm.ptr, !llvm.ptr) -> i32
-llvm.func @TVMFFIFunctionCall(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+_DTYPE_CODES = ("int", "uint", "float", "handle", "bfloat", "complex", "bool", "code7+")
+"""DLPack's codes of types, from 0 on; the last stands for all others."""
 
-func.func private @relax.propagate(i32)
-func.func private @relax.check.memory(i1, index) attributes {{relax.check = {_MEMORY_CHECK}}}
-"""
+_DECLARED = fill_template("support_declarations", memory_check=_MEMORY_CHECK)
+_TABLE = fill_template("support_memory_table", MEMORY_TABLE=MEMORY_TABLE)
+_OBJECTS = fill_template("support_objects")
 
-_TABLE = f"""
-llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr> {{
-  %0 = llvm.mlir.zero : !llvm.array<2 x ptr>
-  %take = llvm.mlir.addressof @relax.rt.system_take : !llvm.ptr
-  %give = llvm.mlir.addressof @free : !llvm.ptr
-  %1 = llvm.insertvalue %take, %0[0] : !llvm.array<2 x ptr>
-  %2 = llvm.insertvalue %give, %1[1] : !llvm.array<2 x ptr>
-  llvm.return %2 : !llvm.array<2 x ptr>
-}}
-"""
-
-_CORE = "\n".join([MEMORY, TENSORS, NAMES])
+_CORE = "\n".join(
+    [
+        fill_template("support_memory", MEMORY_TABLE=MEMORY_TABLE),
+        fill_template("support_tensors", PAGE_BYTES=PAGE_BYTES, PAGED_BYTES=PAGED_BYTES),
+        fill_template(
+            "support_names", dtype_table=quoted("".join(code.ljust(8, "\0") for code in _DTYPE_CODES))
+        ),
+    ]
+)
 """What entry points with tensors need."""
 
 CORE_MAY_FAIL = frozenset(
@@ -116,7 +105,7 @@ _CORE_APART = "\n".join(
 )
 """Declarations in their place."""
 
-_OBJECT_NAMES = frozenset(_declarations(OBJECTS))
+_OBJECT_NAMES = frozenset(_declarations(_OBJECTS))
 
 
 def define_support(module: ir.Module, is_apart: bool) -> None:
@@ -143,5 +132,5 @@ def define_object_support(module: ir.Module) -> None:
         fragment.define(
             f"func.func private @relax.check.null(i1, index) attributes {{relax.check = {_NULL_CHECK}}}"
         )
-        fragment.define(OBJECTS)
+        fragment.define(_OBJECTS)
         fragment.splice(module)

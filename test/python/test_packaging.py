@@ -99,7 +99,8 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
     assert "Description-Content-Type: text/markdown" in metadata and "# relax-mlir" in metadata
     assert all(target.startswith("https://") for target in re.findall(r"\]\(([^)]*)\)", metadata))
     expected = {"relax_mlir/py.typed", "relax_mlir/dialects/relax.irdl.mlir"}
-    expected |= {f"relax_mlir/lowering/runtime_lib/{name}.mlir" for name in ("pool", "thread_pool")}
+    templates = (ROOT / "lowering" / "runtime_lib").glob("*.mlir")
+    expected |= {f"relax_mlir/lowering/runtime_lib/{path.name}" for path in templates}
     for package, folder in package_folders().items():
         files = [*folder.glob("*.py"), *folder.glob("*.pyi")]
         expected |= {f"{package.replace('.', '/')}/{path.name}" for path in files}

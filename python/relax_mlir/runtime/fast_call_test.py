@@ -10,8 +10,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.lowering.abi.unpack import DLTENSOR, TENSOR
-from relax_mlir.lowering.runtime_lib.fast_call_probe import PROBE_FACTOR
-from relax_mlir.lowering.runtime_lib.fast_call_state import ENTRY, MAX_ARGUMENTS, PLAIN, SLOW
+from relax_mlir.lowering.runtime_lib.fast_call_state import ENTRY, MAX_ARGUMENTS, PLAIN, PROBE_FACTOR, SLOW
 from relax_mlir.runtime.arrays import DLPACK_CODES
 from relax_mlir.runtime.object_layouts import PLAIN_TYPES
 

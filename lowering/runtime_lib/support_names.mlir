@@ -1,31 +1,21 @@
-"""The part of `support` that names dtypes, devices and FFI types for messages, as MLIR text."""
+// The part of `support` that names dtypes, devices and FFI types for messages.
 
-from __future__ import annotations
-
-from relax_mlir.mlir_text import quoted
-
-_DTYPE_CODES = ["int", "uint", "float", "handle", "bfloat", "complex", "bool"]
-
-# Eight bytes per type code of DLPack, from 0 on.
-_DTYPE_TABLE = quoted("".join(code.ljust(8, chr(0)) for code in [*_DTYPE_CODES, "code7+"]))
-
-NAMES = f"""
 // The name of an FFI type index, for messages.
-func.func private @relax.rt.type_name(%index: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
+func.func private @relax.rt.type_name(%index: i64, %buffer: !llvm.ptr) -> !llvm.ptr {
   %i = arith.trunci %index : i64 to i32
   %info = llvm.call @TVMFFIGetTypeInfo(%i) : (i32) -> !llvm.ptr
   %at8 = llvm.getelementptr %info[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %name = llvm.load %at8 : !llvm.ptr -> !llvm.ptr
   return %name : !llvm.ptr
-}}
+}
 
-llvm.mlir.global internal constant @relax.rt.dtype_table({_DTYPE_TABLE})
-llvm.mlir.global internal constant @relax.rt.dtype_plain("%s\\00")
-llvm.mlir.global internal constant @relax.rt.dtype_sized("%s%lld\\00")
-llvm.mlir.global internal constant @relax.rt.dtype_lanes("%s%lldx%lld\\00")
+llvm.mlir.global internal constant @relax.rt.dtype_table(${dtype_table})
+llvm.mlir.global internal constant @relax.rt.dtype_plain("%s\00")
+llvm.mlir.global internal constant @relax.rt.dtype_sized("%s%lld\00")
+llvm.mlir.global internal constant @relax.rt.dtype_lanes("%s%lldx%lld\00")
 
 // The name of a DLDataType, written into `buffer` (64 bytes).
-func.func private @relax.rt.dtype_name(%dtype: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
+func.func private @relax.rt.dtype_name(%dtype: i64, %buffer: !llvm.ptr) -> !llvm.ptr {
   %c255 = arith.constant 255 : i64
   %c8 = arith.constant 8 : i64
   %c16 = arith.constant 16 : i64
@@ -53,14 +43,14 @@ func.func private @relax.rt.dtype_name(%dtype: i64, %buffer: !llvm.ptr) -> !llvm
   %n = llvm.call @snprintf(%buffer, %room, %format, %name, %bits, %lanes) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>)
     : (!llvm.ptr, i64, !llvm.ptr, !llvm.ptr, i64, i64) -> i32
   return %buffer : !llvm.ptr
-}}
+}
 
-llvm.mlir.global internal constant @relax.rt.device_cpu("cpu\\00")
-llvm.mlir.global internal constant @relax.rt.device_cuda("cuda\\00")
-llvm.mlir.global internal constant @relax.rt.device_other("device type %lld\\00")
+llvm.mlir.global internal constant @relax.rt.device_cpu("cpu\00")
+llvm.mlir.global internal constant @relax.rt.device_cuda("cuda\00")
+llvm.mlir.global internal constant @relax.rt.device_other("device type %lld\00")
 
 // The name of a DLDeviceType, for messages.
-func.func private @relax.rt.device_name(%device: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
+func.func private @relax.rt.device_name(%device: i64, %buffer: !llvm.ptr) -> !llvm.ptr {
   %one = arith.constant 1 : i64
   %two = arith.constant 2 : i64
   %room = arith.constant 64 : i64
@@ -74,5 +64,4 @@ func.func private @relax.rt.device_name(%device: i64, %buffer: !llvm.ptr) -> !ll
   %gpu = llvm.select %is2, %cuda, %buffer : i1, !llvm.ptr
   %name = llvm.select %is1, %cpu, %gpu : i1, !llvm.ptr
   return %name : !llvm.ptr
-}}
-"""
+}

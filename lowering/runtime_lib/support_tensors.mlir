@@ -1,10 +1,5 @@
-"""The part of `support` that makes tensors, and copies those with strides, as MLIR text."""
+// The part of `support` that makes tensors, and copies those with strides.
 
-from __future__ import annotations
-
-from relax_mlir.lowering.runtime_lib.pool import PAGE_BYTES, PAGED_BYTES
-
-TENSORS = """
 // An owned FFI tensor. Its memory is one block: DLManagedTensorVersioned (80 bytes), shape, strides, padding, data.
 // Large data begins with a page: a CPU takes loads for dependent on stores before if they overlap but for the page, and
 // operands of others begin some bytes behind the beginning of one, so that loads go ahead of the stores there.
@@ -39,8 +34,8 @@ func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %
   %tables = arith.muli %rank64, %c16 : i64
   %plain = arith.addi %tables, %c143 : i64
   %small = arith.andi %plain, %mask : i64
-  %paged = arith.constant PAGED_BYTES : i64
-  %page = arith.constant PAGE_BYTES : i64
+  %paged = arith.constant ${PAGED_BYTES} : i64
+  %page = arith.constant ${PAGE_BYTES} : i64
   %some_pages = arith.cmpi uge, %size, %paged : i64
   %head = arith.select %some_pages, %page, %small : i64
   %sum = arith.addi %head, %size : i64
@@ -300,4 +295,3 @@ func.func private @relax.rt.gather(%copy: !llvm.ptr, %from: !llvm.ptr, %tensor: 
   }
   return
 }
-""".replace("PAGED_BYTES", str(PAGED_BYTES)).replace("PAGE_BYTES", str(PAGE_BYTES))

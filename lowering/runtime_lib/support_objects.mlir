@@ -1,8 +1,5 @@
-"""The part of `support` for what is no tensor parameter: global functions, FFI containers, views, as MLIR text."""
+// The part of `support` for what is no tensor parameter: global functions, FFI containers, views.
 
-from __future__ import annotations
-
-OBJECTS = """
 // The function registered under a name, or null; looked up once and kept in `cache`.
 func.func private @relax.rt.global(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64) -> !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
@@ -113,4 +110,3 @@ func.func private @relax.rt.dense(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes:
   }
   return %result : !llvm.ptr
 }
-"""

@@ -1,6 +1,6 @@
 // RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
-// support_memory.py, support_tensors.py, support_names.py, support_objects.py: functions that entry points and others call are added to
-// the module.
+// The templates support_memory, support_memory_table, support_declarations, support_tensors, support_names and
+// support_objects: functions that entry points and others call are added to the module.
 
 // Memory comes from the first function of the table, and goes by the second; a size that is negative, or beyond all memory,
 // takes none, and is shown as 0. What a call takes is chained on its frame.

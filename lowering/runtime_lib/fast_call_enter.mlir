@@ -1,0 +1,95 @@
+// Call the packed interface of an FFI entry point; the result as a Python object, null with an exception set. There are
+// two such functions: `before`, `after` and `second` are what the one for arguments with tensors of torch does beside.
+llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${parameter}) -> !llvm.ptr {
+  %state = llvm.mlir.addressof @state : !llvm.ptr
+  %null = llvm.mlir.zero : !llvm.ptr
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %outcome_bytes = arith.constant ${OUTCOME_BYTES} : i64
+  %slot_count = arith.constant 5 : i64
+  %outcome = llvm.alloca %outcome_bytes x i8 {alignment = 16 : i64} : (i64) -> !llvm.ptr
+  %slots = llvm.alloca %slot_count x !llvm.ptr : (i64) -> !llvm.ptr
+  %p_any = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %p_count = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+  %p_self = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %p_result = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %two = arith.constant 2 : i64
+  %p_number = llvm.alloca %two x !llvm.ptr : (i64) -> !llvm.ptr
+  %p_none = llvm.getelementptr %state[${at_none}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %none = llvm.load %p_none : !llvm.ptr -> !llvm.ptr
+  %p_finish = llvm.getelementptr %state[${at_finish}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %finish = llvm.load %p_finish : !llvm.ptr -> !llvm.ptr
+  %p_save_thread = llvm.getelementptr %state[${at_save_thread}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %save_thread = llvm.load %p_save_thread : !llvm.ptr -> !llvm.ptr
+  %p_restore_thread = llvm.getelementptr %state[${at_restore_thread}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %restore_thread = llvm.load %p_restore_thread : !llvm.ptr -> !llvm.ptr
+  %p_vectorcall = llvm.getelementptr %state[${at_vectorcall}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %vectorcall = llvm.load %p_vectorcall : !llvm.ptr -> !llvm.ptr
+  %p_from_pointer = llvm.getelementptr %state[${at_from_pointer}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %from_pointer = llvm.load %p_from_pointer : !llvm.ptr -> !llvm.ptr
+  %p_increment = llvm.getelementptr %state[${at_increment}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %increment = llvm.load %p_increment : !llvm.ptr -> !llvm.ptr
+  %p_decrement = llvm.getelementptr %state[${at_decrement}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %decrement = llvm.load %p_decrement : !llvm.ptr -> !llvm.ptr
+  %narrow = arith.trunci %count : i64 to i32
+  llvm.store %zero, %outcome : i64, !llvm.ptr
+  %to_empty = llvm.getelementptr %outcome[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %zero, %to_empty : i64, !llvm.ptr
+  %to_status = llvm.getelementptr %outcome[${ANY_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %zero, %to_status : i64, !llvm.ptr
+  llvm.store %null, %p_self : !llvm.ptr, !llvm.ptr
+  llvm.store %anys, %p_any : !llvm.ptr, !llvm.ptr
+  llvm.store %narrow, %p_count : i32, !llvm.ptr
+  llvm.store %outcome, %p_result : !llvm.ptr, !llvm.ptr
+  llvm.store %p_self, %slots : !llvm.ptr, !llvm.ptr
+  %to_slot_1 = llvm.getelementptr %slots[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %p_any, %to_slot_1 : !llvm.ptr, !llvm.ptr
+  %to_slot_2 = llvm.getelementptr %slots[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %p_count, %to_slot_2 : !llvm.ptr, !llvm.ptr
+  %to_slot_3 = llvm.getelementptr %slots[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %p_result, %to_slot_3 : !llvm.ptr, !llvm.ptr
+  %to_slot_4 = llvm.getelementptr %slots[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %to_status, %to_slot_4 : !llvm.ptr, !llvm.ptr
+  %word = llvm.ptrtoint %tagged : !llvm.ptr to i64
+  %bit = arith.constant ${SHORT_BIT} : i64
+  %tag = arith.andi %word, %bit : i64
+  %address_bits = arith.constant ${ADDRESS_BITS} : i64
+  %address = arith.andi %word, %address_bits : i64
+  %entry = llvm.inttoptr %address : i64 to !llvm.ptr
+  %is_short = arith.cmpi ne, %tag, %zero : i64
+  %keeps = scf.if %is_short -> i1 {
+    %elements = llvm.call @elements(%anys, %count) : (!llvm.ptr, i64) -> i64
+    %limit = arith.constant ${SHORT_ELEMENTS} : i64
+    %few = arith.cmpi ult, %elements, %limit : i64
+    scf.yield %few : i1
+  } else {
+    %no = arith.constant false
+    scf.yield %no : i1
+  }
+${before}  scf.if %keeps {
+    llvm.call %entry(%slots) : !llvm.ptr, (!llvm.ptr) -> ()
+  } else {
+    %thread = llvm.call %save_thread() : !llvm.ptr, () -> !llvm.ptr
+    llvm.call %entry(%slots) : !llvm.ptr, (!llvm.ptr) -> ()
+    llvm.call %restore_thread(%thread) : !llvm.ptr, (!llvm.ptr) -> ()
+  }
+${after}  %status = llvm.load %to_status : !llvm.ptr -> i32
+  %kind = llvm.load %outcome : !llvm.ptr -> i32
+  %ok = arith.constant 0 : i32
+  %nothing = arith.constant ${NONE} : i32
+  %good = arith.cmpi eq, %status, %ok : i32
+  %void = arith.cmpi eq, %kind, %nothing : i32
+  %simple = arith.andi %good, %void : i1
+  %value = scf.if %simple -> !llvm.ptr {
+    llvm.call %increment(%none) : !llvm.ptr, (!llvm.ptr) -> ()
+    scf.yield %none : !llvm.ptr
+  } else {
+    %number = llvm.call %from_pointer(%outcome) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+    llvm.store %number, %p_number : !llvm.ptr, !llvm.ptr
+${second}    %made = llvm.call %vectorcall(%finish, %p_number, %given, %null)
+      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+    llvm.call %decrement(%number) : !llvm.ptr, (!llvm.ptr) -> ()
+    scf.yield %made : !llvm.ptr
+  }
+  llvm.return %value : !llvm.ptr
+}

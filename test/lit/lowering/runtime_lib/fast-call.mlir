@@ -1,0 +1,89 @@
+// RUN: python -c "from relax_mlir.lowering.runtime_lib.fast_call import fast_call_text; print(fast_call_text())" | relax-opt | filecheck %s
+
+// The templates fast_call, fast_call_enter, fast_call_torch and fast_call_probe make one module. The first words of its
+// state are the functions that the runtime takes from it.
+// CHECK: llvm.mlir.global internal @state()
+// CHECK-LABEL: llvm.func @__relax_fast_call_state() -> !llvm.ptr
+// CHECK: %[[STATE:[A-Za-z0-9_]+]] = llvm.mlir.addressof @state
+// CHECK: %[[CALL:[A-Za-z0-9_]+]] = llvm.mlir.addressof @call
+// CHECK: %[[FINISH:[A-Za-z0-9_]+]] = llvm.mlir.addressof @finish
+// CHECK: llvm.store %[[CALL]], %[[STATE]]
+// CHECK: %[[SECOND:[A-Za-z0-9_]+]] = llvm.getelementptr %[[STATE]][8]
+// CHECK: llvm.store %[[FINISH]], %[[SECOND]]
+
+// An array becomes a DLTensor where its flags, byte order and dtype are plain; what is neither array nor FFI tensor does
+// not.
+// CHECK-LABEL: llvm.func internal @convert(
+// CHECK-SAME: %[[OBJECT:[a-z0-9_]+]]: !llvm.ptr
+// CHECK: %[[FLAGS_AT:[A-Za-z0-9_]+]] = llvm.getelementptr %[[OBJECT]][64]
+// CHECK: %[[FLAGS:[A-Za-z0-9_]+]] = llvm.load %[[FLAGS_AT]]
+// CHECK: %[[PLAIN:[A-Za-z0-9_]+]] = arith.constant 1281 : i32
+// CHECK: %[[SET:[A-Za-z0-9_]+]] = arith.andi %[[FLAGS]], %[[PLAIN]]
+// CHECK: arith.cmpi eq, %[[SET]], %[[PLAIN]]
+// CHECK: %[[IS_TENSOR:[A-Za-z0-9_]+]] = llvm.icmp "eq"
+// CHECK: scf.yield %[[IS_TENSOR]] : i1
+
+// With 16 arguments that all convert, the entry point is called at once; else others look at them again.
+// CHECK-LABEL: llvm.func internal @call(
+// CHECK: %[[MOST:[A-Za-z0-9_]+]] = arith.constant 16 : i64
+// CHECK: %[[FEW:[A-Za-z0-9_]+]] = arith.cmpi sle, %{{[a-z0-9_]+}}, %[[MOST]]
+// CHECK: scf.for {{.*}} iter_args(%{{[A-Za-z0-9_]+}} = %[[FEW]])
+// CHECK: scf.if
+// CHECK: llvm.call @enter(
+// CHECK: } else {
+// CHECK: llvm.call @call_others(
+
+// A torch tensor that needs care goes to the method that takes anything.
+// CHECK-LABEL: llvm.func internal @call_others(
+// CHECK: %[[CARE:[A-Za-z0-9_]+]] = arith.constant 0 : i32
+// CHECK: llvm.call @examine(
+// CHECK: llvm.call @enter_torch(
+// CHECK: } else {
+// CHECK: %[[WITH_CARE:[A-Za-z0-9_]+]] = arith.cmpi eq, %{{[A-Za-z0-9_#]+}}, %[[CARE]]
+// CHECK: llvm.select %[[WITH_CARE]],
+
+// The GIL is kept for little work only; without torch no allocator is set.
+// CHECK-LABEL: llvm.func internal @enter(
+// CHECK-NOT: llvm.call @TVMFFIEnvSetDLPackManagedTensorAllocator
+// CHECK: %[[KEEPS:[A-Za-z0-9_]+]] = scf.if
+// CHECK: %[[LIMIT:[A-Za-z0-9_]+]] = arith.constant 1024 : i64
+// CHECK: arith.cmpi ult, %{{[A-Za-z0-9_]+}}, %[[LIMIT]]
+// CHECK: scf.if %[[KEEPS]] {
+// CHECK-NEXT: llvm.call %[[ENTRY:[A-Za-z0-9_]+]](
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %[[THREAD:[A-Za-z0-9_]+]] = llvm.call %{{[A-Za-z0-9_]+}}()
+// CHECK-NEXT: llvm.call %[[ENTRY]](
+// CHECK-NEXT: llvm.call %{{[A-Za-z0-9_]+}}(%[[THREAD]])
+
+// With torch the allocator of before comes back before the result is made, and the tensor is given with it.
+// CHECK-LABEL: llvm.func internal @enter_torch(
+// CHECK-SAME: %[[TORCH:[a-z0-9_]+]]: !llvm.ptr) -> !llvm.ptr
+// CHECK: llvm.call @TVMFFIEnvSetDLPackManagedTensorAllocator(%{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}}, %[[BEFORE:[A-Za-z0-9_]+]])
+// CHECK: %[[OLD:[A-Za-z0-9_]+]] = llvm.load %[[BEFORE]]
+// CHECK-NEXT: llvm.call @TVMFFIEnvSetDLPackManagedTensorAllocator(%[[OLD]],
+// CHECK: llvm.store %[[TORCH]],
+
+// Tensors with other dispatch keys than plain ones are not looked at; after a failed conversion the error is cleared.
+// CHECK-LABEL: llvm.func internal @torch_view(
+// CHECK: %[[KNOWN:[A-Za-z0-9_]+]] = arith.ori
+// CHECK: scf.if %[[KNOWN]]
+// CHECK: llvm.call @fits(
+// CHECK: } else {
+// CHECK-NEXT: llvm.call %{{[A-Za-z0-9_]+}}() : !llvm.ptr, () -> ()
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %{{false[_0-9]*}}
+
+// An element outside of the storage does not fit, unless there is none.
+// CHECK-LABEL: llvm.func internal @fits(
+// CHECK: %[[LOOP:[A-Za-z0-9_]+]]:2 = scf.for
+// CHECK: %[[INSIDE:[A-Za-z0-9_]+]] = arith.andi
+// CHECK-NEXT: %[[RESULT:[A-Za-z0-9_]+]] = arith.ori %[[INSIDE]], %[[LOOP]]#1
+// CHECK-NEXT: llvm.return %[[RESULT]]
+
+// CHECK-LABEL: llvm.func internal @needs_no_care(
+// CHECK: llvm.call @needs_no_care(
+// CHECK: llvm.call @is_torch(
+
+// CHECK-LABEL: llvm.func internal @probe(
+// CHECK: %[[FACTOR:[A-Za-z0-9_]+]] = arith.constant 1000003 : i64
+// CHECK: arith.muli %{{[A-Za-z0-9_]+}}, %[[FACTOR]]
