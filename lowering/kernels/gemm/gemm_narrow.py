@@ -117,10 +117,10 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
         cached = e.div(tiling.l1_bytes * 3 // 4, e.maximum(bytes_apart, 1))
         depth_step = even_step(e.maximum(depth, 1), e.maximum(cached, _MIN_DEPTH), tiling.lanes)
         beyond = _columns_beyond(a_parts, b_parts, e.sub(last_column, first_column), tiling)
-        last_column = e.sub(last_column, beyond)
+        dots_from = e.sub(last_column, beyond)
         with e.loop(0, depth, depth_step) as k:
             deep = e.minimum(e.sub(depth, k), depth_step)
-            _transpose(b, (k, deep), (last_column, beyond), lines)
+            _transpose(b, (k, deep), (dots_from, beyond), lines)
             with e.loop(first_row, last_row, step) as i:
                 end = e.minimum(e.add(i, step), last_row)
                 add = e.any_of(accumulate, e.compare("ne", k, 0))
@@ -140,26 +140,26 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
 
                 with e.when(e.compare("gt", beyond, 0)):
                     high, places = e.sub(end, i), (e.mul(i, a_parts.strides[0]), e.mul(i, c_parts.strides[0]))
-                    left = e.view(
+                    lines_of_a = e.view(
                         a_parts, (high, deep), a_parts.strides, e.add(places[0], k), unit_inner=True
                     )
                     right = e.view(e.metadata(lines), (beyond, deep), (most_deep, 1), unit_inner=True)
-                    place = e.add(places[1], last_column)
+                    place = e.add(places[1], dots_from)
                     part = e.view(c_parts, (high, beyond), c_parts.strides, place, unit_inner=True)
-                    e.call(parts.dots, [left, right, part, add])
+                    e.call(parts.dots, [lines_of_a, right, part, add])
                     with e.when(done):
-                        epilogue.run(i, high, last_column, beyond)
+                        epilogue.run(i, high, dots_from, beyond)
 
                 one, two, whole, three = tiles
                 # Two vectors at a time, until one, two or three are left.
-                wide = e.sub(last_column, first_column)
+                wide = e.sub(dots_from, first_column)
                 pairs = e.mul(
                     e.div(e.sub(e.maximum(wide, tiling.lanes + 1), tiling.lanes + 1), columns), columns
                 )
                 last = e.add(first_column, pairs)
                 with e.loop(first_column, last, columns) as j:
                     multiply(j, e.index(columns), whole)
-                left = e.sub(last_column, last)
+                left = e.sub(dots_from, last)
                 ways = [(e.compare("eq", left, columns), whole)]
                 ways += [(e.compare("le", left, n * tiling.lanes), tile) for n, tile in ((1, one), (2, two))]
                 _first_of(ways, three, partial(multiply, last, left))
@@ -188,7 +188,7 @@ def _columns_beyond(a: e.Strided, b: e.Strided, columns: e.Index, tiling: Tiling
 
 
 def _transpose(
-    b: e.Value, rows: tuple[e.Value, e.Value], columns: tuple[e.Value, e.Value], lines: e.Value
+    b: e.Value, rows: tuple[e.Index, e.Index], columns: tuple[e.Index, e.Index], lines: e.Value
 ) -> None:
     """Copy a part of B, of rows and columns from some on, as many as are given, so that columns are lines."""
     (row, high), (column, wide) = rows, columns
