@@ -22,6 +22,7 @@ NAMERS = {
     "type": "relax.rt.type_name",
     "float": namers.FLOAT,
     "bool": namers.BOOL,
+    "text": namers.TEXT,
 }
 NAME_ROOM = 64
 
@@ -31,7 +32,7 @@ class Check:
     """An error that a check raises: its kind, and its message with `{i}` for the i-th index value.
 
     `{i:dtype}`, `{i:device}` and `{i:type}` show a DLDataType, a DLDeviceType or an FFI type index by name,
-    `{i:float}` and `{i:bool}` the bits of a float64 and of a truth value.
+    `{i:float}` and `{i:bool}` the bits of a float64 and of a truth value, `{i:text}` the characters at an address.
     Braces that do not hold a number stand for themselves, as all braces do in a `literal` message.
     """
 

@@ -7,6 +7,7 @@ saves nothing at run time, and with many calls of few kernels it makes compiling
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.mlir import func, ir, llvm
@@ -14,28 +15,36 @@ from relax_mlir.mlir_text import is_declaration, symbol_name
 from relax_mlir.transform import ModulePass, PassContext
 
 SUPPORT_PREFIXES = ("relax.rt.", "relax.object.")
+MACHINE_PREFIX = "relax.vm."
+"""Of functions of the virtual machine, which are inlined as LLVM thinks best."""
 _PLAIN = ("optnone", "noinline")
 
 
+@dataclass(frozen=True)
 class Internalize(ModulePass):
-    """Give private functions internal linkage: of level F (`llvm.linkage` on `func.func`) or L."""
+    """Give private functions internal linkage: of level F (`llvm.linkage` on `func.func`) or L.
+
+    `support_is_hot`: support functions are optimised, too.
+    """
 
     name: ClassVar[str] = "internalize"
+    support_is_hot: bool = False
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         for op in module.body.operations:
             if isinstance(op, llvm.LLVMFuncOp | func.FuncOp) and not is_declaration(op):
-                internalize(op)
+                internalize(op, self.support_is_hot)
 
 
-def internalize(op: ir.OpView) -> None:
+def internalize(op: ir.OpView, support_is_hot: bool = False) -> None:
     """Give a function internal linkage, if it is private, and say whether it may be inlined."""
     private = "sym_visibility" in op.attributes
     if private:
         op.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse("#llvm.linkage<internal>")
     if symbol_name(op).startswith(SUPPORT_PREFIXES):
-        leave_plain(op)
-    elif private and _takes_buffers(op):
+        if not support_is_hot:
+            leave_plain(op)
+    elif private and not symbol_name(op).startswith(MACHINE_PREFIX) and _takes_buffers(op):
         _add_passthrough(op, "noinline")
 
 

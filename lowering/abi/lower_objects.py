@@ -38,7 +38,7 @@ _RAW = (8, 9, 10)
 """Kinds that live in the caller's memory: C strings, byte arrays, and references to what it moves."""
 
 
-class _Object(FFICode):
+class ObjectWriter(FFICode):
     """Writes one function; its operands are `%a0`, `%a1`, …."""
 
     def give(self, *values: str, types: str) -> None:
@@ -141,34 +141,34 @@ class _Object(FFICode):
         return shape
 
 
-def _rank(c: _Object, count: int) -> None:
+def _rank(c: ObjectWriter, count: int) -> None:
     c.give(c.code.index(c.code.load(c.dltensor("%a0"), DL.NDIM, "i32"), "i32"), types="index")
 
 
-def _dtype(c: _Object, count: int) -> None:
+def _dtype(c: ObjectWriter, count: int) -> None:
     c.give(c.code.index(c.code.load(c.dltensor("%a0"), DL.DTYPE, "i32"), "i32"), types="index")
 
 
-def _device(c: _Object, count: int) -> None:
+def _device(c: ObjectWriter, count: int) -> None:
     c.give(c.code.index(c.code.load(c.dltensor("%a0"), DL.DEVICE, "i32"), "i32"), types="index")
 
 
-def _size(c: _Object, count: int) -> None:
+def _size(c: ObjectWriter, count: int) -> None:
     shape = c.code.load(c.dltensor("%a0"), DL.SHAPE, "!llvm.ptr")
     axis = c.code.let("arith.index_cast %a1 : index to i64")
     c.give(c.code.index(c.code.load(c.element(shape, axis, 8), 0, "i64")), types="index")
 
 
-def _bytes(c: _Object, count: int) -> None:
+def _bytes(c: ObjectWriter, count: int) -> None:
     data, size = c.row_major(c.dltensor("%a0"))
     c.give(c.call("relax.rt.bytes", [data, size], ["!llvm.ptr", "i64"], "memref<?xi8>"), types="memref<?xi8>")
 
 
-def _copy(c: _Object, count: int) -> None:
+def _copy(c: ObjectWriter, count: int) -> None:
     c.give(c.word(c.copy(c.dltensor("%a0"))), types="i64")
 
 
-def _tensor(c: _Object, count: int) -> None:
+def _tensor(c: ObjectWriter, count: int) -> None:
     code = c.code
     room = code.stack(8 * count)
     for i in range(count):
@@ -177,30 +177,30 @@ def _tensor(c: _Object, count: int) -> None:
     c.give(c.word(c.new_tensor(room, code.constant(count, "i32"), dtype)), types="i64")
 
 
-def _shape(c: _Object, count: int) -> None:
+def _shape(c: ObjectWriter, count: int) -> None:
     shape = c.shape_of_numbers([f"%a{i}" for i in range(count)])
     c.own(shape)
     c.give(c.word(shape), types="i64")
 
 
-def _shape_rank(c: _Object, count: int) -> None:
+def _shape_rank(c: ObjectWriter, count: int) -> None:
     c.give(c.code.index(c.code.load(c.pointer("%a0"), OBJECT_BYTES + 8, "i64")), types="index")
 
 
-def _shape_entry(c: _Object, count: int) -> None:
+def _shape_entry(c: ObjectWriter, count: int) -> None:
     numbers = c.code.load(c.pointer("%a0"), OBJECT_BYTES, "!llvm.ptr")
     position = c.code.let("arith.index_cast %a1 : index to i64")
     c.give(c.code.index(c.code.load(c.element(numbers, position, 8), 0, "i64")), types="index")
 
 
-def _shape_of(c: _Object, count: int) -> None:
+def _shape_of(c: ObjectWriter, count: int) -> None:
     tensor = c.dltensor("%a0")
     rank = c.code.let(f"arith.extsi {c.code.load(tensor, DL.NDIM, 'i32')} : i32 to i64")
     shape = c.code.load(tensor, DL.SHAPE, "!llvm.ptr")
     c.give(c.word(c.shape_from(rank, shape, 8, 0)), types="i64")
 
 
-def _as_shape(c: _Object, count: int) -> None:
+def _as_shape(c: ObjectWriter, count: int) -> None:
     """The Shape that a value is, or stands for as an Array or List of ints; else 0."""
     code = c.code
     zero, true = code.constant(0), code.constant(1, "i1")
@@ -232,7 +232,7 @@ def _as_shape(c: _Object, count: int) -> None:
     c.give(result, types="i64")
 
 
-def _array(c: _Object, count: int) -> None:
+def _array(c: ObjectWriter, count: int) -> None:
     room = c.code.stack(ANY_BYTES * count)
     for i in range(count):
         c.store_any(room, i, f"%a{2 * i}", f"%a{2 * i + 1}")
@@ -241,7 +241,7 @@ def _array(c: _Object, count: int) -> None:
     c.give(c.word(array), types="i64")
 
 
-def _item(c: _Object, count: int) -> None:
+def _item(c: ObjectWriter, count: int) -> None:
     """An element of an Array or List; the frame holds it, too, as Lists change."""
     elements = c.code.load(c.pointer("%a0"), OBJECT_BYTES, "!llvm.ptr")
     position = c.code.let("arith.index_cast %a1 : index to i64")
@@ -252,17 +252,17 @@ def _item(c: _Object, count: int) -> None:
     c.give(kind, payload, types="i64, i64")
 
 
-def _own(c: _Object, count: int) -> None:
+def _own(c: ObjectWriter, count: int) -> None:
     c.own_any("%a0", "%a1")
     c.code.do("func.return")
 
 
-def _retain(c: _Object, count: int) -> None:
+def _retain(c: ObjectWriter, count: int) -> None:
     c.retain("%a0", "%a1")
     c.code.do("func.return")
 
 
-def _take(c: _Object, count: int) -> None:
+def _take(c: ObjectWriter, count: int) -> None:
     """An argument of a call as a handle: what lies in memory of the caller is copied."""
     code = c.code
     kind, payload = code.load("%a0", 0, "i64"), code.load("%a0", 8, "i64")
@@ -286,20 +286,20 @@ def _take(c: _Object, count: int) -> None:
     c.give(result, value, types="i64, i64")
 
 
-def _drop(c: _Object, count: int) -> None:
+def _drop(c: ObjectWriter, count: int) -> None:
     c.code.do(f"scf.if {c.is_object('%a0')} {{")
     c.call("relax.rt.drop", [c.pointer("%a1")], ["!llvm.ptr"])
     c.code.do("}")
     c.code.do("func.return")
 
 
-def _stack(c: _Object, count: int) -> None:
+def _stack(c: ObjectWriter, count: int) -> None:
     """An address on the stack of the caller, near enough."""
     here = c.word(c.code.stack(8))
     c.give(here, types="i64")
 
 
-_WRITERS: dict[str, Callable[[_Object, int], None]] = {
+_WRITERS: dict[str, Callable[[ObjectWriter, int], None]] = {
     "rank": _rank,
     "dtype": _dtype,
     "device": _device,
@@ -331,7 +331,7 @@ def define_object_function(fragment: Fragment, name: str, inputs: list[str], res
     stem, _, count = name.removeprefix(PREFIX).partition(".")
     if stem not in _WRITERS:
         raise CompileError(f"no object function {name!r}; known: {', '.join(sorted(_WRITERS))}")
-    writer = _Object(name, "", fragment)
+    writer = ObjectWriter(name, "", fragment)
     parameters = [f"%a{i}: {type}" for i, type in enumerate(inputs)]
     if stem in FRAMED:
         writer.code.use_frame("%frame")

@@ -1,4 +1,4 @@
-"""Functions that turn values of the user's program into text, for messages: floats and bools.
+"""Functions that turn values of the user's program into text, for messages: floats, bools and strings.
 
 Each takes the value's bits and a buffer of `relax_mlir.lowering.abi.checks.NAME_ROOM` bytes, and gives the text.
 """
@@ -9,6 +9,7 @@ from relax_mlir.mlir_text import Fragment
 
 FLOAT = "relax.rt.float_name"
 BOOL = "relax.rt.bool_name"
+TEXT = "relax.rt.text_name"
 
 _FLOAT = f"""
 llvm.mlir.global internal constant @relax.rt.float_format("%.9g\\00")
@@ -33,11 +34,17 @@ func.func private @{BOOL}(%bits: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
   return %name : !llvm.ptr
 }}
 """
+_TEXT = f"""
+func.func private @{TEXT}(%address: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
+  %text = llvm.inttoptr %address : i64 to !llvm.ptr
+  return %text : !llvm.ptr
+}}
+"""
 
 
 def define_namers(fragment: Fragment, names: set[str]) -> None:
     """Define those of the functions that are in `names`."""
-    for name, text in ((FLOAT, _FLOAT), (BOOL, _BOOL)):
+    for name, text in ((FLOAT, _FLOAT), (BOOL, _BOOL), (TEXT, _TEXT)):
         if name in names:
             fragment.external("@snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32")
             fragment.define(text)

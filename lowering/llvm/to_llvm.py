@@ -68,9 +68,9 @@ def to_llvm_dialect(low_precision: bool = True, all_vectors: bool = True) -> lis
     ]
 
 
-def support_to_flat() -> list[Pass]:
+def support_to_flat(is_hot: bool = False) -> list[Pass]:
     """What is left to do until level F for support functions that are compiled apart (`APART_SUPPORT`)."""
-    return [*kernels_to_flat(), LowerChecks(), Internalize()]
+    return [*kernels_to_flat(), LowerChecks(), Internalize(is_hot)]
 
 
 def flatten(target: str = "cpu", support_apart: bool = False) -> list[Pass]:

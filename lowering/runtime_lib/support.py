@@ -105,6 +105,14 @@ _CORE_APART = "\n".join(
 )
 """Declarations in their place."""
 
+_NULL_DECLARED = f"func.func private @relax.check.null(i1, index) attributes {{relax.check = {_NULL_CHECK}}}"
+
+
+def support_text() -> str:
+    """All support functions, as a module of level V with checks that stands alone but for the entry points."""
+    return "\n".join([_DECLARED, _NULL_DECLARED, _TABLE, _CORE, _OBJECTS])
+
+
 _OBJECT_NAMES = frozenset(_declarations(_OBJECTS))
 
 
@@ -129,8 +137,6 @@ def define_object_support(module: ir.Module) -> None:
         fragment = Fragment()
         fragment.define(_DECLARED)
         fragment.define("\n".join(_declarations(_CORE).values()))
-        fragment.define(
-            f"func.func private @relax.check.null(i1, index) attributes {{relax.check = {_NULL_CHECK}}}"
-        )
+        fragment.define(_NULL_DECLARED)
         fragment.define(_OBJECTS)
         fragment.splice(module)

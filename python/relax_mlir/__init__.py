@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from relax_mlir.runtime.build import CompileReport, build
     from relax_mlir.runtime.executable import Executable
     from relax_mlir.target import Target
+    from relax_mlir.vm.machine import VirtualMachine
 
     __version__: str
 
@@ -35,6 +36,7 @@ _HOMES = {
     "Tuple": "relax_mlir.dialects.types",
     "Value": "relax_mlir.dialects.value",
     "Var": "relax_mlir.dialects.value",
+    "VirtualMachine": "relax_mlir.vm.machine",
     "build": "relax_mlir.runtime.build",
 }
 """Every name is imported when it is first asked for: tools that need few of them start faster."""
@@ -87,6 +89,7 @@ __all__ = [
     "Tuple",
     "Value",
     "Var",
+    "VirtualMachine",
     "__version__",
     "build",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from relax_mlir.mlir import func, ir
@@ -45,6 +45,16 @@ def descriptor(rank: int) -> str:
     """The LLVM struct that a memref of this rank becomes."""
     sizes = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
     return f"!llvm.struct<(ptr, ptr, i64{sizes})>"
+
+
+_SYMBOL = re.compile(
+    r'^(?:func\.func|llvm\.func|llvm\.mlir\.global)[^@\n]*@(?:"([^"]+)"|([\w.$]+))', re.MULTILINE
+)
+
+
+def symbols_in(text: str) -> frozenset[str]:
+    """The names of the functions and globals at the top of a module that is written as text."""
+    return frozenset(match[1] or match[2] for match in _SYMBOL.finditer(text))
 
 
 class Code:
@@ -186,8 +196,13 @@ class Fragment:
         suffix = f" attributes {{{attributes}}}" if attributes else ""
         self.define("\n".join([f"func.func {head}{suffix} {{", *code.lines, "}"]))
 
+    def text(self, known: Container[str] = ()) -> str:
+        """All of it, without the declarations of symbols that are `known`."""
+        declared = [text for name, text in self._declarations.items() if name not in known]
+        return "\n".join([*declared, *self._definitions])
+
     def splice(self, module: ir.Module) -> None:
-        text = "\n".join([*self._declarations.values(), *self._definitions])
+        text = self.text()
         with module.context, ir.Location.name("relax.abi", context=module.context):
             source = ir.Module.parse(text)
         have = {symbol_name(op): op for op in module.body.operations if symbol_name(op)}

@@ -127,7 +127,7 @@ def load(path: Path, parse: Callable[[str], ir.Module]) -> ir.Module:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise ParseError(f"IRModule.load: cannot read {path}: {reason}") from None
     module = parse(text)
-    _attach(module, arrays, path)
+    attach_weights(module, arrays, f"IRModule.load: {path}: {TEXT}")
     return module
 
 
@@ -203,18 +203,22 @@ def _header(member: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dty
         raise _Invalid(f"weight '{name}': no array in NumPy's format: {error}") from None
 
 
-def _attach(module: ir.Module, arrays: Mapping[str, Array], path: Path) -> None:
-    """Put the weights in the place of the names that the text has for them."""
+def attach_weights(module: ir.Module, arrays: Mapping[str, Array], what: str) -> None:
+    """Put the weights in the place of the names that the text of a module has for them.
+
+    Raises ParseError for a weight that is missing or of another type; its message begins with `what`.
+    """
     wanted = resources(module)
     if missing := sorted(wanted.keys() - arrays.keys()):
         names = ", ".join(f"'{name}'" for name in missing)
-        raise ParseError(f"IRModule.load: {path}: {TEXT} has weights that are not in the file: {names}")
+        raise ParseError(f"{what} has weights that are not in the file: {names}")
     with module.context, ir.Location.unknown():
         made = {name: constants.to_attribute(arrays[name]) for name in wanted}
         for name, attribute in wanted.items():
             if made[name].type != attribute.type:
-                told = f"weight '{name}' is {made[name].type}, its text says {attribute.type}"
-                raise ParseError(f"IRModule.load: {path}: {told}")
+                raise ParseError(
+                    f"{what}: weight '{name}' is {made[name].type}, the text says {attribute.type}"
+                )
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             for key, attribute in _weights_of(op):

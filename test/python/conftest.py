@@ -28,6 +28,21 @@ SLOWEST: tuple[str, ...] = (
 """The files that take longest, in this order: where each worker takes whole files, none of these is the last."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--both-modes",
+        action="store_true",
+        help="run each built module as bytecode, too, and compare the results",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--both-modes"):
+        from both_modes import install
+
+        install()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the slowest files first; the order is kept otherwise."""
     missing = [name for name in SLOWEST if not (FOLDER / name).exists()]

@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("dialects", "passes", "lowering", "python/relax_mlir")
 MAX_LINES = 500
 
-CONSTRUCTS = frozenset({"dialects", "legalize", "shapes", "kernels", "op", "runtime", "script", "vm"})
+CONSTRUCTS = frozenset(
+    {"codegen", "dialects", "legalize", "shapes", "kernels", "op", "runtime", "script", "vm"}
+)
 """Rooms in which one op family or construct of the language has files of one name, findable by it."""
 
 REPEATED = {

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING, Literal, overload
 
 from relax_mlir.dialects.constants import require
 from relax_mlir.dialects.types import remembered_types
-from relax_mlir.error import UnsupportedError, expect
+from relax_mlir.error import ArgumentError, UnsupportedError, expect
 from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
@@ -35,6 +36,15 @@ from relax_mlir.runtime.threads import require_threads
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext, create_pass
 
+if TYPE_CHECKING:
+    from relax_mlir.vm.executable import Executable as BytecodeExecutable
+
+EXEC_MODES = ("native", "bytecode")
+"""How the functions of an executable run."""
+
+LEGALIZING = ("optimize", "legalize")
+"""The phases down to level R1."""
+
 
 @dataclass(frozen=True)
 class CompileReport:
@@ -51,6 +61,27 @@ class CompileReport:
         return sum(self.phases.values())
 
 
+@overload
+def build(
+    mod: IRModule,
+    target: str | Target = "cpu",
+    *,
+    exec_mode: Literal["native"] = "native",
+    dump_stages: str | Path | None = None,
+    instruments: Sequence[PassInstrument] = (),
+    cache: bool = True,
+    profile: bool = False,
+) -> Executable: ...
+@overload
+def build(
+    mod: IRModule,
+    target: str | Target = "cpu",
+    *,
+    exec_mode: Literal["bytecode"],
+    dump_stages: str | Path | None = None,
+    instruments: Sequence[PassInstrument] = (),
+    cache: bool = True,
+) -> BytecodeExecutable: ...
 def build(
     mod: IRModule,
     target: str | Target = "cpu",
@@ -60,13 +91,14 @@ def build(
     instruments: Sequence[PassInstrument] = (),
     cache: bool = True,
     profile: bool = False,
-) -> Executable:
+) -> Executable | BytecodeExecutable:
     """Compile `mod` for `target`; the module itself is left as it is.
 
     Args:
         mod: a module at level R0 or R1. Its public functions become the executable's functions.
         target: the machine, as text (``"cpu"``: the host) or a `Target`.
-        exec_mode: ``"native"``: machine code, run in this process.
+        exec_mode: ``"native"``: machine code, run in this process. ``"bytecode"``: bytecode with machine code for prim
+            funcs, run by a `relax_mlir.vm.VirtualMachine` (see `relax_mlir.vm.build`).
         dump_stages: a directory that gets the module after every pass, numbered.
         instruments: watch every pass, beside those of the current `PassContext`.
         cache: false: do not use the persistent cache of compiled modules, which otherwise is used unless somebody
@@ -82,8 +114,10 @@ def build(
     expect("build: 'target'", target, str | Target, "a Target or its text")
     expect("build: 'instruments'", instruments, list | tuple, "a list of PassInstruments")
     expect("build: 'profile'", profile, bool, "True or False")
-    if exec_mode != "native":
-        raise UnsupportedError(f"build: exec_mode is {exec_mode!r}; this version has 'native'")
+    if exec_mode not in EXEC_MODES:
+        raise ArgumentError(
+            f"build: exec_mode is {exec_mode!r}, expected one of {', '.join(map(repr, EXEC_MODES))}"
+        )
     target = Target.parse(target)
     _require_host(target)
     target = target.runnable_here()
@@ -91,18 +125,56 @@ def build(
     expect("build: 'cache'", cache, bool, "True or False")
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     with _context([*dumps, *instruments]):
-        started = perf_counter()
-        constants = module_constants(mod.mlir)
-        require(constants)
-        slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL, constants) if cache and not profile else None
-        executable = slot.load() if slot else None
-        if executable is not None:
-            executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
-            return executable
+        if exec_mode == "bytecode":
+            return _build_bytecode(mod, target, cache, profile)
         stages = None if dump_stages is None else Path(dump_stages)
-        with short_switch_interval(), remembered_types():
-            mod.verify()
-            return _compile(mod, target, stages, slot, profile)
+        return _build_native(mod, target, _Options(stages, cache, profile))
+
+
+def build_legalized(mod: IRModule, target: Target, cache: bool) -> Executable:
+    """Compile a module of level R1 that the phases up to ``legalize`` have made; the arguments are those of `build`.
+
+    Its prim funcs are the compiler's own: nothing is asked of them that is asked of users'.
+    """
+    return _build_native(mod, target, _Options(None, cache, False, is_legalized=True))
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What `build` is asked for beside the module and the target."""
+
+    stages: Path | None
+    cache: bool
+    profile: bool
+    is_legalized: bool = False
+
+
+def _build_native(mod: IRModule, target: Target, options: _Options) -> Executable:
+    started = perf_counter()
+    constants = module_constants(mod.mlir)
+    require(constants)
+    is_kept = options.cache and not options.profile
+    slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL, constants) if is_kept else None
+    executable = slot.load() if slot else None
+    if executable is not None:
+        executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
+        return executable
+    with short_switch_interval(), remembered_types():
+        mod.verify()
+        return _compile(mod, target, slot, options)
+
+
+def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -> BytecodeExecutable:
+    from relax_mlir.vm.build import build_bytecode
+
+    if profile:
+        raise ArgumentError(
+            "build: 'profile' is for exec_mode=\"native\"; a virtual machine profiles any bytecode: "
+            "VirtualMachine(executable).profile()"
+        )
+    require(module_constants(mod.mlir))
+    mod.verify()
+    return build_bytecode(mod, target, cache)
 
 
 def _require_host(target: Target) -> None:
@@ -142,34 +214,27 @@ def _context(instruments: Sequence[PassInstrument]) -> Iterator[None]:
         yield
 
 
-def _compile(
-    mod: IRModule, target: Target, stages: Path | None, slot: CacheSlot | None, profile: bool
-) -> Executable:
+def _compile(mod: IRModule, target: Target, slot: CacheSlot | None, options: _Options) -> Executable:
     """Compile without looking at each step; where that fails, or somebody watches, with care."""
     failure = ""
     if not is_observed():
         work = mod.clone()
         try:
             with unverified(work):
-                return _compile_with(work, False, target, stages, slot, profile)
+                return _compile_with(work, False, target, slot, options)
         except ObjectFileError:
             pass  # with care, the module keeps all of its kernels, and LLVM links it
         # Whatever it is, the second attempt raises it with the pass to blame, or this is told.
         except Exception as error:
             failure = str(error) or type(error).__name__
-    executable = _compile_with(mod.clone(), True, target, stages, slot, profile)
+    executable = _compile_with(mod.clone(), True, target, slot, options)
     if failure:
         warnings.warn(f"build: succeeded at the second attempt only; the first: {failure}", stacklevel=3)
     return executable
 
 
 def _compile_with(
-    work: IRModule,
-    verify_each: bool,
-    target: Target,
-    stages: Path | None,
-    slot: CacheSlot | None,
-    profile: bool,
+    work: IRModule, verify_each: bool, target: Target, slot: CacheSlot | None, options: _Options
 ) -> Executable:
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
@@ -183,12 +248,14 @@ def _compile_with(
         early = EarlyKernels.of(work.mlir, target, apart) if apart else None
         *to_flat, to_llvm = phases(str(target), low_precision, apart)
         for phase in to_flat:
+            if options.is_legalized and phase.name in LEGALIZING:
+                continue
             started = perf_counter()
             if early and phase.name == "kernels":
                 early.declare(work.mlir)
             written_by_users = phase.level == "relax"  # prim funcs among it
             run_phase(phase, work, verify_each or written_by_users)
-            if profile and phase.name == "bufferize":
+            if options.profile and phase.name == "bufferize":
                 create_pass("instrument-calls")(work.mlir)
                 sites = profiled_sites(work.mlir)
             if phase.name == "kernels":
@@ -210,5 +277,5 @@ def _compile_with(
     if slot is not None:
         slot.save(objects, interface, table)
     executable.profile_sites = sites
-    executable.compile_report = CompileReport(seconds, stages)
+    executable.compile_report = CompileReport(seconds, options.stages)
     return executable

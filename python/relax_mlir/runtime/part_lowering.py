@@ -22,7 +22,7 @@ BODY = "__body."
 _Steps: TypeAlias = list[PassPipeline | ModulePass]
 """Pipelines of MLIR's passes, and passes in Python between them."""
 
-_free: dict[tuple[bool, bool, bool, bool], list[_Steps]] = {}
+_free: dict[tuple[bool, ...], list[_Steps]] = {}
 """Steps that nobody uses, by what `_new_steps` makes them for."""
 _lock = Lock()
 
@@ -34,7 +34,7 @@ def is_ready() -> bool:
 
 def prepare() -> None:
     """Make the steps for kernels, which are the first part of most modules."""
-    with _steps(is_flat=False, has_checks=False, all_vectors=False, low_precision=False):
+    with _steps(is_flat=False, has_checks=False, is_hot=False, all_vectors=False, low_precision=False):
         pass
 
 
@@ -48,7 +48,8 @@ def lowered_part(part: Part, low_precision: bool) -> ir.Module:
     Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
     module = parse_module(part.source, spare_context())
-    with _steps(part.is_flat, part.has_checks, part.all_vectors, low_precision) as steps:
+    is_hot = part.has_checks and part.optimised
+    with _steps(part.is_flat, part.has_checks, is_hot, part.all_vectors, low_precision) as steps:
         for step in steps:
             if isinstance(step, PassPipeline):
                 _run(step, module)
@@ -61,9 +62,11 @@ def lowered_part(part: Part, low_precision: bool) -> ir.Module:
     return module
 
 
-def _new_steps(is_flat: bool, has_checks: bool, all_vectors: bool, low_precision: bool) -> _Steps:
+def _new_steps(
+    is_flat: bool, has_checks: bool, is_hot: bool, all_vectors: bool, low_precision: bool
+) -> _Steps:
     """Steps that have run: they load the dialects that they need, which threads must not do at a time."""
-    first = [] if is_flat else support_to_flat() if has_checks else kernels_to_flat()
+    first = [] if is_flat else support_to_flat(is_hot) if has_checks else kernels_to_flat()
     steps: _Steps = []
     texts: list[str] = []
     for step in [*first, *to_llvm_dialect(low_precision, all_vectors)]:
@@ -77,9 +80,11 @@ def _new_steps(is_flat: bool, has_checks: bool, all_vectors: bool, low_precision
 
 
 @contextmanager
-def _steps(is_flat: bool, has_checks: bool, all_vectors: bool, low_precision: bool) -> Iterator[_Steps]:
+def _steps(
+    is_flat: bool, has_checks: bool, is_hot: bool, all_vectors: bool, low_precision: bool
+) -> Iterator[_Steps]:
     """Steps for one thread: to make them takes as long as to run them on a small part."""
-    kind = is_flat, has_checks, all_vectors, low_precision
+    kind = is_flat, has_checks, is_hot, all_vectors, low_precision
     with _lock:
         free = _free.setdefault(kind, [])
         steps = free.pop() if free else _new_steps(*kind)

@@ -1,10 +1,13 @@
-"""Machine code that a process has once and keeps until it ends: the memory pool, the team of threads."""
+"""Machine code that a process has once and keeps until it ends: memory pool, team of threads, virtual machine."""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+from collections.abc import Sequence
 
+from relax_mlir.lowering.abi.internalize import Internalize
+from relax_mlir.lowering.abi.lower_checks import LowerChecks
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
@@ -14,11 +17,15 @@ from relax_mlir.runtime.compile_parts import compile_part
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.machine_code import MachineCode, ObjectCode, shared_libraries
 from relax_mlir.spare_context import spare_context
+from relax_mlir.transform import PassContext
 from relax_mlir.transform.native_pipeline import run_native
 
 MAKERS = (
     "relax_mlir.capi",
     "relax_mlir.mlir_text",
+    "relax_mlir.lowering.abi.checks",
+    "relax_mlir.lowering.abi.internalize",
+    "relax_mlir.lowering.abi.lower_checks",
     "relax_mlir.lowering.llvm.to_llvm",
     "relax_mlir.runtime.compile_parts",
     "relax_mlir.runtime.elf_object",
@@ -43,9 +50,40 @@ def state_address(text: str, function: str, opt_level: int = 2) -> int:
         function: the name of the function, the only public one.
         opt_level: LLVM's; at 0, in half of the time, it inlines only what is to be inlined always.
     """
-    code = _load(text, function, opt_level)
+    return pointer_from(load_code(text, (function,), opt_level), function)
+
+
+def load_code(
+    text: str, functions: Sequence[str], opt_level: int = 2, has_checks: bool = False
+) -> MachineCode:
+    """Load the code of a module for good.
+
+    Args:
+        text: a module of scf, arith and LLVM ops; with `has_checks`, one whose functions fail by checks. It comes from
+            the persistent cache if that has it.
+        functions: the names of its public functions.
+        opt_level: see `state_address`.
+    """
+    part = Part(
+        text.encode(),
+        tuple(functions),
+        (),
+        (),
+        None,
+        0,
+        is_flat=False,
+        all_vectors=False,
+        optimised=True,
+        has_checks=has_checks,
+    )
+    code = _load(part, opt_level)
     # Other threads, and results that outlive the interpreter, may be in this code at any time.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+    return code
+
+
+def pointer_from(code: MachineCode, function: str) -> int:
+    """What a function ``() -> !llvm.ptr`` of loaded code returns."""
     address = ctypes.c_void_p()
     call = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))(code.address(function))
     call((ctypes.c_void_p * 1)(ctypes.addressof(address)))
@@ -53,39 +91,39 @@ def state_address(text: str, function: str, opt_level: int = 2) -> int:
     return address.value
 
 
-def _load(text: str, function: str, opt_level: int) -> MachineCode:
+def _load(part: Part, opt_level: int) -> MachineCode:
     if not SUPPORTED or not cache_store.enabled():
-        return _compile(text, function, opt_level)[0]
-    key = _key(text, opt_level)
+        return _compile(part, opt_level)[0]
+    key = _key(part, opt_level)
     data = cache_store.load(key)
     if data is not None:
         try:
             return ObjectCode([data])
         except ObjectFileError as error:
             cache_store.drop(key, f"it cannot be loaded ({error})")
-    code, data = _compile(text, function, opt_level)
+    code, data = _compile(part, opt_level)
     if data is not None:
         cache_store.store(key, data)
     return code
 
 
-def _key(text: str, opt_level: int) -> str:
-    parts = (*machine(), sources_of(MAKERS), str(opt_level), text)
+def _key(part: Part, opt_level: int) -> str:
+    parts = (*machine(), sources_of(MAKERS), str(opt_level), *part.exported, part.source.decode())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _compile(text: str, function: str, opt_level: int) -> tuple[MachineCode, bytes | None]:
+def _compile(part: Part, opt_level: int) -> tuple[MachineCode, bytes | None]:
     """The code, and the object file if there is one."""
     if SUPPORTED:
-        part = Part(
-            text.encode(), (function,), (), (), None, 0, is_flat=False, all_vectors=False, optimised=True
-        )
         data = compile_part(part, shared_libraries(), opt_level, low_precision=False)
         try:
             return ObjectCode([data]), data
         except ObjectFileError:
             pass  # LLVM's linker knows more kinds of objects
     with spare_context(), ir.Location.unknown():
-        module = ir.Module.parse(text)
+        module = ir.Module.parse(part.source.decode())
         run_native("builtin.module(convert-scf-to-cf)", module)
+        if part.has_checks:
+            for step in (LowerChecks(), Internalize()):
+                step.run(module, PassContext())
         return compile_module(module, opt_level, low_precision=False)[0], None

@@ -1,12 +1,32 @@
-"""The virtual machine: bytecode, and what builds, checks, shows and keeps it.
+"""The virtual machine: bytecode, and what builds, checks, shows, keeps and runs it.
 
 >>> import relax_mlir as rx
 >>> ib = rx.vm.ExecBuilder()
 """
 
+from relax_mlir.vm.build import build
 from relax_mlir.vm.exec_builder import ExecBuilder, UnusedInputWarning
 from relax_mlir.vm.executable import Executable
 from relax_mlir.vm.executable_file import load_constants
 from relax_mlir.vm.function_info import FunctionInfo, Kernels
+from relax_mlir.vm.instrument import GO_ON, SKIP, Replace, VMProfile
+from relax_mlir.vm.machine import VirtualMachine, VMFunction
+from relax_mlir.vm.state import Allocator, VMState
 
-__all__ = ["ExecBuilder", "Executable", "FunctionInfo", "Kernels", "UnusedInputWarning", "load_constants"]
+__all__ = [
+    "GO_ON",
+    "SKIP",
+    "Allocator",
+    "ExecBuilder",
+    "Executable",
+    "FunctionInfo",
+    "Kernels",
+    "Replace",
+    "UnusedInputWarning",
+    "VMFunction",
+    "VMProfile",
+    "VMState",
+    "VirtualMachine",
+    "build",
+    "load_constants",
+]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from relax_mlir.vm.code_table import Words
 from relax_mlir.vm.constant_pool import normalize, same
 from relax_mlir.vm.function_info import FunctionInfo, Kernels
 from relax_mlir.vm.verify import verify
+
+if TYPE_CHECKING:
+    from relax_mlir.runtime.executable import Executable as NativeExecutable
+    from relax_mlir.vm.machine import VMFunction
 
 _HTML_LINES = 500
 """Lines of text that a notebook shows of an executable."""
@@ -45,6 +50,8 @@ class Executable:
     words: Words
     offsets: Words
     kernels: Kernels | None = None
+    library: NativeExecutable | None = field(default=None, repr=False)
+    """The machine code of the kernels, where they have been compiled already; it is not saved."""
 
     def __post_init__(self) -> None:
         constants = (normalize(value, f"constant {index}") for index, value in enumerate(self.constants))
@@ -53,6 +60,22 @@ class Executable:
         object.__setattr__(self, "words", _unchangeable(self.words))
         object.__setattr__(self, "offsets", _unchangeable(self.offsets))
         verify(self.functions, self.constants, self.words, self.offsets, self.kernels)
+
+    def __getitem__(self, name: str) -> VMFunction:
+        """A function of the executable, in a virtual machine that is made when it is first asked for."""
+        machine = self.__dict__.get("_machine")
+        if machine is None:
+            from relax_mlir.vm.machine import VirtualMachine
+
+            machine = VirtualMachine(self)
+            self.__dict__["_machine"] = machine
+        return machine[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.function_names)
+
+    def __len__(self) -> int:
+        return len(self.function_names)
 
     @property
     def function_names(self) -> tuple[str, ...]:

@@ -1,0 +1,66 @@
+"""The module of all builtins of the virtual machine."""
+
+from __future__ import annotations
+
+import functools
+
+from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
+from relax_mlir.lowering.abi.unpack import DL, OBJECT_BYTES, SHAPE, TENSOR
+from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
+from relax_mlir.lowering.runtime_lib.pool import HEAD_BYTES, PAGE_BYTES, PAGED_BYTES
+from relax_mlir.lowering.runtime_lib.support import support_text
+from relax_mlir.lowering.runtime_lib.support_memory import MEMORY_TABLE
+from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import Builtins, BuiltinWriter
+from relax_mlir.lowering.runtime_lib.vm_builtins.containers import CLOSURES, CLOSURES_CALL, CONTAINERS
+from relax_mlir.lowering.runtime_lib.vm_builtins.host_arithmetic import SCALARS
+from relax_mlir.lowering.runtime_lib.vm_builtins.shape_heap import SHAPE_HEAP
+from relax_mlir.lowering.runtime_lib.vm_builtins.storages import MEMORY
+from relax_mlir.lowering.runtime_lib.vm_builtins.value_checks import CHECKS
+from relax_mlir.mlir_text import Fragment, symbols_in
+
+MEMORY_ADDRESS = "__relax_vm_memory"
+"""The function that gives the address of the module's pointers to the pool."""
+
+BUILTINS: Builtins = {**MEMORY, **SHAPE_HEAP, **CHECKS, **CONTAINERS, **SCALARS}
+"""What the FFI's registry holds: name → what writes it."""
+
+ENTRIES = {name: ENTRY_PREFIX + name for name in BUILTINS}
+"""The function of the module for each builtin."""
+
+
+@functools.cache
+def builtins_text() -> str:
+    """The module, as MLIR text of level V with checks."""
+    fragment = Fragment()
+    for name, write in BUILTINS.items():
+        writer = BuiltinWriter(name, fragment)
+        write(writer)
+        parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
+        fragment.function(f'@"{ENTRIES[name]}"({parameters})', writer.code)
+    fragment.define(
+        f"func.func @{MEMORY_ADDRESS}() -> !llvm.ptr {{\n"
+        f"  %0 = llvm.mlir.addressof @{MEMORY_TABLE} : !llvm.ptr\n  return %0 : !llvm.ptr\n}}"
+    )
+    for declaration in CLOSURES_CALL:
+        fragment.external(declaration)
+    fragment.define(CLOSURES)
+    known = "\n".join([support_text(), _objects_text()])
+    return "\n".join([known, fragment.text(known=symbols_in(known))])
+
+
+def _objects_text() -> str:
+    """The functions that make objects; offsets count from the beginning of an object."""
+    dl_tensor = OBJECT_BYTES + DL.BYTES
+    return fill_template(
+        "vm_objects",
+        MEMORY_TABLE=MEMORY_TABLE,
+        PAGE_BYTES=PAGE_BYTES,
+        PAGED_BYTES=PAGED_BYTES,
+        SHAPE=SHAPE,
+        SOURCE=dl_tensor,
+        TENSOR=TENSOR,
+        TENSOR_SLACK=HEAD_BYTES + dl_tensor + 63,
+        TENSOR_TABLES=dl_tensor,
+        VIEW_HEAD=HEAD_BYTES + dl_tensor + 8,
+        VIEW_TABLES=dl_tensor + 8,
+    )

@@ -1,0 +1,291 @@
+"""Builtins of the shape heap, and of shapes."""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.abi.unpack import DL, DLTENSOR, INT, OBJECT_BYTES, TENSOR
+from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import INT64, MAX_RANK, Builtins, BuiltinWriter
+
+# Codes of `dialects.vm.MakeCode` and `MatchCode`.
+SLOT = 1
+ASSERT_IMMEDIATE, STORE, IGNORE, ASSERT_SLOT = 0, 1, 2, 3
+
+
+def _alloc_shape_heap(c: BuiltinWriter) -> None:
+    """(vm, size): a heap of `size` slots."""
+    code = c.code
+    c.take(2, "vm", "size")
+    size = c.number(c.slot(1), "argument 'size'")
+    c.check(
+        code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
+        "ArgumentError",
+        "argument 'size' is {0}, expected zero or more",
+        code.index(size),
+    )
+    room = code.stack(8)
+    code.store(size, "i64", room)
+    code_of_dtype = code.constant(INT64, "i32")
+    bytes = c.bytes_of(size, code_of_dtype)
+    tensor = c.owned_tensor(room, code.constant(1), code_of_dtype, bytes)
+    data = code.load(tensor, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
+    zero = code.constant(0, "i8")
+    code.do(
+        f'"llvm.intr.memset"({data}, {zero}, {bytes}) <{{isVolatile = false}}> : (!llvm.ptr, i8, i64) -> ()'
+    )
+    c.result(TENSOR, tensor)
+
+
+def _shape_or_tensor(c: BuiltinWriter, slot: str) -> tuple[str, str]:
+    """The dimensions of a shape, or of a tensor: how many (i64), and where they lie."""
+    code = c.code
+    count, numbers = code.fresh(), code.fresh()
+    kind = c.kind_of(slot)
+    is_tensor = c.any_of(c.equal(kind, TENSOR, "i32"), c.equal(kind, DLTENSOR, "i32"))
+    code.do(f"{count}, {numbers} = scf.if {is_tensor} -> (i64, !llvm.ptr) {{")
+    tensor = c.dl_tensor(slot, "argument 'shape'")
+    code.do(f"scf.yield {c.rank(tensor)}, {code.load(tensor, DL.SHAPE, '!llvm.ptr')} : i64, !llvm.ptr")
+    code.do("} else {")
+    rank, at = c.dims(slot, "argument 'shape'")
+    code.do(f"scf.yield {rank}, {at} : i64, !llvm.ptr")
+    code.do("}")
+    return count, numbers
+
+
+def _shape_of(c: BuiltinWriter) -> None:
+    """(x): the shape of a tensor."""
+    c.take(1, "x")
+    tensor = c.dl_tensor(c.slot(0), "argument 'x'")
+    c.shape_result(c.rank(tensor), c.code.load(tensor, DL.SHAPE, "!llvm.ptr"))
+
+
+def _store_shape(c: BuiltinWriter) -> None:
+    """(shape, heap, slots...): write the dimensions, which may be those of a tensor, into slots of the heap."""
+    code = c.code
+    c.take_from(2, "shape", "heap", "slots...")
+    rank, numbers = _shape_or_tensor(c, c.slot(0))
+    heap = c.heap(c.slot(1))
+    given = code.let(f"arith.subi {c.count()}, {code.constant(2)} : i64")
+    c.check(
+        code.let(f"arith.cmpi eq, {rank}, {given} : i64"),
+        "ShapeError",
+        "a shape of {0} dimensions is to be stored in {1} slots",
+        code.index(rank),
+        code.index(given),
+    )
+    i = c.loop(rank)
+    position = code.let(f"arith.addi {i}, {code.constant(2)} : i64")
+    index = c.number(c.argument(position), "a slot")
+    code.store(code.load(c.element(numbers, i, 8), 0, "i64"), "i64", c.heap_slot(heap, index))
+    code.do("}")
+    c.nothing()
+
+
+def _load_shape(c: BuiltinWriter) -> None:
+    """(heap, slots...): the shape whose dimensions stand in slots of the heap."""
+    code = c.code
+    c.take_from(1, "heap", "slots...")
+    heap = c.heap(c.slot(0))
+    rank = code.let(f"arith.subi {c.count()}, {code.constant(1)} : i64")
+    room = _room(c, rank)
+    i = c.loop(rank)
+    position = code.let(f"arith.addi {i}, {code.constant(1)} : i64")
+    index = c.number(c.argument(position), "a slot")
+    code.store(code.load(c.heap_slot(heap, index), 0, "i64"), "i64", c.element(room, i, 8))
+    code.do("}")
+    c.shape_result(rank, room)
+
+
+def _room(c: BuiltinWriter, rank: str) -> str:
+    """Stack memory for the dimensions of a shape."""
+    code = c.code
+    c.check(
+        code.let(f"arith.cmpi sle, {rank}, {code.constant(MAX_RANK)} : i64"),
+        "ShapeError",
+        f"a shape of {{0}} dimensions is asked for, {MAX_RANK} are the most",
+        code.index(rank),
+    )
+    bytes = code.let(f"arith.muli {rank}, {code.constant(8)} : i64")
+    return code.let(f"llvm.alloca {bytes} x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr")
+
+
+def _pairs(c: BuiltinWriter, before: int, after: int) -> str:
+    """How many pairs {code, value} stand behind argument `before`, whose number is said there; as i64."""
+    code = c.code
+    rank = c.number(c.slot(before), "argument 'size'")
+    twice = code.let(f"arith.muli {rank}, {code.constant(2)} : i64")
+    expected = code.let(f"arith.addi {twice}, {code.constant(before + 1 + after)} : i64")
+    c.check(
+        c.all_of(
+            code.let(f"arith.cmpi uge, {c.count()}, {rank} : i64"),
+            code.let(f"arith.cmpi eq, {expected}, {c.count()} : i64"),
+        ),
+        "ArgumentError",
+        f"takes {before + 1 + after} arguments and two for each dimension; got {{0}} for {{1}} dimensions",
+        code.index("%n", "i32"),
+        code.index(rank),
+    )
+    return rank
+
+
+def _pair(c: BuiltinWriter, i: str, first: int) -> tuple[str, str]:
+    """Code and value number `i` of the pairs that begin with argument `first`."""
+    code = c.code
+    twice = code.let(f"arith.muli {i}, {code.constant(2)} : i64")
+    at = code.let(f"arith.addi {twice}, {code.constant(first)} : i64")
+    after = code.let(f"arith.addi {twice}, {code.constant(first + 1)} : i64")
+    return c.number(c.argument(at), "a code"), c.number(c.argument(after), "a value")
+
+
+def _slot_or_number(c: BuiltinWriter, heap_at: str, which: str, value: str) -> str:
+    """What stands in the slot `value` of the heap if `which` (i1), else `value` itself."""
+    code = c.code
+    result = code.fresh()
+    code.do(f"{result} = scf.if {which} -> i64 {{")
+    found = code.load(c.heap_slot(c.heap(heap_at), value), 0, "i64")
+    code.do(f"scf.yield {found} : i64")
+    code.do(f"}} else {{\n  scf.yield {value} : i64\n  }}")
+    return result
+
+
+def _make_shape(c: BuiltinWriter) -> None:
+    """(heap, size, (code, value)...): a shape of numbers (code 0) and of slots of the heap (code 1)."""
+    code = c.code
+    c.take_from(2, "heap", "size", "codes and values...")
+    rank = _pairs(c, 1, 0)
+    room = _room(c, rank)
+    i = c.loop(rank)
+    which, value = _pair(c, i, 2)
+    size = _slot_or_number(c, c.slot(0), c.equal(which, SLOT, "i64"), value)
+    code.store(size, "i64", c.element(room, i, 8))
+    code.do("}")
+    c.shape_result(rank, room)
+
+
+def _match(c: BuiltinWriter, size: str, which: str, value: str, i: str, context: str, what: str) -> None:
+    """Do with one dimension what a code says."""
+    code, heap_at = c.code, c.slot(1)
+    code.do(f"scf.if {c.equal(which, STORE, 'i64')} {{")
+    code.store(size, "i64", c.heap_slot(c.heap(heap_at), value))
+    code.do("} else {")
+    asserts = c.any_of(c.equal(which, ASSERT_IMMEDIATE, "i64"), c.equal(which, ASSERT_SLOT, "i64"))
+    code.do(f"scf.if {asserts} {{")
+    wanted = _slot_or_number(c, heap_at, c.equal(which, ASSERT_SLOT, "i64"), value)
+    c.check_as(
+        code.let(f"arith.cmpi eq, {size}, {wanted} : i64"),
+        "ShapeError",
+        f"{{0:text}}: {what} is {{2}}, expected {{3}}",
+        context,
+        code.index(i),
+        code.index(size),
+        code.index(wanted),
+    )
+    code.do("} else {")
+    c.check(c.equal(which, IGNORE, "i64"), "ArgumentError", "code {0} is none of 0 to 3", code.index(which))
+    code.do("}\n  }")
+
+
+def _match_shape(c: BuiltinWriter) -> None:
+    """(shape, heap, size, (code, value)..., context): check and store the dimensions of a shape, or of a tensor."""
+    code = c.code
+    c.take_from(4, "shape", "heap", "size", "codes and values...", "context")
+    rank, numbers = _shape_or_tensor(c, c.slot(0))
+    expected = _pairs(c, 2, 1)
+    last = code.let(f"arith.subi {c.count()}, {code.constant(1)} : i64")
+    context = c.text(c.argument(last), "argument 'context'")
+    c.check_as(
+        code.let(f"arith.cmpi eq, {rank}, {expected} : i64"),
+        "ShapeError",
+        "{0:text} has rank {1}, expected rank {2}",
+        context,
+        code.index(rank),
+        code.index(expected),
+    )
+    i = c.loop(rank)
+    which, value = _pair(c, i, 3)
+    size = code.load(c.element(numbers, i, 8), 0, "i64")
+    c.check_as(
+        code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
+        "ShapeError",
+        "{0:text}: dimension {1} is {2}, expected zero or more",
+        context,
+        code.index(i),
+        code.index(size),
+    )
+    _match(c, size, which, value, i, context, "dimension {1}")
+    code.do("}")
+    c.nothing()
+
+
+def _match_prim_value(c: BuiltinWriter) -> None:
+    """(value, heap, code, value, context): check or store an integer."""
+    code = c.code
+    c.take(5, "value", "heap", "code", "value", "context")
+    given = c.number(c.slot(0), "argument 'value'")
+    context = c.text(c.slot(4), "argument 'context'")
+    which, value = c.number(c.slot(2), "argument 'code'"), c.number(c.slot(3), "argument 3")
+    _match(c, given, which, value, code.constant(0), context, "the value")
+    c.nothing()
+
+
+def _make_prim_value(c: BuiltinWriter) -> None:
+    """(heap, code, value): a number (code 0), or what stands in a slot of the heap (code 1)."""
+    c.take(3, "heap", "code", "value")
+    which, value = c.number(c.slot(1), "argument 'code'"), c.number(c.slot(2), "argument 'value'")
+    c.result(INT, _slot_or_number(c, c.slot(0), c.equal(which, SLOT, "i64"), value))
+
+
+def _tensor_to_shape(c: BuiltinWriter) -> None:
+    """(x): the shape whose dimensions are the elements of a tensor of rank 1 of int64."""
+    code = c.code
+    c.take(1, "x")
+    tensor = c.dl_tensor(c.slot(0), "argument 'x'")
+    dtype, rank = code.load(tensor, DL.DTYPE, "i32"), code.load(tensor, DL.NDIM, "i32")
+    c.check(
+        c.all_of(c.equal(dtype, INT64, "i32"), c.equal(rank, 1, "i32")),
+        "DTypeError",
+        "argument 'x' is a tensor of rank {1} of {0:dtype}, expected rank 1 of int64",
+        code.index(dtype, "i32"),
+        code.index(rank, "i32"),
+    )
+    data, _ = c.row_major(tensor)
+    count = code.load(code.load(tensor, DL.SHAPE, "!llvm.ptr"), 0, "i64")
+    i = c.loop(count)
+    size = code.load(c.element(data, i, 8), 0, "i64")
+    c.check(
+        code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
+        "ShapeError",
+        "element {0} of the tensor is {1}, expected zero or more, as it is a dimension",
+        code.index(i),
+        code.index(size),
+    )
+    code.do("}")
+    c.shape_result(count, data)
+
+
+def _shape_to_tensor(c: BuiltinWriter) -> None:
+    """(shape): a tensor of rank 1 of int64 with the dimensions of a shape."""
+    code = c.code
+    c.take(1, "shape")
+    rank, numbers = c.dims(c.slot(0), "argument 'shape'")
+    room = code.stack(8)
+    code.store(rank, "i64", room)
+    bytes = code.let(f"arith.muli {rank}, {code.constant(8)} : i64")
+    tensor = c.owned_tensor(room, code.constant(1), code.constant(INT64, "i32"), bytes)
+    data = code.load(tensor, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
+    code.do(
+        f'"llvm.intr.memcpy"({data}, {numbers}, {bytes}) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()'
+    )
+    c.result(TENSOR, tensor)
+
+
+SHAPE_HEAP: Builtins = {
+    "vm.builtin.alloc_shape_heap": _alloc_shape_heap,
+    "vm.builtin.shape_of": _shape_of,
+    "vm.builtin.store_shape": _store_shape,
+    "vm.builtin.load_shape": _load_shape,
+    "vm.builtin.make_shape": _make_shape,
+    "vm.builtin.match_shape": _match_shape,
+    "vm.builtin.match_prim_value": _match_prim_value,
+    "vm.builtin.make_prim_value": _make_prim_value,
+    "vm.builtin.tensor_to_shape": _tensor_to_shape,
+    "vm.builtin.shape_to_tensor": _shape_to_tensor,
+}

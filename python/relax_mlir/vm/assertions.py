@@ -1,0 +1,29 @@
+"""What bytecode calls when an assertion of the program does not hold."""
+
+from __future__ import annotations
+
+import tvm_ffi
+
+from relax_mlir.dialects.effects import message_pieces
+from relax_mlir.runtime.arrays import to_numpy
+
+FAIL = "relax.vm.fail_assertion"
+"""The packed function that raises the error of an assertion that failed: its message, then the values in it."""
+
+
+def register_assertions() -> None:
+    """Register what bytecode calls."""
+    tvm_ffi.register_global_func(FAIL, fail_assertion, override=True)
+
+
+def fail_assertion(message: str, *values: object) -> None:
+    """Raise AssertionError with `message`, in which ``{}`` stand for `values` (tensors of rank 0, numbers)."""
+    shown = [to_numpy(value).item() if isinstance(value, tvm_ffi.Tensor) else value for value in values]
+    pieces = message_pieces("assert_op", str(message), len(shown))
+    raise AssertionError(
+        "".join(piece if isinstance(piece, str) else _text(shown[piece]) for piece in pieces)
+    )
+
+
+def _text(value: object) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,65 @@
+"""From a Relax module to bytecode: `rx.vm.build`, and `rx.build` with ``exec_mode="bytecode"``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from relax_mlir.instrument import PassInstrument
+from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.pipeline import memory_phases, phases
+from relax_mlir.runtime.build import LEGALIZING
+from relax_mlir.runtime.build import build as build_in_mode
+from relax_mlir.runtime.run_phase import is_observed, run_phase
+from relax_mlir.target import Target
+from relax_mlir.vm.codegen.generate import generate
+from relax_mlir.vm.codegen.outline_kernels import outline_kernels
+from relax_mlir.vm.codegen.shape_kernels import move_shape_functions
+from relax_mlir.vm.exec_builder import ExecBuilder
+from relax_mlir.vm.executable import Executable
+from relax_mlir.vm.kernel_library import add_kernels, compile_kernels
+
+
+def build(
+    mod: IRModule,
+    target: str | Target = "cpu",
+    *,
+    dump_stages: str | Path | None = None,
+    instruments: Sequence[PassInstrument] = (),
+    cache: bool = True,
+) -> Executable:
+    """Compile `mod` to bytecode, with machine code for its prim funcs; the module itself is left as it is.
+
+    Relax functions go through explicit memory and the shape heap (docs/explicit-memory.md) to instructions. Prim
+    funcs are optimised, fused and compiled as in native mode.
+
+    The arguments, and what is raised, are those of `relax_mlir.build`.
+
+    >>> vm = VirtualMachine(build(mod))
+    >>> vm["main"](x)
+    """
+    return build_in_mode(
+        mod, target, exec_mode="bytecode", dump_stages=dump_stages, instruments=instruments, cache=cache
+    )
+
+
+def build_bytecode(mod: IRModule, target: Target, cache: bool) -> Executable:
+    """Compile a module that is verified, in the current pass context."""
+    work = mod.clone()
+    verify_each = is_observed()
+    for phase in phases(str(target)):
+        if phase.name in LEGALIZING:
+            run_phase(phase, work, verify_each=True)
+    kernels = outline_kernels(work.mlir)
+    for phase in memory_phases():
+        run_phase(phase, work, verify_each)
+    move_shape_functions(work.mlir, kernels)
+    builder = ExecBuilder()
+    with work.context:
+        generate(work.mlir, builder)
+    if not len(kernels.body.operations):
+        return builder.get()
+    add_kernels(builder, kernels, target)
+    made = builder.get()
+    library = compile_kernels(IRModule(kernels), target, cache)
+    return Executable(made.functions, made.constants, made.words, made.offsets, made.kernels, library)

@@ -1,0 +1,55 @@
+"""Constants, numbers and tuples: values that need no instruction, or are taken apart."""
+
+from __future__ import annotations
+
+from relax_mlir.dialects import constants
+from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.types import dims_from_attr
+from relax_mlir.ir_queries import defining_op
+from relax_mlir.mlir import ir
+from relax_mlir.vm.codegen.function_code import FunctionCode, handles
+
+_SAME = ("relax.updated", "arith.index_cast", "arith.extui", "arith.index_castui")
+"""Ops whose result is their operand."""
+
+
+@handles("relax.constant")
+def constant(code: FunctionCode, op: ir.Operation) -> None:
+    array = constants.to_numpy(op.attributes["value"])
+    view = array.view()
+    view.flags.writeable = False
+    code.values[op.results[0]] = code.b.c(view)
+
+
+@handles("relax.shape_expr")
+def shape_expr(code: FunctionCode, op: ir.Operation) -> None:
+    dims = dims_from_attr(op.attributes["values"])
+    code.values[op.results[0]] = code.b.c(tuple(dim for dim in dims if isinstance(dim, int)))
+
+
+@handles("relax.prim_value")
+def prim_value(code: FunctionCode, op: ir.Operation) -> None:
+    (dim,) = dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]]))
+    assert isinstance(dim, int)
+    code.values[op.results[0]] = code.b.convert_constant(dim)
+
+
+@handles(TUPLE)
+def make_tuple(code: FunctionCode, op: ir.Operation) -> None:
+    """A tuple is put together where it is used as a whole."""
+
+
+@handles("relax.tuple_get_item")
+def tuple_get_item(code: FunctionCode, op: ir.Operation) -> None:
+    index = ir.IntegerAttr(op.attributes["index"]).value
+    made = defining_op(op.operands[0])
+    if made is not None and made.name == TUPLE:
+        code.values[op.results[0]] = code.arg(made.operands[index])
+        return
+    code.call("tuple_getitem", code.arg(op.operands[0]), code.b.imm(index), dst=code.define(op.results[0]))
+
+
+@handles(*_SAME)
+def same(code: FunctionCode, op: ir.Operation) -> None:
+    """An op whose result is its operand."""
+    code.values[op.results[0]] = code.arg(op.operands[0])

@@ -1,0 +1,47 @@
+"""Which values are tensors in memory that nothing else of the program holds."""
+
+from __future__ import annotations
+
+from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.ir_queries import defining_op
+from relax_mlir.mlir import ir
+
+_MADE = frozenset(
+    {
+        "relax.vm_alloc_tensor",
+        "relax.call",
+        "relax.call_packed",
+        "relax.call_pure_packed",
+        "relax.shape_to_tensor",
+        "tensor.from_elements",
+    }
+)
+"""Ops whose results are new, or are what a packed function gives."""
+_SAME = ("relax.updated", "relax.vm_reshape", "relax.match_shape", "relax.tuple_get_item")
+
+
+def is_fresh(value: ir.Value) -> bool:
+    """Whether the tensors of a value belong to this call alone: neither to its caller nor to a constant.
+
+    What control flow gives counts as somebody else's, unless each branch gives what is fresh.
+    """
+    op = defining_op(value)
+    if op is None:
+        return False
+    if op.name in _MADE:
+        return True
+    if op.name in _SAME:
+        return is_fresh(op.operands[0])
+    if op.name == TUPLE:
+        return all(map(is_fresh, op.operands))
+    if op.name == "scf.if":
+        index = list(op.results).index(value)
+        yields = [region.blocks[0].operations[-1].operation.operands[index] for region in op.regions]
+        return all(_made_in(item, region.blocks[0]) for item, region in zip(yields, op.regions, strict=True))
+    return False
+
+
+def _made_in(value: ir.Value, block: ir.Block) -> bool:
+    """Whether a value is fresh, and made in a block, so that nothing outside of it has it."""
+    op = defining_op(value)
+    return op is not None and op.block == block and is_fresh(value)

@@ -1,0 +1,256 @@
+"""The code of one function: registers of values, blocks of ops, results, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tvm_ffi
+
+from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.types import Callable as FunctionInfo
+from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.dialects.vm import MatchCode
+from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.mlir import func, ir
+from relax_mlir.vm.bytecode import Arg, ArgKind
+from relax_mlir.vm.codegen.fresh_results import is_fresh
+from relax_mlir.vm.exec_builder import ExecBuilder
+
+BUILTIN = "vm.builtin."
+
+HANDLERS: dict[str, Callable[[FunctionCode, ir.Operation], None]] = {}
+"""Op → what writes its instructions."""
+
+HandlerT = Callable[["FunctionCode", ir.Operation], None]
+
+
+def handles(*names: str) -> Callable[[HandlerT], HandlerT]:
+    """Let a function write the instructions of ops."""
+
+    def register(handler: HandlerT) -> HandlerT:
+        HANDLERS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
+
+
+class FunctionCode:
+    """The code of one function."""
+
+    def __init__(self, function: func.FuncOp, builder: ExecBuilder) -> None:
+        self.function, self.b = function, builder
+        self.name = str(function.name.value)
+        self.registers: dict[ir.Value, Arg] = {}
+        self.count = 0
+        self.values: dict[ir.Value, Arg] = {}
+        """Values that are no registers: constants and numbers."""
+        self.shapes: dict[tuple[str, tuple[int, ...]], Arg] = {}
+        """Shapes that have been read off the heap already: the builtin, and what it was told → the register."""
+
+    def new(self) -> Arg:
+        """A register that nothing uses yet."""
+        self.count += 1
+        return self.b.r(self.count - 1)
+
+    def define(self, value: ir.Value) -> Arg:
+        """The register of a value that is made now."""
+        register = self.registers.get(value)
+        if register is None:
+            register = self.registers[value] = self.new()
+        return register
+
+    def arg(self, value: ir.Value) -> Arg:
+        """A value as an argument; a tuple that is made here is put together."""
+        if value in self.values:
+            return self.values[value]
+        if value in self.registers:
+            return self.registers[value]
+        op = defining_op(value)
+        assert op is not None and op.name == TUPLE, f"{self.name}: a value has no register: {value}"
+        fields = [self.arg(item) for item in op.operands]
+        return self.call_into(self.new(), "make_tuple", *fields)
+
+    def register(self, value: ir.Value) -> Arg:
+        """A value in a register, for instructions that take nothing else."""
+        found = self.arg(value)
+        return found if found.kind is ArgKind.REGISTER else self.move(found, self.new())
+
+    def fields(self, value: ir.Value) -> list[Arg]:
+        """The fields of a tuple as arguments."""
+        op = defining_op(value)
+        if op is not None and op.name == TUPLE:
+            return [self.arg(item) for item in op.operands]
+        whole = self.arg(value)
+        return [
+            self.call_into(self.new(), "tuple_getitem", whole, self.b.imm(index))
+            for index in range(ir.TupleType(value.type).num_types)
+        ]
+
+    def call(self, builtin: str, *args: Arg, dst: Arg | None = None) -> None:
+        self.b.emit_call(BUILTIN + builtin, args=list(args), dst=dst)
+
+    def call_into(self, dst: Arg, builtin: str, *args: Arg) -> Arg:
+        self.call(builtin, *args, dst=dst)
+        return dst
+
+    def move(self, source: Arg, target: Arg) -> Arg:
+        if source != target:
+            self.call("copy", source, dst=target)
+        return target
+
+    def dtype(self, attribute: ir.Attribute) -> Arg:
+        """The dtype in an attribute of type."""
+        element = ir.TypeAttr(attribute).value
+        return self.b.c(tvm_ffi.dtype(dtypes.from_element_type(element).name))
+
+    def write(self) -> None:
+        block = entry_block(self.function)
+        for argument in block.arguments:
+            self.define(argument)
+        for name, argument in zip(parameter_names(self.function), block.arguments, strict=True):
+            info = struct_info(argument.type)
+            self.check(
+                self.arg(argument), info, f"{self.name}: parameter '{name}'", not _is_matched(argument)
+            )
+        self.block(block)
+        (result,) = block.operations[-1].operation.operands
+        self.b.emit_ret(self.result(result, set()))
+
+    def result(self, value: ir.Value, given: set[ir.Value]) -> Arg:
+        """A value as a result of the function: tensors in memory that neither the caller nor a constant has.
+
+        `given`: tensors that are results already.
+        """
+        info = struct_info(value.type)
+        if isinstance(info, Tuple):
+            op = defining_op(value)
+            if op is not None and op.name == TUPLE:
+                fields = [self.result(item, given) for item in op.operands]
+            elif not any(isinstance(item, Tensor | Tuple) for item in info.fields) or is_fresh(value):
+                return self.register(value)
+            else:
+                whole = self.arg(value)
+                fields = [
+                    self.owned(self.call_into(self.new(), "tuple_getitem", whole, self.b.imm(index)), item)
+                    for index, item in enumerate(info.fields)
+                ]
+            return self.call_into(self.new(), "make_tuple", *fields)
+        if isinstance(info, Tensor) and (value in given or not is_fresh(value)):
+            return self.owned(self.arg(value), info)
+        given.add(value)
+        return self.register(value)
+
+    def owned(self, value: Arg, info: StructInfo) -> Arg:
+        """A copy of the tensors in a value, which may be those of somebody else."""
+        if isinstance(info, Tensor) and info.dtype is not None and info.shape is not None:
+            return self.call_into(self.new(), "copy_tensor", value)
+        if isinstance(info, Tuple):
+            fields = [
+                self.owned(self.call_into(self.new(), "tuple_getitem", value, self.b.imm(index)), item)
+                for index, item in enumerate(info.fields)
+            ]
+            return self.call_into(self.new(), "make_tuple", *fields)
+        return value
+
+    def check(self, value: Arg, info: StructInfo, what: str, with_dims: bool = True) -> None:
+        """Check what a type without symbols says of a value; its own dimensions only `with_dims`."""
+        b, context = self.b, self.b.c(what)
+        if isinstance(info, Tensor):
+            ndim = b.imm(-1 if info.ndim is None else info.ndim)
+            dtype = b.c(None if info.dtype is None else tvm_ffi.dtype(info.dtype.name))
+            self.call("check_tensor_info", value, ndim, dtype, context)
+            if with_dims:
+                self.check_dims(value, info.shape, context)
+        elif isinstance(info, Shape):
+            self.call("check_shape_info", value, b.imm(-1 if info.ndim is None else info.ndim), context)
+            self.check_dims(value, info.values, context)
+        elif isinstance(info, Prim):
+            self.call("check_prim_value_info", value, b.c(tvm_ffi.dtype(str(info.dtype))), context)
+        elif isinstance(info, Tuple):
+            self.call("check_tuple_info", value, b.imm(len(info.fields)), context)
+            for index, item in enumerate(info.fields):
+                if _says_anything(item):
+                    part = self.call_into(self.new(), "tuple_getitem", value, b.imm(index))
+                    self.check(part, item, f"{what}[{index}]")
+        elif isinstance(info, FunctionInfo):
+            self.call("check_func_info", value, context)
+        else:
+            assert isinstance(info, Object)
+
+    def check_dims(self, value: Arg, dims: Sequence[Any] | None, context: Arg) -> None:
+        """Check the dimensions that are numbers."""
+        if dims is None or not any(isinstance(dim, int) for dim in dims):
+            return
+        pairs = [
+            (MatchCode.ASSERT_IMMEDIATE, dim) if isinstance(dim, int) else (MatchCode.IGNORE, 0)
+            for dim in dims
+        ]
+        self.match(value, self.b.c(None), pairs, context)
+
+    def match(self, value: Arg, heap: Arg, pairs: Sequence[tuple[int, int]], context: Arg) -> None:
+        b = self.b
+        codes = [b.convert_constant(int(number)) for pair in pairs for number in pair]
+        self.call("match_shape", value, heap, b.imm(len(pairs)), *codes, context)
+
+    def block(self, block: ir.Block) -> None:
+        """All ops of a block but the last."""
+        outside = dict(self.shapes)
+        self.ops(block)
+        self.shapes = outside
+
+    def ops(self, block: ir.Block) -> None:
+        for view in list(block.operations)[:-1]:
+            op = view.operation
+            handler = HANDLERS.get(op.name)
+            if handler is None:
+                raise UnsupportedError(
+                    f"{where(op)}: {self.name}: the virtual machine cannot run {op.name}; compute it in a prim func, "
+                    'or build with exec_mode="native"'
+                )
+            with op.location:
+                handler(self, op)
+
+    def shape(self, op: ir.Operation, builtin: str, numbers: Sequence[int]) -> None:
+        """Read a shape off the heap, once: a slot is written before all that reads it, and keeps its number."""
+        key = builtin, tuple(numbers)
+        if key not in self.shapes:
+            args = [self.arg(op.operands[0]), *map(self.b.convert_constant, numbers)]
+            self.shapes[key] = self.call_into(self.define(op.results[0]), builtin, *args)
+        self.values[op.results[0]] = self.shapes[key]
+
+    def assign(self, values: Sequence[ir.Value], targets: Sequence[Arg]) -> None:
+        """Move values to registers as if all at once."""
+        sources = [self.arg(value) for value in values]
+        waiting = set(targets)
+        if len(sources) > 1:
+            sources = [
+                self.move(source, self.new()) if source in waiting and source != target else source
+                for source, target in zip(sources, targets, strict=True)
+            ]
+        for source, target in zip(sources, targets, strict=True):
+            self.move(source, target)
+
+
+def _is_matched(argument: ir.Value) -> bool:
+    """Whether the function compares the dimensions of a parameter that are numbers, as it reads the others."""
+    for use in argument.uses:
+        shape = use.owner.operation
+        if shape.name == "relax.shape_of" and shape.block == argument.owner:
+            users = [user.owner.operation for user in shape.results[0].uses]
+            if any(op.name == "relax.vm_match_shape" and op.block == shape.block for op in users):
+                return True
+    return False
+
+
+def integers(op: ir.Operation, name: str) -> list[int]:
+    """An attribute of integers."""
+    return [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(op.attributes[name])]
+
+
+def _says_anything(info: StructInfo) -> bool:
+    return not isinstance(info, Object)

@@ -1,0 +1,61 @@
+"""Ops of other dialects on numbers, between tensors and control flow."""
+
+from __future__ import annotations
+
+import tvm_ffi
+
+from relax_mlir.dialects import constants, dtypes
+from relax_mlir.mlir import ir
+from relax_mlir.vm.codegen.function_code import FunctionCode, handles
+
+_CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+"""The predicates of `arith.cmpi`, by number."""
+_BINARY = tuple(
+    f"arith.{name}"
+    for name in (
+        *("addi", "subi", "muli", "minsi", "maxsi", "minui", "maxui", "andi", "ori", "xori"),
+        *("divsi", "floordivsi", "ceildivsi", "remsi", "shli", "shrsi", "shrui"),
+    )
+)
+
+
+@handles("tensor.extract")
+def extract(code: FunctionCode, op: ir.Operation) -> None:
+    code.call("extract", *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+@handles("arith.constant")
+def arith_constant(code: FunctionCode, op: ir.Operation) -> None:
+    value = op.attributes["value"]
+    if isinstance(value, ir.DenseElementsAttr):
+        code.values[op.results[0]] = code.b.c(constants.to_numpy(value))
+    else:
+        number = ir.IntegerAttr(value).value
+        is_bool = ir.IntegerType.isinstance(value.type) and ir.IntegerType(value.type).width == 1
+        code.values[op.results[0]] = (
+            code.b.imm(int(bool(number))) if is_bool else code.b.convert_constant(number)
+        )
+
+
+@handles("tensor.from_elements")
+def from_elements(code: FunctionCode, op: ir.Operation) -> None:
+    tensor = ir.RankedTensorType(op.results[0].type)
+    dtype = code.b.c(tvm_ffi.dtype(dtypes.from_element_type(tensor.element_type).name))
+    shape = code.b.c(tuple(tensor.shape))
+    code.call("from_elements", dtype, shape, *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+@handles("arith.select")
+def select(code: FunctionCode, op: ir.Operation) -> None:
+    code.call("arith.select", *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+@handles("arith.cmpi")
+def cmpi(code: FunctionCode, op: ir.Operation) -> None:
+    predicate = _CMPI[ir.IntegerAttr(op.attributes["predicate"]).value]
+    code.call(f"arith.cmpi_{predicate}", *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+@handles(*_BINARY)
+def binary(code: FunctionCode, op: ir.Operation) -> None:
+    code.call(op.name, *map(code.arg, op.operands), dst=code.define(op.results[0]))

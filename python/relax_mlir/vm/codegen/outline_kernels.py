@@ -1,0 +1,241 @@
+"""Kernels of bytecode: each call of a prim func becomes the call of a packed function, made of a function of its own.
+
+A kernel is a Relax function that holds nothing but the call, with those of its arguments that are constants, so
+that the
+native compiler sees it as it would in native mode: constants are packed once, sizes are known as formulas of each
+other. Calls that differ in nothing else than the names of symbols share a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.attributes import PRIM_FUNC, SYMBOL_BOUNDS
+from relax_mlir.dialects.calls import CallDpsPackedOp
+from relax_mlir.dialects.structure import pack, shape_expr
+from relax_mlir.dialects.symbolic_attributes import dim_attributes
+from relax_mlir.dialects.types import (
+    Shape,
+    StructInfo,
+    all_dims,
+    dims_attr,
+    dims_from_attr,
+    struct_info,
+    substitute,
+)
+from relax_mlir.ir_queries import callee_of, defining_op, enclosing_function, ops_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.rewrite.function_editing import arguments_of, erase_if_unused, update_type
+from relax_mlir.symbolic import Dim
+from relax_mlir.transform import relax_functions
+
+CALLS = ("relax.call_tir", "relax.call_tir_inplace")
+SIZES = "sizes"
+"""The parameter of a kernel with the symbols that its other parameters do not tell."""
+
+
+def outline_kernels(module: ir.Module) -> ir.Module:
+    """Take the calls of prim funcs out of `module`, of level R1; gives the module of their kernels, in the same
+    context."""
+    with module.context, ir.Location.unknown():
+        outline = _Outline(module, ir.Module.create())
+        for function in relax_functions(module):
+            for op in [op for op in ops_of(function.operation) if op.name in CALLS]:
+                outline.replace(op)
+        outline.add_prim_funcs()
+        return outline.kernels
+
+
+@dataclass
+class _Outline:
+    module: ir.Module
+    kernels: ir.Module
+    names: dict[str, str] = field(default_factory=dict)
+    """Names of kernels by what they do."""
+    prims: dict[str, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.functions = {
+            op.name.value: op for op in self.module.body.operations if isinstance(op, func.FuncOp)
+        }
+        self.taken = {ir.StringAttr(op.attributes["func"]).value for op in _packed_calls(self.module)}
+        self.taken |= {f.name.value for f in relax_functions(self.module)}
+
+    def replace(self, op: ir.Operation) -> None:
+        """Call the kernel of a call in its place."""
+        site = _Site.of(op)
+        key = site.key
+        if key not in self.names:
+            self.names[key] = self._fresh(callee_of(op))
+            self.prims[callee_of(op)] = None
+            site.emit(self.names[key], self.kernels)
+        old = op.operands[0]
+        with ir.InsertionPoint(op), op.location:
+            values = [
+                value for value, constant in zip(site.values, site.constants, strict=True) if constant is None
+            ]
+            if site.extra:
+                values.append(shape_expr([symbolic.symbol(name) for name in site.extra]).ssa)
+            call = ir.Operation.create(
+                CallDpsPackedOp.OPERATION_NAME,
+                results=[op.results[0].type],
+                operands=[pack(values, op.location)],
+                attributes={
+                    "func": ir.StringAttr.get(self.names[key]),
+                    "arg_spec": ir.ArrayAttr.get([ir.UnitAttr.get()] * len(values)),
+                },
+                loc=op.location,
+            )
+        op.results[0].replace_all_uses_with(call.results[0])
+        op.erase()
+        erase_if_unused(old)
+
+    def _fresh(self, wanted: str) -> str:
+        name, count = wanted, 0
+        while name in self.taken:
+            count += 1
+            name = f"{wanted}_{count}"
+        self.taken.add(name)
+        return name
+
+    def add_prim_funcs(self) -> None:
+        """Give the kernels the prim funcs that they call; what nothing else calls leaves the module."""
+        kernel_names = {op.name.value for op in self.kernels.body.operations}
+        renamed = {name: self._free(name, kernel_names) for name in self.prims}
+        for op in self.kernels.body.operations:
+            for call in [o for o in ops_of(op.operation) if o.name in CALLS]:
+                call.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed[callee_of(call)])
+        for name, new in renamed.items():
+            with ir.InsertionPoint(self.kernels.body):
+                copy = self.functions[name].operation.clone()
+            copy.attributes["sym_name"] = ir.StringAttr.get(new)
+        for op in list(self.module.body.operations):
+            if PRIM_FUNC in op.attributes:
+                op.operation.erase()
+
+    @staticmethod
+    def _free(name: str, taken: set[str]) -> str:
+        """A name for a prim func beside a kernel that is called like it."""
+        while name in taken:
+            name = f"{name}.body"
+        return name
+
+
+@dataclass(frozen=True)
+class _Site:
+    """One call of a prim func, in names of symbols that do not depend on the function around it."""
+
+    op: ir.Operation
+    values: list[ir.Value]
+    constants: list[ir.Operation | None]
+    """Per argument the op that makes it, if it is a constant."""
+    infos: list[StructInfo]
+    result: StructInfo
+    mapping: Mapping[str, Dim]
+    extra: list[str]
+    """Symbols that no argument tells."""
+
+    @staticmethod
+    def of(op: ir.Operation) -> _Site:
+        values = arguments_of(op)
+        constants = [_constant(value) for value in values]
+        infos = [struct_info(value.type) for value in values]
+        given = [info for info, constant in zip(infos, constants, strict=True) if constant is None]
+        result = struct_info(op.results[0].type)
+        known = {name for info in given for name in _told(info)}
+        names = dict.fromkeys(
+            name
+            for dims in (*map(all_dims, given), all_dims(result), *(dims for _, dims in dim_attributes(op)))
+            for dim in dims
+            if dim is not None
+            for name in symbolic.symbols(dim)
+        )
+        mapping = {name: symbolic.symbol(f"s{index}") for index, name in enumerate(names)}
+        return _Site(
+            op, values, constants, infos, result, mapping, [name for name in names if name not in known]
+        )
+
+    @property
+    def key(self) -> str:
+        """Equal for calls that can share a kernel."""
+        parts = [self.op.name, callee_of(self.op)]
+        for info, constant in zip(self.infos, self.constants, strict=True):
+            parts.append(str(info if constant is not None else substitute(info, dict(self.mapping))))
+            if constant is not None:
+                parts.append(str(constant.attributes["value"]))
+        parts.append(str(substitute(self.result, dict(self.mapping))))
+        parts += [str(self.mapping[name]) for name in self.extra]
+        parts += [f"{name}={attribute}" for name, attribute in self._attributes().items()]
+        parts.append(str(self._bounds()))
+        return "\n".join(parts)
+
+    def emit(self, name: str, module: ir.Module) -> None:
+        """Write the kernel into a module."""
+        infos = [
+            substitute(info, dict(self.mapping))
+            for info, constant in zip(self.infos, self.constants, strict=True)
+            if constant is None
+        ]
+        names = [f"x{index}" for index in range(len(infos))]
+        if self.extra:
+            infos.append(Shape([self.mapping[name] for name in self.extra]))
+            names.append(SIZES)
+        result = substitute(self.result, dict(self.mapping)).to_type()
+        types = [info.to_type() for info in infos]
+        with ir.InsertionPoint(module.body), self.op.location:
+            function = func.FuncOp(name, ir.FunctionType.get(types, [result]))
+            parameters = iter(function.add_entry_block().arguments)
+        with ir.InsertionPoint(function.regions[0].blocks[0]), self.op.location:
+            arguments = [
+                next(parameters) if constant is None else constant.clone().results[0]
+                for constant in self.constants
+            ]
+            call = ir.Operation.create(
+                self.op.name,
+                results=[result],
+                operands=[pack(arguments, self.op.location)],
+                attributes=self._attributes(),
+            )
+            func.ReturnOp([call.results[0]])
+        update_type(function, names)
+        if bounds := self._bounds():
+            function.attributes[SYMBOL_BOUNDS] = bounds
+
+    def _attributes(self) -> dict[str, ir.Attribute]:
+        attributes = self.op.attributes
+        found = {attributes[i].name: attributes[i].attr for i in range(len(attributes))}
+        tir_vars = [
+            None if dim is None else symbolic.substitute(dim, self.mapping)
+            for dim in dims_from_attr(found["tir_vars"])
+        ]
+        return {**found, "tir_vars": dims_attr(tir_vars)}
+
+    def _bounds(self) -> ir.DictAttr | None:
+        """What is known of the symbols."""
+        function = enclosing_function(self.op)
+        assert function is not None
+        if SYMBOL_BOUNDS not in function.attributes:
+            return None
+        given = ir.DictAttr(function.attributes[SYMBOL_BOUNDS])
+        found = {str(new): given[name] for name, new in self.mapping.items() if name in given}
+        return ir.DictAttr.get(found) if found else None
+
+
+def _constant(value: ir.Value) -> ir.Operation | None:
+    op = defining_op(value)
+    return op if op is not None and op.name == "relax.constant" else None
+
+
+def _told(info: StructInfo) -> Iterator[str]:
+    """The symbols that can be read off a value."""
+    for dim in all_dims(info):
+        name = None if dim is None else symbolic.linear_definition(dim)
+        if name is not None:
+            yield name
+
+
+def _packed_calls(module: ir.Module) -> Sequence[ir.Operation]:
+    names = ("relax.call_packed", "relax.call_pure_packed", "relax.call_dps_packed")
+    return [op for function in relax_functions(module) for op in ops_of(function.operation, *names)]

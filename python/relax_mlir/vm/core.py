@@ -1,0 +1,55 @@
+"""The native core of the virtual machine, as this process has it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import tvm_ffi
+
+from relax_mlir.lowering.runtime_lib.vm_core import STATE, TABLE, vm_core_text
+from relax_mlir.runtime.process_code import state_address
+
+
+@dataclass(frozen=True)
+class Core:
+    """What the core offers; addresses are integers.
+
+    `create(bytes)`: a machine's memory, all zero, with one reference, or 0; `retain` and `release` count references;
+    `store_any(address, value)` keeps a value of the FFI in a table of a machine; `make_function(descriptor)` gives a
+    function of the FFI; `observe`: the address of what calls go through while somebody watches them.
+    """
+
+    table: int
+
+    @functools.cached_property
+    def create(self) -> Callable[[int], int]:
+        return ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int64)(self._address("create"))
+
+    @functools.cached_property
+    def release(self) -> Callable[[int], None]:
+        return ctypes.CFUNCTYPE(None, ctypes.c_size_t)(self._address("release"))
+
+    @functools.cached_property
+    def store_any(self) -> tvm_ffi.Function:
+        return tvm_ffi.Function.__from_extern_c__(self._address("store_any"))
+
+    @functools.cached_property
+    def make_function(self) -> tvm_ffi.Function:
+        return tvm_ffi.Function.__from_extern_c__(self._address("make_function"))
+
+    @property
+    def observe(self) -> int:
+        return self._address("observe")
+
+    def _address(self, name: str) -> int:
+        address = ctypes.c_size_t.from_address(self.table + 8 * TABLE.index(name))
+        return int(address.value)
+
+
+@functools.cache
+def core() -> Core:
+    """The core, compiled when it is first needed."""
+    return Core(state_address(vm_core_text(), STATE))

@@ -1,0 +1,99 @@
+"""Watching a machine: instruments around calls, and profiles of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import tvm_ffi
+
+from relax_mlir.runtime.arrays import to_ffi
+from relax_mlir.vm.bytecode import Call
+from relax_mlir.vm.executable import Executable
+
+SKIP = 1
+"""What an instrument returns for "do not call"; the result is None."""
+
+GO_ON = 0
+"""What an instrument returns for "go on"."""
+
+
+@dataclass(frozen=True)
+class Replace:
+    """What an instrument returns for "take this value instead"."""
+
+    value: Any
+
+
+Instrument = Callable[..., Any]
+"""``(function, name, before, result, *args) -> SKIP, Replace(value), or anything else to go on``."""
+
+
+def wrapped(instrument: Instrument) -> tvm_ffi.Function:
+    """The instrument as the core calls it: a list of one value stands for `Replace`."""
+
+    def call(*args: Any) -> Any:  # noqa: ANN401 - values of the FFI
+        answer = instrument(*args)
+        if isinstance(answer, Replace):
+            return [to_ffi(answer.value)]
+        return SKIP if answer == SKIP and not isinstance(answer, bool) else None
+
+    return tvm_ffi.convert(call)
+
+
+class VMProfile:
+    """How often each call of a program ran, and how long, while the profile was open; see `VirtualMachine.profile`.
+
+    Times are those of a call with all that happens in it, in seconds.
+    """
+
+    def __init__(self, executable: Executable, start: Callable[[VMProfile | None], None]) -> None:
+        self._executable, self._start = executable, start
+        self._numbers = np.zeros((executable.offsets.size, 2), np.int64)
+
+    @property
+    def address(self) -> int:
+        """Where the core counts: calls and nanoseconds, for each instruction."""
+        return int(self._numbers.ctypes.data)
+
+    def __enter__(self) -> VMProfile:
+        self._start(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._start(None)
+
+    @property
+    def rows(self) -> list[tuple[str, int, str, int, float]]:
+        """Function, number of the instruction in it, what it calls, calls, seconds; the slowest first."""
+        functions = self._executable.functions
+        found = []
+        for info in functions:
+            for number in range(info.start, info.end):
+                count, nanoseconds = (int(n) for n in self._numbers[number])
+                if count:
+                    call = self._executable.instruction(number)
+                    assert isinstance(call, Call)
+                    row = (
+                        info.name,
+                        number - info.start,
+                        functions[call.func].name,
+                        count,
+                        nanoseconds * 1e-9,
+                    )
+                    found.append(row)
+        return sorted(found, key=lambda row: -row[4])
+
+    def __str__(self) -> str:
+        lines = [f"{'function':16} {'instr':>5} {'calls':>8} {'total us':>10} {'each us':>8}  callee"]
+        for function, number, callee, count, seconds in self.rows:
+            total = seconds * 1e6
+            lines.append(
+                f"{function[:16]:16} {number:5} {count:8} {total:10.1f} {total / count:8.2f}  {callee[:26]}"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,85 @@
+"""The kernels of an executable: MLIR text with constants in the executable's pool, and the machine code of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tvm_ffi
+
+from relax_mlir.dialects import constants
+from relax_mlir.error import CompileError, RelaxError
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import ir
+from relax_mlir.module_file import attach_weights, resources
+from relax_mlir.module_text import PrintOptions, module_text
+from relax_mlir.runtime.build import build_legalized
+from relax_mlir.target import Target
+from relax_mlir.vm.exec_builder import ExecBuilder
+
+if TYPE_CHECKING:
+    from relax_mlir.runtime.executable import Executable as NativeExecutable
+    from relax_mlir.vm.executable import Executable
+
+TARGET = "relax.target"
+"""On the module of the kernels: the target that they are compiled for."""
+
+
+def add_kernels(builder: ExecBuilder, module: ir.Module, target: Target) -> None:
+    """Put the kernels of `module` into the executable that is being built, weights into its constant pool."""
+    with module.context:
+        module.operation.attributes[TARGET] = ir.StringAttr.get(str(target))
+    weights = resources(module)
+    text = module_text(module, PrintOptions(debug_info=True)).partition("{-#")[0].rstrip() + "\n"
+    builder.set_kernels(text, [builder.c(_read_only(attribute)) for attribute in weights.values()])
+
+
+def _read_only(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
+    view: np.ndarray[Any, Any] = constants.to_numpy(attribute).view()
+    view.flags.writeable = False
+    return view
+
+
+def compile_kernels(module: IRModule, target: Target, cache: bool = True) -> NativeExecutable:
+    """Machine code for the kernels of a module."""
+    return build_legalized(module, target, cache)
+
+
+def load_kernels(executable: Executable) -> NativeExecutable | None:
+    """Compile the kernels that an executable brings; None where it has none.
+
+    Raises CompileError where their text cannot be read or compiled.
+    """
+    if executable.kernels is None:
+        return None
+    try:
+        module = IRModule.parse(executable.kernels.text, "<kernels of the executable>")
+        arrays = _arrays(module.mlir, [executable.constants[index] for index in executable.kernels.constants])
+        attach_weights(module.mlir, arrays, "the kernels of the executable")
+        return compile_kernels(module, _target(module.mlir))
+    except RelaxError as error:
+        raise CompileError(
+            f"VirtualMachine: the kernels of the executable cannot be compiled: {error}"
+        ) from error
+
+
+def _arrays(module: ir.Module, values: list[object]) -> Mapping[str, np.ndarray[Any, Any]]:
+    names = list(resources(module))
+    if len(names) != len(values) or not all(isinstance(value, np.ndarray) for value in values):
+        raise CompileError(f"their text uses {len(names)} weights, {len(values)} constants are given")
+    return {name: value for name, value in zip(names, values, strict=True) if isinstance(value, np.ndarray)}
+
+
+def _target(module: ir.Module) -> Target:
+    if TARGET not in module.operation.attributes:
+        return Target.parse("cpu").runnable_here()
+    attribute = module.operation.attributes[TARGET]
+    if not isinstance(attribute, ir.StringAttr):
+        raise CompileError(f"{TARGET} is {attribute}, expected a string")
+    return Target.parse(attribute.value).runnable_here()
+
+
+def functions_of(library: NativeExecutable | None) -> dict[str, tvm_ffi.Function]:
+    """The kernels as functions of the FFI."""
+    return {} if library is None else {name: library[name].ffi for name in library}

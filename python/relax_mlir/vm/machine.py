@@ -1,0 +1,211 @@
+"""The virtual machine: runs the functions of a bytecode executable."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import tvm_ffi
+
+from relax_mlir.error import ArgumentError, PackedFunctionError, UnknownNameError, expect
+from relax_mlir.runtime.arrays import needs_help, to_ffi
+from relax_mlir.runtime.torch_tensors import explain_refusal, plain_torch_tensors
+from relax_mlir.vm.assertions import register_assertions
+from relax_mlir.vm.builtins import register_builtins
+from relax_mlir.vm.executable import Executable
+from relax_mlir.vm.function_info import FunctionInfo
+from relax_mlir.vm.image import Image
+from relax_mlir.vm.instrument import Instrument, VMProfile, wrapped
+from relax_mlir.vm.kernel_library import functions_of, load_kernels
+from relax_mlir.vm.state import VMState
+
+DEFAULT_MAX_DEPTH = 10_000
+"""How many calls of functions of a machine may be active at a time."""
+
+
+class VMFunction:
+    """A function of a virtual machine.
+
+    Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, shapes (tuples of integers), numbers,
+    strings, functions, and tuples of such values; gives FFI values, torch tensors where torch tensors came in.
+    `ffi` is the
+    bare `tvm_ffi.Function`, which does the same for what the FFI takes by itself. Both stay valid without the machine.
+    """
+
+    __slots__ = ("ffi", "info")
+
+    def __init__(self, info: FunctionInfo, ffi: tvm_ffi.Function) -> None:
+        self.info, self.ffi = info, ffi
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.info.name
+
+    def __call__(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Run the function.
+
+        Raises:
+            ArgumentError: another number of arguments, or one that the FFI cannot convert.
+            RecursionError: too many calls are active at a time.
+            BytecodeError: an instruction cannot do what it says with the values that are there.
+            Any error of a packed function that is called, as it is.
+        """
+        args = plain_torch_tensors(self.name, args, len(args))
+        try:
+            return self.ffi(*args)
+        except RuntimeError:
+            explain_refusal(self.name, args)
+            raise
+        except (BufferError, ArgumentError):
+            # The FFI fails here before the function has begun, if it is for one of these arguments.
+            if not any(needs_help(arg) for arg in args):
+                raise
+        return self.ffi(*(to_ffi(arg) for arg in args))
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.info.param_names) or f"{self.info.num_args} arguments"
+        return f"<function {self.name}({names}) of a virtual machine>"
+
+
+class VirtualMachine(Mapping[str, VMFunction]):
+    """Runs an executable: a mapping from the names of its functions to functions that can be called.
+
+    The core is native code: an instruction costs some nanoseconds beside what it calls. Functions of the machine
+    call each other without using the C stack. A machine may run on several threads at a time.
+
+    Attributes:
+        executable: what it runs.
+        state: what the register `%vm` holds.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        *,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        max_depth: int = DEFAULT_MAX_DEPTH,
+    ) -> None:
+        """Load `executable`: compile its kernels, look up its packed functions.
+
+        Args:
+            functions: packed functions of this machine alone, which are looked up before those registered with the FFI.
+            max_depth: how many calls of functions of the machine may be active at a time.
+
+        Raises:
+            PackedFunctionError: packed functions that are not registered; names them, and who calls them.
+            ArgumentError: an argument of another type.
+        """
+        expect(
+            "VirtualMachine: 'executable'",
+            executable,
+            Executable,
+            "a bytecode executable (ExecBuilder.get() gives one)",
+        )
+        if isinstance(max_depth, bool) or not isinstance(max_depth, int) or not 0 < max_depth < 1 << 40:
+            raise ArgumentError(
+                f"VirtualMachine: 'max_depth' is {max_depth!r}, expected a number of calls from 1 on"
+            )
+        register_builtins()
+        register_assertions()
+        self.executable = executable
+        library = executable.library or load_kernels(executable)
+        packed = _packed_functions(executable, {**functions_of(library), **(functions or {})})
+        self._image = Image(executable, packed, max_depth)
+        weakref.finalize(self, self._image.release).atexit = False
+        self.state = VMState(self)
+        self._image.keep("vm_state", tvm_ffi.convert(self.state))
+        self._functions: dict[str, VMFunction] = {}
+        self._instrument: Instrument | None = None
+        self._profile: VMProfile | None = None
+
+    def __getitem__(self, name: str) -> VMFunction:
+        if name not in self._functions:
+            known = self.executable.function_names
+            if name not in known:
+                raise UnknownNameError("function", name, known)
+            self._functions[name] = VMFunction(self.executable.function(name), self._image.function(name))
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.executable.function_names)
+
+    def __len__(self) -> int:
+        return len(self.executable.function_names)
+
+    def __repr__(self) -> str:
+        return f"<virtual machine with {', '.join(self)}>"
+
+    # -- watching
+
+    def set_instrument(self, instrument: Instrument | None) -> None:
+        """Let `instrument` see each call, of packed functions and of functions of the machine; None: nobody.
+
+        It is called as ``instrument(function, name, before, result, *args)``: once before the call, with `before`
+        True and
+        `result` None, and once after it, with the call's result. What it returns decides: `SKIP` before the call:
+        do not
+        call, the result is None; `Replace(value)`: do not call, or do not take its result, but `value`; anything
+        else: go on. An error that it raises ends the program. Calls are slower while an instrument is set.
+        """
+        self._instrument = instrument
+        self._image.keep("instrument", None if instrument is None else wrapped(instrument))
+        self._watch()
+
+    def profile(self) -> VMProfile:
+        """Count and time each call: ``with vm.profile() as p: vm["main"](x)``, then ``print(p)``."""
+        return VMProfile(self.executable, self._start_profile)
+
+    def _start_profile(self, profile: VMProfile | None) -> None:
+        if profile is not None and self._profile is not None:
+            raise ArgumentError("profile: the machine is being profiled already")
+        self._profile = profile
+        self._image.set("profile", 0 if profile is None else profile.address)
+        self._watch()
+
+    def _watch(self) -> None:
+        watched = self._instrument is not None or self._profile is not None
+        self._image.observe(watched)
+
+
+def _packed_functions(
+    executable: Executable, own: Mapping[str, Callable[..., Any]]
+) -> dict[str, tvm_ffi.Function]:
+    """The packed functions of an executable by name; raises PackedFunctionError for those that are not there."""
+    found: dict[str, tvm_ffi.Function] = {}
+    missing = []
+    for name in executable.packed_names:
+        function = own[name] if name in own else tvm_ffi.get_global_func(name, allow_missing=True)
+        if function is None:
+            missing.append(name)
+        else:
+            found[name] = function if isinstance(function, tvm_ffi.Function) else tvm_ffi.convert(function)
+    if missing:
+        raise PackedFunctionError(_missing_text(executable, missing))
+    return found
+
+
+def _missing_text(executable: Executable, missing: list[str]) -> str:
+    from relax_mlir.vm.bytecode import ArgKind, Call
+
+    indices = {info.name: index for index, info in enumerate(executable.functions)}
+    lines = []
+    for name in missing:
+        place = ""
+        for info in executable.functions:
+            for number in range(info.start, info.end):
+                instruction = executable.instruction(number)
+                if isinstance(instruction, Call) and (
+                    instruction.func == indices[name]
+                    or any(
+                        arg.kind is ArgKind.FUNCTION and arg.value == indices[name]
+                        for arg in instruction.args
+                    )
+                ):
+                    place = place or f" (used by instruction {number - info.start} of {info.name})"
+        lines.append(f"'{name}'{place}")
+    return (
+        f"VirtualMachine: {len(missing)} packed functions are not registered: {', '.join(lines)}; register them with "
+        "tvm_ffi.register_global_func, or give them as `functions`"
+    )
