@@ -40,5 +40,5 @@ def call_packed(code: FunctionCode, op: ir.Operation) -> None:
 
 
 def _literal(code: FunctionCode, attribute: ir.Attribute) -> Arg:
-    value = attribute.value
-    return code.b.convert_constant(value)
+    assert isinstance(attribute, ir.StringAttr | ir.IntegerAttr | ir.FloatAttr | ir.BoolAttr)
+    return code.b.convert_constant(attribute.value)

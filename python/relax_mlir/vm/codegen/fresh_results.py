@@ -35,7 +35,7 @@ def is_fresh(value: ir.Value) -> bool:
     if op.name == TUPLE:
         return all(map(is_fresh, op.operands))
     if op.name == "scf.if":
-        index = list(op.results).index(value)
+        index = next(number for number, result in enumerate(op.results) if result == value)
         yields = [region.blocks[0].operations[-1].operation.operands[index] for region in op.regions]
         return all(_made_in(item, region.blocks[0]) for item, region in zip(yields, op.regions, strict=True))
     return False

@@ -14,7 +14,15 @@ from relax_mlir.transform import relax_functions
 from relax_mlir.vm.codegen.function_code import FunctionCode
 from relax_mlir.vm.exec_builder import ExecBuilder
 
-FAMILIES = ("assertions", "branches", "calls", "constants_and_tuples", "explicit_memory", "host_ops", "shapes")
+FAMILIES = (
+    "assertions",
+    "branches",
+    "calls",
+    "constants_and_tuples",
+    "explicit_memory",
+    "host_ops",
+    "shapes",
+)
 """The modules beside this one that write the instructions of ops."""
 
 

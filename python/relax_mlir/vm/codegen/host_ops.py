@@ -31,7 +31,7 @@ def arith_constant(code: FunctionCode, op: ir.Operation) -> None:
         code.values[op.results[0]] = code.b.c(constants.to_numpy(value))
     else:
         number = ir.IntegerAttr(value).value
-        is_bool = ir.IntegerType.isinstance(value.type) and ir.IntegerType(value.type).width == 1
+        is_bool = value.type == ir.IntegerType.get_signless(1)
         code.values[op.results[0]] = (
             code.b.imm(int(bool(number))) if is_bool else code.b.convert_constant(number)
         )

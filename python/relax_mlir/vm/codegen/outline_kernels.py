@@ -27,7 +27,7 @@ from relax_mlir.dialects.types import (
 )
 from relax_mlir.ir_queries import callee_of, defining_op, enclosing_function, ops_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.rewrite.function_editing import arguments_of, erase_if_unused, update_type
+from relax_mlir.rewrite.function_editing import arguments_of, erase_if_unused, functions_by_name, update_type
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import relax_functions
 
@@ -57,9 +57,7 @@ class _Outline:
     prims: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.functions = {
-            op.name.value: op for op in self.module.body.operations if isinstance(op, func.FuncOp)
-        }
+        self.functions = functions_by_name(self.module)
         self.taken = {ir.StringAttr(op.attributes["func"]).value for op in _packed_calls(self.module)}
         self.taken |= {f.name.value for f in relax_functions(self.module)}
 
@@ -102,7 +100,7 @@ class _Outline:
 
     def add_prim_funcs(self) -> None:
         """Give the kernels the prim funcs that they call; what nothing else calls leaves the module."""
-        kernel_names = {op.name.value for op in self.kernels.body.operations}
+        kernel_names = set(functions_by_name(self.kernels))
         renamed = {name: self._free(name, kernel_names) for name in self.prims}
         for op in self.kernels.body.operations:
             for call in [o for o in ops_of(op.operation) if o.name in CALLS]:

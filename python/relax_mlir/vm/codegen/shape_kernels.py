@@ -23,7 +23,7 @@ def move_shape_functions(module: ir.Module, kernels: ir.Module) -> None:
     }
     with module.context, ir.Location.unknown():
         for op in list(module.body.operations):
-            if PRIM_FUNC in op.attributes and op.name.value in called:
+            if isinstance(op, func.FuncOp) and PRIM_FUNC in op.attributes and op.name.value in called:
                 _emit(op, kernels)
 
 

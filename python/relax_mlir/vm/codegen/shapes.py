@@ -77,7 +77,7 @@ def make_shape(code: FunctionCode, op: ir.Operation) -> None:
 def vm_match_shape(code: FunctionCode, op: ir.Operation) -> None:
     shape, heap = map(code.arg, op.operands)
     pairs = list(zip(integers(op, "codes"), integers(op, "values"), strict=True))
-    code.match(shape, heap, pairs, code.b.c(ir.StringAttr(op.attributes["context"]).value))
+    code.match(shape, heap, pairs, code.b.c(ir.StringAttr(op.attributes["where"]).value))
 
 
 @handles("relax.vm_load_prim")
