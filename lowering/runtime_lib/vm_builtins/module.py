@@ -8,8 +8,7 @@ from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.unpack import DL, OBJECT_BYTES, SHAPE, TENSOR
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.pool import HEAD_BYTES, PAGE_BYTES, PAGED_BYTES
-from relax_mlir.lowering.runtime_lib.support import support_text
-from relax_mlir.lowering.runtime_lib.support_memory import MEMORY_TABLE
+from relax_mlir.lowering.runtime_lib.support import MEMORY_TABLE, support_text
 from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import Builtins, BuiltinWriter
 from relax_mlir.lowering.runtime_lib.vm_builtins.containers import CLOSURES, CLOSURES_CALL, CONTAINERS
 from relax_mlir.lowering.runtime_lib.vm_builtins.host_arithmetic import SCALARS
