@@ -1,13 +1,13 @@
-"""Sizes as formulas of a function's arguments: which are computable at its entry, equal ones, and their code."""
+"""Which sizes are formulas of a function's arguments, and their code at its entry."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from relax_mlir.lowering.abi.ffi_dtypes import element_bytes
+from relax_mlir.lowering.memory.size_formulas import Argument, Bytes, Computed, Constant, DimOf, Formula
+from relax_mlir.lowering.memory.workspace_layout import ALIGNMENT
 from relax_mlir.mlir import arith, func, ir, memref
-
-Key = tuple[Any, ...]
 
 _PURE = frozenset(
     f"arith.{name}"
@@ -53,97 +53,128 @@ TOO_LARGE = 1 << 47
 
 
 class EntrySizes:
-    """Keys (equal keys: equal values) and code, at the start of `function`, of index values."""
+    """Formulas of integers, and their code at the start of `function`; an `Arithmetic` of workspaces, as code."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self.entry = function.body.blocks[0]
-        self._keys: dict[ir.Value, Key | None] = {}
-        self._code: dict[Key, ir.Value] = {}
+        self._formulas: dict[ir.Value, Formula | None] = {}
+        self._code: dict[Formula | Bytes, ir.Value] = {}
+        self._constants: dict[int, ir.Value] = {}
 
-    def key(self, value: ir.Value) -> Key | None:
+    def formula(self, value: ir.Value) -> Formula | None:
         """What `value` is as a formula of the arguments, or None if it is not known at entry."""
-        if value not in self._keys:
-            self._keys[value] = self._find_key(value)
-        return self._keys[value]
+        if value not in self._formulas:
+            self._formulas[value] = self._find(value)
+        return self._formulas[value]
 
-    def _find_key(self, value: ir.Value) -> Key | None:
+    def _find(self, value: ir.Value) -> Formula | None:
         if isinstance(value, ir.BlockArgument):
-            return ("argument", value.arg_number) if value.owner == self.entry else None
+            return Argument(value.arg_number) if value.owner == self.entry else None
         op = value.owner.operation
         if op.name == "arith.constant":
-            return ("constant", str(op.attributes["value"]))
+            return Constant(str(op.attributes["value"]))
         if op.name == "memref.dim":
-            return self._dim_key(op)
+            return self._dim(op)
         if op.name not in _PURE:
             return None
-        operands = [self.key(operand) for operand in op.operands]
-        if any(operand is None for operand in operands):
+        operands = _all_known(map(self.formula, op.operands))
+        if operands is None:
             return None
         if op.name in _COMMUTATIVE:
             operands.sort(key=repr)
         attributes = tuple(sorted(f"{name}={op.attributes[name]}" for name in op.attributes))
-        return (op.name, attributes, str(value.type), *operands)
+        return Computed(op.name, attributes, str(value.type), tuple(operands))
 
-    def _dim_key(self, op: ir.Operation) -> Key | None:
-        position = self.key(op.operands[1])
-        if position is None or position[0] != "constant":
-            return None
-        return self._size_key(op.operands[0], int(position[1].split(":")[0]))
+    def _dim(self, op: ir.Operation) -> Formula | None:
+        position = self.formula(op.operands[1])
+        return self._size(op.operands[0], position.value) if isinstance(position, Constant) else None
 
-    def _size_key(self, source: ir.Value, position: int) -> Key | None:
+    def _size(self, source: ir.Value, position: int) -> Formula | None:
         type = ir.MemRefType(source.type)
         if not type.is_dynamic_dim(position):
-            return ("constant", f"{type.get_dim_size(position)} : index")
+            return Constant.index(type.get_dim_size(position))
         if isinstance(source, ir.BlockArgument):
-            return ("dim", source.arg_number, position) if source.owner == self.entry else None
+            return DimOf(source.arg_number, position) if source.owner == self.entry else None
         op = source.owner.operation
         if op.name == "memref.cast":
-            return self._size_key(op.operands[0], position)
+            return self._size(op.operands[0], position)
         if op.name == "memref.alloc":
             dynamic = [i for i in range(type.rank) if type.is_dynamic_dim(i)]
-            return self.key(op.operands[dynamic.index(position)])
+            return self.formula(op.operands[dynamic.index(position)])
         return None
 
-    def emit(self, key: Key) -> ir.Value:
-        """Code for a key at the insertion point (always the entry's start); each key once."""
-        if key not in self._code:
-            self._code[key] = self._emit(key)
-        return self._code[key]
+    def emit(self, formula: Formula) -> ir.Value:
+        """Code for a formula at the insertion point (always the entry's start); each formula once."""
+        if formula not in self._code:
+            self._code[formula] = self._emit(formula)
+        return self._code[formula]
 
-    def _emit(self, key: Key) -> ir.Value:
-        kind = key[0]
-        if kind == "argument":
-            return self.entry.arguments[key[1]]
-        if kind == "constant":
-            attribute = ir.Attribute.parse(key[1])
+    def _emit(self, formula: Formula) -> ir.Value:
+        if isinstance(formula, Argument):
+            return self.entry.arguments[formula.number]
+        if isinstance(formula, Constant):
+            attribute = ir.Attribute.parse(formula.attribute)
             return arith.ConstantOp(attribute.type, attribute).result
-        if kind == "dim":
-            return memref.DimOp(self.entry.arguments[key[1]], constant(key[2])).result
-        operands = [self.emit(operand) for operand in key[3:]]
-        if kind in _DIVISIONS:
+        if isinstance(formula, DimOf):
+            return memref.DimOp(self.entry.arguments[formula.argument], constant(formula.axis)).result
+        operands = [self.emit(operand) for operand in formula.operands]
+        if formula.op in _DIVISIONS:
             operands[1] = _not_zero(operands[1])
-        attributes = dict(item.split("=", 1) for item in key[1])
+        attributes = dict(item.split("=", 1) for item in formula.attributes)
         parsed = {name: ir.Attribute.parse(text) for name, text in attributes.items()}
-        type = ir.Type.parse(key[2])
-        return ir.Operation.create(kind, results=[type], operands=operands, attributes=parsed).result
+        type = ir.Type.parse(formula.type)
+        return ir.Operation.create(formula.op, results=[type], operands=operands, attributes=parsed).result
 
-    def bytes_key(self, type: ir.MemRefType, dynamic: list[ir.Value]) -> Key | None:
-        """The size of a buffer in bytes: ("bytes", static factor, keys of the dynamic sizes)."""
-        keys = [self.key(value) for value in dynamic]
-        if any(key is None for key in keys):
-            return None
-        return ("bytes", static_bytes(type), *sorted(keys, key=repr))
+    def bytes_of(self, type: ir.MemRefType, dynamic: Iterable[ir.Value]) -> Bytes | None:
+        """The size of a buffer with these dynamic sizes; None if it is not known at entry."""
+        sizes = _all_known(map(self.formula, dynamic))
+        return None if sizes is None else Bytes(static_bytes(type), tuple(sorted(sizes, key=repr)))
 
-    def emit_bytes(self, key: Key) -> ir.Value:
-        """Code for a `bytes_key`."""
-        if key not in self._code:
-            self._code[key] = checked_product([constant(key[1]), *(self._emit_size(k) for k in key[2:])])
-        return self._code[key]
+    def bytes(self, size: Bytes) -> ir.Value | int:
+        if size.is_static:
+            return size.factor
+        if size not in self._code:
+            self._code[size] = checked_product([constant(size.factor), *map(self._emit_size, size.sizes)])
+        return self._code[size]
 
-    def _emit_size(self, key: Key) -> ir.Value:
+    def _emit_size(self, formula: Formula) -> ir.Value:
         """Code for a size. A negative one counts as 0: the check further down that refuses it says more."""
-        value = self.emit(key)
-        return value if key[0] in ("dim", "constant") else arith.MaxSIOp(value, constant(0)).result
+        value = self.emit(formula)
+        return value if isinstance(formula, DimOf | Constant) else arith.MaxSIOp(value, constant(0)).result
+
+    def maximum(self, a: ir.Value | int, b: ir.Value | int) -> ir.Value | int:
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b)
+        return arith.MaxUIOp(self.index(a), self.index(b)).result
+
+    def aligned(self, size: ir.Value | int) -> ir.Value | int:
+        if isinstance(size, int):
+            return -(-size // ALIGNMENT) * ALIGNMENT
+        up = arith.AddIOp(size, constant(ALIGNMENT - 1)).result
+        return arith.AndIOp(up, constant(-ALIGNMENT)).result
+
+    def add(self, a: ir.Value | int, b: ir.Value | int) -> ir.Value | int:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        return arith.AddIOp(self.index(a), self.index(b)).result
+
+    def index(self, value: ir.Value | int) -> ir.Value:
+        """`value` as an SSA value; each number once."""
+        if not isinstance(value, int):
+            return value
+        if value not in self._constants:
+            self._constants[value] = constant(value)
+        return self._constants[value]
+
+
+def _all_known(formulas: Iterable[Formula | None]) -> list[Formula] | None:
+    """The formulas, unless one is not known."""
+    found = []
+    for formula in formulas:
+        if formula is None:
+            return None
+        found.append(formula)
+    return found
 
 
 def static_bytes(type: ir.MemRefType) -> int:

@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
 from relax_mlir.lowering.memory.entry_sizes import (
     EntrySizes,
-    Key,
     checked_product,
     constant,
     static_bytes,
@@ -29,13 +28,13 @@ from relax_mlir.lowering.memory.entry_sizes import (
 from relax_mlir.lowering.memory.in_place import InPlace
 from relax_mlir.lowering.memory.liveness import Buffer, Liveness
 from relax_mlir.lowering.memory.report import Formulas, describe, record
+from relax_mlir.lowering.memory.size_formulas import Bytes
+from relax_mlir.lowering.memory.workspace_layout import ALIGNMENT, lay_out
 from relax_mlir.lowering.runtime_lib.frame import DEFER, declare_release, frame_of
-from relax_mlir.mlir import arith, func, ir, memref
+from relax_mlir.mlir import func, ir, memref
 from relax_mlir.mlir_text import Fragment, functions, is_declaration
-from relax_mlir.symbolic import Dim, maximum
 from relax_mlir.transform import ModulePass, PassContext
 
-ALIGNMENT = 64
 NOT_RELAX = (PRIM_FUNC, KERNEL)
 
 
@@ -44,37 +43,35 @@ class Slot:
     """A part of the workspace, and the buffers that use it one after the other; `over`: those that begin in place."""
 
     buffers: list[Buffer] = field(default_factory=list)
-    sizes: list[Key] = field(default_factory=list)
+    sizes: list[Bytes] = field(default_factory=list)
     over: list[Buffer] = field(default_factory=list)
 
     def free_for(self, buffer: Buffer, dying: Buffer | None = None) -> bool:
         """Whether no buffer in the slot is live together with this one; `dying` may be where this one begins."""
         return not any(buffer.meets(other) for other in self.buffers if other is not dying)
 
-    def add(self, buffer: Buffer, size: Key) -> None:
+    def add(self, buffer: Buffer, size: Bytes) -> None:
         self.buffers.append(buffer)
         if size not in self.sizes:
             self.sizes.append(size)
 
-    def distance(self, size: Key) -> tuple[bool, int]:
+    def distance(self, size: Bytes) -> tuple[bool, int]:
         """How far a size is from the slot's: whether there is none of its kind in it, and the difference of factors."""
-        kind = [other[1] for other in self.sizes if (len(other) > 2) == (len(size) > 2)]
-        return not kind, abs(max(kind, default=0) - size[1])
-
-    @property
-    def largest_static(self) -> int:
-        return max((size[1] for size in self.sizes if len(size) == 2), default=0)
+        kind = [other.factor for other in self.sizes if other.is_static == size.is_static]
+        return not kind, abs(max(kind, default=0) - size.factor)
 
     @property
     def dynamic(self) -> bool:
-        return any(len(size) > 2 for size in self.sizes)
+        return any(not size.is_static for size in self.sizes)
 
 
-Dying = Callable[[Buffer, Key], Sequence[Buffer]]
+Dying = Callable[[Buffer, Bytes], Sequence[Buffer]]
 """The buffers of a size whose memory another one may take over at the call that begins it."""
 
 
-def assign_slots(buffers: Sequence[tuple[Buffer, Key]], dying: Dying = lambda buffer, size: ()) -> list[Slot]:
+def assign_slots(
+    buffers: Sequence[tuple[Buffer, Bytes]], dying: Dying = lambda buffer, size: ()
+) -> list[Slot]:
     """Give every buffer a slot, large ones first (those of more symbols, then those of a larger factor).
 
     Among equal ones they come in the order in which they are first used. A buffer takes the slot of one of equal
@@ -83,9 +80,9 @@ def assign_slots(buffers: Sequence[tuple[Buffer, Key]], dying: Dying = lambda bu
     before mixing them. A larger slot is never worse than a new one.
     """
 
-    def order(item: tuple[Buffer, Key]) -> tuple[int, ...]:
+    def order(item: tuple[Buffer, Bytes]) -> tuple[int, ...]:
         buffer, size = item
-        return -len(size), -size[1], buffer.first, buffer.position
+        return -len(size.sizes), -size.factor, buffer.first, buffer.position
 
     slots: list[Slot] = []
     for buffer, size in sorted(buffers, key=order):
@@ -146,10 +143,10 @@ class PlanMemory(ModulePass):
         operations: Sequence[ir.Operation],
     ) -> None:
         sizes, formulas = EntrySizes(function), Formulas(function)
-        planned: list[tuple[Buffer, Key]] = []
+        planned: list[tuple[Buffer, Bytes]] = []
         entries: list[tuple[int, dict[str, Any]]] = []
-        keys = [sizes.bytes_key(buffer.type, list(buffer.alloc.operands)) for buffer in buffers]
-        for number, (buffer, size) in enumerate(zip(buffers, keys, strict=True)):
+        known = [sizes.bytes_of(buffer.type, buffer.alloc.operands) for buffer in buffers]
+        for number, (buffer, size) in enumerate(zip(buffers, known, strict=True)):
             formula = None if size is None else formulas.bytes(size)
             for op in buffer.freed:
                 op.erase()
@@ -157,13 +154,13 @@ class PlanMemory(ModulePass):
             if buffer.carried or size is None:
                 entries.append((number, describe(buffer, "call", formula)))
                 allocate_in_frame(buffer, frame_of(function))
-            elif len(size) == 2 and size[1] <= self.stack_bytes:
+            elif size.is_static and size.factor <= self.stack_bytes:
                 entries.append((number, describe(buffer, "stack", formula)))
                 _allocate_on_stack(buffer, sizes.entry)
             else:
                 planned.append((buffer, size))
 
-        def dying(buffer: Buffer, size: Key) -> list[Buffer]:
+        def dying(buffer: Buffer, size: Bytes) -> list[Buffer]:
             ending = [b for b, s in planned if s == size and b is not buffer and b.last == buffer.first]
             return [b for b in ending if in_place.allows(operations[buffer.first], b, buffer)]
 
@@ -176,13 +173,9 @@ class PlanMemory(ModulePass):
             entry = describe(buffer, "workspace", formulas.bytes(size), number, in_its_place)
             entries.append((numbers[id(buffer)], entry))
         ordered = [entry for _, entry in sorted(entries, key=lambda item: item[0])]
-        record(function, ordered, [_slot_bytes(slot, formulas) for slot in slots], ALIGNMENT)
+        record(function, ordered, [slot.sizes for slot in slots], formulas)
         if slots:
             _allocate_in_workspace(function, slots, sizes)
-
-
-def _slot_bytes(slot: Slot, formulas: Formulas) -> Dim:
-    return maximum(*(formulas.bytes(size) for size in slot.sizes))
 
 
 def declare_allocation(module: ir.Module) -> None:
@@ -238,27 +231,10 @@ def _allocate_on_stack(buffer: Buffer, entry: ir.Block) -> None:
 
 def _allocate_in_workspace(function: func.FuncOp, slots: Sequence[Slot], sizes: EntrySizes) -> None:
     with ir.InsertionPoint.at_block_begin(sizes.entry), function.location:
-        offsets, total = _offsets(slots, sizes)
-        workspace = _take(total)
+        places, end = lay_out([slot.sizes for slot in slots], sizes)
+        offsets = [sizes.index(place.offset) for place in places]
+        workspace = _take(sizes.index(end))
     for slot, offset in zip(slots, offsets, strict=True):
         for buffer in slot.buffers:
             with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:
                 _view(buffer, workspace, offset)
-
-
-def _offsets(slots: Sequence[Slot], sizes: EntrySizes) -> tuple[list[ir.Value], ir.Value]:
-    """Code for the offset of every slot, the static ones first, and for the size of the workspace."""
-    offsets, end, static = [], constant(0), 0
-    for slot in slots:
-        offsets.append(end)
-        if not slot.dynamic:
-            static += -(-slot.largest_static // ALIGNMENT) * ALIGNMENT
-            end = constant(static)
-            continue
-        size = sizes.emit_bytes(slot.sizes[0])
-        for other in slot.sizes[1:]:
-            size = arith.MaxUIOp(size, sizes.emit_bytes(other)).result
-        up = arith.AddIOp(size, constant(ALIGNMENT - 1)).result
-        rounded = arith.AndIOp(up, constant(-ALIGNMENT)).result
-        end = arith.AddIOp(end, rounded).result
-    return offsets, end

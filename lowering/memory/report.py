@@ -20,8 +20,9 @@ from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.error import ParseError
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.lowering.abi.signature import Value, signature_of
-from relax_mlir.lowering.memory.entry_sizes import Key
 from relax_mlir.lowering.memory.liveness import Buffer
+from relax_mlir.lowering.memory.size_formulas import Argument, Bytes, Constant, DimOf, Formula
+from relax_mlir.lowering.memory.workspace_layout import ALIGNMENT, lay_out
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -66,11 +67,11 @@ def _dim(text: str, default: str) -> Dim:
 
 @dataclass
 class Formulas:
-    """Formulas for the keys of `EntrySizes` of one function."""
+    """The dimensions that formulas of one function are; an `Arithmetic` of workspaces, in dimensions."""
 
     function: func.FuncOp
-    _names: dict[Key, Dim] = field(default_factory=dict)
-    _unnamed: dict[Key, Dim] = field(default_factory=dict)
+    _names: dict[Formula, Dim] = field(default_factory=dict)
+    _unnamed: dict[Formula, Dim] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if SIGNATURE in self.function.attributes:
@@ -86,31 +87,41 @@ class Formulas:
         texts = _dims_of(value.type)
         if value.kind == "tensor":
             for i, text in enumerate(texts):
-                self._names["dim", number, i] = _dim(text, f"arg{number}_{i}")
+                self._names[DimOf(number, i)] = _dim(text, f"arg{number}_{i}")
             return number + 1
         if value.kind == "int":
-            self._names["argument", number] = _dim(value.name, f"arg{number}")
+            self._names[Argument(number)] = _dim(value.name, f"arg{number}")
             return number + 1
         for i in range(value.ndim or 0):
             if i < len(texts):
-                self._names["argument", number + i] = _dim(texts[i], f"arg{number + i}")
+                self._names[Argument(number + i)] = _dim(texts[i], f"arg{number + i}")
         return number + (value.ndim or 0)
 
-    def dim(self, key: Key) -> Dim:
-        """The formula of an index value."""
-        if key in self._names:
-            return self._names[key]
-        if key[0] == "constant":
-            return int(key[1].split(":")[0])
-        if key[0] in ("dim", "argument"):
-            return symbolic.symbol("arg" + "_".join(map(str, key[1:])))
-        if key[0] not in _FORMULAS:
-            return self._unnamed.setdefault(key, symbolic.symbol(f"unnamed{len(self._unnamed)}"))
-        return _FORMULAS[key[0]](*(self.dim(operand) for operand in key[3:]))
+    def dim(self, formula: Formula) -> Dim:
+        """What an integer is; a symbol of its own where `symbolic` has no such formula."""
+        if formula in self._names:
+            return self._names[formula]
+        if isinstance(formula, Constant):
+            return formula.value
+        if isinstance(formula, Argument):
+            return symbolic.symbol(f"arg{formula.number}")
+        if isinstance(formula, DimOf):
+            return symbolic.symbol(f"arg{formula.argument}_{formula.axis}")
+        if formula.op not in _FORMULAS:
+            return self._unnamed.setdefault(formula, symbolic.symbol(f"unnamed{len(self._unnamed)}"))
+        return _FORMULAS[formula.op](*map(self.dim, formula.operands))
 
-    def bytes(self, key: Key) -> Dim:
-        """The formula of a `bytes_key`."""
-        return symbolic.product([key[1], *(self.dim(k) for k in key[2:])])
+    def bytes(self, size: Bytes) -> Dim:
+        return symbolic.product([size.factor, *map(self.dim, size.sizes)])
+
+    def maximum(self, a: Dim, b: Dim) -> Dim:
+        return symbolic.maximum(a, b)
+
+    def aligned(self, size: Dim) -> Dim:
+        return symbolic.ceildiv(size, ALIGNMENT) * ALIGNMENT
+
+    def add(self, a: Dim, b: Dim) -> Dim:
+        return a + b
 
 
 def _maker(buffer: Buffer) -> str:
@@ -138,14 +149,17 @@ def describe(
 
 
 def record(
-    function: func.FuncOp, buffers: Sequence[dict[str, Any]], slots: Sequence[Dim], alignment: int
+    function: func.FuncOp,
+    buffers: Sequence[dict[str, Any]],
+    slots: Sequence[Sequence[Bytes]],
+    formulas: Formulas,
 ) -> None:
-    """Write the plan on the function; `slots` are their sizes in the order in which they lie in the workspace."""
-    end: Dim = 0
-    places = []
-    for size in slots:
-        places.append({"offset": str(end), "bytes": str(size)})
-        end = end + symbolic.ceildiv(size, alignment) * alignment
-    name = function.name.value
-    plan = {"function": name, "bytes": str(end), "slots": places, "buffers": list(buffers)}
+    """Write the plan on the function; `slots` are the sizes in each, in their order in the workspace."""
+    places, end = lay_out(slots, formulas)
+    plan = {
+        "function": function.name.value,
+        "bytes": str(end),
+        "slots": [{"offset": str(place.offset), "bytes": str(place.size)} for place in places],
+        "buffers": list(buffers),
+    }
     function.attributes[MEMORY_PLAN] = ir.StringAttr.get(json.dumps(plan, sort_keys=True))

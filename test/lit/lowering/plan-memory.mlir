@@ -56,8 +56,8 @@ func.func private @step(memref<?xf32>, memref<?xf32>) attributes {relax.prim_fun
 
 // CHECK-LABEL: func.func @both_live
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?xf32>, %[[OUT:[a-z0-9_]+]]: memref<?xf32>)
-// CHECK: %[[FIRST:[a-z0-9_]+]] = arith.constant 0 : index
-// CHECK: %[[SECOND:[A-Za-z0-9_]+]] = arith.addi %[[FIRST]], %{{[A-Za-z0-9_]+}} : index
+// CHECK: %[[ROUNDED:[A-Za-z0-9_]+]] = arith.andi
+// CHECK: %[[SECOND:[A-Za-z0-9_]+]] = arith.addi %[[FIRST:[a-z0-9_]+]], %[[ROUNDED]] : index
 // CHECK: %[[TOTAL:[A-Za-z0-9_]+]] = arith.addi %[[SECOND]], %{{[A-Za-z0-9_]+}} : index
 // CHECK: %[[SPACE:[A-Za-z0-9_]+]] = call @relax.rt.workspace_take(%[[TOTAL]])
 // CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE]][%[[FIRST]]]
