@@ -11,6 +11,7 @@ from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import (
+    Prim,
     Shape,
     StructInfo,
     Tensor,
@@ -24,6 +25,15 @@ from relax_mlir.mlir import ir
 
 InfoT = TypeVar("InfoT", bound=StructInfo)
 Inferred = StructInfo | Sequence[StructInfo]
+
+
+def _hint(info: StructInfo, kind: type[StructInfo]) -> str:
+    """How to make what is expected of what was given."""
+    if kind is Tensor and isinstance(info, Prim):
+        return "; op.prim_to_tensor makes one"
+    if kind is Tensor and isinstance(info, Shape):
+        return "; op.shape_to_tensor makes one"
+    return "; op.shape_of gives it" if kind is Shape and isinstance(info, Tensor) else ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,9 @@ class OpArgs:
     def _expect(self, index: int, kind: type[InfoT], what: str) -> InfoT:
         info = self.infos[index]
         if not isinstance(info, kind):
-            raise ArgumentError(f"{self.op}: operand '{self.name_of(index)}' is {info}, expected {what}")
+            raise ArgumentError(
+                f"{self.op}: operand '{self.name_of(index)}' is {info}, expected {what}{_hint(info, kind)}"
+            )
         return info
 
     def require_dtype(self, index: int, allowed: Callable[[DType], bool], what: str) -> DType | None:
@@ -74,7 +86,8 @@ class OpArgs:
         for number, info in enumerate(self.tuple(index).fields):
             if not isinstance(info, Tensor):
                 where = f"{self.name_of(index)}[{number}]"
-                raise ArgumentError(f"{self.op}: operand '{where}' is {info}, expected a tensor")
+                hint = _hint(info, Tensor)
+                raise ArgumentError(f"{self.op}: operand '{where}' is {info}, expected a tensor{hint}")
             fields.append(info)
         return fields
 

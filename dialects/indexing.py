@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from relax_mlir.dialects.manipulate import strided_slice
 from relax_mlir.dialects.number_attributes import dimension, integer, known_dimension
 from relax_mlir.dialects.slicing import TO_THE_END, TO_THE_START
@@ -107,8 +108,10 @@ def _position(part: object) -> Dim:
         raise ArgumentError(
             'an index is known at run time only: after match_shape(i, ("k",)) the symbol k stands for it, as in x["k"]'
         )
-    if isinstance(part, list | tuple | dict):
-        raise ArgumentError(f"{part!r} is no index: an integer, a symbol, a slice, `...` or None")
+    if isinstance(part, list | tuple | dict) or (isinstance(part, np.ndarray) and part.ndim):
+        raise ArgumentError(
+            f"{part!r} is no index: an integer, a symbol, a slice, `...` or None; op.take takes several elements"
+        )
     return dimension(part, "an index")
 
 

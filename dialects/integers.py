@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import Prim, Tensor
@@ -41,6 +42,8 @@ def as_integer(what: str, item: object) -> Value:
     if is_integer(item):
         assert isinstance(item, Value)
         return item
+    if isinstance(item, np.integer):
+        item = int(item)
     if isinstance(item, Expr) or (isinstance(item, int) and not isinstance(item, bool)):
         return prim_value(item)
     shown = item.struct_info if isinstance(item, Value) else repr(item)
@@ -61,8 +64,9 @@ def arithmetic(name: str, left: object, right: object) -> Value:
         quotient = arithmetic("floor_divide", left, right)
         return arithmetic("subtract", left, arithmetic("multiply", quotient, right))
     if name not in ARITHMETIC:
+        cast = ', op.astype(tensor, "float64") one that is divided' if name == "divide" else ""
         raise ArgumentError(
-            f"{name}: integers take +, -, *, //, % and comparisons; R.shape_to_tensor makes a tensor of them"
+            f"{name}: integers take +, -, *, //, % and comparisons; op.prim_to_tensor makes a tensor of one{cast}"
         )
     operands = [as_integer(name, left).ssa, as_integer(name, right).ssa]
     i64 = ir.IntegerType.get_signless(64)

@@ -9,6 +9,7 @@ import numpy as np
 from relax_mlir.dialects import frames
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
 from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.python_protocols import OTHER_NAMES, Dims, PythonProtocols
 from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import (
@@ -20,12 +21,12 @@ from relax_mlir.error import (
     expect,
 )
 from relax_mlir.mlir import ir
-from relax_mlir.symbolic import Dim, Expr
+from relax_mlir.symbolic import Expr
 
 Scalar = bool | int | float
 
 
-class Value:
+class Value(PythonProtocols):
     """A value of the program under construction: an SSA value and what is known of it.
 
     Operators (``x + y``, ``x @ y``, ``-x``, ``x > 0``, ``t[0]``) emit the ops of the same name; numbers become
@@ -74,13 +75,13 @@ class Value:
         return info
 
     @property
-    def shape(self) -> tuple[Dim | None, ...]:
+    def shape(self) -> Dims:
         """Dimensions of a tensor or values of a shape; raises `ShapeError` when the rank is unknown."""
         info = self.struct_info
         dims = info.values if isinstance(info, Shape) else self.tensor_info.shape
         if dims is None:
             raise ShapeError(f"the rank of {info} is unknown; match_shape it first")
-        return dims
+        return Dims(dims)
 
     @property
     def dtype(self) -> str | None:
@@ -95,9 +96,6 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.struct_info}>"
-
-    def __bool__(self) -> bool:
-        raise ArgumentError("the truth of a Relax value is known at run time only; use op.if_then_else")
 
     def __iter__(self) -> Any:  # noqa: ANN401 - a generator of Value
         info = self.struct_info
@@ -120,14 +118,6 @@ class Value:
         from relax_mlir.dialects import indexing  # it is made of values
 
         return indexing.elements(self, index if isinstance(index, tuple) else (index,))
-
-    def __setitem__(self, index: object, value: object) -> None:
-        raise ArgumentError("values do not change; op.where and op.concat make new ones")
-
-    def __array__(self, *arguments: object, **named: object) -> np.ndarray[Any, Any]:
-        raise ArgumentError(
-            f"{self!r} has no elements before it is run: use the functions of op, not NumPy's"
-        )
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: object) -> Value:  # noqa: ANN401 - arrays and values
         """An operator with an array on its left; other functions of NumPy compute now, which a value cannot."""
@@ -155,13 +145,10 @@ class Value:
 
         known = [item for item in dir(type(self)) if not item.startswith("_")]
         hint = f"the ops are functions: op.{name}(x, …)" if callable(getattr(op, name, None)) else ""
+        if name in OTHER_NAMES and not hasattr(op, name):
+            hint = f"write {OTHER_NAMES[name]}" if "(" in OTHER_NAMES[name] else OTHER_NAMES[name]
         message = str(UnknownNameError(f"attribute of a {type(self).__name__}", name, known, hint))
         raise UnknownAttributeError(message)
-
-    def __float__(self) -> float:
-        raise ArgumentError(f"{self!r} is known at run time only: it is no Python number")
-
-    __int__ = __float__
 
     def __add__(self, other: ValueLike) -> Value:
         return _binary("add", self, other)
@@ -193,13 +180,21 @@ class Value:
     def __rfloordiv__(self, other: ValueLike) -> Value:
         return _binary("floor_divide", other, self)
 
+    def __divmod__(self, other: ValueLike) -> tuple[Value, Value]:
+        return _binary("floor_divide", self, other), _binary("floor_mod", self, other)
+
+    def __rdivmod__(self, other: ValueLike) -> tuple[Value, Value]:
+        return _binary("floor_divide", other, self), _binary("floor_mod", other, self)
+
     def __mod__(self, other: ValueLike) -> Value:
         return _binary("floor_mod", self, other)
 
     def __rmod__(self, other: ValueLike) -> Value:
         return _binary("floor_mod", other, self)
 
-    def __pow__(self, other: ValueLike) -> Value:
+    def __pow__(self, other: ValueLike, modulus: object = None) -> Value:
+        if modulus is not None:
+            raise ArgumentError("power: there is no power modulo a number; write x ** y % z")
         return _binary("power", self, other)
 
     def __rpow__(self, other: ValueLike) -> Value:
@@ -211,8 +206,11 @@ class Value:
     def __rmatmul__(self, other: ValueLike) -> Value:
         return _binary("matmul", other, self)
 
+    def __pos__(self) -> Value:
+        return self
+
     def __neg__(self) -> Value:
-        return _builder("negative")(self)
+        return 0 - self if isinstance(self.struct_info, Prim) else _builder("negative")(self)
 
     def __abs__(self) -> Value:
         return _builder("abs")(self)

@@ -77,7 +77,7 @@ class CheckError(RelaxError, AssertionError):
 
 
 class BoundsError(RelaxError, IndexError):
-    """An index of a prim func that is outside of its buffer."""
+    """An index of a prim func that is outside of its buffer, or of a dimension that a value does not have."""
 
 
 class RecursionLimitError(RelaxError, RecursionError):

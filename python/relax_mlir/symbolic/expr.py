@@ -129,7 +129,10 @@ def _operand(value: object) -> Dim | None:
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
-    return operator.index(value)
+    try:
+        return operator.index(value)
+    except TypeError:  # a value of a program says that it is none
+        return None
 
 
 @lru_cache(maxsize=4096)

@@ -162,10 +162,9 @@ class Interpreter:
             return found if isinstance(found, list) else [found]
         if op.name in _INTEGERS:
             a, b = operands
-            value = _INTEGERS[op.name](a, b)
-            if not isinstance(value, int) or not -(2**63) <= value < 2**63:
+            if not isinstance(a, int) or not isinstance(b, int):
                 raise UnknownMeaningError(f"{op.name} of {a} and {b}")
-            return [value]
+            return [(_INTEGERS[op.name](a, b) + 2**63) % 2**64 - 2**63]  # it wraps around
         cls = op_class(op)
         meaning = SEMANTICS.get(op.name.removeprefix("relax."))
         if cls is None or meaning is None:
