@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.addresses import address
-from relax_mlir.lowering.kernels.core.parallel import parallel_loop
+from relax_mlir.lowering.kernels.core.parallel import parallel_loop, part_size
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.epilogue_match import scalars_of
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, finished, row_entry
@@ -134,6 +134,12 @@ class Contraction:
         """Whether a loop adds several matrix products up."""
         return any(d not in self.c.dims for d in self.loops)
 
+    @property
+    def is_batch(self) -> bool:
+        """Whether the innermost loop does products of their own, whose results are not changed further."""
+        inner = [d for d in self.loops[-1:] if d in self.c.dims]
+        return bool(inner) and self.finish is None and not self.is_row
+
     def emit_call(
         self,
         block: e.Block,
@@ -141,12 +147,14 @@ class Contraction:
         tiling: Tiling,
         rounding: Rounding | None,
         panels: tuple[str, e.Value] | None = None,
+        batch: str | None = None,
     ) -> None:
         """Emit the loops around the call of the kernel at the current insertion point.
 
         `block`: the module's body, where the function of an epilogue goes; `rounding`: what tiles can round sums to;
         `panels`: the kernel for a B packed beforehand, and the packed buffer. Sums that only the epilogue reads are
         kept for some rows at a time, or, where it only rounds them and they are complete at once, not at all.
+        `batch`: the kernel that takes the place of the innermost loop, too (`is_batch`).
         """
         operands = (self.a, self.c) if panels else (self.a, self.b, self.c)
         parts = {x: e.metadata(x.buffer) for x in operands}
@@ -214,6 +222,15 @@ class Contraction:
             result = result_of_sums(start, apart, (high, wide), element)
             e.call(finished(name), [left, right, result, e.flag(False), *rounds.arguments])
 
+        def products(at: dict[int, e.Value], dimension: int, count: e.Index) -> None:
+            """Some products of the batch, from a place on."""
+            left, right = left_of(at), right_of(at)
+            result = matrix(self.c, (self.rows, self.columns), (high, wide), at, True)
+            strides = [dict(zip(x.axes, parts[x].strides, strict=True)) for x in operands]
+            steps = [e.index(stride.get(dimension, 0)) for stride in strides]
+            assert batch is not None
+            e.call(batch, [left, right, result, e.flag(accumulate), e.index(count), *steps])
+
         def product_cycles() -> e.Index:
             return e.div(size((*self.loops, *self.rows, *self.columns, *self.depth)), FLOPS_PER_CYCLE)
 
@@ -223,13 +240,17 @@ class Contraction:
             if left:
                 # The words of an epilogue are those of one product at a time.
                 apart = not at and left[0] in self.c.dims and finish is None
-                cost = product_cycles() if apart else 0
-                with (
-                    parallel_loop(0, extent[left[0]], 1, cost)
-                    if apart
-                    else e.loop(0, extent[left[0]]) as position
-                ):
-                    nest(left[1:], {**at, left[0]: position}, do)
+                cost, total, step = product_cycles() if apart else 0, extent[left[0]], e.index(1)
+                at_once = batch is not None and len(left) == 1
+                if at_once:
+                    step = e.index(part_size(total, 1, tiling.threads if apart else 1, cost))
+                around = parallel_loop(0, total, step, cost) if apart else e.loop(0, total, step)
+                with around as position:
+                    here = {**at, left[0]: position}
+                    if at_once:
+                        products(here, left[0], e.minimum(e.sub(total, position), step))
+                    else:
+                        nest(left[1:], here, do)
                 return
             do(at)
 

@@ -71,6 +71,11 @@ class Parts:
         """`narrow` for a B of which columns, not rows, have unit stride."""
         return f"{self.entry}.narrow_transposed"
 
+    @property
+    def batch(self) -> str:
+        """The entry for a batch of products."""
+        return f"{self.entry}.batch"
+
     def unpacked(self, kind: str) -> str:
         """A tile that reads its operands where they lie, or what it calls."""
         return f"{self.entry}.unpacked_{kind}"

@@ -16,6 +16,10 @@ from relax_mlir.lowering.kernels.gemm.gemm import (
     rounding_of,
     tiling_of,
 )
+from relax_mlir.lowering.kernels.gemm.gemm_batch import emit_batch
+from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts
+from relax_mlir.lowering.kernels.gemm.gemm_narrow import has_narrow
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.lowering.parts.shared_code import own_ops
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -71,7 +75,19 @@ def emit_contraction(
     with ir.InsertionPoint(contraction.end or operation), operation.location:
         sizes = tiling_of(contraction.kernel, target)
         rounding = rounding_of(contraction.kernel, target)
-        contraction.emit_call(block, not overwrite, sizes, rounding, panels)
+        batch = None if panels else _batch_kernel(block, contraction, sizes)
+        contraction.emit_call(block, not overwrite, sizes, rounding, panels, batch)
+
+
+def _batch_kernel(block: e.Block, contraction: Contraction, sizes: Tiling) -> str | None:
+    """Emit the kernel for batches of the product, if the contraction is one, and there is one; its name."""
+    kernel = contraction.kernel
+    operand, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
+    if not contraction.is_batch or not has_narrow(sizes, operand, element):
+        return None
+    parts = Parts(kernel.name)
+    emit_batch(block, parts, sizes, element)
+    return parts.batch
 
 
 def zero_fill_before(operation: ir.Operation) -> ir.Operation | None:

@@ -29,6 +29,27 @@ func.func @batch(%a: memref<?x?x?xbf16>, %b: memref<?x?x?xbf16>, %c: memref<?x?x
   return
 }
 
+// A batch is one call where a kernel reads operands where they lie: it gets the number of products, and the way from one
+// to the next; B is the same for all.
+// CHECK-LABEL: func.func @batch_at_once
+// CHECK-SAME: ([[A:%[a-z0-9]+]]: memref<?x?x?xf32>, [[B:%[a-z0-9]+]]: memref<?x?xf32>, [[C:%[a-z0-9]+]]: memref<?x?x?xf32>)
+// CHECK: [[ASTRIDES:%[a-z0-9_]+]]:3 = memref.extract_strided_metadata [[A]]
+// CHECK: [[CSTRIDES:%[a-z0-9_]+]]:3 = memref.extract_strided_metadata [[C]]
+// CHECK: scf.for [[FIRST:%[a-z0-9_]+]] = {{.*}} step [[STEP:%[a-z0-9_]+]]
+// CHECK: [[REST:%[a-z0-9_]+]] = arith.subi {{.*}}, [[FIRST]]
+// CHECK: [[COUNT:%[a-z0-9_]+]] = arith.minui [[REST]], [[STEP]]
+// CHECK: [[NONE:%[a-z0-9_]+]] = arith.constant 0 : index
+// CHECK-NEXT: [[OVERWRITE:%[a-z0-9_]+]] = arith.constant false
+// CHECK-NEXT: call @relax.gemm.f32.batch({{.*}}, [[OVERWRITE]], [[COUNT]], [[ASTRIDES]]#0, [[NONE]], [[CSTRIDES]]#0)
+func.func @batch_at_once(%a: memref<?x?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?x?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<?x?x?xf32>)
+  linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (k, n)>,
+                                   affine_map<(b, m, n, k) -> (b, m, n)>]
+    ins(%a, %b : memref<?x?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?x?xf32>)
+  return
+}
+
 // Batches of rows that lie in memory one after the other are one matrix: no loop.
 // CHECK-LABEL: func.func @shared_weight
 // CHECK-NOT: scf.for
