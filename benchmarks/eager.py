@@ -86,7 +86,7 @@ PRODUCTS = (
     Case(
         "batch of products",
         (("b", "n", "n"), ("b", "n", "n")),
-        ((64, 16), (1000, 16)),
+        ((64, 8), (1000, 8), (64, 16), (1000, 16)),
         lambda emit, op, a, b: emit(op.matmul(a, b)),
         lambda _, a, b: a @ b,
     ),

@@ -38,9 +38,8 @@ func.func @batch(%a: memref<?x?x?xbf16>, %b: memref<?x?x?xbf16>, %c: memref<?x?x
 // CHECK: scf.for [[FIRST:%[a-z0-9_]+]] = {{.*}} step [[STEP:%[a-z0-9_]+]]
 // CHECK: [[REST:%[a-z0-9_]+]] = arith.subi {{.*}}, [[FIRST]]
 // CHECK: [[COUNT:%[a-z0-9_]+]] = arith.minui [[REST]], [[STEP]]
-// CHECK: [[NONE:%[a-z0-9_]+]] = arith.constant 0 : index
-// CHECK-NEXT: [[OVERWRITE:%[a-z0-9_]+]] = arith.constant false
-// CHECK-NEXT: call @relax.gemm.f32.batch({{.*}}, [[OVERWRITE]], [[COUNT]], [[ASTRIDES]]#0, [[NONE]], [[CSTRIDES]]#0)
+// CHECK: [[OVERWRITE:%[a-z0-9_]+]] = arith.constant false
+// CHECK-NEXT: call @relax.gemm.f32.batch({{.*}}, [[OVERWRITE]], [[COUNT]], [[ASTRIDES]]#0, %c0_{{[0-9]+}}, [[CSTRIDES]]#0)
 func.func @batch_at_once(%a: memref<?x?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?x?xf32>) {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%c : memref<?x?x?xf32>)
