@@ -85,7 +85,11 @@ def _export(array: np.ndarray[Any, Any]) -> tvm_ffi.Tensor:
 
 
 def needs_help(value: object) -> bool:
-    """Whether the FFI cannot convert `value` (or something inside it) by itself."""
+    """Whether the FFI cannot convert `value` (or something inside it) by itself.
+
+    True for nothing else: a call that has failed is made again with what `to_ffi` gives, which must not run a function
+    a second time.
+    """
     if isinstance(value, np.ndarray):
         dtype = value.dtype
         return (
@@ -95,7 +99,7 @@ def needs_help(value: object) -> bool:
             or dtype.kind not in _FFI_KINDS
             or any(step % dtype.itemsize for step in value.strides)
         )
-    return type(value) in (tuple, list)
+    return isinstance(value, tuple | list) and type(value) in (tuple, list) and any(map(needs_help, value))
 
 
 def to_ffi(value: object) -> object:

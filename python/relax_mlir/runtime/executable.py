@@ -39,7 +39,7 @@ class CompiledFunction:
     those that a result overlaps are copied for the call.
 
     `ffi` is the bare `tvm_ffi.Function`. It does the same, except that it refuses what the FFI cannot convert:
-    read-only and bfloat16 NumPy arrays, and NumPy arrays inside tuples, and that it trusts torch tensors: it does not
+    read-only and bfloat16 NumPy arrays, inside tuples too, and that it trusts torch tensors: it does not
     see their negative bit, nor that their storage has been resized. It is slower: calls with plain NumPy arrays, FFI
     tensors and torch tensors alone go to the native code directly.
     """

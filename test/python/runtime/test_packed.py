@@ -7,9 +7,11 @@ import gc
 import numpy as np
 import psutil
 import pytest
+import relax_mlir as rx
 import tvm_ffi
 from lowered import compile_module
 from relax_mlir import error
+from relax_mlir import op as R
 
 SIGNATURE = """relax.signature = {name = "main",
     params = [{name = "x", kind = "tensor", dtype = "float32", ndim = 2, type = "Tensor((n, 4), \\"float32\\")"}],
@@ -140,6 +142,27 @@ def test_errors_arrive_unchanged(raised: Exception) -> None:
     with pytest.raises(type(raised)) as caught:
         compile_module(ALLOC)["main"](X)
     assert str(caught.value) == str(raised)
+
+
+def test_an_argument_error_of_a_packed_function_does_not_run_the_function_again() -> None:
+    calls = []
+
+    def fail(x: object) -> None:
+        calls.append(x)
+        raise error.ArgumentError("not this one")
+
+    register("test.fail_once", fail)
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tuple([rx.Tensor((2,), "float32")]))
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(R.call_packed("test.fail_once", x[0], out=rx.Object())))
+    main = rx.build(bb.get())["main"]
+    array = np.ones(2, "f4")
+    for given in ((array,), [array], (tvm_ffi.from_dlpack(array),)):
+        calls.clear()
+        with pytest.raises(error.ArgumentError, match="^not this one$"):
+            main(given)
+        assert len(calls) == 1
 
 
 def test_not_registered() -> None:
