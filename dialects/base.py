@@ -134,6 +134,11 @@ class RelaxOp(Relax.Operation):
                 raise ShapeError(f"{args.op}: result {index} is {found}, but its operands give {expected}")
 
     @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        """Names of the attributes that are a dimension, or a list of dimensions: their symbols are those of types."""
+        return ()
+
+    @classmethod
     def operand_names(cls) -> tuple[str, ...]:
         return ir_fields(cls)[0]
 

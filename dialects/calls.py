@@ -13,8 +13,12 @@ from relax_mlir.dialects.traits import (
     CapturesTensors,
     HasDestination,
     HasEffect,
+    IsStatement,
+    IsTransparent,
     KeptAtR1,
+    ListsArguments,
     OutsideDataflow,
+    PassesOn,
     TakesOwnership,
 )
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, Tuple, as_dim, dims_attr, dims_from_attr
@@ -45,7 +49,9 @@ class CallOp(RelaxOp, name="call", traits=[CallsFunction, *EVERY_FORM]):
 
 
 class CallTirOp(
-    RelaxOp, name="call_tir", traits=[ext.Pure, CallsFunction, HasDestination, KeptAtR1, TakesOwnership]
+    RelaxOp,
+    name="call_tir",
+    traits=[ext.Pure, CallsFunction, HasDestination, IsTransparent, KeptAtR1, TakesOwnership],
 ):
     """Call of a prim func by destination passing: allocate the result, call, return it.
 
@@ -60,13 +66,21 @@ class CallTirOp(
     result: ext.Result[Any]
 
     @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("tir_vars",)
+
+    @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
         dims_from_attr(args.attrs["tir_vars"])
         args.tuple(0)
         require_destinations(args.op, results[0])
 
 
-class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure, HasDestination, KeptAtR1]):
+class CallDpsPackedOp(
+    RelaxOp,
+    name="call_dps_packed",
+    traits=[ext.Pure, HasDestination, IsTransparent, KeptAtR1, ListsArguments],
+):
     """Destination-passing call of a registered packed function: it gets the arguments, then the results to fill.
 
     `arg_spec` has an entry per argument: ``unit`` for the next operand, else the literal (string, int, float, bool).
@@ -86,7 +100,9 @@ class CallDpsPackedOp(RelaxOp, name="call_dps_packed", traits=[ext.Pure, HasDest
 
 
 class CallPackedOp(
-    RelaxOp, name="call_packed", traits=[CallsPacked, CapturesTensors, HasEffect, *EVERY_FORM]
+    RelaxOp,
+    name="call_packed",
+    traits=[*EVERY_FORM, CallsPacked, CapturesTensors, HasEffect, IsStatement, ListsArguments],
 ):
     """Call of a registered packed function that may have any effect; it allocates what it returns.
 
@@ -110,7 +126,9 @@ class CallPackedOp(
 
 
 class CallPurePackedOp(
-    RelaxOp, name="call_pure_packed", traits=[ext.Pure, CallsPacked, CapturesTensors, *EVERY_FORM]
+    RelaxOp,
+    name="call_pure_packed",
+    traits=[ext.Pure, *EVERY_FORM, CallsPacked, CapturesTensors, ListsArguments],
 ):
     """Call of a registered packed function without effects; it allocates what it returns.
 
@@ -133,7 +151,7 @@ class CallPurePackedOp(
         check_rule(args, results[0])
 
 
-class UpdatedOp(RelaxOp, name="updated", traits=[HasEffect, *EVERY_FORM, TakesOwnership]):
+class UpdatedOp(RelaxOp, name="updated", traits=[*EVERY_FORM, HasEffect, PassesOn, TakesOwnership]):
     """`input` as a `call_packed` in front of this op has left it; made by the pass ``explicit-effects``."""
 
     input: ext.Operand[Any]
@@ -144,7 +162,7 @@ class UpdatedOp(RelaxOp, name="updated", traits=[HasEffect, *EVERY_FORM, TakesOw
         return args.tensor(0)
 
 
-class DistinctOp(RelaxOp, name="distinct", traits=[*EVERY_FORM, OutsideDataflow, TakesOwnership]):
+class DistinctOp(RelaxOp, name="distinct", traits=[*EVERY_FORM, OutsideDataflow, PassesOn, TakesOwnership]):
     """`input` in memory of its own, made by the pass ``explicit-effects``.
 
     A `call_packed` that may change one of two tensors must not see the change in the other, also where the two are

@@ -6,7 +6,14 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import OpArgs, RelaxOp, implies
 from relax_mlir.dialects.structure import make_tuple
-from relax_mlir.dialects.traits import CallsFunction, EndsBlock, HasEffect, InvokesClosure
+from relax_mlir.dialects.traits import (
+    CallsFunction,
+    EndsBlock,
+    HasEffect,
+    HoldsFunctionValues,
+    InvokesClosure,
+    OnFunctionValues,
+)
 from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, RelaxError, ShapeError, expect
@@ -14,7 +21,9 @@ from relax_mlir.mlir import ext, func, ir
 from relax_mlir.symbolic import Dim
 
 
-class LambdaReturnOp(RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait, EndsBlock]):
+class LambdaReturnOp(
+    RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait, EndsBlock, OnFunctionValues]
+):
     """Terminator of `relax.lambda`: the value that the function returns."""
 
     value: ext.Operand[Any]
@@ -24,7 +33,7 @@ class LambdaReturnOp(RelaxOp, name="lambda_return", traits=[ir.IsTerminatorTrait
         return []
 
 
-class LambdaOp(RelaxOp, name="lambda", traits=[ext.Pure]):
+class LambdaOp(RelaxOp, name="lambda", traits=[ext.Pure, OnFunctionValues]):
     """A function inside a function, as a value. It sees the values and symbols around it.
 
     The body is one block: its arguments are the parameters, called `names`; `relax.lambda_return` ends it. The pass
@@ -70,7 +79,9 @@ def _check_lambda(op: ir.Operation) -> None:
             raise ArgumentError(f"lambda: 'names' has {name}, expected the name of a parameter")
 
 
-class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure, CallsFunction]):
+class MakeClosureOp(
+    RelaxOp, name="make_closure", traits=[ext.Pure, CallsFunction, HoldsFunctionValues, OnFunctionValues]
+):
     """The function `callee` of the module as a value; its last parameters are bound to the fields of `captured`."""
 
     captured: ext.Operand[Any]
@@ -84,7 +95,7 @@ class MakeClosureOp(RelaxOp, name="make_closure", traits=[ext.Pure, CallsFunctio
             raise ArgumentError(f"{args.op}: its result is {results[0]}, expected a Callable")
 
 
-class InvokeClosureOp(RelaxOp, name="invoke_closure", traits=[HasEffect, InvokesClosure]):
+class InvokeClosureOp(RelaxOp, name="invoke_closure", traits=[HasEffect, InvokesClosure, OnFunctionValues]):
     """Call of a function value; it may have effects. `args` is a tuple."""
 
     closure: ext.Operand[Any]
@@ -96,7 +107,9 @@ class InvokeClosureOp(RelaxOp, name="invoke_closure", traits=[HasEffect, Invokes
         check_invocation(args)
 
 
-class InvokePureClosureOp(RelaxOp, name="invoke_pure_closure", traits=[ext.Pure, InvokesClosure]):
+class InvokePureClosureOp(
+    RelaxOp, name="invoke_pure_closure", traits=[ext.Pure, InvokesClosure, OnFunctionValues]
+):
     """Call of a function value without effects. `args` is a tuple."""
 
     closure: ext.Operand[Any]

@@ -117,6 +117,10 @@ class ArangeOp(RelaxOp, name="arange", traits=[ext.Pure]):
     result: ext.Result[Any]
 
     @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("start", "end", "step")
+
+    @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         dtype = dtype_of(args, "dtype")
         if dtype.kind == "bool":

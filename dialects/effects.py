@@ -8,7 +8,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.calls import StaticArg, arg_spec_of, check_arg_spec
 from relax_mlir.dialects.structure import make_tuple, prim_value
-from relax_mlir.dialects.traits import EVERY_FORM, HasEffect, ReadsTensors
+from relax_mlir.dialects.traits import EVERY_FORM, HasEffect, ListsArguments, ReadsTensors
 from relax_mlir.dialects.types import Prim, StructInfo, Tensor, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, expect
@@ -21,7 +21,7 @@ RELATIONS = ("<=", ">=", "==", "!=", "<", ">")
 """How an asserted condition may compare two symbolic integers."""
 
 
-class AssertOp(RelaxOp, name="assert_op", traits=[HasEffect, *EVERY_FORM, ReadsTensors]):
+class AssertOp(RelaxOp, name="assert_op", traits=[*EVERY_FORM, HasEffect, ListsArguments, ReadsTensors]):
     """Raise ``CheckError`` (an ``AssertionError``) at run time unless a condition holds.
 
     The condition is the first field of the tuple `args`, a rank-0 bool tensor; or, where `relation` is given ("<=",
@@ -36,6 +36,10 @@ class AssertOp(RelaxOp, name="assert_op", traits=[HasEffect, *EVERY_FORM, ReadsT
     relation: ir.StringAttr | ir.UnitAttr
     values: ir.ArrayAttr
     message: ir.StringAttr
+
+    @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("values",)
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -105,7 +109,7 @@ def message_pieces(op: str, message: str, count: int) -> list[str | int]:
     return pieces
 
 
-class PrintOp(RelaxOp, name="print", traits=[HasEffect]):
+class PrintOp(RelaxOp, name="print", traits=[HasEffect, ListsArguments]):
     """Write values to Python's standard output, and a line end.
 
     Tensors look as NumPy's do. `format` has ``{}`` where values go, as Python's ``str.format`` has; when it is empty

@@ -46,6 +46,10 @@ class CallTirInplaceOp(
     result: ext.Result[Any]
 
     @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("tir_vars",)
+
+    @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
         dims_from_attr(args.attrs["tir_vars"])
         require_destinations(args.op, results[0])

@@ -267,6 +267,10 @@ class StridedSliceOp(RelaxOp, name="strided_slice", traits=[ext.Pure]):
     result: ext.Result[Any]
 
     @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("begin", "end", "strides")
+
+    @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         x = args.tensor(0)
         if x.shape is None:

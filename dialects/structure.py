@@ -12,11 +12,18 @@ from relax_mlir.dialects.location import unnamed, user_location
 from relax_mlir.dialects.number_attributes import dimension, int_attr, integer
 from relax_mlir.dialects.traits import (
     EVERY_FORM,
+    CopiedIntoFunctions,
     EndsBlock,
     HasEffect,
+    HoldsFunctionValues,
+    IsInstant,
+    IsStatement,
+    IsTransparent,
     KeptAtR1,
     OutsideDataflow,
+    PassesOn,
     ReadsTensors,
+    WrittenInside,
     has_trait,
 )
 from relax_mlir.dialects.types import (
@@ -40,7 +47,11 @@ from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ext, ir
 
 
-class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure, *EVERY_FORM]):
+class ConstantOp(
+    RelaxOp,
+    name="constant",
+    traits=[ext.Pure, *EVERY_FORM, CopiedIntoFunctions, IsInstant, IsTransparent, WrittenInside],
+):
     """A tensor known at compile time.
 
     Example: ``"relax.constant"() {value = dense<1.0> : tensor<2xf32>} : () -> tensor<2xf32>``.
@@ -59,7 +70,7 @@ class ConstantOp(RelaxOp, name="constant", traits=[ext.Pure, *EVERY_FORM]):
         return struct_info(value.type)
 
 
-class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure, *EVERY_FORM]):
+class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure, *EVERY_FORM, IsTransparent, WrittenInside]):
     """A shape value written as expressions of the symbols in scope.
 
     Example: ``"relax.shape_expr"() {values = ["n*m"]} : () -> !relax.shape_value<["n*m"]>``.
@@ -69,6 +80,10 @@ class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure, *EVERY_FORM]):
     result: ext.Result[Any]
 
     @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("values",)
+
+    @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         values = dims_from_attr(args.attrs["values"])
         if None in values:
@@ -76,11 +91,15 @@ class ShapeExprOp(RelaxOp, name="shape_expr", traits=[ext.Pure, *EVERY_FORM]):
         return Shape(values)
 
 
-class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure, *EVERY_FORM]):
+class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure, *EVERY_FORM, IsTransparent, WrittenInside]):
     """A symbolic integer as a value. Example: ``"relax.prim_value"() {value = "2*n"} : () -> i64``."""
 
     value: ir.StringAttr | ir.IntegerAttr
     result: ext.Result[Any]
+
+    @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("value",)
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -98,7 +117,7 @@ def integer_of(value: ir.Attribute) -> symbolic.Dim:
     return dim
 
 
-class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure, ReadsTensors, *EVERY_FORM]):
+class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure, *EVERY_FORM, IsTransparent, ReadsTensors]):
     """The shape of a tensor, as a shape value."""
 
     input: ext.Operand[Any]
@@ -109,7 +128,7 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure, ReadsTensors, *EVERY
         return Shape(args.tensor(0).shape)
 
 
-class MatchShapeOp(RelaxOp, name="match_shape", traits=[*EVERY_FORM]):
+class MatchShapeOp(RelaxOp, name="match_shape", traits=[*EVERY_FORM, IsTransparent, PassesOn]):
     """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
 
     `input` is a tensor, a shape value, an integer, whose pattern has one entry, or an object, which must be a tensor
@@ -123,6 +142,10 @@ class MatchShapeOp(RelaxOp, name="match_shape", traits=[*EVERY_FORM]):
     pattern: ir.ArrayAttr
     result_dtype: ir.TypeAttr | ir.UnitAttr
     result: ext.Result[Any]
+
+    @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("pattern",)
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -177,7 +200,11 @@ For the same reason ops that take a list of values (calls, `concat`) take one tu
 """
 
 
-class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure, *EVERY_FORM]):
+class TupleGetItemOp(
+    RelaxOp,
+    name="tuple_get_item",
+    traits=[ext.Pure, *EVERY_FORM, HoldsFunctionValues, IsInstant, IsTransparent, WrittenInside],
+):
     """Field `index` of a tuple, counted from 0."""
 
     tuple_value: ext.Operand[Any]
@@ -194,7 +221,9 @@ class TupleGetItemOp(RelaxOp, name="tuple_get_item", traits=[ext.Pure, *EVERY_FO
         return info.fields[index]
 
 
-class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait, EndsBlock, KeptAtR1, OutsideDataflow]):
+class OutputOp(
+    RelaxOp, name="output", traits=[ir.IsTerminatorTrait, EndsBlock, IsTransparent, KeptAtR1, OutsideDataflow]
+):
     """Terminator of `relax.dataflow`: the value that leaves the block, a tuple for several."""
 
     value: ext.Operand[Any]
@@ -204,7 +233,7 @@ class OutputOp(RelaxOp, name="output", traits=[ir.IsTerminatorTrait, EndsBlock, 
         return []
 
 
-class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure, KeptAtR1, OutsideDataflow]):
+class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure, IsStatement, KeptAtR1, OutsideDataflow]):
     """A dataflow block: pure ops without control flow, ended by `relax.output`, whose operand is the result."""
 
     result: ext.Result[Any]

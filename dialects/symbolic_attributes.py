@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 
 from relax_mlir import symbolic
+from relax_mlir.dialects.base import op_classes
+from relax_mlir.dialects.dialect import import_families
 from relax_mlir.dialects.types import UNKNOWN, as_dim, dims_attr
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
-DIM_ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "relax.arange": ("start", "end", "step"),
-    "relax.assert_op": ("values",),
-    "relax.call_tir": ("tir_vars",),
-    "relax.call_tir_inplace": ("tir_vars",),
-    "relax.eye": ("shape",),
-    "relax.match_shape": ("pattern",),
-    "relax.prim_value": ("value",),
-    "relax.shape_expr": ("values",),
-    "relax.strided_slice": ("begin", "end", "strides"),
-}
-"""Op name → attributes that are a dimension or a list of them."""
+
+@functools.cache
+def _names() -> dict[str, tuple[str, ...]]:
+    import_families()
+    return {name: cls.dim_attributes() for name, cls in op_classes().items() if cls.dim_attributes()}
+
+
+def dim_attribute_names(op: ir.Operation) -> tuple[str, ...]:
+    """The attributes of `op` that are a dimension, or a list of dimensions, whether it has them or not."""
+    return _names().get(op.name, ())
 
 
 def dim_attributes(op: ir.Operation) -> Iterator[tuple[str, list[Dim | None]]]:
     """Name and dimensions of each attribute of `op` that holds some; floats and ``unit`` are none."""
-    for name in DIM_ATTRIBUTES.get(op.name, ()):
+    for name in dim_attribute_names(op):
         if name in op.attributes:
             yield name, list(dims_in(op.attributes[name]))
 
@@ -48,7 +49,7 @@ def _dim(text: str) -> Dim | None:
 
 def substitute_attributes(op: ir.Operation, mapping: Mapping[str, Dim]) -> None:
     """Replace symbols in the attributes of `op` that hold dimensions."""
-    for name in DIM_ATTRIBUTES.get(op.name, ()):
+    for name in dim_attribute_names(op):
         if name in op.attributes:
             op.attributes[name] = _substituted(op.attributes[name], mapping)
 

@@ -80,6 +80,42 @@ class TakesOwnership(OpTrait):
     """The results are memory that nothing else holds."""
 
 
+class IsTransparent(OpTrait):
+    """The op writes to no tensor that a prim func may read: calls of these may move past it."""
+
+
+class IsInstant(OpTrait):
+    """The op takes no time, whatever the sizes."""
+
+
+class PassesOn(OpTrait):
+    """The results are the operands, with more known of them; names of unknown dimensions gain them nothing."""
+
+
+class OnFunctionValues(OpTrait):
+    """The op makes or calls a function as a value; `lambda-lift` and `specialize-closures` replace it."""
+
+
+class HoldsFunctionValues(OpTrait):
+    """The result may be, or hold, a function value; without uses the op is dropped with it."""
+
+
+class CopiedIntoFunctions(OpTrait):
+    """`lambda-lift` makes the op anew inside a lifted function, rather than passing its result to it."""
+
+
+class ListsArguments(OpTrait):
+    """The script writes the fields of the tuple operand one by one, as arguments."""
+
+
+class WrittenInside(OpTrait):
+    """The script writes the op inside the expression that uses it: it reads better there."""
+
+
+class IsStatement(OpTrait):
+    """The script writes the op as a statement, never inside an expression."""
+
+
 class KeptAtR1(OpTrait):
     """Legal at level R1: structure, calls, and views, which cost nothing after shape lowering."""
 
@@ -96,7 +132,12 @@ EVERY_FORM: tuple[type[OpTrait], ...] = (KeptAtR1, KeptInExplicitMemory, KeptInS
 """The traits of structure that level R1 and the forms of the virtual machine have in common."""
 
 UPSTREAM: dict[str, tuple[type[OpTrait], ...]] = {
-    "func.return": (EndsBlock, CapturesTensors),
+    "arith.cmpi": (WrittenInside,),
+    "arith.constant": (CopiedIntoFunctions, IsTransparent),
+    "arith.select": (HoldsFunctionValues,),
+    "builtin.unrealized_conversion_cast": (HoldsFunctionValues, IsInstant, IsTransparent, WrittenInside),
+    "func.return": (CapturesTensors, EndsBlock, IsInstant),
+    "index.constant": (CopiedIntoFunctions, IsTransparent),
     "scf.condition": (EndsBlock,),
     "scf.for": (IsLoop,),
     "scf.forall": (IsLoop,),
@@ -107,7 +148,7 @@ UPSTREAM: dict[str, tuple[type[OpTrait], ...]] = {
     "tensor.cast": (IsView,),
     "tensor.collapse_shape": (IsView,),
     "tensor.expand_shape": (IsView,),
-    "tensor.extract": (ReadsTensors,),
+    "tensor.extract": (CopiedIntoFunctions, ReadsTensors, WrittenInside),
     "memref.cast": (IsView,),
     "memref.collapse_shape": (IsView,),
     "memref.expand_shape": (IsView,),

@@ -24,6 +24,10 @@ class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
     result: ext.Result[Any]
 
     @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("shape",)
+
+    @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         args.int_attr("k")
         shape = dims_from_attr(args.attrs["shape"])

@@ -11,7 +11,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes
 from relax_mlir.dialects.number_attributes import ints_attr, maybe_ints_attr
 from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.structure import shape_expr
-from relax_mlir.dialects.traits import IsView, KeptAtR1, KeptInExplicitMemory
+from relax_mlir.dialects.traits import IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory
 from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ShapeError, expect
@@ -21,7 +21,9 @@ from relax_mlir.symbolic import Dim
 ShapeLike = Value | Sequence[DimLike]
 
 
-class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):
+class ReshapeOp(
+    RelaxOp, name="reshape", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]
+):
     """The elements of `x` in row-major order, in another shape of as many elements; a view.
 
     Where the numbers of elements are not provably equal, they are compared at run time (`ShapeError`).
@@ -48,7 +50,9 @@ class ReshapeOp(RelaxOp, name="reshape", traits=[ext.Pure, IsView, KeptAtR1, Kep
         return result
 
 
-class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):
+class FlattenOp(
+    RelaxOp, name="flatten", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]
+):
     """The elements of `x` in row-major order as a vector; a view. Example: ``(n, 4)`` gives ``(4*n,)``."""
 
     x: ext.Operand[Any]
@@ -61,7 +65,9 @@ class FlattenOp(RelaxOp, name="flatten", traits=[ext.Pure, IsView, KeptAtR1, Kep
         return Tensor((None,) if known is None else (symbolic.product(known),), x.dtype)
 
 
-class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):
+class ExpandDimsOp(
+    RelaxOp, name="expand_dims", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]
+):
     """`x` with dimensions of size 1 inserted, so that they are `axes` of the result; a view.
 
     Example: ``(n, m)`` with axes ``[1, 2]`` gives ``(n, 1, 1, m)``.
@@ -82,7 +88,9 @@ class ExpandDimsOp(RelaxOp, name="expand_dims", traits=[ext.Pure, IsView, KeptAt
         return Tensor([1 if axis in inserted else next(rest) for axis in range(rank)], x.dtype)
 
 
-class SqueezeOp(RelaxOp, name="squeeze", traits=[ext.Pure, IsView, KeptAtR1, KeptInExplicitMemory]):
+class SqueezeOp(
+    RelaxOp, name="squeeze", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]
+):
     """`x` without the dimensions `axes`, which must be provably 1; a view.
 
     ``unit`` for `axes`: without the dimensions that are the constant 1. Unknown dimensions are looked at when the

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from relax_mlir.analysis.type_deduction import deduce
 from relax_mlir.dialects.structure import TUPLE, pack, unpack
+from relax_mlir.dialects.traits import PassesOn, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block
@@ -16,8 +17,6 @@ from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
 
 MATCH = "relax.match_shape"
-_HELD = frozenset({"relax.distinct", "relax.updated", MATCH})
-"""Ops that gain nothing from a name."""
 
 
 class NameUnknownDims(FunctionPass):
@@ -180,7 +179,7 @@ def _differ_in_dims(old: StructInfo, new: StructInfo) -> bool:
 def _profits(user: ir.Operation) -> bool:
     if user.name == TUPLE:
         return any(_profits(use.owner.operation) for use in user.results[0].uses)
-    return user.name not in _HELD and not _keeps_types(user)
+    return not has_trait(user, PassesOn) and not _keeps_types(user)
 
 
 def _match(value: ir.Value, info: Tensor | Shape, location: ir.Location) -> ir.Value:

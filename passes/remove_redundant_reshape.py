@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.manipulate import permute_dims
+from relax_mlir.dialects.traits import IsView, ops_with
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import reshape
@@ -13,8 +14,8 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite import Binding, ExprMutator
 from relax_mlir.transform import FunctionPass, PassContext
 
-VIEWS = frozenset({"reshape", "flatten", "expand_dims", "squeeze"})
-"""Ops that keep the elements in their order and change the shape."""
+VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if name.startswith("relax."))
+"""Ops of Relax that keep the elements in their order and change the shape."""
 
 
 class RemoveRedundantReshape(FunctionPass):

@@ -9,7 +9,7 @@ from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.location import name_value, unnamed
 from relax_mlir.dialects.structure import pack
-from relax_mlir.dialects.traits import KeptAtR1, ops_with
+from relax_mlir.dialects.traits import KeptAtR1, OnFunctionValues, ops_with
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.printing import legalize_print
@@ -20,12 +20,7 @@ from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext
 
-FUNCTION_VALUES = frozenset(
-    f"relax.{name}"
-    for name in ("lambda", "lambda_return", "make_closure", "invoke_closure", "invoke_pure_closure")
-)
-"""Ops that `lambda-lift` and `specialize-closures` replace, before this pass or after it."""
-LEFT = ops_with(KeptAtR1) | FUNCTION_VALUES
+LEFT = ops_with(KeptAtR1, OnFunctionValues)
 
 
 def relax_ops(module: ir.Module) -> list[ir.Operation]:

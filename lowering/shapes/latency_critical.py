@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from relax_mlir.dialects.attributes import PATTERN, PRIM_FUNC
+from relax_mlir.dialects.traits import IsInstant, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.ir_queries import callee_of
 from relax_mlir.mlir import func, ir, linalg
@@ -23,10 +24,6 @@ _LINEAR = frozenset({"elementwise", "broadcast", "injective", "reduction"})
 
 _BESIDE_LOOPS = AROUND | {"linalg.fill"}
 """Ops of prim funcs that take no longer than the loops; what a fill writes is read or added to by one of these."""
-
-_AROUND = frozenset(
-    {"relax.constant", "relax.tuple_get_item", "builtin.unrealized_conversion_cast", "func.return"}
-)
 
 
 def is_latency_critical(function: func.FuncOp, callees: Mapping[str, func.FuncOp]) -> bool:
@@ -45,7 +42,7 @@ def is_latency_critical(function: func.FuncOp, callees: Mapping[str, func.FuncOp
             calls += 1
             if not _is_linear(callees[callee_of(op)]):
                 return False
-        elif op.name not in _AROUND:
+        elif not has_trait(op, IsInstant):
             return False
         for info in (leaf for result in op.results for leaf in _leaves(struct_info(result.type))):
             size = _size(info) if isinstance(info, Tensor) else None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.closures import MakeClosureOp
-from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.traits import HoldsFunctionValues, ops_with
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.passes.closures.sources import has_callables
 from relax_mlir.transform import relax_functions
 
-DROPPED = frozenset({MakeClosureOp.OPERATION_NAME, "relax.tuple_get_item", "arith.select", TUPLE})
+DROPPED = ops_with(HoldsFunctionValues)
 
 
 def clean(module: ir.Module) -> bool:

@@ -10,6 +10,7 @@ from relax_mlir.dialects.attributes import PARAM_NAME
 from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
 from relax_mlir.dialects.structure import ShapeExprOp, pack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
+from relax_mlir.dialects.traits import CopiedIntoFunctions, ops_with
 from relax_mlir.dialects.types import (
     Shape,
     StructInfo,
@@ -25,8 +26,7 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import symbols
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
-COPIED = frozenset({"relax.constant", "tensor.extract", "arith.constant", "index.constant"})
-"""Ops that are made anew inside a lifted function rather than passed to it."""
+COPIED = ops_with(CopiedIntoFunctions)
 
 
 class LambdaLift(ModulePass):

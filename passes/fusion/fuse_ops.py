@@ -9,7 +9,8 @@ from typing import ClassVar, TypeAlias
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import KERNEL, PATTERN
 from relax_mlir.dialects.location import name_of, renamed, unnamed
-from relax_mlir.dialects.structure import TUPLE, pack
+from relax_mlir.dialects.structure import pack
+from relax_mlir.dialects.traits import IsTransparent, has_trait
 from relax_mlir.dialects.types import dims_attr
 from relax_mlir.ir_queries import callee_of, defining_op
 from relax_mlir.mlir import func, ir
@@ -47,28 +48,6 @@ from relax_mlir.passes.fusion.prim_transposes import against_transpose, merge_tr
 from relax_mlir.passes.fusion.report import FusionDecision, current_report
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
-
-TRANSPARENT = frozenset(
-    {
-        CALL_TIR,
-        TUPLE,
-        "arith.constant",
-        "index.constant",
-        "relax.call_dps_packed",
-        "relax.constant",
-        "relax.expand_dims",
-        "relax.flatten",
-        "relax.match_shape",
-        "relax.output",
-        "relax.prim_value",
-        "relax.reshape",
-        "relax.shape_expr",
-        "relax.shape_of",
-        "relax.squeeze",
-        "relax.tuple_get_item",
-    }
-)
-"""Ops that write to no tensor that a prim func may read, so that a call may move past them."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +122,7 @@ class _Fusion:
         epochs: dict[ir.Value, int] = {}
         for view in list(block.operations):
             op = view.operation
-            if op.name not in TRANSPARENT:
+            if not has_trait(op, IsTransparent):
                 epoch += 1
             if op.name != CALL_TIR:
                 continue

@@ -15,7 +15,7 @@ from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.shape_values import tensor_to_shape
 from relax_mlir.dialects.structure import tuple_get_item
 from relax_mlir.dialects.symbolic_attributes import dim_attributes, dims_in
-from relax_mlir.dialects.traits import IsView, ops_with
+from relax_mlir.dialects.traits import CallsPacked, IsView, ops_with
 from relax_mlir.dialects.types import (
     Prim,
     Shape,
@@ -38,7 +38,7 @@ from relax_mlir.symbolic import Bounds, Dim, Expr
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 REFUSED = {**EARLIER, **dict.fromkeys([*RENAMED, *ops_with(IsView)], "vm-memory-lower")}
-CHECKED = ("relax.call_packed", "relax.call_pure_packed")
+CHECKED = ops_with(CallsPacked)
 """Calls whose results must have the shapes that their types say."""
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from relax_mlir.dialects.base import op_classes
+from relax_mlir.dialects.dialect import import_families
 from relax_mlir.lowering.named_pipelines import CLASSES
 from relax_mlir.transform.registry import PASSES
 
@@ -94,3 +97,37 @@ def test_names_of_files_repeat_for_a_reason() -> None:
     }
     assert {stem: found for stem, found in repeated.items() if stem not in REPEATED} == {}
     assert set(REPEATED) <= set(repeated), "a reason for a name that does not repeat"
+
+
+TABLES = {
+    "analysis/memory_estimate": "the two ops that it is about",
+    "lowering/parts/early_kernels": "the ops whose kernels are compiled before anything else is known",
+    "vm/codegen/constants_and_tuples": "instructions that are moves",
+    "vm/codegen/fresh_results": "which registers hold memory of their own",
+    "vm/codegen/outline_kernels": "the two ops that it is about",
+}
+"""Modules that may list names of ops of Relax, and why they do not ask a trait."""
+
+
+def listed_ops(path: Path) -> set[str]:
+    """The names of ops of Relax in tuples, lists and sets at the top of a module; handlers by name are no list."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) and node.value]
+    lists = [v for v in values if isinstance(v, ast.Tuple | ast.List | ast.Set | ast.Call | ast.BinOp)]
+    texts = {
+        node.value
+        for value in lists
+        for node in ast.walk(value)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    return {text for text in texts if text in op_classes()}
+
+
+def test_ops_say_what_they_are() -> None:
+    import_families()
+    names = {
+        path.relative_to(ROOT).with_suffix("").as_posix().removeprefix("python/relax_mlir/"): path
+        for path in modules()
+    }
+    found = {name for name, path in names.items() if not name.startswith("dialects/") and listed_ops(path)}
+    assert found == set(TABLES), "give the ops a trait (`dialects/traits.py`) and ask for it"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
 from relax_mlir.dialects.constants import to_numpy
-from relax_mlir.dialects.symbolic_attributes import DIM_ATTRIBUTES, dims_in
+from relax_mlir.dialects.symbolic_attributes import dim_attribute_names, dims_in
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import ops_of
@@ -161,11 +161,7 @@ class _Comparison:
             self.fail(left, f"the bounds of its symbols are {ours}, the other's {theirs}")
 
     def same_attribute(self, op: ir.Operation, name: str, mine: ir.Attribute, other: ir.Attribute) -> bool:
-        if (
-            name in DIM_ATTRIBUTES.get(op.name, ())
-            and isinstance(mine, DIM_KINDS)
-            and isinstance(other, DIM_KINDS)
-        ):
+        if name in dim_attribute_names(op) and isinstance(mine, DIM_KINDS) and isinstance(other, DIM_KINDS):
             return self.same_dims(list(dims_in(mine)), list(dims_in(other)))
         if op.name == "relax.constant" and name == "value":
             return self.same_elements(mine, other)

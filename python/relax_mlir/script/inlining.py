@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.traits import IsConditional, IsLoop, IsStatement, WrittenInside, ops_with
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ir
 from relax_mlir.script.constants import literal
 
-INLINE = frozenset(
-    {
-        TUPLE,
-        "relax.tuple_get_item",
-        "relax.shape_expr",
-        "relax.constant",
-        "relax.prim_value",
-        "tensor.extract",
-        "arith.cmpi",
-    }
-)
-"""Ops that read better inside expressions: tuples, fields, shapes, integers, small constants, conditions."""
-NEVER = frozenset({"relax.dataflow", "relax.call_packed", "scf.if", "scf.for", "scf.while"})
-"""What is a statement, or has an effect."""
+INLINE = ops_with(WrittenInside)
+NEVER = ops_with(IsConditional, IsLoop, IsStatement)
 
 
 def inlined_ops(ops: Sequence[ir.Operation], *, as_expression: bool = False) -> set[ir.Operation]:

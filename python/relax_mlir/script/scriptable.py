@@ -10,6 +10,7 @@ from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.loops import known_integer, loop_symbol
 from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.traits import ListsArguments, has_trait
 from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import struct_info
 from relax_mlir.dialects.value import Value
@@ -26,10 +27,6 @@ PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
 """Comparisons of integers, in the order of `arith`'s predicates."""
 RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range"})
 """Names that mean something else in a script."""
-ACTIONS = frozenset({"relax.assert_op", "relax.print"})
-"""Ops without a result."""
-PACKED = ACTIONS | {"relax.call_packed", "relax.call_pure_packed", "relax.call_dps_packed"}
-"""Ops whose arguments are written one by one."""
 
 
 def is_scriptable(op: ir.OpView) -> TypeGuard[func.FuncOp]:
@@ -95,7 +92,7 @@ def _op(op: ir.Operation, inside: set[ir.Operation]) -> bool:
         return special(op, inside)
     if op_class(op) is None or len(op.results) > 1:
         return False
-    return op.name not in PACKED or defining_op(op.operands[0]) in inside
+    return not has_trait(op, ListsArguments) or defining_op(op.operands[0]) in inside
 
 
 def _are_values(values: Iterable[ir.Value]) -> bool:
