@@ -121,7 +121,7 @@ def phases(
                 cleanup,
             ),
         ),
-        Phase("flat", "flat", tuple(flatten(target, support_apart=bool(take_kernels)))),
+        Phase("flat", "flat", tuple(flatten(target, separate_support=bool(take_kernels)))),
         Phase("llvm", "llvm", tuple(to_llvm_dialect(low_precision))),
     )
 

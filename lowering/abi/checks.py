@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.attributes import CHECK
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi import value_formatters as namers
+from relax_mlir.lowering.abi import value_formatters
 from relax_mlir.lowering.abi.error_places import ADD_PLACE, define_add_place
 from relax_mlir.lowering.abi.signature import plain
 from relax_mlir.mlir import arith, func, ir, llvm
@@ -20,9 +20,9 @@ NAMERS = {
     "dtype": "relax.rt.dtype_name",
     "device": "relax.rt.device_name",
     "type": "relax.rt.type_name",
-    "float": namers.FLOAT,
-    "bool": namers.BOOL,
-    "text": namers.TEXT,
+    "float": value_formatters.FLOAT,
+    "bool": value_formatters.BOOL,
+    "text": value_formatters.TEXT,
 }
 NAME_ROOM = 64
 
@@ -98,7 +98,7 @@ class Raisers:
             self.fragment.define(
                 f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})"
             )
-        namers.define_namers(self.fragment, shown)
+        value_formatters.define_formatters(self.fragment, shown)
         for count in sorted(counts):
             self._define(count)
 

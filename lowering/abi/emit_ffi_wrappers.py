@@ -425,15 +425,15 @@ class _Wrapper(FFICode):
 class EmitFFIWrappers(ModulePass):
     """Write the TVM FFI entry point `__tvm_ffi_<name>` of every function that has `relax.signature`.
 
-    The support functions are defined, too. With `support_apart`, those that all modules need are declared only: a part
-    of its own defines them (see `early_support`).
+    The support functions are defined, too. With `separate_support`, those that all modules need are only declared: they
+    are compiled separately (see `early_support`).
     """
 
     name: ClassVar[str] = "emit-ffi-wrappers"
-    support_apart: bool = False
+    separate_support: bool = False
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        define_support(module, self.support_apart)
+        define_support(module, self.separate_support)
         for function in list(functions(module).values()):
             if SIGNATURE not in function.attributes:
                 continue

@@ -42,7 +42,7 @@ func.func private @{TEXT}(%address: i64, %buffer: !llvm.ptr) -> !llvm.ptr {{
 """
 
 
-def define_namers(fragment: Fragment, names: set[str]) -> None:
+def define_formatters(fragment: Fragment, names: set[str]) -> None:
     """Define those of the functions that are in `names`."""
     for name, text in ((FLOAT, _FLOAT), (BOOL, _BOOL), (TEXT, _TEXT)):
         if name in names:

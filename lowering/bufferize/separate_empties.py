@@ -1,4 +1,4 @@
-"""Pass `separate-empties`: results of calls that wait in different tensors do so in different buffers."""
+"""Pass `separate-empties`: give each call its own `tensor.empty`, so that its result gets its own buffer."""
 
 from __future__ import annotations
 

@@ -31,14 +31,14 @@ _MAX_COPIED = 1 << 20
 
 @dataclass(frozen=True)
 class Layout:
-    """How compiled code reads a constant: as panels of so many columns (0: as it is), of its transpose or itself.
+    """How compiled code reads a constant: as panels of `columns` columns (0: as it is), of its transpose or itself.
 
-    Of so many rows `together` (zeros for those that are missing) the elements of a column lie next to each other.
+    In groups of `group` rows (missing ones are zeros) the elements of a column lie next to each other.
     """
 
     columns: int = 0
     transposed: bool = False
-    together: int = 1
+    group: int = 1
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ def table_entries(module: ir.Module) -> list[TableEntry]:
             layout = Layout()
             if CONSTANT_PANELS in op.attributes:
                 words = op.attributes[CONSTANT_PANELS]
-                columns, turned, together = (
-                    ir.IntegerAttr(words[key]).value for key in ("columns", "transposed", "together")
+                columns, transposed, group = (
+                    ir.IntegerAttr(words[key]).value for key in ("columns", "transposed", "group")
                 )
-                layout = Layout(columns, bool(turned), together)
+                layout = Layout(columns, bool(transposed), group)
             number = int(ir.IntegerAttr(op.attributes[CONSTANT]).value)
             found[number] = TableEntry(op.attributes[CONSTANT_VALUE], layout)
     return [found[index] for index in range(len(found))]
@@ -107,7 +107,7 @@ def _aligned(array: Array) -> Array:
 def _shape(matrix: Array, layout: Layout) -> tuple[int, int, int, int]:
     """Panels, groups of rows, columns, rows of a group."""
     depth, width = matrix.shape
-    return -(-width // layout.columns), -(-depth // layout.together), layout.columns, layout.together
+    return -(-width // layout.columns), -(-depth // layout.group), layout.columns, layout.group
 
 
 def _packed_bytes(matrix: Array, layout: Layout) -> int:
@@ -121,8 +121,8 @@ def _pack(matrix: Array, layout: Layout, memory: Array) -> Array:
     packed: Array = memory.view(matrix.dtype)[: int(np.prod(shape))]
     view = packed.reshape(shape)
     for p in range(shape[0]):
-        for row in range(layout.together):
-            part = matrix[row :: layout.together, p * layout.columns : (p + 1) * layout.columns]
+        for row in range(layout.group):
+            part = matrix[row :: layout.group, p * layout.columns : (p + 1) * layout.columns]
             view[p, : part.shape[0], : part.shape[1], row] = part
     return packed
 

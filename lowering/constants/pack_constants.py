@@ -55,12 +55,12 @@ class PackConstants(ModulePass):
             if found is None:
                 continue
             operation, contraction, position = found
-            sources = [_hook(call.operands[position], declarations) for call in users]
+            sources = [_constant_read(call.operands[position], declarations) for call in users]
             if None in sources or function.attributes["sym_visibility"].value != "private":
                 continue
             sizes = tiling_of(contraction.kernel, target)
-            turned = contraction.b.dims == (*contraction.columns, *contraction.depth)
-            layout = Layout(sizes.columns, turned, sizes.together)
+            transposed = contraction.b.dims == (*contraction.columns, *contraction.depth)
+            layout = Layout(sizes.columns, transposed, sizes.group)
             type_ = _packed_type(contraction, layout)
             _rewrite(module, function, operation, contraction, position, type_, target)
             for call, source in zip(users, sources, strict=True):
@@ -102,7 +102,7 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
     return None
 
 
-def _hook(value: ir.Value, declarations: set[str]) -> str | None:
+def _constant_read(value: ir.Value, declarations: set[str]) -> str | None:
     """The constant declaration whose call gives a value."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.name != "func.call":
@@ -118,7 +118,7 @@ def _round_up(size: int, step: int) -> int:
 def _packed_type(contraction: Contraction, layout: Layout) -> ir.MemRefType:
     type_ = contraction.b.buffer.type
     depth, width = type_.shape[::-1] if layout.transposed else type_.shape
-    size = _round_up(width, layout.columns) * _round_up(depth, layout.together)
+    size = _round_up(width, layout.columns) * _round_up(depth, layout.group)
     return ir.MemRefType.get([size], type_.element_type)
 
 
@@ -150,7 +150,7 @@ def _rewrite(
 
 def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, layout: Layout) -> str:
     """Declare the declaration of a packed constant beside that of the plain one."""
-    pairs = f"x{layout.together}" if layout.together > 1 else ""
+    pairs = f"x{layout.group}" if layout.group > 1 else ""
     name = f"{plain.name.value}.panels_{layout.columns}{pairs}{'_transposed' if layout.transposed else ''}"
     word = ir.IntegerType.get_signless(64)
     with ir.InsertionPoint(plain), plain.location:

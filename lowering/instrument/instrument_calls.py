@@ -37,7 +37,7 @@ llvm.func @pthread_self() -> i64
 
 
 def _record_function(sizes: int) -> str:
-    """The function that appends a record with so many sizes."""
+    """The function that appends a record with this number of sizes."""
     parameters = "".join(f", %s{i}: index" for i in range(sizes))
     words = FIXED + sizes
     stores = []

@@ -18,15 +18,15 @@ from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.upstream import MLIRPass, known_passes
 
 
-def boundary(support_apart: bool = False) -> list[Pass]:
-    """Entry points and declarations get bodies; support functions, too, unless they are `support_apart`."""
+def boundary(separate_support: bool = False) -> list[Pass]:
+    """Entry points and declarations get bodies; support functions, too, unless they are `separate_support`."""
     return [
         PoolBuffers(),
         LowerCopies(),
         LowerPackedCalls(),
         LowerObjects(),
         MangleNames(),
-        EmitFFIWrappers(support_apart),
+        EmitFFIWrappers(separate_support),
         LowerConstants(),
         EmitLifecycle(),
     ]
@@ -69,18 +69,18 @@ def to_llvm_dialect(low_precision: bool = True, all_vectors: bool = True) -> lis
 
 
 def support_to_flat(is_hot: bool = False) -> list[Pass]:
-    """What is left to do until level F for support functions that are compiled apart (`APART_SUPPORT`)."""
+    """What is left to do until level F for support functions that are compiled apart (`SEPARATE_SUPPORT`)."""
     return [*kernels_to_flat(), LowerChecks(), Internalize(is_hot)]
 
 
-def flatten(target: str = "cpu", support_apart: bool = False) -> list[Pass]:
+def flatten(target: str = "cpu", separate_support: bool = False) -> list[Pass]:
     """All of V → F, where the functions of a module no longer depend on each other's bodies.
 
-    If they are `support_apart`, the module declares the support functions that all modules need.
+    If they are `separate_support`, the module declares the support functions that all modules need.
     """
     return [
         OutlineParallelLoops(target),
-        *boundary(support_apart),
+        *boundary(separate_support),
         *flat_control_flow(),
         LowerChecks(),
         known_passes("symbol-dce"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import APART
+from relax_mlir.dialects.attributes import SEPARATE
 from relax_mlir.lowering.abi.internalize import internalize
 from relax_mlir.lowering.parts.module_parts import ModuleGraph, Part, make_part
 from relax_mlir.lowering.parts.shared_code import shared_group
@@ -47,7 +47,7 @@ class CutKernels(ModulePass):
 def cut_kernels(module: ir.Module) -> list[Part]:
     """Take groups of functions out of a module (see `CutKernels`, `shared_group`), and give them as parts.
 
-    What the module uses of them it declares, with the attribute `APART`.
+    What the module uses of them it declares, with the attribute `SEPARATE`.
     """
     graph = ModuleGraph.of(module)
     groups = _independent_groups(graph)
@@ -63,7 +63,7 @@ def cut_kernels(module: ir.Module) -> list[Part]:
             assert isinstance(op, func.FuncOp), f"a kernel is a func.func: {name}"
             with ir.InsertionPoint(op), op.location:
                 declared = func.FuncOp(name, op.type, visibility="private")
-                declared.attributes[APART] = ir.UnitAttr.get()
+                declared.attributes[SEPARATE] = ir.UnitAttr.get()
         op.operation.erase()
     return parts
 

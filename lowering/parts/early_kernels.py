@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.dialects.attributes import APART
+from relax_mlir.dialects.attributes import SEPARATE
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.attention.attention import emit_parts
 from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
@@ -52,7 +52,7 @@ class EarlyKernels:
         """Declare them in a module, which has none of its kernels yet: it will not make these again."""
         with module.context, ir.InsertionPoint(module.body):
             for op in self.declared.body.operations:
-                if APART in op.attributes:
+                if SEPARATE in op.attributes:
                     op.operation.clone()
 
 

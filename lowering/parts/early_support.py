@@ -6,19 +6,19 @@ import functools
 
 from relax_mlir.lowering.parts.module_parts import BRANCH_OPS, Part
 from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP
-from relax_mlir.lowering.runtime_lib.support import APART_SUPPORT, CORE_NAMES, MEMORY_TABLE
+from relax_mlir.lowering.runtime_lib.support import CORE_NAMES, MEMORY_TABLE, SEPARATE_SUPPORT
 
 
 @functools.cache
 def early_support() -> Part:
     """The part; modules that go without declare its functions (see `EmitFFIWrappers`)."""
     return Part(
-        source=APART_SUPPORT.encode(),
+        source=SEPARATE_SUPPORT.encode(),
         exported=tuple(sorted(CORE_NAMES)),
-        used_within=tuple(sorted(name for name in CORE_NAMES if APART_SUPPORT.count(f"@{name}(") > 1)),
+        used_within=tuple(sorted(name for name in CORE_NAMES if SEPARATE_SUPPORT.count(f"@{name}(") > 1)),
         external=(MEMORY_TABLE,),
         group=SUPPORT_GROUP,
-        ops=APART_SUPPORT.count("\n") + BRANCH_OPS * APART_SUPPORT.count("scf."),
+        ops=SEPARATE_SUPPORT.count("\n") + BRANCH_OPS * SEPARATE_SUPPORT.count("scf."),
         is_flat=False,
         all_vectors=False,
         optimised=False,

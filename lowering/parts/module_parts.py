@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import APART
+from relax_mlir.dialects.attributes import SEPARATE
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.internalize import attribute_name, leave_plain
@@ -170,7 +170,7 @@ def make_part(
                         copy.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse(_EXTERNAL)
                     if name in plain:
                         leave_plain(copy.opview)
-                elif name in needed and (name in owners or APART in op.attributes):
+                elif name in needed and (name in owners or SEPARATE in op.attributes):
                     external.append(name)
                     _declare(op)
                 elif name in needed:  # a constant, or what no part defines
@@ -260,7 +260,7 @@ def _declare(op: ir.OpView) -> None:
     if isinstance(op, func.FuncOp):
         func.FuncOp(op.name.value, op.type, visibility="private")
         return
-    left_out = ("linkage", "sym_visibility", "value", "passthrough", APART)
+    left_out = ("linkage", "sym_visibility", "value", "passthrough", SEPARATE)
     attributes = {name: op.attributes[name] for name in op.attributes if name not in left_out}
     attributes["linkage"] = ir.Attribute.parse(_EXTERNAL)
     ir.Operation.create(op.operation.name, attributes=attributes, regions=1)

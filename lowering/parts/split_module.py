@@ -20,7 +20,7 @@ from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, shared_group
 from relax_mlir.mlir import func, ir, llvm
 
 _FEW_OPS = 200
-"""Fewer than so many are no part of their own."""
+"""Fewer ops than this are no part of their own."""
 
 _EPILOGUES = f"{OWN_PREFIX}gemm."
 """How the names of the epilogues of products begin: straight loops over vectors, which LLVM does not make faster."""

@@ -10,14 +10,14 @@ The *frame* of a call is the address of a list head on its stack: a chain of blo
 or null, padding to 64 bytes, memory}, released together when the function returns, with or without an error. A block
 is memory of the call, or holds a reference to an FFI object.
 
-What every module needs can be compiled apart from it (`APART_SUPPORT`); the module then has declarations.
+What every module needs can be compiled separately (`SEPARATE_SUPPORT`); the module then has declarations.
 """
 
 from __future__ import annotations
 
 import re
 
-from relax_mlir.dialects.attributes import APART, MAY_FAIL
+from relax_mlir.dialects.attributes import MAY_FAIL, SEPARATE
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.pool import PAGE_BYTES, PAGED_BYTES
 from relax_mlir.mlir import ir
@@ -91,16 +91,16 @@ CORE_MAY_FAIL = frozenset(
 )
 """Those functions of it that may fail."""
 
-APART_SUPPORT = "\n".join(
+SEPARATE_SUPPORT = "\n".join(
     [_DECLARED, f"llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr>", _CORE]
 )
-"""A module of level V with checks: what `define_support` leaves out, if it `is_apart`."""
+"""A module of level V with checks: what `define_support` leaves out, if it `is_separate`."""
 
 CORE_NAMES = frozenset(_declarations(_CORE))
 """The names of all functions of it."""
 
-_CORE_APART = "\n".join(
-    f"{declared} attributes {{{APART}{f', {MAY_FAIL}' if name in CORE_MAY_FAIL else ''}}}"
+_CORE_SEPARATE = "\n".join(
+    f"{declared} attributes {{{SEPARATE}{f', {MAY_FAIL}' if name in CORE_MAY_FAIL else ''}}}"
     for name, declared in _declarations(_CORE).items()
 )
 """Declarations in their place."""
@@ -116,16 +116,16 @@ def support_text() -> str:
 _OBJECT_NAMES = frozenset(_declarations(_OBJECTS))
 
 
-def define_support(module: ir.Module, is_apart: bool) -> None:
-    """Define in a module what entry points with tensors need, or, if it `is_apart`, declare what is compiled apart."""
+def define_support(module: ir.Module, is_separate: bool) -> None:
+    """Define in a module what entry points with tensors need; if it `is_separate`, declare it."""
     fragment = Fragment()
     fragment.define(_DECLARED)
     fragment.define(_TABLE)
-    if is_apart:
+    if is_separate:
         for name, function in functions(module).items():
             if name in CORE_NAMES:  # a declaration without the marks
                 function.operation.erase()
-        fragment.define(_CORE_APART)
+        fragment.define(_CORE_SEPARATE)
     else:
         fragment.define(_CORE)
     fragment.splice(module)

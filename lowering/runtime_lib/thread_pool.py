@@ -45,8 +45,8 @@ _OFFSETS = {
 """Where the words of the state lie, in bytes; what several threads write has a cache line of its own."""
 
 MAX_PLACED = 7
-"""Up to so many threads are told where to run: not on the CPU of the caller, where some systems leave a thread that it
-wakes. Where there are more, the system has to spread them anyway."""
+"""Up to this many threads are told where to run: not on the CPU of the caller, where some systems leave a thread that
+it wakes. More threads are spread by the system."""
 
 SHORT_BLOCKTIME = 50_000
 """Nanoseconds for which threads look for a job where the affinity of the caller has fewer CPUs than there are threads:

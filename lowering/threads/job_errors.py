@@ -1,4 +1,4 @@
-"""Errors of jobs of threads: what a part of a job raises on any thread is raised by the call that has the job done.
+"""Errors of jobs of threads: a worker's error is raised again by the call that submitted the job.
 
 The error of a failing function lies in a place of the thread that ran it. A job whose function may fail gets a context
 of its own, {error, context of the job}: the first error of its parts is moved there, and raised again by the thread

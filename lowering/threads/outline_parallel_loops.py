@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import APART, CHECK, MAY_FAIL
+from relax_mlir.dialects.attributes import CHECK, MAY_FAIL, SEPARATE
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import (
     ancestors,
@@ -102,7 +102,7 @@ def _may_fail(loop: ir.Operation, table: Mapping[str, func.FuncOp]) -> bool:
             if called is None or CHECK in called.attributes:
                 return True
             if called.is_external:
-                if APART in called.attributes and MAY_FAIL not in called.attributes:
+                if SEPARATE in called.attributes and MAY_FAIL not in called.attributes:
                     continue
                 return True
             left.append(called.operation)

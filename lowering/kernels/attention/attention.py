@@ -36,7 +36,7 @@ from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
 
 SKINNY = 1
-"""Up to so many queries it does not pay to pack keys and values."""
+"""Up to this many queries it does not pay to pack keys and values."""
 
 
 @dataclass(frozen=True)

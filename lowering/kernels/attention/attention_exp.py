@@ -37,7 +37,7 @@ class Exponential:
 
     @staticmethod
     def of(element: e.Type, keys: e.Index) -> Exponential:
-        """The exponential for so many keys."""
+        """The exponential for this number of keys."""
         if isinstance(keys, int):
             return Exponential(e.constant(element, keys.bit_length()))
         i64 = ir.IntegerType.get_signless(64)

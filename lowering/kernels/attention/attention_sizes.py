@@ -18,7 +18,7 @@ class Sizes:
     A tile is up to `rows` queries by a block of keys. Its scores take half of the first-level cache, and the
     packed keys and values of the block half of the second-level cache; a panel of keys, or of columns of the
     values, is `panel` elements wide, and the register tile is that of a matrix product (see `Tiling`).
-    Sums are f64 for f64, else f32. Weights are made of `together` vectors of scores at a time.
+    Sums are f64 for f64, else f32. Weights are made of `vectors_per_body` vectors of scores at a time.
     """
 
     source: e.Type
@@ -31,7 +31,7 @@ class Sizes:
     l1_bytes: int
     l2_bytes: int
     avx512: bool
-    together: int
+    vectors_per_body: int
 
     @staticmethod
     def of(target: Target, source: e.Type) -> Sizes:
@@ -40,9 +40,9 @@ class Sizes:
         product = tiling(target, element.width)
         tile = (product.lanes, product.vectors, product.rows, product.row_step)
         avx512 = Lanes.of(e.vector_type(product.lanes, element), target).avx512
-        together = side_by_side(target, element.width, carries=True)
+        vectors_per_body = side_by_side(target, element.width, carries=True)
         return Sizes(
-            source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes, avx512, together
+            source, element, *tile, product.fused, target.l1_bytes, target.l2_bytes, avx512, vectors_per_body
         )
 
     @property

@@ -91,7 +91,15 @@ def weigh_row(
     `bias`: with the place of the bias of the row's first key.
     """
     lanes, scalar = Lanes(sizes.vector()), Lanes(sizes.element)
-    sweep = Rows(sizes.element, sizes.lanes, UNROLL, 1, visible, avx512=sizes.avx512, together=sizes.together)
+    sweep = Rows(
+        sizes.element,
+        sizes.lanes,
+        UNROLL,
+        1,
+        visible,
+        avx512=sizes.avx512,
+        vectors_per_body=sizes.vectors_per_body,
+    )
     start = e.add(at.scores, e.mul(line, at.width))
     score = _Score.of(sizes, at, start, visible, bias)
     low = -pymath.inf

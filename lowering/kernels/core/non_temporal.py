@@ -16,7 +16,7 @@ from relax_mlir.target import Target
 
 
 def is_past_caches(target: Target, output: Access, inputs: Sequence[Access], size: Index) -> Value | None:
-    """Whether to write `size` consecutive elements past the caches; None if they are too few.
+    """Whether to write `size` consecutive elements by non-temporal stores; None if they are too few.
 
     They must begin at a whole vector, and in other memory than the inputs do: that is in the caches, which would have
     to give it up.
@@ -32,7 +32,7 @@ def is_past_caches(target: Target, output: Access, inputs: Sequence[Access], siz
 
 
 def stream(value: Value, buffer: Value, position: Sequence[Index], multiple: int) -> None:
-    """Write a vector past the caches, at an address that is a multiple of so many bytes."""
+    """Write a vector by a non-temporal store, at an address that is a multiple of `multiple` bytes."""
     vector.store(value, buffer, [emit.index(p) for p in position], nontemporal=True, alignment=multiple)
 
 

@@ -23,7 +23,7 @@ TRAPPING = frozenset(
 class Place:
     """Where along the vector loop, with how many lanes (None: a scalar), under which mask.
 
-    `streamed`: results are written past the caches, to addresses that are multiples of so many bytes.
+    `streamed`: results are written by non-temporal stores, to addresses that are multiples of this many bytes.
     """
 
     at: Index

@@ -3,7 +3,7 @@
 A contraction multiplies two operands, each read through a projection of the iteration space, and adds the
 products up. A dimension of that space belongs to one of four classes, by the buffers that it occurs in:
 *batch* (A, B and C), *m* (A and C), *n* (B and C) and *k* (A and B). One group of each of m, n and k goes to
-the matrix product; loops run over what is left. A group is several dimensions only if they lie in memory as
+the matrix product; loops run over the others. A group is several dimensions only if they lie in memory as
 one. `contraction_match` recognises contractions.
 """
 
@@ -210,16 +210,16 @@ class Contraction:
             with e.loop(0, high, step) as first:
                 part = e.minimum(e.sub(high, first), step)
                 left = left_of(at, first, part)
-                result = e.view(sums, (part, wide), (tiling.sums_apart(wide), 1), unit_inner=True)
+                result = e.view(sums, (part, wide), (tiling.sums_stride(wide), 1), unit_inner=True)
                 rest = finish.arguments(at, first, result)
                 e.call(finished(name), [left, right, result, e.flag(False), *rest])
 
         def rounded(at: Mapping[int, e.Value]) -> None:
             assert finish is not None
             left, right = left_of(at), right_of(at)
-            *_, (start, apart, _) = finish.matrices(at)
+            *_, (start, leading, _) = finish.matrices(at)
             element = e.element_of(self.c.buffer.type)
-            result = result_of_sums(start, apart, (high, wide), element)
+            result = result_of_sums(start, leading, (high, wide), element)
             e.call(finished(name), [left, right, result, e.flag(False), *rounds.arguments])
 
         def products(at: dict[int, e.Value], dimension: int, count: e.Index) -> None:
@@ -239,12 +239,12 @@ class Contraction:
         ) -> None:
             if left:
                 # The words of an epilogue are those of one product at a time.
-                apart = not at and left[0] in self.c.dims and finish is None
-                cost, total, step = product_cycles() if apart else 0, extent[left[0]], e.index(1)
+                on_threads = not at and left[0] in self.c.dims and finish is None
+                cost, total, step = product_cycles() if on_threads else 0, extent[left[0]], e.index(1)
                 at_once = batch is not None and len(left) == 1
                 if at_once:
-                    step = e.index(part_size(total, 1, tiling.threads if apart else 1, cost))
-                around = parallel_loop(0, total, step, cost) if apart else e.loop(0, total, step)
+                    step = e.index(part_size(total, 1, tiling.threads if on_threads else 1, cost))
+                around = parallel_loop(0, total, step, cost) if on_threads else e.loop(0, total, step)
                 with around as position:
                     here = {**at, left[0]: position}
                     if at_once:
@@ -260,7 +260,7 @@ class Contraction:
 
         def through_memory() -> None:
             step = tiling.sum_rows(high, wide, kept=panels is None)
-            with e.scratch(e.element_of(self.c.buffer.type), e.mul(step, tiling.sums_apart(wide))) as memory:
+            with e.scratch(e.element_of(self.c.buffer.type), e.mul(step, tiling.sums_stride(wide))) as memory:
                 sums = e.metadata(memory)
                 nest(self.loops, {}, lambda at: by_rows(at, sums, step))
 

@@ -20,7 +20,7 @@ from relax_mlir.mlir import arith, func, ir, memref
 NOTHING = "relax.gemm.nothing"
 """The epilogue that does nothing."""
 
-TOGETHER = "relax.vectors_together"
+VECTORS_PER_BODY = "relax.vectors_per_body"
 """On a generic: of how many vectors its rows mostly are."""
 
 WORDS = 3
@@ -128,7 +128,7 @@ def emit_epilogue(
         known = {scalar: _from_word(word, scalar.type) for word, scalar in given}
         known |= {value: value.owner.clone().results[0] for value in constants_of(body)}
         generic = _clone_on(body, iter(buffers), iter(matrices), known)
-        generic.attributes[TOGETHER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), vectors)
+        generic.attributes[VECTORS_PER_BODY] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), vectors)
 
 
 def _clone_on(

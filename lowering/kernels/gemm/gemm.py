@@ -319,17 +319,17 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             e.call(finished(inner), [a, b, result, e.flag(False), *nothing.arguments])
 
         def through_memory() -> None:
-            step, apart = sizes.sum_rows(rows, columns, kept=True), sizes.sums_apart(columns)
+            step, leading = sizes.sum_rows(rows, columns, kept=True), sizes.sums_stride(columns)
             with (
-                e.scratch(element, e.mul(step, apart)) as memory,
+                e.scratch(element, e.mul(step, leading)) as memory,
                 e.loop(0, rows, step) as i,
             ):
                 high = e.minimum(e.sub(rows, i), step)
-                sums = e.view(e.metadata(memory), (high, columns), (apart, 1), unit_inner=True)
+                sums = e.view(e.metadata(memory), (high, columns), (leading, 1), unit_inner=True)
                 with e.when(accumulate):
                     _convert(sizes.lanes, c, i, sums, 0, (high, columns))
                 left = e.view(a_parts, (high, depth), a_parts.strides, e.mul(i, a_parts.strides[0]))
-                places: list[Sequence[e.Index]] = [(address(e.metadata(sums), 0), apart, 1)]
+                places: list[Sequence[e.Index]] = [(address(e.metadata(sums), 0), leading, 1)]
                 places.append((address(c_parts, e.mul(i, c_parts.strides[0])), *c_parts.strides))
                 finish = ep.write_words(words, places, [])
                 arguments = [left, b, sums, accumulate]

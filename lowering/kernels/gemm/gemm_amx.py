@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
-from relax_mlir.lowering.kernels.gemm.gemm_pairs import interleaved, turned
+from relax_mlir.lowering.kernels.gemm.gemm_pairs import interleaved, transposed
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import even_step
 from relax_mlir.mlir import arith, ir, memref
 from relax_mlir.target import Target
@@ -75,7 +75,7 @@ def _emit_blocks(block: e.Block, name: str, sizes: AmxTiling) -> None:
         deep_step, high_step, wide_step = steps
         b_at = e.mul(high_step, deep_step)
         b_parts = e.metadata(b)
-        turned = e.view(b_parts, b_parts.sizes[::-1], b_parts.strides[::-1])
+        transposed = e.view(b_parts, b_parts.sizes[::-1], b_parts.strides[::-1])
         with (
             e.scratch(source, e.add(b_at, e.mul(wide_step, deep_step))) as packed,
             e.scratch(element, BLOCK * BLOCK) as sums,
@@ -85,7 +85,7 @@ def _emit_blocks(block: e.Block, name: str, sizes: AmxTiling) -> None:
             deep, wide = e.minimum(e.sub(depth, k), deep_step), e.minimum(e.sub(columns, j), wide_step)
             tiles = e.ceildiv(deep, DEPTH)
             add = e.any_of(accumulate, e.compare("ne", k, 0))
-            e.call(f"{name}.pack_b", [turned, j, wide, k, deep, packed, b_at])
+            e.call(f"{name}.pack_b", [transposed, j, wide, k, deep, packed, b_at])
             with e.loop(0, rows, high_step) as i:
                 high = e.minimum(e.sub(rows, i), high_step)
                 e.call(f"{name}.pack_a", [a, i, high, k, deep, packed, 0])
@@ -129,14 +129,14 @@ def _emit_pack(block: e.Block, name: str, pairs: bool) -> None:
 
             def consecutive_depth() -> None:
                 rows = [simd.load(DEPTH, along, e.add(first, r), start) for r in range(SIDE)]
-                _store(packed, place, turned(rows) if pairs else rows)
+                _store(packed, place, transposed(rows) if pairs else rows)
 
             def consecutive_lines() -> None:
                 rows = []
                 for r in range(SIDE):
                     both = [simd.load(SIDE, across, e.add(start, 2 * r + n), first) for n in (0, 1)]
                     rows.append(interleaved(*both))
-                _store(packed, place, rows if pairs else turned(rows))
+                _store(packed, place, rows if pairs else transposed(rows))
 
             def elements() -> None:
                 zero = e.constant(source, 0)

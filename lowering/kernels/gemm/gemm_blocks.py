@@ -20,8 +20,8 @@ from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
 from relax_mlir.mlir import arith, ir
 
 _MAX_SHARED = 1 << 25
-"""Up to so many elements of B are packed at once for several threads: beyond, there are so many rows, or columns, that
-it costs little to pack a block more than once."""
+"""At most this many elements of B are packed at once for several threads. Larger products have enough rows or columns
+that packing a block more than once costs little."""
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,11 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
     with e.function(block, parts.packed, types) as arguments:
         a, b, c, *_ = arguments
 
-        def apart() -> None:
+        def leading() -> None:
             by_parts(sizes, part, a, c, arguments)
 
         if sizes.threads == 1:
-            apart()
+            leading()
         else:
             rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
             share = e.all_of(
@@ -150,7 +150,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
                 e.compare("ge", sizes.cycles(rows, columns, depth), THRESHOLD),
                 e.compare("le", e.mul(columns, depth), _MAX_SHARED),
             )
-            e.branch(share, lambda: e.call(parts.shared, arguments), apart)
+            e.branch(share, lambda: e.call(parts.shared, arguments), leading)
     with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as (a, b, c, accumulate, *rest):
         *carried, first_row, last_row, first_column, last_column = rest
         epilogue = ep.Epilogue(*carried)
@@ -178,10 +178,10 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
             add = e.any_of(accumulate, e.compare("ne", k, 0))
             done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
 
-            def multiply(memory: e.Value, at: e.Index, apart: e.Index) -> None:
+            def multiply(memory: e.Value, at: e.Index, leading: e.Index) -> None:
                 right = [packed, b_at, panel_rows]
                 e.call(
-                    parts.block, [memory, at, apart, *right, deep, high, wide, c, i, j, add, done, *carried]
+                    parts.block, [memory, at, leading, *right, deep, high, wide, c, i, j, add, done, *carried]
                 )
 
             is_new = e.any_of(several, e.compare("eq", j, first_column))
@@ -194,14 +194,14 @@ def emit_shared(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
     with e.function(block, parts.shared, [*signature(source, element), *ep.types()]) as arguments:
         a, b, c, *rest = arguments
         depth, columns = e.dim(a, 1), e.dim(c, 1)
-        apart = e.round_up(depth, sizes.together)
-        elements = e.mul(apart, e.round_up(columns, sizes.columns))
+        leading = e.round_up(depth, sizes.group)
+        elements = e.mul(leading, e.round_up(columns, sizes.columns))
         cost = streaming(elements, packing.element)
         step = part_size(columns, sizes.columns, sizes.threads, cost, sizes.block_columns)
         with e.scratch(packing.element, elements) as panels:
             with parallel_loop(0, columns, step, cost) as j:
                 wide = e.minimum(e.sub(columns, j), step)
-                e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, apart), apart])
+                e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, leading), leading])
             e.call(f"{parts.shared}.blocks", [a, panels, c, *rest])
     panel_loops(block, packing, parts, parts.shared, sizes.depth_to_pack, element, packing.element)
 
@@ -243,13 +243,13 @@ def panel_loops(
         ):
             deep, high = e.minimum(e.sub(depth, k), depth_step), e.minimum(e.sub(last_row, i), row_step)
             add = e.any_of(accumulate, e.compare("ne", k, 0))
-            apart = e.round_up(depth, sizes.together)
-            place = e.add(e.mul(k, sizes.columns), e.mul(first_column, apart))
+            leading = e.round_up(depth, sizes.group)
+            place = e.add(e.mul(k, sizes.columns), e.mul(first_column, leading))
             done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
 
-            def multiply(memory: e.Value, at: e.Index, row_apart: e.Index) -> None:
+            def multiply(memory: e.Value, at: e.Index, row_stride: e.Index) -> None:
                 what = [deep, high, wide, c, i, first_column, add, done, *carried]
-                e.call(parts.block, [memory, at, row_apart, b, place, apart, *what])
+                e.call(parts.block, [memory, at, row_stride, b, place, leading, *what])
 
             left.use(packed, i, high, k, deep, e.flag(True), multiply)
 
@@ -275,24 +275,24 @@ def emit_block(
     memory = [rows_type(operands[0]), size, size, e.flat_memref(operands[1]), size, size]
     arguments = [*memory, size, size, size, matrix, size, size, flag, flag, *ep.types()]
     with e.function(block, parts.block, arguments) as values:
-        a, a_at, a_apart, b, b_at, panel_depth, depth, rows, columns, c, row, column, add, done, *rest = (
+        a, a_at, a_stride, b, b_at, panel_depth, depth, rows, columns, c, row, column, add, done, *rest = (
             values
         )
         epilogue = ep.Epilogue(*rest)
         full, first, second = _cut_rows(rows, sizes)
         a_parts, c_parts = e.metadata(a), e.metadata(c)
-        c_apart = c_parts.strides[0]
+        c_stride = c_parts.strides[0]
         starts = [address(a_parts, a_at), address(e.metadata(b), b_at)]
         item, panel_item = map(item_bytes, operands)
         result_item: e.Index = item_bytes(element)
         if rounding:
             result_item = rounding.item_bytes(epilogue.rounds, element)
-        place = e.add(e.mul(row, c_apart), column)
+        place = e.add(e.mul(row, c_stride), column)
         starts.append(arith.addi(address(c_parts, 0), e.index(e.mul(place, result_item))))
 
         def tiles(i: e.Index, count: e.Index, first: e.Index, last: e.Index, heights: Sequence[int]) -> None:
-            a_line = e.add(starts[0], e.mul(e.mul(i, a_apart), item))
-            c_line = e.add(starts[2], e.mul(e.mul(i, c_apart), result_item))
+            a_line = e.add(starts[0], e.mul(e.mul(i, a_stride), item))
+            c_line = e.add(starts[2], e.mul(e.mul(i, c_stride), result_item))
             behind = ahead.behind(i) if ahead else 0
             with e.loop(first, last, sizes.columns) as j:
                 panel_at = e.add(starts[1], e.mul(e.mul(j, panel_depth), panel_item))
@@ -302,7 +302,7 @@ def emit_block(
                 if ahead:
                     comes = e.compare("lt", e.add(j, streamed), columns)
                     more += [e.add(panel_at, e.select(comes, behind, 0)), e.select(comes, ahead.step, 0)]
-                arguments = [a_line, a_apart, panel_at, depth, c_at, c_apart, left, add, *more]
+                arguments = [a_line, a_stride, panel_at, depth, c_at, c_stride, left, add, *more]
 
                 def tile(high: int) -> None:
                     e.call(parts.tile(high), arguments)

@@ -24,28 +24,28 @@ class LeftOperand:
     """A, of which blocks of rows and of `depth` are used.
 
     Rows are read where they lie if their elements are next to each other, need not be widened, and fill whole steps of
-    the depth (`Tiling.together`), and if the rows of a tile do not share the same few sets of the first-level cache.
+    the depth (`Tiling.group`), and if the rows of a tile do not share the same few sets of the first-level cache.
     Then there is nothing to copy, which is 2 to 4 % of the time.
     """
 
     def __init__(self, packing: Packing, a: e.Value, depth: e.Index) -> None:
         self.packing, self.a, self.parts = packing, a, e.metadata(a)
-        self.apart = e.index(packing.tiling.apart(depth))
+        self.leading = e.index(packing.tiling.leading(depth))
         """Elements from a packed row to the next."""
         self.lies: e.Value | None = None
         """Whether rows are read where they lie; None: never."""
         if packing.source == packing.element:
-            apart, step = self.parts.strides
+            leading, step = self.parts.strides
             sets = _SETS * 8 // packing.source.width
-            conditions = [e.compare("eq", step, 1), e.compare("ne", apart, e.round_down(apart, sets))]
-            if packing.tiling.together > 1:
+            conditions = [e.compare("eq", step, 1), e.compare("ne", leading, e.round_down(leading, sets))]
+            if packing.tiling.group > 1:
                 deep = self.parts.sizes[1]
-                conditions.append(e.compare("eq", deep, e.round_down(deep, packing.tiling.together)))
+                conditions.append(e.compare("eq", deep, e.round_down(deep, packing.tiling.group)))
             self.lies = e.all_of(*conditions)
 
     def packed_elements(self, rows: e.Index) -> e.Index:
-        """How much memory packed blocks of so many rows take."""
-        elements = e.mul(rows, self.apart)
+        """How much memory packed blocks of these rows take."""
+        elements = e.mul(rows, self.leading)
         return elements if self.lies is None else e.select(self.lies, 0, elements)
 
     def use(
@@ -62,8 +62,8 @@ class LeftOperand:
 
         def from_copy() -> None:
             with e.when(is_new):
-                e.call(self.packing.a, [self.a, row, rows, column, columns, packed, self.apart])
-            use(memref.cast(rows_type(self.packing.element), packed), 0, self.apart)
+                e.call(self.packing.a, [self.a, row, rows, column, columns, packed, self.leading])
+            use(memref.cast(rows_type(self.packing.element), packed), 0, self.leading)
 
         def as_it_lies() -> None:
             (high, wide), (stride, _) = self.parts.sizes, self.parts.strides

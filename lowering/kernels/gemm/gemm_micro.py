@@ -46,29 +46,29 @@ def emit_tile(
     types = [*[size] * 7, flag, *[flag] * bool(rounding), *[size] * may_lack]
     types += [size] * (2 * tiling.half_lines)
     with e.function(block, name, types) as values:
-        a_at, a_apart, b_at, depth, c_at, c_apart, left, accumulate, *rest = values
+        a_at, a_stride, b_at, depth, c_at, c_stride, left, accumulate, *rest = values
         rounds, rest = rest[: bool(rounding)], rest[bool(rounding) :]
         counts, ahead = rest[:may_lack], rest[may_lack:]
         a, b = (
             memref_at(at, type_, [1], unit_inner=True)
             for at, type_ in zip((a_at, b_at), operands, strict=True)
         )
-        c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
+        c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)
         lines = c
         if rounding:
-            apart = e.mul(c_apart, rounding.item_bytes(rounds[0], element))
-            lines = memref_at(c_at, ir.IntegerType.get_signless(8), [apart, 1], unit_inner=True)
+            leading = e.mul(c_stride, rounding.item_bytes(rounds[0], element))
+            lines = memref_at(c_at, ir.IntegerType.get_signless(8), [leading, 1], unit_inner=True)
         for r in range(rows):  # C comes from afar while the sums are computed
             e.prefetch(lines, r, 0, write=True)
         buffer = e.stack(element, rows * tiling.columns)
-        starts = [e.mul(r, a_apart) for r in range(rows - len(counts))]
-        starts += [e.mul(e.sub(count, 1), a_apart) for count in counts]
+        starts = [e.mul(r, a_stride) for r in range(rows - len(counts))]
+        starts += [e.mul(e.sub(count, 1), a_stride) for count in counts]
         vectors = 1 if narrow else tiling.vectors
         sums = _multiply(tiling, vectors, element, a, starts, b, depth, ahead)
         count = counts[0] if counts else rows
 
         def finished() -> None:
-            e.call(finish, [own, count, c_at, c_apart, left, accumulate, *rounds])
+            e.call(finish, [own, count, c_at, c_stride, left, accumulate, *rounds])
 
         own = address(e.metadata(buffer), 0)
         if narrow:
@@ -81,9 +81,9 @@ def emit_tile(
         def write() -> None:
             """To C, or by way of memory, by the same instructions: they are a large part of the code."""
             simple = e.all_of(whole, *map(e.negate, rounds))
-            start, apart = e.select(simple, c_at, own), e.select(simple, c_apart, tiling.columns)
+            start, leading = e.select(simple, c_at, own), e.select(simple, c_stride, tiling.columns)
             has_last = [e.any_of(full, e.negate(simple)) for full in is_full]
-            places = _places(start, apart, element, rows, has_last, own)
+            places = _places(start, leading, element, rows, has_last, own)
             _store(tiling, sums, places)
             with e.when(e.negate(simple)):
                 finished()
@@ -91,7 +91,7 @@ def emit_tile(
         def write_rounded() -> None:
             assert rounding is not None
             rounded = [[rounding.apply(x) for x in line] for line in sums]
-            _store(tiling, rounded, _places(c_at, c_apart, rounding.element, rows, is_full, own))
+            _store(tiling, rounded, _places(c_at, c_stride, rounding.element, rows, is_full, own))
 
         if rounding and rows == tiling.rows:  # lower tiles are for the edges
             e.branch(e.all_of(whole, *rounds), write_rounded, write)
@@ -104,13 +104,13 @@ _Place = tuple[e.Value, int]
 
 
 def _places(
-    start: e.Value, apart: e.Index, element: e.Type, rows: int, has_last: Sequence[e.Value], own: e.Value
+    start: e.Value, leading: e.Index, element: e.Type, rows: int, has_last: Sequence[e.Value], own: e.Value
 ) -> list[_Place]:
     """Where the rows of a tile go, from an address on: the last, if `has_last` says that it is not there, to `own`."""
-    matrix = memref_at(start, element, [apart, 1], unit_inner=True)
+    matrix = memref_at(start, element, [leading, 1], unit_inner=True)
     places = [(matrix, r) for r in range(rows - len(has_last))]
     for is_there in has_last:
-        last = e.add(start, e.mul(apart, (rows - 1) * item_bytes(element)))
+        last = e.add(start, e.mul(leading, (rows - 1) * item_bytes(element)))
         places.append((memref_at(e.select(is_there, last, own), element, [0, 1], unit_inner=True), 0))
     return places
 
@@ -137,8 +137,8 @@ def _multiply(
     """
     rows = len(starts)
     high = rows == tiling.rows  # lower tiles are for the edges
-    wide = tiling.lanes * tiling.together
-    pairs = tiling.together == PAIR
+    wide = tiling.lanes * tiling.group
+    pairs = tiling.group == PAIR
 
     def added(left: e.Value, right: e.Value, total: e.Value) -> e.Value:
         return dot(left, right, total) if pairs else simd.fma(left, right, total, tiling.fused)
@@ -148,7 +148,7 @@ def _multiply(
         places = [e.add(at, v * wide) for v in range(vectors)]
         if wide * e.element_of(b.type).width == 8 * CACHE_LINE:
             for place in places:
-                e.prefetch(b, e.add(place, _AHEAD * tiling.columns * tiling.together))
+                e.prefetch(b, e.add(place, _AHEAD * tiling.columns * tiling.group))
         line = [simd.load(wide, b, place) for place in places]
         line = line if pairs else [simd.widen(right, element) for right in line]
         found = []
@@ -164,12 +164,12 @@ def _multiply(
     done: e.Index = 0
     # Some steps at a time, then the rest of the depth one by one.
     for steps in sorted({tiling.steps, 1}, reverse=True) if high else [1]:
-        size = steps * tiling.together
+        size = steps * tiling.group
         end = e.round_down(depth, size) if steps > 1 else depth
         with e.carrying_loop(done, end, size, values, unroll=high) as k:
             sums, asked = k.values[:count], k.values[count:]
             for number in range(steps):
-                sums = step(e.add(k.index, number * tiling.together), sums)
+                sums = step(e.add(k.index, number * tiling.group), sums)
             for place in asked:
                 e.prefetch_ahead(memref_at(place, ir.IntegerType.get_signless(8), [1], unit_inner=True), 0)
             k.give([*sums, *[e.add(place, e.mul(ahead[1], steps)) for place in asked]])
@@ -189,9 +189,9 @@ def emit_finish(
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     lanes = tiling.lanes
     with e.function(block, name, [*[size] * 5, flag, *[flag] * bool(rounding)]) as values:
-        sums_at, rows, c_at, c_apart, left, accumulate, *rounds = values
+        sums_at, rows, c_at, c_stride, left, accumulate, *rounds = values
         sums = memref_at(sums_at, element, [1], unit_inner=True)
-        c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
+        c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)
 
         def by_masks(at: e.Index, place: tuple[e.Index, e.Index], count: e.Index) -> None:
             # What C holds is read through a mask that is empty if it does not count.
@@ -218,7 +218,7 @@ def emit_finish(
 
         def rounded(at: e.Index, place: tuple[e.Index, e.Index], count: e.Index) -> None:
             assert rounding is not None
-            narrow = memref_at(c_at, rounding.element, [c_apart, 1], unit_inner=True)
+            narrow = memref_at(c_at, rounding.element, [c_stride, 1], unit_inner=True)
 
             def vector() -> None:
                 simd.store(rounding.apply(simd.load(lanes, sums, at)), narrow, *place)

@@ -26,7 +26,7 @@ from relax_mlir.mlir import ir
 MAX_COLUMNS = 48
 """Products with more columns are worth packing."""
 
-_MAX_APART = 2 * MAX_COLUMNS
+_MAX_STRIDE = 2 * MAX_COLUMNS
 """Rows of B that are further apart share sets of the first-level cache."""
 
 _MAX_ROWS = 8
@@ -58,7 +58,7 @@ def is_narrow(a: e.Strided, b: e.Strided, tiling: Tiling) -> e.Value:
 
 def has_near_rows(b: e.Strided) -> e.Value:
     """Whether rows of B have unit stride, and are so near to each other that they need not be packed."""
-    return e.all_of(e.compare("eq", b.strides[1], 1), e.compare("le", b.strides[0], _MAX_APART))
+    return e.all_of(e.compare("eq", b.strides[1], 1), e.compare("le", b.strides[0], _MAX_STRIDE))
 
 
 def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> None:
@@ -68,11 +68,11 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
         a, b, *rest = arguments
         b_parts = e.metadata(b)
         (depth, columns), strides = b_parts.sizes, b_parts.strides
-        apart = e.round_up(columns, tiling.lanes)
+        leading = e.round_up(columns, tiling.lanes)
         lines = e.view(b_parts, (columns, depth), strides[::-1], unit_inner=True)
-        with e.scratch(element, e.mul(depth, apart)) as memory:
-            e.call(packing.transpose, [lines, 0, columns, 0, depth, memory, 0, apart])
-            right = e.view(e.metadata(memory), (depth, columns), (apart, 1))
+        with e.scratch(element, e.mul(depth, leading)) as memory:
+            e.call(packing.transpose, [lines, 0, columns, 0, depth, memory, 0, leading])
+            right = e.view(e.metadata(memory), (depth, columns), (leading, 1))
             e.call(parts.narrow, [a, right, *rest])
 
 
@@ -110,11 +110,11 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
         epilogue = ep.Epilogue(*carried)
         a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))
         depth, columns = a_parts.sizes[1], 2 * tiling.lanes
-        step, bytes_apart = (
+        step, stride_bytes = (
             lcm(*(tile.rows for tile in tiles)),
             e.mul(b_parts.strides[0], item_bytes(element)),
         )
-        cached = e.div(tiling.l1_bytes * 3 // 4, e.maximum(bytes_apart, 1))
+        cached = e.div(tiling.l1_bytes * 3 // 4, e.maximum(stride_bytes, 1))
         depth_step = even_step(e.maximum(depth, 1), e.maximum(cached, _MIN_DEPTH), tiling.lanes)
         beyond = _columns_beyond(a_parts, b_parts, e.sub(last_column, first_column), tiling)
         dots_from = e.sub(last_column, beyond)
@@ -220,11 +220,11 @@ def _emit_tile(block: e.Block, finish: str, tile: _Tile, tiling: Tiling, element
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     lanes, rows, vectors = tiling.lanes, tile.rows, tile.vectors
     with e.function(block, tile.name, [*[size] * 10, flag]) as values:
-        a_at, a_apart, a_step, count, b_at, b_apart, depth, c_at, c_apart, left, accumulate = values
+        a_at, a_stride, a_step, count, b_at, b_stride, depth, c_at, c_stride, left, accumulate = values
         a, b = (memref_at(at, element, [1], unit_inner=True) for at in (a_at, b_at))
-        c = memref_at(c_at, element, [c_apart, 1], unit_inner=True)
+        c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)
         last = e.sub(count, 1)
-        starts = [e.mul(e.minimum(r, last), a_apart) for r in range(rows)]
+        starts = [e.mul(e.minimum(r, last), a_stride) for r in range(rows)]
         where = simd.mask(e.sub(left, (vectors - 1) * lanes), lanes) if tile.is_masked else None
         masks = [*[None] * (vectors - 1), where]
         places = [(r, v * lanes) for r in range(rows) for v in range(vectors)]
@@ -246,7 +246,7 @@ def _emit_tile(block: e.Block, finish: str, tile: _Tile, tiling: Tiling, element
                 factor = simd.splat(e.load(a, e.add(start, at)), lanes)
                 old = sums[r * vectors : (r + 1) * vectors]
                 new += [simd.fma(factor, x, y, tiling.fused) for x, y in zip(line, old, strict=True)]
-            k.give([*new, e.add(at, a_step), e.add(line_at, b_apart)])
+            k.give([*new, e.add(at, a_step), e.add(line_at, b_stride)])
         own = address(e.metadata(e.stack(element, rows * vectors * lanes)), 0)
 
         def place_of(v: int) -> e.Index:
@@ -259,7 +259,7 @@ def _emit_tile(block: e.Block, finish: str, tile: _Tile, tiling: Tiling, element
 
         def write_kept(v: int) -> None:
             beside, at = e.sub(left, v * lanes), e.add(c_at, v * lanes * item_bytes(element))
-            e.call(finish, [place_of(v), count, at, c_apart, beside, accumulate])
+            e.call(finish, [place_of(v), count, at, c_stride, beside, accumulate])
 
         whole = range(vectors - tile.is_masked)
 

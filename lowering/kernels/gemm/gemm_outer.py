@@ -73,12 +73,12 @@ def _narrow(lanes: int, a: e.Value, b: e.Value, c: e.Value) -> None:
     Where they lie in memory without gaps, a whole vector is written for each but the last ones: what it writes of the
     next rows, these write again. (x86 CPUs are slow in writing some lanes of a vector.)
     """
-    (rows, columns), (apart, _) = e.metadata(c).sizes, e.metadata(c).strides
+    (rows, columns), (leading, _) = e.metadata(c).sizes, e.metadata(c).strides
     where = simd.mask(columns, lanes)
     row = simd.load(lanes, b, 0, 0, where=where)
     # The rows at the end from which a vector could reach beyond the last one.
     last = e.ceildiv(lanes, columns)
-    dense = e.select(e.compare("eq", apart, columns), e.sub(e.maximum(rows, last), last), 0)
+    dense = e.select(e.compare("eq", leading, columns), e.sub(e.maximum(rows, last), last), 0)
     with e.loop(0, dense) as i:
         simd.store(arith.mulf(_factor(lanes, a, i), row), c, i, 0)
     with e.loop(dense, rows) as i:

@@ -63,20 +63,20 @@ class Packing:
         """
         size, flat = ir.IndexType.get(), e.flat_memref(self.element)
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
-        with e.function(self.block, self.a, arguments) as (a, row, rows, column, columns, packed, apart):
+        with e.function(self.block, self.a, arguments) as (a, row, rows, column, columns, packed, leading):
             parts = e.metadata(a)
 
             def by_rows() -> None:
                 lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
                 with e.loop(0, rows) as i:
-                    self._copy_line(lines, e.add(row, i), column, columns, packed, e.mul(i, apart))
+                    self._copy_line(lines, e.add(row, i), column, columns, packed, e.mul(i, leading))
 
             def by_columns() -> None:
                 lines = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
-                e.call(self.transpose, [lines, column, columns, row, rows, packed, 0, apart])
+                e.call(self.transpose, [lines, column, columns, row, rows, packed, 0, leading])
 
             def by_elements() -> None:
-                e.call(self.copy, [a, row, rows, column, columns, packed, 0, apart, 1])
+                e.call(self.copy, [a, row, rows, column, columns, packed, 0, leading, 1])
 
             e.branch(
                 e.compare("eq", parts.strides[1], 1),
@@ -95,18 +95,27 @@ class Packing:
         size, wide = ir.IndexType.get(), self.tiling.columns
         flat = e.flat_memref(self.element)
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size, size]
-        with e.function(self.block, self.b, arguments) as (b, row, rows, column, columns, packed, at, apart):
+        with e.function(self.block, self.b, arguments) as (
+            b,
+            row,
+            rows,
+            column,
+            columns,
+            packed,
+            at,
+            leading,
+        ):
             parts = e.metadata(b)
 
             def by_rows() -> None:
                 lines = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
-                self._pack_rows(lines, row, rows, column, columns, packed, at, apart)
+                self._pack_rows(lines, row, rows, column, columns, packed, at, leading)
 
             def by_panels() -> None:
                 unit_outer = e.compare("eq", parts.strides[0], 1)
                 with e.loop(0, columns, wide) as j:
                     first, left = e.add(column, j), e.minimum(e.sub(columns, j), wide)
-                    panel = e.add(at, e.mul(j, apart))
+                    panel = e.add(at, e.mul(j, leading))
                     with e.when(e.compare("ne", left, wide)):
                         self._clear(packed, panel, e.mul(rows, wide))
 
@@ -130,7 +139,7 @@ class Packing:
         columns: e.Value,
         packed: e.Value,
         at: e.Value,
-        apart: e.Value,
+        leading: e.Value,
     ) -> None:
         """Pack a block of B whose rows have unit stride: full panels, then one with zeros at its end."""
         lanes, wide = self.tiling.lanes, self.tiling.columns
@@ -138,7 +147,7 @@ class Packing:
         full = e.round_down(columns, wide)
 
         def copy(k: e.Value, j: e.Value, count: int) -> None:
-            to = e.add(e.add(at, e.mul(j, apart)), e.mul(k, wide))
+            to = e.add(e.add(at, e.mul(j, leading)), e.mul(k, wide))
             for r in range(count):
                 line, place = e.add(e.add(row, k), r), e.add(to, r * wide)
                 for start in starts:
@@ -151,7 +160,7 @@ class Packing:
         with e.loop(groups, rows) as k, e.loop(0, full, wide) as j:
             copy(k, j, 1)
         with e.when(e.compare("ne", full, columns)):
-            panel = e.add(at, e.mul(full, apart))
+            panel = e.add(at, e.mul(full, leading))
             self._clear(packed, panel, e.mul(rows, wide))
             with e.loop(0, rows) as k:
                 to = e.add(panel, e.mul(k, wide))
@@ -203,8 +212,8 @@ class Packing:
                 square = [
                     simd.load(lanes, lines, e.add(e.add(line, o), q), e.add(start, i)) for q in range(lanes)
                 ]
-                turned = transpose([simd.widen(row, self.element) for row in square])
-                for q, row in enumerate(turned):
+                transposed = transpose([simd.widen(row, self.element) for row in square])
+                for q, row in enumerate(transposed):
                     simd.store(row, packed, e.add(e.add(at, e.mul(e.add(i, q), stride)), o))
             matrix = memref.cast(e.strided_memref(self.source, 2), lines)
             beside = [e.add(start, full_length), e.sub(length, full_length)]

@@ -37,7 +37,7 @@ def dot(left: e.Value, right: e.Value, total: e.Value) -> e.Value:
 
 
 def can_round(lanes: int) -> bool:
-    """Whether there is an instruction that rounds so many f32 to bf16, where there is one for `dot`."""
+    """Whether there is an instruction that rounds this many f32 to bf16, where there is one for `dot`."""
     return lanes in (8, 16)
 
 
@@ -84,11 +84,11 @@ class PairPacking(Packing):
         name = self._emit_square("a", by_pair=False)
         lanes, deep = self.tiling.lanes, PAIR * self.tiling.lanes
         with e.function(self.block, self.a, arguments) as values:
-            a, row, rows, column, columns, packed, apart = values
+            a, row, rows, column, columns, packed, leading = values
             with e.loop(0, rows, lanes) as i, e.loop(0, columns, deep) as k:
-                place = e.add(e.mul(i, apart), k)
+                place = e.add(e.mul(i, leading), k)
                 what = [e.add(row, i), e.sub(rows, i), e.add(column, k), e.sub(columns, k)]
-                e.call(name, [a, *what, packed, place, apart])
+                e.call(name, [a, *what, packed, place, leading])
 
     def emit_b(self) -> None:
         """Emit `b`, as `Packing.emit_b` does."""
@@ -97,13 +97,22 @@ class PairPacking(Packing):
         name = self._emit_square("b", by_pair=True)
         lanes, wide = self.tiling.lanes, self.tiling.columns
         deep = PAIR * lanes
-        with e.function(self.block, self.b, arguments) as (b, row, rows, column, columns, packed, at, apart):
+        with e.function(self.block, self.b, arguments) as (
+            b,
+            row,
+            rows,
+            column,
+            columns,
+            packed,
+            at,
+            leading,
+        ):
             parts = e.metadata(b)
             lines = e.view(parts, parts.sizes[::-1], parts.strides[::-1])
             full_rows, full_columns = e.round_down(rows, _LINES), e.round_down(columns, wide)
 
             def pack(j: e.Index, k: e.Index) -> None:
-                panel = e.add(at, e.add(e.mul(j, apart), e.mul(k, wide)))
+                panel = e.add(at, e.add(e.mul(j, leading), e.mul(k, wide)))
                 with e.loop(0, wide, lanes) as v:
                     first = e.add(j, v)
                     left = e.sub(e.maximum(columns, first), first)
@@ -114,7 +123,7 @@ class PairPacking(Packing):
             def by_rows() -> None:
                 consecutive = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
                 with e.loop(0, full_rows, _LINES) as k, e.loop(0, full_columns, wide) as j:
-                    place = e.add(at, e.add(e.mul(j, apart), e.mul(k, wide)))
+                    place = e.add(at, e.add(e.mul(j, leading), e.mul(k, wide)))
                     self._pack_lines(consecutive, e.add(row, k), e.add(column, j), packed, place)
                 with e.loop(full_rows, rows, deep) as k, e.loop(0, full_columns, wide) as j:
                     pack(j, k)
@@ -151,7 +160,7 @@ class PairPacking(Packing):
         type_, operand = e.vector_type(wide, self.source), e.strided_memref(self.source, 2)
         arguments = [operand, size, size, size, size, e.flat_memref(self.source), size, size]
         with e.function(self.block, name, arguments) as values:
-            x, line, lines, depth, deep, packed, at, apart = values
+            x, line, lines, depth, deep, packed, at, leading = values
             parts, buffer = e.metadata(x), e.stack(self.source, lanes * wide)
 
             def where(
@@ -166,14 +175,14 @@ class PairPacking(Packing):
                 view = e.view(parts, parts.sizes, parts.strides, unit_inner=True)
                 masks = [where(whole, q, lines, deep, wide) for q in range(lanes)]
                 rows = [simd.load(wide, view, e.add(line, q), depth, where=m) for q, m in enumerate(masks)]
-                return turned(rows) if by_pair else rows
+                return transposed(rows) if by_pair else rows
 
             def across(whole: bool) -> list[e.Value]:
                 view = e.view(parts, parts.sizes[::-1], parts.strides[::-1], unit_inner=True)
                 masks = [where(whole, k, deep, lines, lanes) for k in range(wide)]
                 single = [simd.load(lanes, view, e.add(depth, k), line, where=m) for k, m in enumerate(masks)]
                 pairs = [interleaved(*single[k : k + PAIR]) for k in range(0, wide, PAIR)]
-                return pairs if by_pair else turned(pairs)
+                return pairs if by_pair else transposed(pairs)
 
             def elements() -> list[e.Value]:
                 with e.loop(0, lanes) as q, e.loop(0, wide) as k:
@@ -181,7 +190,7 @@ class PairPacking(Packing):
                     value = e.load_if(inside, x, e.add(line, q), e.add(depth, k))
                     e.store(value, buffer, e.add(e.mul(q, wide), k))
                 rows = [simd.load(wide, buffer, q * wide) for q in range(lanes)]
-                return turned(rows) if by_pair else rows
+                return transposed(rows) if by_pair else rows
 
             types = [type_] * lanes
             is_along, is_across = (e.compare("eq", parts.strides[axis], 1) for axis in (1, 0))
@@ -198,14 +207,14 @@ class PairPacking(Packing):
 
             def all_of_them() -> None:
                 for q, value in enumerate(vectors):
-                    simd.store(value, packed, e.add(at, e.mul(apart, q)))
+                    simd.store(value, packed, e.add(at, e.mul(leading, q)))
 
             def some() -> None:
                 for q, value in enumerate(vectors):
                     simd.store(value, buffer, q * wide)
                 with e.loop(0, count) as line:
                     value = simd.load(wide, buffer, e.mul(line, wide))
-                    simd.store(value, packed, e.add(at, e.mul(apart, line)))
+                    simd.store(value, packed, e.add(at, e.mul(leading, line)))
 
             e.branch(e.compare("eq", count, lanes), all_of_them, some)
         return name
@@ -215,7 +224,7 @@ def _words(count: int) -> e.Type:
     return e.vector_type(count, ir.IntegerType.get_signless(32))
 
 
-def turned(rows: Sequence[e.Value]) -> list[e.Value]:
+def transposed(rows: Sequence[e.Value]) -> list[e.Value]:
     """A square of pairs, transposed."""
     words = transpose([vector.BitCastOp(_words(len(rows)), row).result for row in rows])
     return [vector.BitCastOp(rows[0].type, row).result for row in words]

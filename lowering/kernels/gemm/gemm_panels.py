@@ -108,7 +108,7 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
     more = [ir.IndexType.get(), ir.IntegerType.get_signless(1)]
     with e.function(block, name, [*types, *more]) as (a, b, c, column, accumulate):
         depth, left = e.dim(a, 1), e.sub(e.dim(c, 1), column)
-        together, panel_depth = sizes.together, e.round_up(depth, sizes.together)
+        group, panel_depth = sizes.group, e.round_up(depth, sizes.group)
         starts = [v * lanes for v in range(panels * sizes.vectors)]
         masks = [simd.mask(e.sub(e.maximum(left, s), s), lanes) for s in starts]
         counts = simd.splat(accumulate, lanes)
@@ -120,12 +120,12 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
 
         def advance(sums: list[e.Value], k: e.Value, count: int) -> list[e.Value]:
             """Add the products of `count` elements of the depth, from `k` on."""
-            lines: list[list[e.Value]] = [[] for _ in range(together)]
+            lines: list[list[e.Value]] = [[] for _ in range(group)]
             for first in firsts:
                 at = e.add(first, e.mul(k, sizes.columns))
                 for v in range(sizes.vectors):
-                    value = simd.load(lanes * together, b, e.add(at, v * lanes * together))
-                    parts = halves(value) if together == PAIR else [simd.widen(value, element)]
+                    value = simd.load(lanes * group, b, e.add(at, v * lanes * group))
+                    parts = halves(value) if group == PAIR else [simd.widen(value, element)]
                     for line, part in zip(lines, parts, strict=True):
                         line.append(part)
             for n, line in enumerate(lines[:count]):
@@ -136,11 +136,11 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
                 sums = [simd.fma(*pair, total, sizes.fused) for pair, total in zip(pairs, sums, strict=True)]
             return sums
 
-        full = e.round_down(depth, together)
-        with e.carrying_loop(0, full, together, [zero] * (rows * len(starts)), unroll=False) as k:
-            k.give(advance(k.values, k.index, together))
-        if together > 1:
-            with e.carrying_loop(full, depth, together, k.results, unroll=False) as k:
+        full = e.round_down(depth, group)
+        with e.carrying_loop(0, full, group, [zero] * (rows * len(starts)), unroll=False) as k:
+            k.give(advance(k.values, k.index, group))
+        if group > 1:
+            with e.carrying_loop(full, depth, group, k.results, unroll=False) as k:
                 k.give(advance(k.values, k.index, 1))
         for row in range(rows):
             for v, (start, where) in enumerate(zip(starts, masks, strict=True)):

@@ -51,9 +51,9 @@ def is_done_by_tiles(rows: e.Index, columns: e.Index, depth: e.Index, most_depth
     )
 
 
-def result_of_sums(start: e.Index, apart: e.Index, sizes: tuple[e.Index, e.Index], sums: e.Type) -> e.Value:
+def result_of_sums(start: e.Index, leading: e.Index, sizes: tuple[e.Index, e.Index], sums: e.Type) -> e.Value:
     """The result at an address as the C of a product with an epilogue that rounds: of the type of the `sums`.
 
-    `apart`: elements of the result from a row to the next.
+    `leading`: elements of the result from a row to the next.
     """
-    return memref_at(start, sums, [apart, 1], unit_inner=True, sizes=sizes)
+    return memref_at(start, sums, [leading, 1], unit_inner=True, sizes=sizes)

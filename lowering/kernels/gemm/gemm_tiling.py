@@ -8,7 +8,7 @@ from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.target import CACHE_LINE, MIB, Target
 
 _FEW_ROWS, _FEW_ROWS_AVX2 = 400, 32
-"""Up to so many rows it does not pay to pack B in deep blocks (measured; with AVX2 on Zen 3)."""
+"""Up to this many rows it does not pay to pack B in deep blocks (measured; with AVX2 on Zen 3)."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Tiling:
     packed when few rows need it is cut at `packed_depth` (see `depth_to_pack`). Of its columns up to `kept_columns`
     are packed at a time, of the rows of A up to `block_rows`: each block takes an eighth of the third-level cache.
     `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
-    `masked`: some lanes of a vector can be read and written. `together`: elements of depth that an instruction
+    `masked`: some lanes of a vector can be read and written. `group`: elements of depth that an instruction
     multiplies and adds in each lane; packed operands are filled up to a multiple. `threads`: how many there may be.
     `kept_left`: the elements of a block of A that stay in the second-level cache while B streams past. `half_lines`:
     a vector is half a cache line (AVX2). Then tiles ask for the panels that come next (see `gemm_blocks`), the highest
@@ -45,7 +45,7 @@ class Tiling:
     kept_columns: int
     fused: bool
     masked: bool
-    together: int = 1
+    group: int = 1
     threads: int = 1
     kept_left: int = 0
     half_lines: bool = False
@@ -56,7 +56,7 @@ class Tiling:
         """Columns of the register tile."""
         return self.lanes * self.vectors
 
-    def apart(self, depth: e.Index) -> e.Index:
+    def leading(self, depth: e.Index) -> e.Index:
         """Elements from a row of a packed block of A, of so much depth, to the next.
 
         The depth is often a power of two: rows as far apart would share few sets of the first-level cache.
@@ -64,7 +64,7 @@ class Tiling:
         return e.add(e.round_up(depth, self.columns), self.columns)
 
     def depth_to_pack(self, rows: e.Index) -> e.Index:
-        """The most depth of a block of B that is packed when it is needed, for a product with so many rows in all.
+        """The most depth of a block of B that is packed when it is needed, for a product of `rows` rows.
 
         Few rows soon need the next block, and what was packed should not have left the caches by then.
         """
@@ -77,7 +77,7 @@ class Tiling:
         return 2 if self.half_lines else 1
 
     def streamed_columns(self, rows: e.Index, depth: e.Index) -> e.Index:
-        """Columns of packed B, of such a depth, that all tiles of so many rows use before the next ones.
+        """Columns of packed B of this depth that all tiles of these rows use before the next ones.
 
         They are what the second-level cache holds. If it holds all of A, and what comes next is asked for meanwhile, a
         panel is enough: so all of B but the first panel is there when it is needed.
@@ -89,7 +89,7 @@ class Tiling:
 
     def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
         """About how long a product takes, at two vectors of multiplications per cycle."""
-        return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes * self.together)
+        return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes * self.group)
 
     def packed_columns(self, depth: e.Index) -> e.Index:
         """How many columns of B, of such a depth, to pack at a time for a product with a single block of A.
@@ -105,7 +105,7 @@ class Tiling:
 
     @property
     def row_step(self) -> int:
-        """Tiles have a multiple of so many rows, or all; those of several can do without their last one.
+        """Tiles have a multiple of this many rows, or all; where it is more than 1, the last row may be unused.
 
         So there are not too many of them.
         """
@@ -126,22 +126,22 @@ class Tiling:
 
         That is the second-level cache, or the third-level one if B is packed anew for them (`kept`).
         """
-        elements = (self.kept_columns if kept else self.block_columns) * self.depth // self.together
+        elements = (self.kept_columns if kept else self.block_columns) * self.depth // self.group
         cached = e.div(elements, e.maximum(columns, 1))
         limit = e.maximum(e.round_up(cached, self.rows), self.low_rows)
         some = e.maximum(rows, 1)
         return e.minimum(some, even_step(some, limit, self.rows))
 
-    def sums_apart(self, columns: e.Index) -> e.Index:
+    def sums_stride(self, columns: e.Index) -> e.Index:
         """Elements from a row of such sums to the next; a power of two would let rows share few sets of the caches."""
         return e.add(e.round_up(columns, self.lanes), self.lanes)
 
     def tile_rows(self, rows: e.Index) -> e.Index:
-        """The rows of the tile for so many rows of C, which are no more than those of the highest."""
+        """The rows of the tile for `rows` rows of C, which are no more than those of the highest tile."""
         return e.minimum(e.round_up(rows, self.row_step), self.rows)
 
 
-def tiling(target: Target, bits: int, together: int = 1) -> Tiling:
+def tiling(target: Target, bits: int, group: int = 1) -> Tiling:
     """The tiling for sums of this many bits (32 or 64), and operands that are so much narrower (see `Tiling`)."""
     lanes = target.lanes(bits)
     vectors = 2
@@ -151,7 +151,7 @@ def tiling(target: Target, bits: int, together: int = 1) -> Tiling:
     spare = 2  # the element of A, and one for a product or a widened vector
     rows = max(1, (registers - vectors - spare) // vectors)
     columns = lanes * vectors
-    item = bits // 8 // together
+    item = bits // 8 // group
     tile_bytes = max(3 * target.l1_bytes // 4, target.l2_bytes // 16)
     depth = min(4096 // item, max(128, _down(tile_bytes // (rows * item), lanes)))
     half_lines = 2 * target.vector_bytes == CACHE_LINE
@@ -168,7 +168,7 @@ def tiling(target: Target, bits: int, together: int = 1) -> Tiling:
         target.num_threads,
         target.l1_bytes,
     )
-    return Tiling(lanes, vectors, rows, registers, *blocks, *flags, together, threads, *ahead, l1_bytes)
+    return Tiling(lanes, vectors, rows, registers, *blocks, *flags, group, threads, *ahead, l1_bytes)
 
 
 def even_step(total: e.Index, limit: e.Index, multiple: int) -> e.Index:

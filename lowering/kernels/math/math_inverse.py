@@ -89,8 +89,8 @@ def atan2(lanes: Lanes, y: Value, x: Value) -> Value:
     angle = _odd(lanes, ratio, lanes.mul(ratio, ratio), ATAN_P)
     angle = lanes.select(steep, _from_half_pi(lanes, angle), angle)
     left = lanes.compare("olt", lanes.copysign(one, x), zero)
-    turned = _from_half_pi(lanes, lanes.sub(angle, _half_pi(lanes)))
-    result = lanes.copysign(lanes.select(left, turned, angle), y)
+    transposed = _from_half_pi(lanes, lanes.sub(angle, _half_pi(lanes)))
+    result = lanes.copysign(lanes.select(left, transposed, angle), y)
     return lanes.select(lanes.compare("uno", x, y), lanes.const(math.nan), result)
 
 

@@ -122,7 +122,7 @@ def _sin_and_cos(lanes: Lanes, r: Value) -> tuple[Value, Value]:
     return sin, cos
 
 
-def _turned(lanes: Lanes, r: Value, quadrant: Value) -> Value:
+def _transposed(lanes: Lanes, r: Value, quadrant: Value) -> Value:
     """sin(r + quadrant·π/2)."""
     sin, cos = _sin_and_cos(lanes, r)
     value = lanes.select(_is_odd(lanes, quadrant), cos, sin)
@@ -140,11 +140,11 @@ def _sine(lanes: Lanes, magnitude: Value, quarters: int) -> Value:
 
     def near() -> Value:
         angle = _reduce_near(lanes, magnitude, HALF_PI, ROUND_TO_INT)
-        return _turned(lanes, angle.rest, lanes.int_add(angle.quadrant, quarters))
+        return _transposed(lanes, angle.rest, lanes.int_add(angle.quadrant, quarters))
 
     def far(finite: Value) -> Value:
         angle = _reduce(lanes, finite)
-        return _turned(lanes, lanes.narrow(angle.rest), lanes.int_add(angle.quadrant, quarters))
+        return _transposed(lanes, lanes.narrow(angle.rest), lanes.int_add(angle.quadrant, quarters))
 
     return _by_distance(lanes, magnitude, near, far)
 

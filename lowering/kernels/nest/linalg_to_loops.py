@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from relax_mlir.lowering.kernels.gemm.epilogue import TOGETHER
+from relax_mlir.lowering.kernels.gemm.epilogue import VECTORS_PER_BODY
 from relax_mlir.lowering.kernels.nest.loop_nest import nest_of
 from relax_mlir.lowering.kernels.nest.vector_loops import emit_nest
 from relax_mlir.lowering.kernels.rows.arg_reduce import emit_arg_reduce
@@ -68,6 +68,6 @@ def _emit_loops(operation: Operation, target: Target) -> bool:
     if nest is None:
         return False
     attributes = operation.attributes
-    together = int(attributes[TOGETHER]) if TOGETHER in attributes else None
+    vectors_per_body = int(attributes[VECTORS_PER_BODY]) if VECTORS_PER_BODY in attributes else None
     next_row = list(attributes[NEXT_ROW]) if NEXT_ROW in attributes else []
-    return emit_nest(nest, target, together, next_row)
+    return emit_nest(nest, target, vectors_per_body, next_row)

@@ -77,7 +77,7 @@ class Operands:
                 emit.prefetch_ahead(view.buffer, *self._position(view, later))
 
     def prefetch(self, number: int, place: Place, ahead: Index) -> None:
-        """Ask for what operand `number` has so many elements behind a place."""
+        """Prefetch what operand `number` has some elements behind a place."""
         view = self.views[number]
         for line in range(0, place.lanes or 1, CACHE_LINE * 8 // view.access.bits):
             later = replace(place, at=emit.add(emit.add(place.at, ahead), line))

@@ -1,15 +1,15 @@
-"""Nests that move data across lines, in squares that are turned in registers.
+"""Nests that transpose data, in square tiles that are transposed in registers.
 
-Outputs are consecutive along one loop, some inputs along another one. Element by element, one side or the other walks
-across lines of memory: a cache line and maybe a page for each element, and lines that are a power of two apart share
-few sets of the caches. Here a vector of each of as many lines as it has lanes is read, and the columns of this square
-are written, again as whole vectors. Other inputs are read as the outputs are written, and the body is computed on
+Outputs are consecutive along one loop, some inputs along another one. Element by element, one side or the other jumps
+from row to row: a cache line and maybe a page for each element, and rows at distances of a power of two share few sets
+of the caches. A tile has as many rows as a vector has lanes. One vector of each row is read, and the columns of the
+tile are written, again as whole vectors. Other inputs are read as the outputs are written, and the body is computed on
 vectors.
 
-Where sizes are no multiples of the lanes, the last squares overlap others, if all that is read is turned (pure copies,
-mostly). Other bodies must not run twice, since the output may lie in an input's memory: what is left beside whole
-squares is done in small ones, then element by element. Matrices that hold no square are done in small ones, and those
-that hold few elements by scalar loops.
+Where sizes are no multiples of the lanes, the last tiles overlap others, if all inputs are transposed (mostly pure
+copies). Other bodies must not run twice, since the output may lie in an input's memory: the remainder is done in small
+tiles, then element by element. Matrices that hold no tile are done in small ones, those of few elements by scalar
+loops.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.target import CACHE_LINE, Target
 
 NARROWEST = 32
-"""Squares of narrower elements have as many lanes as those of so many bits: their lines have to fit the registers."""
+"""Bits. Tiles of narrower elements use the lane count of elements of this width: rows must fit the registers."""
 
 SMALL = 4
-"""Lanes of small squares."""
+"""Lanes of small tiles."""
 
 LEAST, MIN_OF_OTHERS = 64, 256
-"""Elements of a matrix that is worth the loops around squares: where all that is read is turned, and else."""
+"""Elements that a matrix must have for loops over tiles to pay: where all that is read is transposed, and else."""
 
 BLOCK = 64
 """Elements of a block along either loop: some cache lines of each line, in few enough pages for the first-level TLB."""
@@ -45,7 +45,7 @@ CYCLE_ELEMENTS = 2
 """About how many elements take a cycle."""
 
 
-def emit_turned(nest: Nest, body: Body, target: Target, by_elements: Callable[[], None]) -> bool:
+def emit_transposed(nest: Nest, body: Body, target: Target, by_elements: Callable[[], None]) -> bool:
     """Emit the loops of a nest at the insertion point; False (and nothing emitted) if nothing is to be turned in it.
 
     The body is there for each line of a square: one of many operations stays in scalar loops, which `by_elements`
@@ -89,13 +89,13 @@ class _Emitter:
     def fits(self) -> bool:
         """Whether inputs are to be turned, and all else can be done on vectors along the outputs."""
         outputs_fit = all(output.is_unit(self.along) for output in self.nest.outputs)
-        if not outputs_fit or not self.turned or self.lanes == 1:
+        if not outputs_fit or not self.transposed or self.lanes == 1:
             return False
-        straight = [self.accesses[i] for i in self.used if i not in self.turned]
+        straight = [self.accesses[i] for i in self.used if i not in self.transposed]
         moved = [i for i, access in enumerate(self.accesses) if access.moves(self.along)]
         return (
             all(access.is_unit(self.along) or not access.moves(self.along) for access in straight)
-            and not any(_is_boolean(self.accesses[i]) for i in self.turned)
+            and not any(_is_boolean(self.accesses[i]) for i in self.transposed)
             and not any(isinstance(size, int) and size < self.sides[-1] for size in (self.height, self.width))
             and self.body.can_be_vectorised(self.nest.origin.index(self.along), moved)
         )
@@ -110,13 +110,13 @@ class _Emitter:
         return [i for i in range(len(self.accesses)) if self.body.uses(i)]
 
     @cached_property
-    def turned(self) -> list[int]:
+    def transposed(self) -> list[int]:
         """The inputs that are consecutive across the lines of outputs."""
 
-        def is_turned(access: Access) -> bool:
+        def is_transposed(access: Access) -> bool:
             return access.is_unit(self.across) and access.moves(self.along)
 
-        return [i for i in self.used if i < len(self.nest.inputs) and is_turned(self.accesses[i])]
+        return [i for i in self.used if i < len(self.nest.inputs) and is_transposed(self.accesses[i])]
 
     @cached_property
     def lanes(self) -> int:
@@ -131,7 +131,7 @@ class _Emitter:
     @property
     def can_overlap(self) -> bool:
         """Whether squares may be done twice in part: all that is read is turned, and so in other memory."""
-        return self.used == self.turned
+        return self.used == self.transposed
 
     @property
     def height(self) -> Index:
@@ -246,12 +246,12 @@ class _Emitter:
             column = emit.minimum(column, emit.sub(area.right, lanes))
             row = emit.minimum(row, emit.sub(area.bottom, lanes))
         column, row = emit.opaque(column), emit.opaque(row)
-        turned = {i: self._turned(i, column, Place(row, lanes), lanes) for i in self.turned}
+        transposed = {i: self._transposed(i, column, Place(row, lanes), lanes) for i in self.transposed}
         for q in range(lanes):
-            given = {i: columns[q] for i, columns in turned.items()}
+            given = {i: columns[q] for i, columns in transposed.items()}
             self._evaluate(Place(column, lanes), emit.add(row, q), given)
 
-    def _turned(self, number: int, column: Index, place: Place, lanes: int) -> list[Value]:
+    def _transposed(self, number: int, column: Index, place: Place, lanes: int) -> list[Value]:
         """The columns of a square of an input, whose first line is `column`."""
         lines = []
         for q in range(lanes):
@@ -265,7 +265,7 @@ class _Emitter:
         columns = transpose([arith.bitcast(bits, line) for line in lines])
         return [arith.bitcast(type_, each) for each in columns]
 
-    def _evaluate(self, place: Place, row: Index, turned: Mapping[int, Value]) -> None:
+    def _evaluate(self, place: Place, row: Index, transposed: Mapping[int, Value]) -> None:
         """The body at a place of a line of outputs, for these values of inputs that have been turned."""
         self.places[self.across] = row
 
@@ -277,7 +277,7 @@ class _Emitter:
                 return self.places[number]
             return place.at if place.lanes is None else iota(place.at, place.lanes)
 
-        given = {i: turned[i] if i in turned else self.straight.load(i, place) for i in self.used}
+        given = {i: transposed[i] if i in transposed else self.straight.load(i, place) for i in self.used}
         arguments = [given.get(i) for i in range(len(self.accesses))]
         for i, value in enumerate(self.body.evaluate(arguments, index, place)):
             self.straight.store(len(self.nest.inputs) + i, place, value)

@@ -36,7 +36,7 @@ from relax_mlir.lowering.kernels.core.scalar_body import Body, Combiner, Place, 
 from relax_mlir.lowering.kernels.math.math_functions import is_call_for_double
 from relax_mlir.lowering.kernels.nest.loop_nest import Access, Nest
 from relax_mlir.lowering.kernels.nest.nest_operands import Operands
-from relax_mlir.lowering.kernels.nest.transposed_tiles import emit_turned
+from relax_mlir.lowering.kernels.nest.transposed_tiles import emit_transposed
 from relax_mlir.mlir import func, ir
 from relax_mlir.target import Target
 
@@ -56,17 +56,19 @@ TURN_BYTES = 2048
 """Rows at least that long are added in turn; the columns of shorter ones are summed in registers."""
 
 
-def emit_nest(nest: Nest, target: Target, together: int | None = None, next_row: Sequence[int] = ()) -> bool:
+def emit_nest(
+    nest: Nest, target: Target, vectors_per_body: int | None = None, next_row: Sequence[int] = ()
+) -> bool:
     """Emit the loops of a nest at the insertion point; False (and nothing emitted) if its body cannot be.
 
-    `together`: of how many vectors its rows mostly are, which are computed side by side then. `next_row`: inputs of
-    which the next row is asked for, if the nest is one over a row and takes its time.
+    `vectors_per_body`: vectors computed in one evaluation of the body, where most rows have that many. `next_row`:
+    inputs whose next row is prefetched, if the nest goes over a row and takes its time.
     """
     body = Body(nest.body)
     if not body.can_be_emitted:
         return False
-    emitter = _Emitter(nest, body, target, together, next_row)
-    if emitter.vector_loop is not None or not emit_turned(nest, body, target, emitter.run):
+    emitter = _Emitter(nest, body, target, vectors_per_body, next_row)
+    if emitter.vector_loop is not None or not emit_transposed(nest, body, target, emitter.run):
         emitter.run()
     return True
 
@@ -76,7 +78,7 @@ class _Emitter:
     nest: Nest
     body: Body
     target: Target
-    together: int | None
+    vectors_per_body: int | None
     next_row: Sequence[int]
 
     def run(self) -> None:
@@ -145,9 +147,9 @@ class _Emitter:
 
     @cached_property
     def side_by_side(self) -> int:
-        """How many vectors are one to the body, in rows that have so many."""
-        if self.together:
-            return self.together
+        """Vectors processed per evaluation of the body, in rows that have that many."""
+        if self.vectors_per_body:
+            return self.vectors_per_body
         if self.body.is_light:
             return LIGHT_TOGETHER
         bits, carries = max(a.bits for a in self.accesses), bool(self.reduction_loops)
@@ -289,10 +291,13 @@ class _Emitter:
     @property
     def _is_alone(self) -> bool:
         """Whether this is all that is done: rows or tiles of a kernel are in the caches, and are read again soon."""
-        return isinstance(ir.InsertionPoint.current.block.owner.opview, func.FuncOp) and not self.together
+        return (
+            isinstance(ir.InsertionPoint.current.block.owner.opview, func.FuncOp)
+            and not self.vectors_per_body
+        )
 
     def _is_past_caches(self, along: int) -> Value | None:
-        """Whether to write the result past the caches; None: no need to ask."""
+        """Whether to write the result by non-temporal stores; None: no need to ask."""
         *inputs, output = self.accesses
         only = len(self.nest.outputs) == 1 and len(self.nest.sizes) == 1
         if not self._is_alone or not only or output.bits < max(a.bits for a in inputs or [output]):

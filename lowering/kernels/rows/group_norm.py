@@ -21,7 +21,7 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 
 L1_SHARE = 2
-"""A block takes one part in so many of the first-level cache."""
+"""A block takes the first-level cache divided by this."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
 L1_SHARE = 2
-"""A block takes one part in so many of the first-level cache."""
+"""A block takes the first-level cache divided by this."""
 
 COLUMNS = 4
 """Vectors of channels whose sums grow side by side: enough to hide the latency of an addition."""

@@ -17,7 +17,7 @@ from relax_mlir.lowering.kernels.rows.rows import Rows
 from relax_mlir.target import Target
 
 MIN_ROWS = 8
-"""Parts for threads have so many rows at least, where there are more parts than threads."""
+"""Parts for threads have at least this many rows, where there are more parts than threads."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Stages:
 
 
 def prepare(fusion: RowFusion, out: Value, inner: int, may_be_heavy: bool = False) -> Stages:
-    """What goes around each row, in registers if it can; emits what is the same for all rows.
+    """Prologue and epilogue of each row, in registers if possible; emits what is the same for all rows.
 
     Many operations go into registers only if the last sweep `may_be_heavy`.
     """

@@ -13,8 +13,8 @@ from relax_mlir.lowering.kernels.rows.rows import Rows, Steps, inverse_root, onl
 from relax_mlir.target import Target
 
 NEAR_MEAN = 2.0
-"""A row's mean is near 0 if its variance is at least one part in so many of its mean square, whose difference from the
-square of the mean loses one bit at most then."""
+"""A row's mean is near 0 if its variance is at least its mean square divided by this. Then the difference of the mean
+square and the square of the mean loses at most one bit."""
 
 
 def layer_norm(

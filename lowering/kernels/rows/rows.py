@@ -2,7 +2,7 @@
 
 A buffer of any rank with identity layout is seen as [rows, length]: the last `inner` axes form one row. Both
 may be dynamic. A row is read in sweeps: first steps of several vectors, then of one, then one masked vector
-for what is left. Each vector of the large step has its own accumulator; they are added up at the end of the
+for the remainder. Each vector of the large step has its own accumulator; they are added up at the end of the
 row. Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
 
 f32 and f64, and f16 and bf16, which are computed in f32 and rounded once, when they are written. Everything is
@@ -33,7 +33,7 @@ Steps: TypeAlias = "Callable[[Index, Value | None, Sequence[Value]], Sequence[Va
 Merge: TypeAlias = Callable[[Value, Value], Value]
 """Two accumulators → one."""
 
-WORK_TOGETHER = 2
+WORK_VECTORS = 2
 """Vectors side by side in each of the two stages: with their constants, all registers of AVX-512."""
 
 UNROLL = 4
@@ -59,7 +59,7 @@ class Rows:
     """How the rows of a buffer are walked: the type in registers, the vectors and the sizes.
 
     `stored` is the type in memory if it is another. `fast`: exponentials may be right to 1e-5 only. `avx512`: see
-    `Lanes`. `together`: vectors that go side by side where a step is many operations long: their constants fill
+    `Lanes`. `vectors_per_body`: vectors that go side by side where a step is many operations long: their constants fill
     registers, too.
     """
 
@@ -71,7 +71,7 @@ class Rows:
     stored: Type | None = None
     fast: bool = False
     avx512: bool = False
-    together: int = 1
+    vectors_per_body: int = 1
 
     @staticmethod
     def of(target: Target, buffer: Value, inner: int, fast: bool = False) -> Rows:
@@ -91,7 +91,7 @@ class Rows:
             type_.element_type,
             fast,
             avx512=Lanes.of(emit.vector_type(lanes, element), target).avx512,
-            together=side_by_side(target, element.width, carries=True),
+            vectors_per_body=side_by_side(target, element.width, carries=True),
         )
 
     @property
@@ -189,7 +189,7 @@ class Rows:
 
         `step_of` and `merge_of` make step and merge for vectors of the length of some `Rows`; else it is `sweep`.
         """
-        several = replace(self, lanes=self.lanes * self.together)
+        several = replace(self, lanes=self.lanes * self.vectors_per_body)
         several_end = emit.round_down(self.length, several.lanes)
         vector_end = emit.round_down(self.length, self.lanes)
         initial = [several.vector.const(start)] if merge_of else []
@@ -201,7 +201,7 @@ class Rows:
             total = [
                 reduce(merge_of(self.vector), [simd.lanes_of(total[0], at, self.lanes) for at in starts])
             ]
-        if self.together > 1:
+        if self.vectors_per_body > 1:
             total = self._loop(step, several_end, vector_end, 1, total)
         rest = self._rest(step, vector_end, total)
         return rest[0] if rest else None
@@ -212,12 +212,12 @@ class Rows:
         return simd.reduce("add", total, fastmath="reassoc")
 
     def sums(self, step: Steps, count: int, work_of: Callable[[Rows], Work] | None = None) -> list[Value]:
-        """The sums (scalars) of what `step` accumulates, so many of them, with work on a row of this length meanwhile.
+        """The sums (scalars) of the `count` values that `step` accumulates, with work on a row of this length beside.
 
         `work_of` makes it for vectors of the length of some `Rows`. While its second stage is at some vectors, the
         first makes the next ones, so neither waits for the other. The sums are the same with work and without.
         """
-        several = replace(self, lanes=self.lanes * WORK_TOGETHER)
+        several = replace(self, lanes=self.lanes * WORK_VECTORS)
         several_end = emit.round_down(self.length, several.lanes)
         vector_end = emit.round_down(self.length, self.lanes)
         zeros = [self.vector.const(0.0)] * count
@@ -327,7 +327,7 @@ def row_sum(rows: Rows, step: Step) -> Value:
 
 
 def row_sums(rows: Rows, step: Steps, count: int) -> list[Value]:
-    """The sums (scalars) of what `step` accumulates, so many of them."""
+    """The sums (scalars) of the `count` values that `step` accumulates."""
     return _lane_sums(rows.sweeps(step, [0.0] * count, rows.vector.add, by_block=True))
 
 

@@ -28,7 +28,7 @@ MAX_LANES = 32
 """Lanes of a vector that is scanned: LLVM does not come to an end with shifted sums of 64."""
 
 L1_SHARE = 4
-"""The totals of a block of columns take one part in so many of the first-level cache."""
+"""The totals of a block of columns take the first-level cache divided by this."""
 
 
 @dataclass(frozen=True)

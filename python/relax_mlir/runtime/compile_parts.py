@@ -67,7 +67,7 @@ class PartCompiler:
         self._tasks: list[_Task] = []
         self._left: list[_Task] = []
         """Those that nobody has begun with."""
-        self._chores: list[Callable[[], None]] = []
+        self._warm_up: list[Callable[[], None]] = []
         self._lock = Lock()
         others = usable_cpus() - 1
         self._pool = ThreadPoolExecutor(others, "relax-mlir-compile") if others else None
@@ -79,7 +79,7 @@ class PartCompiler:
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._left.clear()
-            self._chores.clear()
+            self._warm_up.clear()
         if self._pool is None:
             destroy_engines()
             return
@@ -93,10 +93,10 @@ class PartCompiler:
         return bool(self._tasks)
 
     def meanwhile(self, warm_up: Iterable[Callable[[], None]]) -> None:
-        """Do something else while there are no parts, or at the end; whoever needs it may be before us."""
+        """Do something else while there are no parts, or at the end; a consumer may already have done it."""
         new = list(warm_up)
         with self._lock:
-            self._chores += new
+            self._warm_up += new
         self._wake(len(new))
 
     def add(self, parts: Iterable[Part]) -> None:
@@ -117,7 +117,7 @@ class PartCompiler:
 
         Raises CompileError if a part cannot be lowered or compiled, or calls what nothing here defines.
         """
-        while self._do_next(chores_first=True):
+        while self._do_next(warm_up_first=True):
             pass
         for other in self._others:
             other.result()
@@ -129,11 +129,11 @@ class PartCompiler:
             task.code = _known(_key(task.part, task.level), self.persistent) or b""
         return bool(task.code)
 
-    def _do_next(self, chores_first: bool = False) -> bool:
+    def _do_next(self, warm_up_first: bool = False) -> bool:
         """Compile the largest part that is left, or do a warm-up task; false: there is neither."""
         with self._lock:
-            if self._chores and (chores_first or not self._left):
-                work = functools.partial(_try, self._chores.pop(0))
+            if self._warm_up and (warm_up_first or not self._left):
+                work = functools.partial(_try, self._warm_up.pop(0))
             elif self._left:
                 work = functools.partial(self._compile, self._left.pop())
             else:

@@ -6,11 +6,11 @@
 // needs it.
 // CHECK-LABEL: module
 // CHECK-NOT: @relax.gemm.f32.tile_2
-// CHECK: func.func private @relax.gemm.f32.block(memref<?xf32>) attributes {relax.compiled_apart}
+// CHECK: func.func private @relax.gemm.f32.block(memref<?xf32>) attributes {relax.compiled_separately}
 // CHECK-NOT: @relax.gemm.f32.tile_2
 // CHECK: func.func private @relax.gemm.f32.pack_a(%{{.*}}: memref<?xf32>)
 // CHECK: cf.assert
-// CHECK: func.func private @relax.gemm.f32.dots(memref<?xf32>) attributes {relax.compiled_apart}
+// CHECK: func.func private @relax.gemm.f32.dots(memref<?xf32>) attributes {relax.compiled_separately}
 // CHECK: func.func private @relax.gemm.f32(%{{.*}}: memref<?xf32>)
 // CHECK: memref.alloc
 // CHECK: call @relax.gemm.f32.dots

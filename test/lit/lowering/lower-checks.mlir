@@ -187,11 +187,11 @@ func.func private @asks(%ok: i1, %n: index) -> (i32, i32) {
 // -----
 
 // What a part of its own defines fails if it is marked so: its type says so, and its callers branch.
-// CHECK-LABEL: func.func private @relax.rt.allocate(i64) -> (i32, !llvm.ptr) attributes {relax.compiled_apart, relax.may_fail}
-func.func private @relax.rt.allocate(i64) -> !llvm.ptr attributes {relax.compiled_apart, relax.may_fail}
+// CHECK-LABEL: func.func private @relax.rt.allocate(i64) -> (i32, !llvm.ptr) attributes {relax.compiled_separately, relax.may_fail}
+func.func private @relax.rt.allocate(i64) -> !llvm.ptr attributes {relax.compiled_separately, relax.may_fail}
 
-// CHECK-LABEL: func.func private @relax.rt.free(!llvm.ptr) attributes {relax.compiled_apart}
-func.func private @relax.rt.free(!llvm.ptr) attributes {relax.compiled_apart}
+// CHECK-LABEL: func.func private @relax.rt.free(!llvm.ptr) attributes {relax.compiled_separately}
+func.func private @relax.rt.free(!llvm.ptr) attributes {relax.compiled_separately}
 
 // CHECK-LABEL: func.func private @takes
 // CHECK-SAME: -> (i32, !llvm.ptr) {

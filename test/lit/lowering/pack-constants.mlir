@@ -5,7 +5,7 @@
 
 // One packed constant for both calls; the plain one is gone.
 // CHECK-NOT: @relax.constant.0()
-// CHECK: func.func private @relax.constant.0.panels_16() -> memref<320xf32> attributes {relax.constant = 0 : i64, relax.constant_panels = {columns = 16 : i64, together = 1 : i64, transposed = 0 : i64}
+// CHECK: func.func private @relax.constant.0.panels_16() -> memref<320xf32> attributes {relax.constant = 0 : i64, relax.constant_panels = {columns = 16 : i64, group = 1 : i64, transposed = 0 : i64}
 // AVX512: @relax.constant.0.panels_32() -> memref<320xf32>
 func.func private @relax.constant.0() -> memref<10x20xf32> attributes {relax.constant = 0 : i64, relax.constant_value = dense<1.0> : tensor<10x20xf32>}
 // CHECK: @relax.constant.1() -> memref<10x20xf32>
@@ -41,7 +41,7 @@ func.func private @mixed(%a: memref<?x10xf32>, %b: memref<10x20xf32>, %c: memref
 }
 
 // Where pairs of bf16 are multiplied together two rows at a time lie side by side; an odd depth is filled up.
-// PAIRS: func.func private @relax.constant.2.panels_32x2() -> memref<384xbf16> attributes {{{.*}}columns = 32 : i64, together = 2 : i64, transposed = 0 : i64}
+// PAIRS: func.func private @relax.constant.2.panels_32x2() -> memref<384xbf16> attributes {{{.*}}columns = 32 : i64, group = 2 : i64, transposed = 0 : i64}
 func.func private @relax.constant.2() -> memref<11x20xbf16> attributes {relax.constant = 2 : i64, relax.constant_value = dense<1.0> : tensor<11x20xbf16>}
 func.func @halves(%x: memref<?x11xbf16>, %y: memref<?x20xf32>) {
   %0 = call @relax.constant.2() : () -> memref<11x20xbf16>

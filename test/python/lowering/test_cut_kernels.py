@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.dialects.attributes import APART
+from relax_mlir.dialects.attributes import SEPARATE
 from relax_mlir.lowering.parts.cut_kernels import cut_kernels
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.lowering.threads.outline_parallel_loops import RUN
@@ -72,7 +72,7 @@ def test_what_needs_others_stays(context: ir.Context, packing: str, product: str
     assert not any(part.is_flat for part in parts)
     left = functions(module)
     exported = {name for part in parts for name in part.exported}
-    assert {name for name, op in left.items() if APART in op.attributes} == exported
+    assert {name for name, op in left.items() if SEPARATE in op.attributes} == exported
     assert all(is_declaration(left[name]) for name in exported)
     assert "relax.gemm.f32.tile_2" not in left
     assert "relax.gemm.f32.block" in exported

@@ -49,7 +49,7 @@ REFUSED = [
     ("", "attrs = {relax.epilogue}", LEAVE_OUT),
     ("", "attrs = {relax.parallel}", OF_LOWERING),
     ("", "attrs = {relax.next_row}", OF_LOWERING),
-    ("", "attrs = {relax.vectors_together = 4 : i64}", OF_LOWERING),
+    ("", "attrs = {relax.vectors_per_body = 4 : i64}", OF_LOWERING),
     ("", "attrs = {llvm.loop_annotation = 1}", OF_LOWERING),
     (', passthrough = ["noreturn"]', "", "invariant 15"),
     (", noreturn", "", "invariant 15"),

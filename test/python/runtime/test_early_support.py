@@ -15,7 +15,12 @@ from relax_mlir.lowering.abi.lower_checks import LowerChecks
 from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.parts.module_parts import Part
-from relax_mlir.lowering.runtime_lib.support import APART_SUPPORT, CORE_MAY_FAIL, CORE_NAMES, define_support
+from relax_mlir.lowering.runtime_lib.support import (
+    CORE_MAY_FAIL,
+    CORE_NAMES,
+    SEPARATE_SUPPORT,
+    define_support,
+)
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions, is_declaration, symbol_name
 from relax_mlir.runtime.compile_parts import PartCompiler
@@ -37,7 +42,7 @@ def elementwise() -> rx.IRModule:
 def test_what_may_fail() -> None:
     """`lower-checks` gives a status to those functions that are listed, and to no others."""
     with spare_context(), ir.Location.unknown():
-        module = ir.Module.parse(APART_SUPPORT)
+        module = ir.Module.parse(SEPARATE_SUPPORT)
         before = {name: list(op.type.results) for name, op in functions(module).items()}
         for step in kernels_to_flat():
             step(module)
@@ -52,13 +57,13 @@ def test_what_may_fail() -> None:
 
 
 @pytest.mark.parametrize("is_apart", [False, True])
-def test_all_are_there(is_apart: bool) -> None:
+def test_all_are_there(is_separate: bool) -> None:
     with spare_context(), ir.Location.unknown():
         module = ir.Module.create()
-        define_support(module, is_apart)
+        define_support(module, is_separate)
         there = {symbol_name(op): is_declaration(op) for op in module.body.operations}
     assert {
-        name for name, declared in there.items() if name in CORE_NAMES and declared == is_apart
+        name for name, declared in there.items() if name in CORE_NAMES and declared == is_separate
     } == CORE_NAMES
 
 

@@ -46,7 +46,7 @@ func.func @not_next(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %x: memref<?xf32>,
 // It runs on the part of the result that has its last sums.
 // CHECK: func.func private @relax.gemm.f32.epilogue_0(
 // CHECK: linalg.generic
-// CHECK: {relax.vectors_together = 2 : i64}
+// CHECK: {relax.vectors_per_body = 2 : i64}
 // CHECK: func.func private @relax.gemm.f32.packed(
 // CHECK: arith.cmpi eq
 // CHECK: call @relax.gemm.f32.block

@@ -1,16 +1,16 @@
-// RUN: relax-opt --emit-ffi-wrappers=support-apart=true %s | filecheck %s
+// RUN: relax-opt --emit-ffi-wrappers=separate-support=true %s | filecheck %s
 // support.py: what all modules need is declared, with marks, where it is compiled apart; the rest is defined.
 
 // A declaration that another pass has made gets its mark.
 // CHECK: llvm.func @TVMFFIObjectDecRef(
 // CHECK: llvm.mlir.global external @__relax_memory()
 // CHECK: llvm.mlir.addressof @relax.rt.system_take
-// CHECK: llvm.func @relax.rt.system_take(i64) -> !llvm.ptr attributes {relax.compiled_apart}
-// CHECK: func.func private @relax.rt.allocate(i64) -> !llvm.ptr attributes {relax.compiled_apart, relax.may_fail}
-// CHECK: func.func private @relax.rt.release(!llvm.ptr) attributes {relax.compiled_apart}{{$}}
-// CHECK: func.func private @relax.rt.drop(!llvm.ptr) attributes {relax.compiled_apart}{{$}}
-// CHECK: func.func private @relax.rt.tensor(!llvm.ptr, i32, i32, i64) -> !llvm.ptr attributes {relax.compiled_apart, relax.may_fail}
-// CHECK: func.func private @relax.rt.dtype_name(i64, !llvm.ptr) -> !llvm.ptr attributes {relax.compiled_apart}{{$}}
+// CHECK: llvm.func @relax.rt.system_take(i64) -> !llvm.ptr attributes {relax.compiled_separately}
+// CHECK: func.func private @relax.rt.allocate(i64) -> !llvm.ptr attributes {relax.compiled_separately, relax.may_fail}
+// CHECK: func.func private @relax.rt.release(!llvm.ptr) attributes {relax.compiled_separately}{{$}}
+// CHECK: func.func private @relax.rt.drop(!llvm.ptr) attributes {relax.compiled_separately}{{$}}
+// CHECK: func.func private @relax.rt.tensor(!llvm.ptr, i32, i32, i64) -> !llvm.ptr attributes {relax.compiled_separately, relax.may_fail}
+// CHECK: func.func private @relax.rt.dtype_name(i64, !llvm.ptr) -> !llvm.ptr attributes {relax.compiled_separately}{{$}}
 func.func private @relax.rt.release(!llvm.ptr)
 
 // CHECK-LABEL: func.func @__tvm_ffi_f(
