@@ -45,9 +45,9 @@ def emit_batch(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) ->
         def by_tiles(vectors: int) -> None:
             bytes_ = [e.mul(step, item_bytes(element)) for step in steps]
             places = [address(x, 0) for x in matrices]
-            apart = [*a_parts.strides, b_parts.strides[0], c_parts.strides[0]]
+            strides = [*a_parts.strides, b_parts.strides[0], c_parts.strides[0]]
             e.call(
-                parts.unpacked(f"batch_{vectors}"), [*places, *apart, rows, columns, depth, count, *bytes_]
+                parts.unpacked(f"batch_{vectors}"), [*places, *strides, rows, columns, depth, count, *bytes_]
             )
 
         def small() -> None:

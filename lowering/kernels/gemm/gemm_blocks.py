@@ -138,11 +138,11 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
     with e.function(block, parts.packed, types) as arguments:
         a, b, c, *_ = arguments
 
-        def leading() -> None:
+        def separately() -> None:
             by_parts(sizes, part, a, c, arguments)
 
         if sizes.threads == 1:
-            leading()
+            separately()
         else:
             rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
             share = e.all_of(
@@ -150,7 +150,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
                 e.compare("ge", sizes.cycles(rows, columns, depth), THRESHOLD),
                 e.compare("le", e.mul(columns, depth), _MAX_SHARED),
             )
-            e.branch(share, lambda: e.call(parts.shared, arguments), leading)
+            e.branch(share, lambda: e.call(parts.shared, arguments), separately)
     with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as (a, b, c, accumulate, *rest):
         *carried, first_row, last_row, first_column, last_column = rest
         epilogue = ep.Epilogue(*carried)
