@@ -58,6 +58,7 @@ fuzz: $(STAMPS)/test
 soak: $(STAMPS)/test
 	$(BIN)/python test/python/differential/soak.py $(SEEDS)
 	$(BIN)/python test/python/differential/soak.py --passes $(SEEDS)
+	RELAX_MLIR_FUZZ_EVERY=1 $(BIN)/python -m pytest -q test/python/tools/test_fuzz.py
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

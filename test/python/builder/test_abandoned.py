@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+
+import cold_process
 
 
 def test_no_way_to_give_up_a_function_corrupts_memory() -> None:
     program = Path(__file__).with_name("abandoned_programs.py")
-    done = subprocess.run(
-        [sys.executable, "-X", "dev", str(program), "5", "6"], capture_output=True, text=True, timeout=600
-    )
+    done = cold_process.run(["-X", "dev", str(program), "5", "6"], timeout=600)
     assert (done.returncode, done.stdout.strip()) == (0, "survived"), done.stdout + done.stderr[-2000:]

@@ -26,7 +26,8 @@ from shrink import shrunk
 from worker_pool import Worker
 
 SEED = int(os.environ.get("RELAX_MLIR_FUZZ_SEED", "20261125"))
-CHUNK = 125
+CHUNK = 250
+"""As many as one child process runs."""
 FIRST = range(0, 500, CHUNK)
 CALLS = """
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {{

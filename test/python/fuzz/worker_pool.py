@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+import paths  # noqa: F401 - the next import needs it
+from cold_process import environment
+
 START_SECONDS = 300
 RECYCLE = 250
 """After so many mutants a new process is started, so that memory stays small."""
@@ -114,7 +117,12 @@ class Worker:
         command = [sys.executable, str(Path(__file__).with_name("mutant_worker.py"))]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            bufsize=0,
+            env=environment(),
         )
         line = self._line(START_SECONDS)
         if line is None or not line.startswith("ready"):

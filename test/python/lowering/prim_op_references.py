@@ -311,14 +311,6 @@ def difference(form: Form, found: Array, operands: Sequence[Array]) -> str | Non
     )
 
 
-def _array(result: Any) -> Array:
-    if str(result.dtype) == "bfloat16":
-        import torch
-
-        return torch.from_dlpack(result).view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return np.from_dlpack(result)
-
-
 def main(chunk: int, chunks: int) -> int:
     """Compare a part of the forms; gives the number that differ."""
     chosen = forms()[chunk::chunks]
@@ -329,7 +321,7 @@ def main(chunk: int, chunks: int) -> int:
     wrong = 0
     for form, result in zip(chosen, results, strict=True):
         operands = [inputs[stored(t), side] for t, side in zip(form.operands, "abc", strict=False)]
-        message = difference(form, _array(result), operands)
+        message = difference(form, to_numpy(result), operands)
         if message:
             wrong += 1
             print(message)

@@ -7,10 +7,9 @@ here. All run in child processes, which may die without taking the tests with th
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import cold_process
 import pytest
 from prim_op_forms import SCALARS
 from prim_op_references import REFERENCES
@@ -26,8 +25,6 @@ def test_every_op_has_a_reference() -> None:
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_ops(chunk: int) -> None:
     script = Path(__file__).with_name("prim_op_references.py")
-    done = subprocess.run(
-        [sys.executable, str(script), str(chunk), "16"], capture_output=True, text=True, timeout=600
-    )
+    done = cold_process.run([str(script), str(chunk), "16"], timeout=600)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "forms agree" in done.stdout

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -304,13 +302,11 @@ print(ex.compile_report.from_cache)
 
 
 def test_processes_at_once_and_one_after() -> None:
-    command = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    for process in both:
-        process.communicate(timeout=60)
-        assert process.returncode == 0
-    after = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert after.stdout.split() == ["True"]
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: cold_process.run(["-c", PROGRAM]), range(2)))
+    assert [done.returncode for done in both] == [0, 0], both
+    after = cold_process.run(["-c", PROGRAM])
+    assert after.stdout.split() == ["True"], after
 
 
 def test_packed_functions_and_shapes_from_the_cache() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import warnings
 
+import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -124,6 +124,5 @@ except MemoryError as error:
 def test_no_memory() -> None:
     """An error of a function that is compiled apart leaves its callers."""
     folder = __file__.rpartition("/")[0]
-    run = [sys.executable, "-c", NO_MEMORY, folder]
-    result = subprocess.run(run, capture_output=True, text=True, check=True)
+    result = cold_process.run(["-c", NO_MEMORY, folder])
     assert result.stdout.startswith("MemoryError: cannot allocate 171798"), result.stdout + result.stderr

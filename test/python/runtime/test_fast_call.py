@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import inspect
-import subprocess
 import sys
 import threading
 import time
 import weakref
 from typing import Any
 
+import cold_process
 import ml_dtypes
 import numpy as np
 import pytest
@@ -275,8 +275,6 @@ NO_API = "o.address = lambda *names: (_ for _ in ()).throw(o.UnknownLayoutError(
 )
 def test_other_layouts_of_objects(change: str, reason: str) -> None:
     """Calls go through the FFI, and `fast_calls` says why."""
-    done = subprocess.run(
-        [sys.executable, "-c", UNKNOWN.format(change=change)], capture_output=True, text=True
-    )
+    done = cold_process.run(["-c", UNKNOWN.format(change=change)])
     assert done.returncode == 0, done.stderr
     assert "through the FFI" in done.stdout and reason in done.stdout, done.stdout

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -269,5 +268,5 @@ for _ in range(20):
 print(abs(float(out.min()) * 900 - 1) + abs(float(out.max()) * 900 - 1) < 1e-4)
 resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = cold_process.run(["-c", program])
     assert (done.stdout, done.stderr) == ("no memory\nTrue\n", "")

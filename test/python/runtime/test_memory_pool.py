@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import random
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
 
+import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -263,12 +264,7 @@ def test_environment_and_exit() -> None:
     )
 
     def run(limit: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            env={"RELAX_MLIR_MEMORY_LIMIT": limit},
-        )
+        return cold_process.run(["-c", program], env={**os.environ, "RELAX_MLIR_MEMORY_LIMIT": limit})
 
     good = run("12345")
     assert (good.returncode, good.stdout, good.stderr) == (0, "12345\n", "")

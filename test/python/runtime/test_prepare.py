@@ -8,6 +8,7 @@ import sys
 import types
 from pathlib import Path
 
+import cold_process
 import pytest
 from relax_mlir.runtime import process_code
 from relax_mlir.target import usable_cpus
@@ -47,11 +48,9 @@ for executable in executables:
 
 
 def run(count: int, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM.replace("COUNT", str(count))],
+    return cold_process.run(
+        ["-c", PROGRAM.replace("COUNT", str(count))],
         env=os.environ | {"RELAX_MLIR_CACHE": "0"} | environment,
-        capture_output=True,
-        text=True,
     )
 
 
@@ -93,7 +92,8 @@ print(*sorted(seen))
 
 
 def test_the_key_depends_on_all_modules_that_make_the_code() -> None:
-    done = subprocess.run([sys.executable, "-c", TRACED], capture_output=True, text=True, check=True)
+    done = cold_process.run(["-c", TRACED])
+    assert not done.returncode, done.stderr
     found = set(done.stdout.split())
     plain = {
         "relax_mlir.lowering.parts.module_parts",

@@ -6,11 +6,10 @@ All calls run in one child process: what is not refused reads or writes outside 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from typing import Any
 
+import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -234,9 +233,7 @@ def _run() -> None:
 
 
 def test_in_a_child_process() -> None:
-    child = subprocess.run(
-        [sys.executable, __file__], capture_output=True, text=True, timeout=300, check=False
-    )
+    child = cold_process.run([__file__], timeout=300)
     said = dict(line.split(": ", 1) for line in child.stdout.splitlines() if re.match(r"\d+: ", line))
     wrong = [
         f"{case.function}{case.arguments}: {said.get(str(number), 'the process died').strip()}"

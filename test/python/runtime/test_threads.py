@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
-import sys
 import threading
 
+import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -162,14 +162,7 @@ def test_many_callers(built: dict[int, Executable]) -> None:
 
 
 def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    return cold_process.run(["-c", code], env={**os.environ, **variables})
 
 
 def test_fork_and_end() -> None:

@@ -1,0 +1,37 @@
+"""Children that start as new interpreters, without torch.
+
+The FFI imports torch where it is installed, which takes longer than all other imports. A child that may be forked from a
+process with all imports done is `warm_process.run`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+SUPPORT = Path(__file__).parent
+FOLDERS = (str(SUPPORT / "no_torch"), str(SUPPORT))
+"""What a child looks for modules in first."""
+
+
+def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """`env`, by default this process's, for an interpreter that finds no torch."""
+    given = os.environ if env is None else env
+    path = [given["PYTHONPATH"]] if given.get("PYTHONPATH") else []
+    return {**given, "PYTHONPATH": os.pathsep.join((*FOLDERS, *path))}
+
+
+def run(
+    python: Sequence[str], timeout: float = 240, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """What ``subprocess.run([sys.executable, *python])`` gives, with both outputs as text.
+
+    Raises:
+        subprocess.TimeoutExpired: it has not ended in so many seconds; it has been killed.
+    """
+    return subprocess.run(
+        [sys.executable, *python], capture_output=True, text=True, timeout=timeout, env=environment(env)
+    )
