@@ -42,6 +42,8 @@ class InternalError(Exception):
 def register_functions() -> None:
     """The packed functions that mutants call."""
     register()
+    for name in ("both", "copy", "increment", "negate"):
+        _let_fail(f"differential.{name}")
 
     def fail(*_: Any) -> Any:
         raise ValueError("fuzz.fail")
@@ -57,6 +59,19 @@ def register_functions() -> None:
     tvm_ffi.register_global_func("fuzz.abort", lambda *_: os.abort(), override=True)
     tvm_ffi.register_global_func("fuzz.sleep", sleep, override=True)
     tvm_ffi.register_global_func("fuzz.nothing", lambda *_: None, override=True)
+
+
+def _let_fail(name: str) -> None:
+    """A mutant may call a function with anything: what it then raises is its own error, as that of `fuzz.fail` is."""
+    function = tvm_ffi.get_global_func(name)
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except Exception as error:
+            raise ValueError(f"fuzz.fail: {name}: {error}") from None
+
+    tvm_ffi.register_global_func(name, call, override=True)
 
 
 def run(mutant: Mutant, say: Say, compile_only: bool = False) -> dict[str, Any]:

@@ -116,6 +116,13 @@ def _module(text: str) -> ir.Module:
     return ir.Module.parse(text, seed_modules.shared_context())
 
 
+def test_errors_of_packed_functions_are_their_own() -> None:
+    """A function is called with fewer arguments than it takes."""
+    oracle.register_functions()
+    report = oracle.run(Mutant(0, "ir", CALLS.format(name="differential.negate")), lambda stage: None)
+    assert report["failure"] == "" and "executed" in report["reached"]
+
+
 def test_differences_and_internal_errors_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     oracle.register_functions()
     mutant = Mutant(0, "ir", CALLS.format(name="differential.copy"))

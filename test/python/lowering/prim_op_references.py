@@ -14,6 +14,7 @@ import numpy as np
 import relax_mlir as rx
 from prim_op_forms import Form, forms, module_text, stored
 from relax_mlir.lowering.legality import PRIM_TYPES
+from relax_mlir.runtime import to_numpy
 from scipy import special  # type: ignore[import-untyped]
 
 Array = Any
