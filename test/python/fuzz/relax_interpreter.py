@@ -6,6 +6,7 @@ or effect that needs it fails, as what nobody uses need not be computed.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from relax_mlir.mlir import func, ir
 
 MAX_STEPS = 20_000
 TUPLE = "builtin.unrealized_conversion_cast"
+_UNFIT = re.compile("broadcast|mismatch in its core dimension")
+"""NumPy says this of operands whose sizes do not fit each other; sizes may be known at the call only."""
 _INTEGERS = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
@@ -174,6 +177,11 @@ class Interpreter:
         try:
             found = meaning(cls.args_of(op), operands, lambda dim: self._dim(scope, dim))
         except FailsError as error:
+            self.failures.append(str(error))
+            return [Failed(str(error))]
+        except ValueError as error:
+            if not _UNFIT.search(str(error)):
+                raise
             self.failures.append(str(error))
             return [Failed(str(error))]
         return [self._settled(found, struct_info(op.results[0].type))]

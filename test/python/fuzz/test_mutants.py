@@ -16,7 +16,9 @@ from pathlib import Path
 import op_semantics
 import oracle
 import pytest
+import relax_mlir as rx
 import seed_modules
+from call_arguments import Call
 from campaign import Campaign, signature
 from generic_text import parse
 from mutants import Mutant, make
@@ -37,6 +39,16 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {{
   %o = "relax.call_packed"(%t) {{func = "{name}", arg_spec = [unit]}} : (tuple<tensor<3xf32>>) -> !relax.object
   return %n : tensor<3xf32>
 }}
+"""
+UNFIT = """
+func.func @sum(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %a = "relax.add"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %a : tensor<?xf32>
+}
+func.func @product(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %a = "relax.matmul"(%x, %y) {out_dtype} : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %a : tensor<?x?xf32>
+}
 """
 
 
@@ -121,6 +133,20 @@ def test_errors_of_packed_functions_are_their_own() -> None:
     oracle.register_functions()
     report = oracle.run(Mutant(0, "ir", CALLS.format(name="differential.negate")), lambda stage: None)
     assert report["failure"] == "" and "executed" in report["reached"]
+
+
+@pytest.mark.parametrize("function", ["sum", "product"])
+def test_sizes_that_do_not_fit_fail_on_both_sides(function: str) -> None:
+    module = rx.IRModule.parse(UNFIT)
+    sizes = "(3,)", "(4,)"
+    if function == "product":
+        sizes = "(2, 3)", "(4, 2)"
+    call = Call(function, tuple(f"draw(1, {size}, 'float32')" for size in sizes), hostile=False)
+    with pytest.raises(oracle.FailsError):
+        oracle._interpreted(module, call, oracle.arguments_of(call))
+    report = {"reached": [], "skipped": "", "compared": 0}
+    oracle._check(module, rx.build(module), call, lambda stage: None, report)
+    assert report["reached"] == ["executed"]
 
 
 def test_differences_and_internal_errors_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Children that start as new interpreters, without torch.
 
-The FFI imports torch where it is installed, which takes longer than all other imports. A child that may be forked from a
-process with all imports done is `warm_process.run`.
+The FFI imports torch where it is installed, which takes longer than all other imports. Where a child may be forked
+from a process with all imports done, `warm_process.run` is quicker.
 """
 
 from __future__ import annotations

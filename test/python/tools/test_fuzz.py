@@ -22,7 +22,7 @@ CASE_SECONDS = 20
 TOTAL_SECONDS = 55 * CASES / 600
 AT_LEAST = 500
 EVERY = int(os.environ.get("RELAX_MLIR_FUZZ_EVERY", "8"))
-"""Which part of the corpus runs as it is: the modules made here and every eighth of lit's; all of them run in `make soak`."""
+"""Which part of lit's modules runs as it is: every eighth; all of them in `make soak`."""
 PARSER_CRASHES = 0.01
 """Share of cases that may crash MLIR's own parser: nothing here can keep it from that, but relax-opt survives."""
 
