@@ -52,7 +52,8 @@ def dimension(value: object, what: str) -> Dim:
         known = known_dimension(value)
         if known is None:
             raise ArgumentError(
-                f"{what} is {value.struct_info}, a value of the program; it is an int or an expression of symbols"
+                f"{what} is {value.struct_info}, a value of the program; it is an int or an expression of symbols: "
+                'after op.match_shape(i, ("k",)) the symbol k stands for an integer i'
             )
         return known
     if isinstance(value, Expr | str):

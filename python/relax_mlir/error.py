@@ -54,7 +54,7 @@ class UnknownNameError(RelaxError, LookupError):
     """A name (op, pass, option, function) that is not known; the message lists near matches."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
-        self.what, self.name, self.known = what, name, sorted(known)
+        self.what, self.name, self.known = what, name, sorted(set(known))
         near = difflib.get_close_matches(name, self.known, n=3, cutoff=0.5)
         message = f"unknown {what} '{name}'"
         if near:

@@ -6,24 +6,14 @@ import ast
 from typing import Any
 
 from relax_mlir import op
+from relax_mlir.dialects.python_protocols import Dims
 from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.dialects.value import Value
+from relax_mlir.script.python_names import ATTRIBUTES
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
 
 KNOWN = ("shape", "dtype", "ndim")
-OTHER_NAMES = {
-    "T": "R.permute_dims({0})",
-    "transpose": "R.permute_dims({0})",
-    "view": "R.reshape({0}, …)",
-    "to": "R.astype({0}, …)",
-    "float": 'R.astype({0}, "float32")',
-    "int": 'R.astype({0}, "int32")',
-    "dot": "R.matmul({0}, …)",
-    "size": "R.size({0})",
-    "item": "{0}",
-}
-"""What NumPy and PyTorch write behind a dot, and what a script has instead."""
 
 
 def of_value(node: ast.Attribute, value: Value) -> Any:  # noqa: ANN401 - dimensions, a text or an int
@@ -38,8 +28,8 @@ def of_value(node: ast.Attribute, value: Value) -> Any:  # noqa: ANN401 - dimens
                 node, f"the value is {info}: its {node.attr} is known at run time only", "ShapeError"
             )
         return found
-    if node.attr in OTHER_NAMES and not hasattr(op, node.attr):
-        hint = f"write {OTHER_NAMES[node.attr].format(text)}"
+    if node.attr in ATTRIBUTES and not hasattr(op, node.attr):
+        hint = f"write {ATTRIBUTES[node.attr].format(text)}"
     elif callable(getattr(op, node.attr, None)):
         hint = f"the ops are functions: R.{node.attr}({text}, …)"
     else:
@@ -59,4 +49,4 @@ def shape(node: ast.AST, value: Value) -> tuple[Dim, ...]:
             "and R.shape_of is the shape as a value",
             "ShapeError",
         )
-    return known
+    return Dims(known)

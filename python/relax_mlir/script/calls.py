@@ -34,6 +34,7 @@ from relax_mlir.script.call_arguments import (
 )
 from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
 from relax_mlir.script.effects import assertion, inplace, printing
+from relax_mlir.script.python_names import INSTEAD
 from relax_mlir.script.shape_first import is_shape_first, shape_first
 from relax_mlir.script.source import Problem
 from relax_mlir.script.symbols import number
@@ -128,7 +129,9 @@ class Calls:
         if isinstance(node.func, ast.Name) and node.func.id not in expressions.scope.captured:
             known = {*op_names()}
             message = str(UnknownNameError("function", text, known, hint))
-            if text in known:
+            if text in INSTEAD:
+                message = f"unknown function '{text}'; {INSTEAD[text]} ({hint})"
+            elif text in known:
                 message = f"unknown function '{text}'; the op is R.{text} ({hint})"
             raise Problem(node.func, message, "UnknownNameError")
         if isinstance(node.func, ast.Attribute):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
@@ -11,6 +12,9 @@ from typing import Any
 
 from relax_mlir.error import Diagnostic, RelaxError, ScriptError, UnsupportedError
 from relax_mlir.script import definitions
+
+_OPS = re.compile(r"\bop\.(?=[a-z])")
+"""How messages name the ops, which a script calls R.…"""
 
 
 class Problem(Exception):
@@ -24,7 +28,7 @@ class Problem(Exception):
     def of(cls, node: ast.AST, error: Exception) -> Problem:
         """The problem that `error`, raised on behalf of `node`, is."""
         kind = type(error).__name__ if isinstance(error, RelaxError) else "ArgumentError"
-        return cls(node, str(error), kind)
+        return cls(node, _OPS.sub("R.", str(error)), kind)
 
 
 class Poisoned(Exception):

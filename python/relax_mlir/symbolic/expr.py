@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from relax_mlir.error import ShapeError
+from relax_mlir.error import ArgumentError, ShapeError
 
 MAX_TERMS = 1024
 """Products expand; an expression with more terms than this is refused rather than computed for hours."""
@@ -95,6 +95,22 @@ class Expr:
     def __floordiv__(self, other: Dim) -> Dim:
         value = _operand(other)
         return NotImplemented if value is None else _division().floordiv(self, value)
+
+    def __truediv__(self, other: object) -> Any:  # noqa: ANN401 - what `other` makes of it
+        if _operand(other) is None and not isinstance(other, float):
+            return NotImplemented
+        raise ArgumentError(
+            f"'{self}' is a dimension: write // for a quotient, and -(-n // m) for one that is rounded up"
+        )
+
+    __rtruediv__ = __truediv__
+
+    def __pow__(self, other: object) -> Any:  # noqa: ANN401 - what `other` makes of it
+        if _operand(other) is None and not isinstance(other, float):
+            return NotImplemented
+        raise ArgumentError(f"'{self}' is a dimension: powers of it are products, as in n * n")
+
+    __rpow__ = __pow__
 
     def __rfloordiv__(self, other: Dim) -> Dim:
         value = _operand(other)
