@@ -42,7 +42,7 @@ def run_phase(phase: Phase, work: IRModule, verify_each: bool = True) -> None:
     """Run `phase` on `work`, in place.
 
     Args:
-        careful: whether to hold that each op is legal at the phase's level, and, if the context does not say otherwise,
+        verify_each: whether to hold that each op is legal at the level of the phase, and, unless the context says no,
             to verify the module after each pass; else it is verified at the end.
 
     Raises:

@@ -76,7 +76,7 @@ def test_packed_beforehand(packed: Compiled, layout: str) -> None:
     ]:
         a = operand(rng, (m, depth), DTYPES["bf16"], layout)
         b = operand(rng, (depth, n), DTYPES["bf16"], "plain")
-        (panels,) = in_layout([(b, Layout(32, together=2))])
+        (panels,) = in_layout([(b, Layout(32, group=2))])
         for accumulate in (False, True):
             c = np.full((m, n), 3.0 if accumulate else np.nan, np.float32)
             packed("gemm", a, panels, c, accumulate)

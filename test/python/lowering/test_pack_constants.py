@@ -131,7 +131,7 @@ def test_layout_follows_the_target(cpu: str, columns: int) -> None:
     weight = RNG.uniform(-1, 1, (20, 50)).astype("float32")
     text, (packed,) = lowered(module_of(weight, product), f"cpu -mcpu={cpu}")
     assert (
-        f"relax.constant_panels = {{columns = {columns} : i64, together = 1 : i64, transposed = 0 : i64}}"
+        f"relax.constant_panels = {{columns = {columns} : i64, group = 1 : i64, transposed = 0 : i64}}"
         in text
     )
     np.testing.assert_array_equal(packed, column_panels(weight, columns))
@@ -144,7 +144,7 @@ def test_column_panels() -> None:
 
 
 def test_rows_side_by_side() -> None:
-    (packed,) = in_layout([(np.arange(1.0, 10.0).reshape(3, 3), Layout(2, together=2))])
+    (packed,) = in_layout([(np.arange(1.0, 10.0).reshape(3, 3), Layout(2, group=2))])
     assert packed.tolist() == [1, 4, 2, 5, 7, 0, 8, 0, 3, 6, 0, 0, 9, 0, 0, 0]
 
 

@@ -18,7 +18,7 @@ from relax_mlir import op as R
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.parts.split_module import split_module
-from relax_mlir.lowering.runtime_lib import fast_call, pool, thread_pool
+from relax_mlir.lowering.runtime_lib import fast_call_state, pool, thread_pool
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_object, llvm_codegen
 from relax_mlir.runtime.compile_parts import SHARED_ENTRY
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path / "cache"
 
 
-ONCE = (pool.STATE, thread_pool.STATE, fast_call.STATE)
+ONCE = (pool.STATE, thread_pool.STATE, fast_call_state.STATE)
 """What a process compiles once, whichever module needs it first."""
 
 

@@ -56,7 +56,7 @@ def test_what_may_fail() -> None:
     assert changed == CORE_MAY_FAIL
 
 
-@pytest.mark.parametrize("is_apart", [False, True])
+@pytest.mark.parametrize("is_separate", [False, True])
 def test_all_are_there(is_separate: bool) -> None:
     with spare_context(), ir.Location.unknown():
         module = ir.Module.create()

@@ -160,7 +160,7 @@ def test_an_argument_error_of_a_packed_function_does_not_run_the_function_again(
     array = np.ones(2, "f4")
     for given in ((array,), [array], (tvm_ffi.from_dlpack(array),)):
         calls.clear()
-        with pytest.raises(error.ArgumentError, match="^not this one$"):
+        with pytest.raises(error.ArgumentError, match=r"^not this one$"):
             main(given)
         assert len(calls) == 1
 
