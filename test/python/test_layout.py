@@ -131,3 +131,13 @@ def test_ops_say_what_they_are() -> None:
     }
     found = {name for name, path in names.items() if not name.startswith("dialects/") and listed_ops(path)}
     assert found == set(TABLES), "give the ops a trait (`dialects/traits.py`) and ask for it"
+
+
+def test_lit_tests_name_files_that_there_are() -> None:
+    known = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    for path in sorted((ROOT / "test" / "lit").rglob("*.mlir")):
+        comments = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("//")]
+        named = set(
+            re.findall(r"\b[a-z_0-9]+\.py\b", "\n".join(line for line in comments if "CHECK" not in line))
+        )
+        assert named <= known, f"{path.relative_to(ROOT)}: {sorted(named - known)}"

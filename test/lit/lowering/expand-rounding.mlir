@@ -1,7 +1,7 @@
 // x86 before SSE 4.1 has no instruction that rounds to integers.
 // RUN: relax-opt %s --expand-rounding="target='cpu -mcpu=x86-64'" | filecheck %s
 // RUN: relax-opt %s --expand-rounding="target='cpu -mcpu=x86-64 -mattr=+sse4_1'" | filecheck %s --check-prefix=KEPT
-// rounding_expansion.py.
+// expand_rounding.py.
 
 // KEPT-COUNT-5: math.{{floor|ceil|trunc|roundeven}}
 

@@ -64,7 +64,7 @@ func.func @fine(%n: index) {
 
 // -----
 
-// status.py, checks.py: a status travels through every caller, also through those that have no check themselves.
+// lower_checks.py, checks.py: a status travels through every caller, also through those that have no check themselves.
 func.func private @relax.check.0(i1) attributes {relax.check = {kind = "ValueError", message = "no"}}
 func.func private @relax.propagate(i32)
 func.func private @foreign() -> i32

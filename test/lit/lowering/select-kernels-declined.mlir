@@ -1,5 +1,6 @@
 // RUN: relax-opt --select-kernels="target='cpu -mcpu=haswell'" %s | filecheck %s
-// kernel_select.py: what a generator does not take keeps its body, the reference.
+// registry.py, row_requests.py, group_norm_request.py, attention_request.py: what a generator does not take keeps its body,
+// the reference.
 
 // Only floats.
 // CHECK-LABEL: func.func private @softmax_integers
@@ -57,5 +58,50 @@ func.func private @unknown(%x: memref<?xf32>, %out: memref<?xf32>)
 // CHECK-NEXT: return
 func.func private @ordinary(%x: memref<?xf32>, %out: memref<?xf32>) attributes {relax.prim_func} {
   linalg.copy ins(%x : memref<?xf32>) outs(%out : memref<?xf32>)
+  return
+}
+
+// Only contiguous buffers, of one type.
+// CHECK-LABEL: func.func private @cumsum_strided
+// CHECK-NEXT: linalg.copy
+// CHECK-NEXT: return
+func.func private @cumsum_strided(%x: memref<?x4xf32, strided<[8, 1]>>, %out: memref<?x4xf32>)
+    attributes {relax.prim_func, relax.kernel = "cumsum",
+                relax.kernel_attrs = {axis = 1 : i64, exclusive = false}} {
+  linalg.copy ins(%x : memref<?x4xf32, strided<[8, 1]>>) outs(%out : memref<?x4xf32>)
+  return
+}
+
+// Only floats.
+// CHECK-LABEL: func.func private @group_norm_integers
+// CHECK-NEXT: linalg.copy
+// CHECK-NEXT: return
+func.func private @group_norm_integers(%x: memref<2x4x8xi32>, %g: memref<4xi32>, %b: memref<4xi32>, %out: memref<2x4x8xi32>)
+    attributes {relax.prim_func, relax.kernel = "group_norm",
+                relax.kernel_attrs = {axes = [2 : i64], channel_axis = 1 : i64, num_groups = 2 : i64, epsilon = 1.0e-5 : f64}} {
+  linalg.copy ins(%x : memref<2x4x8xi32>) outs(%out : memref<2x4x8xi32>)
+  return
+}
+
+// Only floats.
+// CHECK-LABEL: func.func private @attention_integers
+// CHECK-NEXT: linalg.copy
+// CHECK-NEXT: return
+func.func private @attention_integers(%q: memref<?x?x?x?xi32>, %k: memref<?x?x?x?xi32>, %v: memref<?x?x?x?xi32>,
+                                      %out: memref<?x?x?x?xi32>)
+    attributes {relax.prim_func, relax.kernel = "attention", relax.kernel_attrs = {scale = 1.0 : f64, causal_mask = "none"}} {
+  linalg.copy ins(%q : memref<?x?x?x?xi32>) outs(%out : memref<?x?x?x?xi32>)
+  return
+}
+
+// Only bodies without branches.
+// CHECK-LABEL: func.func private @softmax_branches
+// CHECK-NEXT: cf.br
+// CHECK: linalg.copy
+func.func private @softmax_branches(%x: memref<?x?xf32>, %out: memref<?x?xf32>)
+    attributes {relax.prim_func, relax.kernel = "softmax", relax.kernel_attrs = {axis = 1 : i64}} {
+  cf.br ^bb1
+^bb1:
+  linalg.copy ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>)
   return
 }

@@ -2,7 +2,7 @@
 // RUN: relax-opt %s --memory-plan | filecheck %s
 // RUN: relax-opt %s --memory-plan --bind n=10,m=3 | filecheck %s --check-prefix=ALL
 // RUN: not relax-opt %s --memory-plan --canonicalize 2>&1 | filecheck %s --check-prefix=EARLY
-// memory_report.py: what the plan says of itself.
+// report.py: what the plan says of itself.
 
 // CHECK: main: workspace of (m*n + 15) // 16 * 128 bytes, 2 slots
 // What is wider than the terminal has two lines per buffer.

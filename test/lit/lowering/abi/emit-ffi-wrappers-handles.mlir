@@ -1,5 +1,5 @@
 // RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
-// wrapper.py: handles as parameters and results, and the hidden argument of a recursive function.
+// emit_ffi_wrappers.py: handles as parameters and results, and the hidden argument of a recursive function.
 
 func.func private @f.shapes(%n: index) {
   return

@@ -1,5 +1,5 @@
 // RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
-// wrapper.py, signature.py: tuples, shapes and ints are index values; the function itself gives such results, so they
+// emit_ffi_wrappers.py, signature.py: tuples, shapes and ints are index values; the function itself gives such results, so they
 // cannot be given by the caller.
 
 func.func private @f.shapes(%k: index, %a: index, %b: index) {

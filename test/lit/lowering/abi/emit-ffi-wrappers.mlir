@@ -1,5 +1,5 @@
 // RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
-// wrapper.py (signature.py, unpack.py, support.py): the entry point checks, sizes, allocates and calls.
+// emit_ffi_wrappers.py (signature.py, unpack.py, support.py, value_formatters.py): the entry point checks, sizes, allocates and calls.
 
 func.func private @add.shapes(%n: index) -> index { return %n : index }
 

@@ -1,5 +1,5 @@
 // RUN: relax-opt --emit-lifecycle --split-input-file %s | filecheck %s
-// lifecycle.py: release drops every cached object; the tables have addresses.
+// emit_lifecycle.py: release drops every cached object; the tables have addresses.
 
 llvm.mlir.global external @__relax_constants() : !llvm.array<2 x ptr> {
   %0 = llvm.mlir.zero : !llvm.array<2 x ptr>

@@ -1,5 +1,5 @@
 // RUN: relax-opt --internalize %s | filecheck %s
-// linkage.py: private functions with a body become internal; those on buffers are not inlined, support is left plain.
+// internalize.py: private functions with a body become internal; those on buffers are not inlined, support is left plain.
 
 // CHECK: llvm.func @printf(!llvm.ptr, ...) -> i32
 llvm.func @printf(!llvm.ptr, ...) -> i32

@@ -1,5 +1,5 @@
 // RUN: relax-opt --lower-copies %s | filecheck %s
-// copies.py (sizes from entry_sizes.py): a copy between row-major buffers is one memcpy, the target first.
+// lower_copies.py (sizes from entry_sizes.py): a copy between row-major buffers is one memcpy, the target first.
 
 // CHECK-LABEL: func.func @dense
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<?x4xf32>, %[[Y:[a-z0-9_]+]]: memref<?x4xf32>)

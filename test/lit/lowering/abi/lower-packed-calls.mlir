@@ -1,5 +1,5 @@
 // RUN: relax-opt --lower-packed-calls --split-input-file %s | filecheck %s
-// packed.py (frame.py, unpack.py, text.py, dtypes.py): hooks get bodies, and calls of them the caller's frame.
+// lower_packed_calls.py (frame.py, unpack.py, ffi_dtypes.py, runtime_declarations.py): declarations get bodies, and calls of them the caller's frame.
 
 func.func private @relax.packed.0(memref<?x4xf32>, index, index, index) -> memref<?x4xf32> attributes {
     relax.packed = {name = "my.fn", style = "alloc",

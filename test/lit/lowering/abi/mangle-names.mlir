@@ -1,5 +1,5 @@
 // RUN: relax-opt --mangle-names %s | filecheck %s
-// names.py: functions with a body get a prefix, and all calls of them follow; declarations are of other libraries.
+// mangle_names.py: functions with a body get a prefix, and all calls of them follow; declarations are of other libraries.
 
 // CHECK: func.func private @log(f32) -> f32
 func.func private @log(f32) -> f32

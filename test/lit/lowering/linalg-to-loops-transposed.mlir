@@ -1,6 +1,6 @@
 // RUN: relax-opt --linalg-to-loops="target='cpu -mcpu=haswell -num-threads=2'" --canonicalize --split-input-file %s | filecheck %s --check-prefixes=CHECK,AVX2
 // RUN: relax-opt --linalg-to-loops="target='cpu -mcpu=neoverse-n1'" --canonicalize --split-input-file %s | filecheck %s --check-prefixes=CHECK,NEON
-// turned.py: work across lines is done in squares that are turned in registers.
+// transposed_tiles.py: work across rows is done in tiles that are transposed in registers.
 
 // Lines of the result are cut in parts for threads. A square of eight lines of eight elements is half a cache line wide: two come behind each other. Squares that do not fit begin earlier; what is too small for one is done in squares of four lines, what is too small for these by elements.
 // CHECK-LABEL: func.func @copy
