@@ -32,6 +32,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_narrow import (
     has_near_rows,
     is_narrow,
 )
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import emit_narrow_left, narrow_product
 from relax_mlir.lowering.kernels.gemm.gemm_outer import emit_outer, outer_product
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR, PairPacking, can_round, has_dots, rounded
@@ -106,6 +107,7 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if has_narrow(sizes, source, element):
         emit_narrow(block, parts, sizes, element)
         emit_narrow_transposed(block, parts, packing_of(block, kernel, target))
+        emit_narrow_left(block, parts, packing_of(block, kernel, target))
     if uses_amx(kernel, target):
         emit_amx(block, kernel.name, target)
         return kernel.name
@@ -282,7 +284,7 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
             columns_lie = e.compare("eq", b_parts.strides[0], 1)
             e.branch(
                 has_near_rows(b_parts),
-                lambda: e.call(parts.narrow, arguments),
+                lambda: narrow_product(parts, a_parts, sizes, arguments),
                 lambda: e.branch(columns_lie, lambda: e.call(parts.narrow_transposed, arguments), packed),
             )
 

@@ -76,6 +76,11 @@ class Parts:
         """The entry for a batch of products."""
         return f"{self.entry}.batch"
 
+    @property
+    def narrow_left(self) -> str:
+        """`narrow` for a large A of which columns, not rows, have unit stride."""
+        return f"{self.entry}.narrow_left"
+
     def unpacked(self, kind: str) -> str:
         """A tile that reads its operands where they lie, or what it calls."""
         return f"{self.entry}.unpacked_{kind}"

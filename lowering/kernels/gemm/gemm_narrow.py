@@ -18,6 +18,7 @@ from relax_mlir.lowering.kernels.core.addresses import address, item_bytes, memr
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signature
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import is_near, narrow_product
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
 from relax_mlir.lowering.kernels.gemm.gemv import LONG_DOTS
@@ -49,11 +50,8 @@ def is_narrow(a: e.Strided, b: e.Strided, tiling: Tiling) -> e.Value:
 
     Where elements of a row of A are apart, each line of A comes from the second-level cache more than once.
     """
-    columns, (rows, depth) = b.sizes[1], a.sizes
-    is_near = e.compare("le", e.mul(rows, depth), 4 * tiling.kept_left)
-    return e.all_of(
-        e.compare("le", columns, MAX_COLUMNS), e.any_of(e.compare("eq", a.strides[1], 1), is_near)
-    )
+    lies = [e.compare("eq", stride, 1) for stride in a.strides]
+    return e.all_of(e.compare("le", b.sizes[1], MAX_COLUMNS), e.any_of(*lies, is_near(a, tiling)))
 
 
 def has_near_rows(b: e.Strided) -> e.Value:
@@ -73,7 +71,7 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
         with e.scratch(element, e.mul(depth, leading)) as memory:
             e.call(packing.transpose, [lines, 0, columns, 0, depth, memory, 0, leading])
             right = e.view(e.metadata(memory), (depth, columns), (leading, 1))
-            e.call(parts.narrow, [a, right, *rest])
+            narrow_product(parts, e.metadata(a), tiling, [a, right, *rest])
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,19 @@ def test_columns_beyond_whole_vectors(kernel: GemmKernel, cpu: str) -> None:
                 check(compiled, kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 1, 7])))
 
 
+@pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
+def test_narrow_products_of_a_large_left(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
+    """With columns next to each other: it is transposed block by block."""
+    rng, dtype = np.random.default_rng(15), DTYPES[kernel.operand]
+    sizes = tiling(Target.host(), int(kernel.operand[1:]))
+    for m in (5, 131, 700):
+        depth = 4 * sizes.kept_left // m + int(rng.integers(1, 100))
+        for n in (2, 16, 17, 33, MAX_COLUMNS):
+            a = operand(rng, (m, depth), dtype, "columns")
+            b = operand(rng, (depth, n), dtype, str(rng.choice(["plain", "rows", "columns"])))
+            check(compiled[kernel], kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 1, 7])))
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_outer_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
     """Depth 1: rows shorter and longer than a vector, with and without gaps between those of the result."""

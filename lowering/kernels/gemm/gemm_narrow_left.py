@@ -1,0 +1,68 @@
+"""Products with few columns and a large left operand of which columns have unit stride: its blocks are transposed.
+
+Rows of the product are columns in memory, far apart from element to element: read one by one, each cache line would
+come from memory for a few elements. A block takes long pieces of lines of memory instead, and stays in the second-level
+cache.
+"""
+
+from __future__ import annotations
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.gemm import epilogue as ep
+from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signature
+from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
+from relax_mlir.mlir import ir
+
+_DEPTH = 128
+"""The most depth of a block: after each one C is read and written."""
+
+
+def narrow_product(parts: Parts, a: e.Strided, tiling: Tiling, arguments: list[e.Value]) -> None:
+    """Call the product for an A whose rows lie, or are near to each other, or the one for another A."""
+    e.branch(
+        e.any_of(e.compare("eq", a.strides[1], 1), is_near(a, tiling)),
+        lambda: e.call(parts.narrow, arguments),
+        lambda: e.call(parts.narrow_left, arguments),
+    )
+
+
+def is_near(a: e.Strided, tiling: Tiling) -> e.Value:
+    """Whether all of A stays in the second-level cache, from which lines may come more than once."""
+    rows, depth = a.sizes
+    return e.compare("le", e.mul(rows, depth), 4 * tiling.kept_left)
+
+
+def emit_narrow_left(block: e.Block, parts: Parts, packing: Packing) -> None:
+    """Emit the product; arguments as those of `emit_narrow`, which it uses."""
+    tiling, element = packing.tiling, packing.element
+    types, part = [*signature(element, element), *ep.types()], f"{parts.narrow_left}.part"
+    with e.function(block, parts.narrow_left, types) as arguments:
+        by_parts(tiling, part, arguments[0], arguments[2], arguments)
+    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as values:
+        a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
+        epilogue, nothing = ep.Epilogue(*carried), ep.nothing(block)
+        a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))
+        depth, columns = b_parts.sizes
+        lines = e.view(a_parts, a_parts.sizes[::-1], a_parts.strides[::-1], unit_inner=True)
+        leading = _DEPTH + tiling.lanes
+        most = max(tiling.rows, tiling.kept_left // _DEPTH)
+        rows_step = even_step(e.maximum(e.sub(last_row, first_row), 1), most, tiling.lanes)
+        depth_step = even_step(e.maximum(depth, 1), _DEPTH, tiling.lanes)
+        with (
+            e.scratch(element, e.mul(rows_step, leading)) as memory,
+            e.loop(first_row, last_row, rows_step) as i,
+        ):
+            high = e.minimum(e.sub(last_row, i), rows_step)
+            below = e.mul(i, c_parts.strides[0])
+            result = e.view(c_parts, (high, columns), c_parts.strides, below, unit_inner=True)
+            with e.loop(0, depth, depth_step) as k:
+                deep = e.minimum(e.sub(depth, k), depth_step)
+                e.call(packing.transpose, [lines, k, deep, i, high, memory, e.index(0), e.index(leading)])
+                left = e.view(e.metadata(memory), (high, deep), (leading, 1))
+                right = e.view(b_parts, (deep, columns), b_parts.strides, e.mul(k, b_parts.strides[0]))
+                add = e.any_of(accumulate, e.compare("ne", k, 0))
+                bounds = [e.index(0), high, first_column, last_column]
+                e.call(f"{parts.narrow}.part", [left, right, result, add, *nothing.arguments, *bounds])
+            with e.when(epilogue.when(e.flag(True))):
+                epilogue.run(i, high, first_column, e.sub(last_column, first_column))
