@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.closures import MakeClosureOp
-from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.types import Callable, StructInfo, Tuple, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import callee_of, defining_op
@@ -40,8 +40,10 @@ def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
     if defining is None:
         return None
     if defining.name == MakeClosureOp.OPERATION_NAME:
-        captured = tuple(defining_op(defining.operands[0]).operands)  # type: ignore[union-attr]  # the passes make it of a tuple
-        return Known(callee_of(defining), captured)
+        packed = defining_op(defining.operands[0])
+        if packed is None or packed.name != TUPLE:
+            return None  # see `unpack_captured`
+        return Known(callee_of(defining), tuple(packed.operands))
     if defining.name == TUPLE and path:
         return source_of(defining.operands[path[0]], path[1:])
     if defining.name == "relax.tuple_get_item":
@@ -54,6 +56,18 @@ def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
         ends = [region.blocks[0].operations[-1].operation for region in defining.regions]
         return Choice(defining.operands[0], ends[0].operands[number], ends[1].operands[number], defining)
     return None
+
+
+def unpack_captured(op: ir.Operation) -> None:
+    """Make a closure of values, not of a tuple that comes from elsewhere: `source_of` needs the values."""
+    packed = op.operands[0]
+    defining = defining_op(packed)
+    if defining is not None and defining.name == TUPLE:
+        return
+    info = struct_info(packed.type)
+    assert isinstance(info, Tuple)
+    with op.location, ir.InsertionPoint(op):
+        op.operands[0] = pack(unpack(packed, [item.to_type() for item in info.fields]), op.location)
 
 
 def callable_paths(info: StructInfo) -> list[Path]:

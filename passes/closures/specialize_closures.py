@@ -28,6 +28,7 @@ from relax_mlir.passes.closures.sources import (
     has_callables,
     replaced,
     source_of,
+    unpack_captured,
 )
 from relax_mlir.passes.closures.symbols import in_terms_of
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
@@ -78,6 +79,10 @@ class _Specializer:
 
     def run(self) -> None:
         """Resolve until nothing is left to resolve; what is left over then is an error."""
+        for function in relax_functions(self.module):
+            for op in list(ops_of(function.operation)):
+                if op.name == MakeClosureOp.OPERATION_NAME:
+                    unpack_captured(op)
         while self.step():
             pass
         check(self.module)

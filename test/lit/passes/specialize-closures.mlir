@@ -78,3 +78,23 @@ func.func private @sqrt(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.sqrt"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// Captured values in a tuple that somebody else has made are taken out of it.
+// CHECK-LABEL: func.func @captured_tuple(
+// CHECK-SAME: %[[T:[a-z0-9_]+]]: tuple<tensor<2xf32>>, %[[X:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK-NEXT: %[[V:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[V]]
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[ARGS]]) {callee = @add}
+// CHECK-NEXT: return %[[R]]
+func.func @captured_tuple(%t: tuple<tensor<2xf32>>, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %f = "relax.make_closure"(%t) {callee = @add} : (tuple<tensor<2xf32>>) -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
+  %a = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %r = "relax.invoke_pure_closure"(%f, %a) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, true>, tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+func.func private @add(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.add"(%x, %y) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

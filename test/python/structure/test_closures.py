@@ -359,3 +359,49 @@ def test_impure_call_in_dataflow() -> None:
 
 def test_results_are_ffi_tensors(compiled: Any) -> None:
     assert isinstance(compiled["returned"](np.ones(2, "float32"), np.ones(2, "float32")), tvm_ffi.Tensor)
+
+
+CAPTURED_TUPLES = """
+!row = tensor<2xf32>
+!pair = tuple<tensor<2xf32>, tensor<2xf32>>
+!function = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
+func.func @parameter(%t: !pair, %x: !row) -> !row {
+  %f = "relax.make_closure"(%t) {callee = @combine} : (!pair) -> !function
+  %a = builtin.unrealized_conversion_cast %x : !row to tuple<!row>
+  %r = "relax.invoke_pure_closure"(%f, %a) : (!function, tuple<!row>) -> !row
+  return %r : !row
+}
+func.func @result(%x: !row, %y: !row) -> !row {
+  %p = builtin.unrealized_conversion_cast %x, %y : !row, !row to !pair
+  %t = "relax.call"(%p) {callee = @exchanged} : (!pair) -> !pair
+  %f = "relax.make_closure"(%t) {callee = @combine} : (!pair) -> !function
+  %a = builtin.unrealized_conversion_cast %x : !row to tuple<!row>
+  %r = "relax.invoke_pure_closure"(%f, %a) : (!function, tuple<!row>) -> !row
+  return %r : !row
+}
+func.func private @exchanged(%x: !row, %y: !row) -> !pair {
+  %p = builtin.unrealized_conversion_cast %y, %x : !row, !row to !pair
+  return %p : !pair
+}
+func.func @field(%t: tuple<!pair>, %x: !row) -> !row {
+  %u = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<!pair>) -> !pair
+  %f = "relax.make_closure"(%u) {callee = @combine} : (!pair) -> !function
+  %a = builtin.unrealized_conversion_cast %x : !row to tuple<!row>
+  %r = "relax.invoke_pure_closure"(%f, %a) : (!function, tuple<!row>) -> !row
+  return %r : !row
+}
+func.func private @combine(%x: !row, %y: !row, %z: !row) -> !row {
+  %0 = "relax.subtract"(%x, %y) : (!row, !row) -> !row
+  %1 = "relax.multiply"(%0, %z) : (!row, !row) -> !row
+  return %1 : !row
+}
+"""
+
+
+@pytest.mark.parametrize("origin", ["parameter", "result", "field"])
+def test_captured_values_in_a_tuple_that_comes_from_elsewhere(origin: str) -> None:
+    x, y, z = (np.array(values, "float32") for values in ([1, 2], [10, 20], [3, 5]))
+    main = rx.build(rx.IRModule.parse(CAPTURED_TUPLES))[origin]
+    given = {"parameter": ((y, z), x), "result": (x, y), "field": (((y, z),), x)}[origin]
+    second, third = (y, x) if origin == "result" else (y, z)
+    np.testing.assert_array_equal(numpy(main(*given)), (x - second) * third)
