@@ -147,7 +147,11 @@ def specs() -> dict[str, Spec]:
     found: dict[str, Spec] = {}
     for name, reference in FLOAT_UNARY.items():
         inputs = [[np.asarray(a + np.ones((), a.dtype)) for a in arrays] for arrays in UNARY_INPUTS]
-        found[name] = (builder(name), reference, inputs[: min(FEW, 2)] if name == "acosh" else few(name, UNARY_INPUTS))
+        found[name] = (
+            builder(name),
+            reference,
+            inputs[: min(FEW, 2)] if name == "acosh" else few(name, UNARY_INPUTS),
+        )
     for name, reference in NUMBER_UNARY.items():
         found[name] = (
             builder(name),
