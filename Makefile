@@ -23,7 +23,7 @@ help:
 	@echo "make test-pythons  a core of the tests with the other supported Pythons that are to be had"
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions, all values of f32; writes their table in docs/numerics.md"
-	@echo "make fuzz    mutated modules, scripts, calls and files of bytecode; SEED=n COUNT=5000"
+	@echo "make fuzz    mutated modules, scripts, calls, files of bytecode, random bytecode; SEED=n COUNT=5000"
 	@echo "make soak    random programs against NumPy, and after passes; SEEDS=first:end"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make format  let ruff rewrite the sources"
@@ -54,6 +54,7 @@ math-check: $(STAMPS)/dev $(STAMPS)/test
 fuzz: $(STAMPS)/test
 	$(BIN)/python test/python/fuzz --count $(COUNT) $(if $(SEED),--seed $(SEED)) --workers $(WORKERS)
 	$(BIN)/python test/python/vm/mutated_executables.py --count $(COUNT) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python test/python/vm/random_bytecode.py --count $(COUNT) $(if $(SEED),--seed $(SEED))
 
 soak: $(STAMPS)/test
 	$(BIN)/python test/python/differential/soak.py $(SEEDS)

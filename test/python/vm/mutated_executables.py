@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import random
 import resource
+import signal
 import struct
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import relax_mlir as rx
-from relax_mlir.error import ParseError
+from relax_mlir.error import ParseError, RelaxError
 from relax_mlir.vm.file_format import HEADER
 
 SPARE_MEMORY = 1 << 30
@@ -215,7 +216,7 @@ def mutant(originals: list[bytes], seed: int) -> bytes:
 
 
 def use(path: Path) -> str:
-    """Load a file and use all that it holds: "refused" or "loaded"; any error but ParseError is a failure."""
+    """Load a file, use all that it holds and run it: "refused" or "loaded"; any error but ParseError is a failure."""
     try:
         ex = rx.vm.Executable.load(path, check_tensors=False)
     except ParseError as error:
@@ -231,7 +232,40 @@ def use(path: Path) -> str:
     found: dict[str, object] = {}
     exec(ex.as_python(), found)
     assert found["ex"] == ex
+    run_functions(ex)
     return "loaded"
+
+
+class Stop(Exception):
+    """A program that goes on for too long."""
+
+
+def run_functions(ex: rx.vm.Executable) -> None:
+    """Call all functions with numbers; packed functions give numbers, and end the program after some calls."""
+    calls = 0
+
+    def packed(*args: object) -> int:
+        nonlocal calls
+        calls += 1
+        if calls > 100:
+            raise Stop
+        return calls % 3
+
+    def interrupt(*_: object) -> None:
+        raise Stop
+
+    plain = rx.vm.Executable(ex.functions, ex.constants, ex.words, ex.offsets)
+    machine = rx.vm.VirtualMachine(plain, functions=dict.fromkeys(ex.packed_names, packed), max_depth=20)
+    signal.signal(signal.SIGALRM, interrupt)
+    for name in ex.function_names:
+        calls = 0
+        signal.setitimer(signal.ITIMER_REAL, 1)
+        try:
+            machine[name](*range(ex.function(name).num_args))
+        except (Stop, RecursionError, RelaxError):
+            pass
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def run(seed: int, count: int) -> Counter[str]:

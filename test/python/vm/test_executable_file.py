@@ -311,7 +311,7 @@ def test_a_sparse_file_that_claims_much(damaged: bytes, tmp_path: Path) -> None:
 
 
 def test_mutated_files() -> None:
-    """In a process of its own, with little memory; `make fuzz` takes more of them."""
+    """In a process of its own, with little memory; what loads is run. `make fuzz` takes more of them."""
     command = [sys.executable, mutated_executables.__file__, "--seed", "0", "--count", "600"]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr[-2000:]
