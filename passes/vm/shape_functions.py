@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.mlir import arith, cf, func, ir, memref
-from relax_mlir.symbolic import Bounds, Dim, Expr
+from relax_mlir.symbolic import Bounds, Definition, Dim, Expr
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,26 @@ class ShapeFunctions:
 
     def make(self, expressions: Sequence[Dim], bounds: Bounds) -> str:
         """A function that checks `bounds` of symbols and computes `expressions`, from slots into slots; its name."""
+        with self._function() as (name, body):
+            for symbol, (low, high) in bounds.items():
+                body.check(symbol, low, high)
+            for expression in expressions:
+                body.store(expression)
+        return name
+
+    def solve(self, definitions: Sequence[Definition], origins: Mapping[str, str]) -> str:
+        """A function that computes symbols of dimensions that stand in slots, such as n of ``4*n``; its name.
+
+        `origins`: the parameters of the dimensions, by symbol, for messages.
+        """
+        with self._function() as (name, body):
+            for definition in definitions:
+                body.solve(definition, origins[definition.symbol])
+        return name
+
+    @contextmanager
+    def _function(self) -> Iterator[tuple[str, _Body]]:
+        """A new function, whose body is written in the context."""
         heap_type = ir.MemRefType.get([len(self.slots)], ir.IntegerType.get_signless(64))
         name = self._fresh(f"{self.function}_shape_func")
         with ir.InsertionPoint(self.module.body):
@@ -28,13 +49,8 @@ class ShapeFunctions:
         made.attributes[PRIM_FUNC] = ir.UnitAttr.get()
         block = made.add_entry_block()
         with ir.InsertionPoint(block):
-            body = _Body(self, block.arguments[0])
-            for name_of_symbol, (low, high) in bounds.items():
-                body.check(name_of_symbol, low, high)
-            for expression in expressions:
-                body.store(expression)
+            yield name, _Body(self, block.arguments[0])
             func.ReturnOp([])
-        return name
 
     def _fresh(self, wanted: str) -> str:
         taken = {
@@ -74,6 +90,22 @@ class _Body:
         value = self._value(expression)
         memref.store(value, self._heap, [self._slot(str(expression))])
 
+    def solve(self, definition: Definition, origin: str) -> None:
+        """Compute the symbol of a dimension that stands in its slot, and write it into its own."""
+        dim, symbol = definition.dim, definition.symbol
+        what = f"{self._functions.function}: {origin}"
+        rest = arith.subi(memref.load(self._heap, [self._slot(str(dim))]), self._value(definition.offset))
+        scale = self._value(definition.scale)
+        if isinstance(definition.scale, Expr):
+            message = f"{what}: {dim} tells nothing of symbol '{symbol}' where {definition.scale} is 0"
+            self._require(arith.CmpIPredicate.ne, scale, _constant(0), message)
+        value = arith.floordivsi(rest, scale)
+        message = f"{what}: the dimension is {dim} for no {symbol} = 0, 1, 2, …"
+        self._require(arith.CmpIPredicate.eq, arith.muli(value, scale), rest, message)
+        self._require(arith.CmpIPredicate.sge, value, _constant(0), message)
+        memref.store(value, self._heap, [self._slot(symbol)])
+        self._symbols[symbol] = value
+
     @staticmethod
     def _require(predicate: arith.CmpIPredicate, a: ir.Value, b: ir.Value, message: str) -> None:
         cf.AssertOp(arith.cmpi(predicate, a, b), message)
@@ -83,13 +115,30 @@ class _Body:
             expression,
             symbol=self._symbol,
             const=_constant,
-            add=arith.addi,
-            mul=arith.muli,
+            add=lambda a, b: self._sum(a, b, expression),
+            mul=lambda a, b: self._product(a, b, expression),
             floordiv=arith.floordivsi,
             mod=lambda a, b: arith.subi(a, arith.muli(arith.floordivsi(a, b), b)),
             min=arith.minsi,
             max=arith.maxsi,
         )
+
+    def _sum(self, a: ir.Value, b: ir.Value, whole: Dim) -> ir.Value:
+        """``a + b``, which has 64 bits: the sign of the sum is that of one of them."""
+        result = arith.addi(a, b)
+        signs = arith.andi(arith.xori(result, a), arith.xori(result, b))
+        self._require(arith.CmpIPredicate.sge, signs, _constant(0), self._too_large(whole))
+        return result
+
+    def _product(self, a: ir.Value, b: ir.Value, whole: Dim) -> ir.Value:
+        """``a * b``, which has 64 bits: the upper half of the product is its sign."""
+        low, high = arith.MulSIExtendedOp(a, b).results
+        sign = arith.shrsi(low, _constant(63))
+        self._require(arith.CmpIPredicate.eq, high, sign, self._too_large(whole))
+        return low
+
+    def _too_large(self, whole: Dim) -> str:
+        return f"{self._functions.function}: '{whole}' has more than 64 bits"
 
     def _symbol(self, name: str) -> ir.Value:
         if name not in self._symbols:

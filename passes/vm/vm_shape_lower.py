@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -130,15 +130,26 @@ class _FunctionLowering:
         for name, argument in zip(names, self.block.arguments, strict=True):
             if _is_relax(argument.type):
                 leaves += list(_leaves(f"parameter '{name}'", Value(argument), argument.type))
+        places = [
+            (number, axis, dim)
+            for number, (_, _, info) in enumerate(leaves)
+            for axis, dim in enumerate(_leaf_dims(info) or ())
+        ]
+        solved = [d for d in symbolic.definitions([dim for _, _, dim in places]) if not d.is_bare]
         later = []
-        for what, value, info in leaves:
+        for number, (what, value, info) in enumerate(leaves):
             dims = _leaf_dims(info)
             if dims is None or not any(isinstance(dim, Expr) for dim in dims):
                 continue
             shape = _shape(value, info)
             context = f"{self.name}: {what}"
-            late = self._define(shape, dims, scope, context)
+            axes = {places[d.index][1] for d in solved if places[d.index][0] == number}
+            late = self._define(shape, dims, scope, context, solved=axes)
             later.append((shape, late, context))
+        if solved:
+            origins = {d.symbol: leaves[places[d.index][0]][0] for d in solved}
+            call_prim(self.functions.solve(solved, origins), [self.heap])
+            scope.ready.update(d.symbol for d in solved)
         self._compute(scope)
         for shape, late, context in later:
             self._check(shape, late, scope, context)
@@ -244,15 +255,22 @@ class _FunctionLowering:
         scope: _Scope,
         context: str,
         known: Sequence[Dim | None] | None = None,
+        solved: Container[int] = (),
     ) -> list[Dim | None]:
-        """Store the symbols that `dims` define, check those that are ready; gives the dimensions left to check."""
+        """Store the symbols that `dims` define, check those that are ready; gives the dimensions left to check.
+
+        Dimensions on the axes `solved`, of which symbols will be computed, are stored as they are.
+        """
         codes, values = [], []
         late: list[Dim | None] = [None] * len(dims)
         for axis, dim in enumerate(dims):
             have = None if known is None else known[axis]
             code, value = MatchCode.IGNORE, 0
             name = None if dim is None else symbolic.linear_definition(dim)
-            if dim is None or ((name is None or name in scope.ready) and _same(dim, have)):
+            if dim is not None and axis in solved:
+                scope.ready.add(str(dim))
+                code, value = MatchCode.STORE, self.slot(dim)
+            elif dim is None or ((name is None or name in scope.ready) and _same(dim, have)):
                 pass
             elif isinstance(dim, int):
                 code, value = MatchCode.ASSERT_IMMEDIATE, dim

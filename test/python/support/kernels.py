@@ -15,6 +15,8 @@ from relax_mlir.dialects.types import Shape, Tensor, Tuple
 from relax_mlir.error import ShapeError
 from relax_mlir.mlir import func, ir
 from relax_mlir.runtime import to_numpy
+from relax_mlir.runtime.build import build_legalized
+from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 
 Array = np.ndarray[Any, Any]
@@ -55,7 +57,7 @@ def compile_prims(mod: rx.IRModule) -> dict[str, Kernel]:
             work.mlir.body.append(ir.Operation.parse(text))
     # The wrappers do not say how the sizes of results follow from those of arguments, which the module did.
     with PassContext(config={"tir.bounds_check": "none"}):
-        executable = rx.build(work)
+        executable = build_legalized(work, Target.parse("cpu").runnable_here(), cache=False)
     return {
         use.name: _kernel(executable[f"wrapper{number}"], use, dynamic[use.name])
         for number, use in enumerate(uses.values())
@@ -150,8 +152,12 @@ def shape_function(prim: func.FuncOp, heap: Array) -> None:
                 raise ShapeError(ir.StringAttr(op.attributes["msg"]).value)
         elif op.name == "arith.cmpi":
             predicate = int(ir.IntegerAttr(op.attributes["predicate"]).value)
-            compare = {1: int.__ne__, 3: int.__le__, 5: int.__ge__}[predicate]
+            compare = {0: int.__eq__, 1: int.__ne__, 3: int.__le__, 5: int.__ge__}[predicate]
             values[op.results[0]] = int(compare(*operands))
+        elif op.name == "arith.mulsi_extended":
+            product = operands[0] * operands[1]
+            low = (product + 2**63) % 2**64 - 2**63
+            values.update(zip(op.results, (low, product >> 64), strict=True))
         elif op.name != "func.return":
             values[op.results[0]] = ARITHMETIC[op.name](*operands)
 
@@ -159,6 +165,9 @@ def shape_function(prim: func.FuncOp, heap: Array) -> None:
 ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
+    "arith.andi": lambda a, b: a & b,
+    "arith.shrsi": lambda a, b: a >> b,
+    "arith.xori": lambda a, b: a ^ b,
     "arith.muli": lambda a, b: a * b,
     "arith.floordivsi": lambda a, b: a // b,
     "arith.minsi": min,
