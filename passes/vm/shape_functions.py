@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import arith, cf, func, ir, memref
 from relax_mlir.symbolic import Bounds, Definition, Dim, Expr
 
@@ -131,11 +132,19 @@ class _Body:
         return result
 
     def _product(self, a: ir.Value, b: ir.Value, whole: Dim) -> ir.Value:
-        """``a * b``, which has 64 bits: the upper half of the product is its sign."""
-        low, high = arith.MulSIExtendedOp(a, b).results
-        sign = arith.shrsi(low, _constant(63))
-        self._require(arith.CmpIPredicate.eq, high, sign, self._too_large(whole))
-        return low
+        """``a * b``, which has 64 bits: a factor is small enough for the other, or divides the product."""
+        for factor, other in ((_number(a), b), (_number(b), a)):
+            if factor:
+                limit = (2**63 - 1) // abs(factor)
+                self._require(arith.CmpIPredicate.sle, other, _constant(limit), self._too_large(whole))
+                self._require(arith.CmpIPredicate.sge, other, _constant(-limit), self._too_large(whole))
+                return arith.muli(a, b)
+        result = arith.muli(a, b)
+        is_zero = arith.cmpi(arith.CmpIPredicate.eq, a, _constant(0))
+        divided = arith.floordivsi(result, arith.select(is_zero, _constant(1), a))
+        wanted = arith.select(is_zero, divided, b)
+        self._require(arith.CmpIPredicate.eq, divided, wanted, self._too_large(whole))
+        return result
 
     def _too_large(self, whole: Dim) -> str:
         return f"{self._functions.function}: '{whole}' has more than 64 bits"
@@ -147,6 +156,16 @@ class _Body:
 
     def _slot(self, text: str) -> ir.Value:
         return arith.constant(ir.IndexType.get(), self._functions.slots[text])
+
+
+def _number(value: ir.Value) -> int:
+    """The number that a value is; 0 where it is none, or that."""
+    op = defining_op(value)
+    return (
+        int(ir.IntegerAttr(op.attributes["value"]).value)
+        if op is not None and op.name == "arith.constant"
+        else 0
+    )
 
 
 def _constant(value: int) -> ir.Value:

@@ -24,7 +24,7 @@ from relax_mlir.module_text import PrintOptions, module_text, writing_atomically
 
 FORMAT, FORMAT_VERSION = "relax-mlir module", 1
 MANIFEST, TEXT, WEIGHTS = "relax-mlir.json", "module.mlir", "weights/"
-_RESOURCE = re.compile(r'dense_resource<("(?:[^"\\]|\\.)*"|[^>"]*)>')
+RESOURCE = re.compile(r'dense_resource<("(?:[^"\\]|\\.)*"|[^>"]*)>')
 _OTHER = re.compile(r"[^\w.-]")
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of all entries, so that equal modules make equal files."""
@@ -62,7 +62,7 @@ def save(module: ir.Module, path: Path) -> None:
     weights = resources(module)
     text = module_text(module, PrintOptions(debug_info=True))
     text = text.partition("{-#")[0].rstrip() + "\n"
-    named = {found[1].strip('"') for found in _RESOURCE.finditer(text)}
+    named = {found[1].strip('"') for found in RESOURCE.finditer(text)}
     if unknown := sorted(named - weights.keys()):
         raise UnsupportedError(
             f"IRModule.save: {path}: weights inside of other attributes: {', '.join(unknown)}"

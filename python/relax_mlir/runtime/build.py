@@ -154,7 +154,8 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
     constants = module_constants(mod.mlir)
     require(constants)
     is_kept = options.cache and not options.profile
-    slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL, constants) if is_kept else None
+    variant = "legalized" if options.is_legalized else ""
+    slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL, constants, variant) if is_kept else None
     executable = slot.load() if slot else None
     if executable is not None:
         executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)

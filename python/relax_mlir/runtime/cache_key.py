@@ -44,7 +44,9 @@ def _constants(top: ir.Operation) -> Iterator[ir.Attribute]:
                 yield from _constants(op.operation)
 
 
-def cache_key(mod: IRModule, target: Target, opt_level: int, constants: list[ir.Attribute]) -> str | None:
+def cache_key(
+    mod: IRModule, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
+) -> str | None:
     """The key of a compilation in the current `PassContext`; `constants` are the module's.
 
     None for a module with large constants in other places than `relax.constant`: their contents are out of reach.
@@ -68,7 +70,7 @@ def cache_key(mod: IRModule, target: Target, opt_level: int, constants: list[ir.
     # Names of resources are counted up in a process; the constant's place says as much.
     text = _RESOURCE.sub(lambda found: f"dense_resource<{order[found[1].strip(chr(34))]}>", text)
     digest = hashlib.sha256()
-    for part in (*environment(), *_settings(target, opt_level), text):
+    for part in (*environment(), *_settings(target, opt_level), variant, text):
         data = part.encode()
         digest.update(b"%d:" % len(data))
         digest.update(data)

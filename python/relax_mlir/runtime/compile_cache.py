@@ -28,15 +28,19 @@ class CacheSlot:
     constants: Sequence[ir.Attribute]
 
     @staticmethod
-    def of(mod: IRModule, target: Target, opt_level: int, constants: list[ir.Attribute]) -> CacheSlot | None:
+    def of(
+        mod: IRModule, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
+    ) -> CacheSlot | None:
         """The place for `mod`, whose constants are given, in the current `PassContext`.
+
+        `variant`: how it is compiled, if there is more than one way.
 
         None where nothing is cached: it is switched off, objects for this machine cannot be loaded, instruments
         want to see the passes, or the module has constants that cannot be looked into.
         """
         if not SUPPORTED or not cache_store.enabled() or PassContext.current().instruments:
             return None
-        key = cache_key(mod, target, opt_level, constants)
+        key = cache_key(mod, target, opt_level, constants, variant)
         return None if key is None else CacheSlot(key, constants)
 
     def load(self) -> Executable | None:

@@ -52,6 +52,8 @@ class Executable:
     kernels: Kernels | None = None
     library: NativeExecutable | None = field(default=None, repr=False)
     """The machine code of the kernels, where they have been compiled already; it is not saved."""
+    is_trusted: bool = field(default=True, repr=False)
+    """Whether kernels are compiled as they are, without the checks of users' prim funcs (see `load`)."""
 
     def __post_init__(self) -> None:
         constants = (normalize(value, f"constant {index}") for index, value in enumerate(self.constants))
@@ -145,20 +147,26 @@ class Executable:
         executable_file.save(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], check_tensors: bool = False) -> Executable:
+    def load(
+        cls, path: str | os.PathLike[str], check_tensors: bool = False, *, trusted: bool = False
+    ) -> Executable:
         """The executable in a file that `save` has written; tensors stay in the file and are read when they are used.
 
         The file must not be changed in place while the executable is used; `save` replaces it as a whole.
 
         Args:
             check_tensors: compare large tensors with their checksums, too, which reads all of the file.
+            trusted: false: kernels are checked as prim funcs of users are, so that they stay within their tensors;
+            the last bits of results may differ. True, for files of your own: they are compiled as they were made.
 
         Raises:
             ParseError: the file cannot be read, is cut off or damaged, or holds no valid executable.
         """
         from relax_mlir.vm import executable_file
 
-        return executable_file.load(Path(path), check_tensors)
+        loaded = executable_file.load(Path(path), check_tensors)
+        object.__setattr__(loaded, "is_trusted", trusted)
+        return loaded
 
     def __repr__(self) -> str:
         size = sum(value.nbytes for value in self.constants if isinstance(value, np.ndarray))

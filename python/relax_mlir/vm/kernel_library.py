@@ -12,9 +12,9 @@ from relax_mlir.dialects import constants
 from relax_mlir.error import CompileError, RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir
-from relax_mlir.module_file import attach_weights, resources
+from relax_mlir.module_file import RESOURCE, attach_weights, resources
 from relax_mlir.module_text import PrintOptions, module_text
-from relax_mlir.runtime.build import build_legalized
+from relax_mlir.runtime.build import build, build_legalized
 from relax_mlir.target import Target
 from relax_mlir.vm.exec_builder import ExecBuilder
 
@@ -32,6 +32,9 @@ def add_kernels(builder: ExecBuilder, module: ir.Module, target: Target) -> None
         module.operation.attributes[TARGET] = ir.StringAttr.get(str(target))
     weights = resources(module)
     text = module_text(module, PrintOptions(debug_info=True)).partition("{-#")[0].rstrip() + "\n"
+    # Names of resources are counted up in a process: in the text they are those of places.
+    places = {name: f"weight{index}" for index, name in enumerate(weights)}
+    text = RESOURCE.sub(lambda found: f"dense_resource<{places[found[1].strip(chr(34))]}>", text)
     builder.set_kernels(text, [builder.c(_read_only(attribute)) for attribute in weights.values()])
 
 
@@ -54,10 +57,12 @@ def load_kernels(executable: Executable) -> NativeExecutable | None:
     if executable.kernels is None:
         return None
     try:
-        module = IRModule.parse(executable.kernels.text, "<kernels of the executable>")
+        name, trusted = "<kernels of the executable>", executable.is_trusted
+        module = IRModule.parse(executable.kernels.text, name, trusted=trusted)
         arrays = _arrays(module.mlir, [executable.constants[index] for index in executable.kernels.constants])
         attach_weights(module.mlir, arrays, "the kernels of the executable")
-        return compile_kernels(module, _target(module.mlir))
+        target = _target(module.mlir)
+        return compile_kernels(module, target) if executable.is_trusted else build(module, target)
     except RelaxError as error:
         raise CompileError(
             f"VirtualMachine: the kernels of the executable cannot be compiled: {error}"

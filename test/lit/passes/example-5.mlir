@@ -81,7 +81,7 @@ func.func @myfunc(%x: !nm {relax.name = "x"}) -> !flat {
 // HEAP-SAME: %[[H:[a-z0-9_]+]]: memref<4xi64>) attributes {relax.prim_func}
 // HEAP-DAG: %[[M:[A-Za-z0-9_]+]] = memref.load %[[H]][%c1]
 // HEAP-DAG: %[[N:[A-Za-z0-9_]+]] = memref.load %[[H]][%c0]
-// HEAP: arith.mulsi_extended %[[M]], %[[N]] : i64
+// HEAP: arith.muli %[[M]], %[[N]] : i64
 // HEAP: memref.store %{{[A-Za-z0-9_]+}}, %[[H]][%c2]
 // HEAP: memref.store %{{[A-Za-z0-9_]+}}, %[[H]][%c3]
 

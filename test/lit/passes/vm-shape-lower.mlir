@@ -19,10 +19,10 @@ func.func @foo(%x: tensor<?x?xf32, #relax.shape<["n", "m"]>>) -> !relax.shape_va
 // CHECK-LABEL: func.func private @foo_shape_func(
 // CHECK-SAME: %[[H:[a-z0-9_]+]]: memref<4xi64>) attributes {relax.prim_func}
 // CHECK: %[[N:[A-Za-z0-9_]+]] = memref.load %[[H]][%c0]
-// CHECK: %[[N2:[A-Za-z0-9_]+]], %{{[A-Za-z0-9_]+}} = arith.mulsi_extended %[[N]], %c2_i64
+// CHECK: %[[N2:[A-Za-z0-9_]+]] = arith.muli %[[N]], %c2_i64
 // CHECK: memref.store %[[N2]], %[[H]][%c2]
 // CHECK: %[[M:[A-Za-z0-9_]+]] = memref.load %[[H]][%c1]
-// CHECK: %[[M3:[A-Za-z0-9_]+]], %{{[A-Za-z0-9_]+}} = arith.mulsi_extended %[[M]], %c3_i64
+// CHECK: %[[M3:[A-Za-z0-9_]+]] = arith.muli %[[M]], %c3_i64
 // CHECK: memref.store %[[M3]], %[[H]][%c3]
 
 // -----

@@ -154,10 +154,8 @@ def shape_function(prim: func.FuncOp, heap: Array) -> None:
             predicate = int(ir.IntegerAttr(op.attributes["predicate"]).value)
             compare = {0: int.__eq__, 1: int.__ne__, 3: int.__le__, 5: int.__ge__}[predicate]
             values[op.results[0]] = int(compare(*operands))
-        elif op.name == "arith.mulsi_extended":
-            product = operands[0] * operands[1]
-            low = (product + 2**63) % 2**64 - 2**63
-            values.update(zip(op.results, (low, product >> 64), strict=True))
+        elif op.name == "arith.select":
+            values[op.results[0]] = operands[1] if operands[0] else operands[2]
         elif op.name != "func.return":
             values[op.results[0]] = ARITHMETIC[op.name](*operands)
 
@@ -166,7 +164,6 @@ ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
     "arith.andi": lambda a, b: a & b,
-    "arith.shrsi": lambda a, b: a >> b,
     "arith.xori": lambda a, b: a ^ b,
     "arith.muli": lambda a, b: a * b,
     "arith.floordivsi": lambda a, b: a // b,
