@@ -165,7 +165,7 @@ HOSTILE: dict[str, tuple[Callable[[Entries], object], str]] = {
             weights_with(shape=[50], dtype="uint16")(e),
             every_weight(lambda _: array_bytes(np.zeros(50, "u2")))(e),
         ),
-        r"weight 'relax_constant_\d+' is tensor<50xui16>, its text says tensor<100xbf16>",
+        r"weight 'relax_constant_\d+' is tensor<50xui16>, the text says tensor<100xbf16>",
     ),
     "bad text": (lambda e: e.update({"module.mlir": b"module {"}), r"not a valid module\n.*:1:\d+: error"),
     "text not utf-8": (lambda e: e.update({"module.mlir": b"\xff"}), "is not UTF-8"),
