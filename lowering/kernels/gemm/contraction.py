@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit as e
@@ -156,121 +157,160 @@ class Contraction:
         kept for some rows at a time, or, where it only rounds them and they are complete at once, not at all.
         `batch`: the kernel that takes the place of the innermost loop, too (`is_batch`).
         """
-        operands = (self.a, self.c) if panels else (self.a, self.b, self.c)
-        parts = {x: e.metadata(x.buffer) for x in operands}
-        extent = {d: size for x in parts for d, size in zip(x.axes, parts[x].sizes, strict=True)}
-        name = panels[0] if panels else self.entry
+        call = _Call(self, block, accumulate, tiling, panels, batch)
+        finish = self.finish
+        if finish is None or not finish.consumes or accumulate:
+            call.nest(self.loops, {}, call.product)
+        elif self.is_row or rounding is None or not finish.rounds_to(str(rounding.element)):
+            call.through_memory()
+        else:
+            rounds = ep.nothing(block, rounds=True)
+            most_depth = tiling.depth if panels else tiling.depth_to_pack(call.high)
+            by_tiles = is_done_by_tiles(call.high, call.wide, call.deep, most_depth)
+            rounded = partial(call.rounded, rounds)
+            e.branch(by_tiles, lambda: call.nest(self.loops, {}, rounded), call.through_memory)
 
-        def size(group: Dims) -> e.Index:
-            total: e.Index = 1
-            for d in group:
-                total = e.mul(total, extent[d])
-            return total
 
-        high, wide, deep = size(self.rows), size(self.columns), size(self.depth)
-        finish = (
-            None if self.finish is None else _FinishCall.prepare(self, self.finish, block, tiling.vectors)
+class _Call:
+    """The loops around the call of a kernel (see `Contraction.emit_call`); methods emit at the insertion point.
+
+    `at` says where the loops are: the value of each dimension that they go over.
+    """
+
+    def __init__(
+        self,
+        contraction: Contraction,
+        block: e.Block,
+        accumulate: bool,
+        tiling: Tiling,
+        panels: tuple[str, e.Value] | None,
+        batch: str | None,
+    ) -> None:
+        self.contraction, self.accumulate, self.tiling = contraction, accumulate, tiling
+        self.panels, self.batch = panels, batch
+        a, b, c = contraction.a, contraction.b, contraction.c
+        self.parts = {x: e.metadata(x.buffer) for x in ((a, c) if panels else (a, b, c))}
+        self.extent = {
+            d: size for x, part in self.parts.items() for d, size in zip(x.axes, part.sizes, strict=True)
+        }
+        self.name = panels[0] if panels else contraction.entry
+        self.high = self._size(contraction.rows)
+        self.wide = self._size(contraction.columns)
+        self.deep = self._size(contraction.depth)
+        finish = contraction.finish
+        self.finish = (
+            None if finish is None else _FinishCall.prepare(contraction, finish, block, tiling.vectors)
         )
 
-        def matrix(
-            x: Operand,
-            groups: tuple[Dims, Dims],
-            sizes: tuple[e.Index, e.Index],
-            at: Mapping[int, e.Value],
-            unit_inner: bool = False,
-            first: e.Index = 0,
-        ) -> e.Value:
-            """The matrix at a place of the loops, from its row `first` on."""
-            stride = dict(zip(x.axes, parts[x].strides, strict=True))
-            offset = _offset(stride, at)
-            # The stride of an axis of size 1 that is not there is never used; 0 is no unit stride.
-            strides = [stride[group[-1]] if group else 0 for group in groups]
-            return e.view(
-                parts[x], sizes, strides, e.add(offset, e.mul(first, strides[0])), unit_inner=unit_inner
-            )
+    def _size(self, group: Dims) -> e.Index:
+        total: e.Index = 1
+        for d in group:
+            total = e.mul(total, self.extent[d])
+        return total
 
-        def left_of(at: Mapping[int, e.Value], first: e.Index = 0, rows: e.Index = high) -> e.Value:
-            return matrix(self.a, (self.rows, self.depth), (rows, deep), at, first=first)
+    def _matrix(
+        self,
+        x: Operand,
+        groups: tuple[Dims, Dims],
+        sizes: tuple[e.Index, e.Index],
+        at: Mapping[int, e.Value],
+        unit_inner: bool = False,
+        first: e.Index = 0,
+    ) -> e.Value:
+        """The matrix at a place of the loops, from its row `first` on."""
+        part = self.parts[x]
+        stride = dict(zip(x.axes, part.strides, strict=True))
+        offset = _offset(stride, at)
+        # The stride of an axis of size 1 that is not there is never used; 0 is no unit stride.
+        strides = [stride[group[-1]] if group else 0 for group in groups]
+        start = e.add(offset, e.mul(first, strides[0]))
+        return e.view(part, sizes, strides, start, unit_inner=unit_inner)
 
-        def right_of(at: Mapping[int, e.Value]) -> e.Value:
-            return panels[1] if panels else matrix(self.b, (self.depth, self.columns), (deep, wide), at)
+    def _left(self, at: Mapping[int, e.Value], first: e.Index = 0, rows: e.Index | None = None) -> e.Value:
+        whole = self.contraction
+        sizes = (self.high if rows is None else rows, self.deep)
+        return self._matrix(whole.a, (whole.rows, whole.depth), sizes, at, first=first)
 
-        def product(at: Mapping[int, e.Value]) -> None:
-            left, right = left_of(at), right_of(at)
-            result = matrix(self.c, (self.rows, self.columns), (high, wide), at, True)
-            arguments = [left, right, result, e.flag(accumulate)]
-            if finish is None:
-                e.call(name, arguments)
-            else:
-                e.call(finished(name), [*arguments, *finish.arguments(at)])
+    def _right(self, at: Mapping[int, e.Value]) -> e.Value:
+        whole = self.contraction
+        if self.panels:
+            return self.panels[1]
+        return self._matrix(whole.b, (whole.depth, whole.columns), (self.deep, self.wide), at)
 
-        def by_rows(at: Mapping[int, e.Value], sums: e.Strided, step: e.Index) -> None:
-            assert finish is not None
-            right = right_of(at)
-            with e.loop(0, high, step) as first:
-                part = e.minimum(e.sub(high, first), step)
-                left = left_of(at, first, part)
-                result = e.view(sums, (part, wide), (tiling.sums_stride(wide), 1), unit_inner=True)
-                rest = finish.arguments(at, first, result)
-                e.call(finished(name), [left, right, result, e.flag(False), *rest])
+    def _result(self, at: Mapping[int, e.Value]) -> e.Value:
+        whole = self.contraction
+        return self._matrix(whole.c, (whole.rows, whole.columns), (self.high, self.wide), at, True)
 
-        def rounded(at: Mapping[int, e.Value]) -> None:
-            assert finish is not None
-            left, right = left_of(at), right_of(at)
-            *_, (start, leading, _) = finish.matrices(at)
-            element = e.element_of(self.c.buffer.type)
-            result = result_of_sums(start, leading, (high, wide), element)
-            e.call(finished(name), [left, right, result, e.flag(False), *rounds.arguments])
+    def product(self, at: Mapping[int, e.Value]) -> None:
+        """One product, with the epilogue if there is one."""
+        left, right = self._left(at), self._right(at)
+        arguments = [left, right, self._result(at), e.flag(self.accumulate)]
+        if self.finish is None:
+            e.call(self.name, arguments)
+        else:
+            e.call(finished(self.name), [*arguments, *self.finish.arguments(at)])
 
-        def products(at: dict[int, e.Value], dimension: int, count: e.Index) -> None:
-            """Some products of the batch, from a place on."""
-            left, right = left_of(at), right_of(at)
-            result = matrix(self.c, (self.rows, self.columns), (high, wide), at, True)
-            strides = [dict(zip(x.axes, parts[x].strides, strict=True)) for x in operands]
-            steps = [e.index(stride.get(dimension, 0)) for stride in strides]
-            assert batch is not None
-            e.call(batch, [left, right, result, e.flag(accumulate), e.index(count), *steps])
+    def _by_rows(self, at: Mapping[int, e.Value], sums: e.Strided, step: e.Index) -> None:
+        assert self.finish is not None
+        right = self._right(at)
+        with e.loop(0, self.high, step) as first:
+            part = e.minimum(e.sub(self.high, first), step)
+            left = self._left(at, first, part)
+            strides = (self.tiling.sums_stride(self.wide), 1)
+            result = e.view(sums, (part, self.wide), strides, unit_inner=True)
+            rest = self.finish.arguments(at, first, result)
+            e.call(finished(self.name), [left, right, result, e.flag(False), *rest])
 
-        def product_cycles() -> e.Index:
-            return e.div(size((*self.loops, *self.rows, *self.columns, *self.depth)), FLOPS_PER_CYCLE)
+    def rounded(self, rounds: ep.Epilogue, at: Mapping[int, e.Value]) -> None:
+        """One product whose sums tiles round to the result."""
+        assert self.finish is not None
+        left, right = self._left(at), self._right(at)
+        *_, (start, leading, _) = self.finish.matrices(at)
+        element = e.element_of(self.contraction.c.buffer.type)
+        result = result_of_sums(start, leading, (self.high, self.wide), element)
+        e.call(finished(self.name), [left, right, result, e.flag(False), *rounds.arguments])
 
-        def nest(
-            left: Sequence[int], at: dict[int, e.Value], do: Callable[[dict[int, e.Value]], None]
-        ) -> None:
-            if left:
-                # The words of an epilogue are those of one product at a time.
-                on_threads = not at and left[0] in self.c.dims and finish is None
-                cost, total, step = product_cycles() if on_threads else 0, extent[left[0]], e.index(1)
-                at_once = batch is not None and len(left) == 1
-                if at_once:
-                    step = e.index(part_size(total, 1, tiling.threads if on_threads else 1, cost))
-                around = parallel_loop(0, total, step, cost) if on_threads else e.loop(0, total, step)
-                with around as position:
-                    here = {**at, left[0]: position}
-                    if at_once:
-                        products(here, left[0], e.minimum(e.sub(total, position), step))
-                    else:
-                        nest(left[1:], here, do)
-                return
+    def _products(self, at: dict[int, e.Value], dimension: int, count: e.Index) -> None:
+        """Some products of the batch, from a place on."""
+        left, right = self._left(at), self._right(at)
+        result = self._result(at)
+        strides = [dict(zip(x.axes, part.strides, strict=True)) for x, part in self.parts.items()]
+        steps = [e.index(stride.get(dimension, 0)) for stride in strides]
+        assert self.batch is not None
+        e.call(self.batch, [left, right, result, e.flag(self.accumulate), e.index(count), *steps])
+
+    def _cycles(self) -> e.Index:
+        whole = self.contraction
+        return e.div(self._size((*whole.loops, *whole.rows, *whole.columns, *whole.depth)), FLOPS_PER_CYCLE)
+
+    def nest(
+        self, left: Sequence[int], at: dict[int, e.Value], do: Callable[[dict[int, e.Value]], None]
+    ) -> None:
+        """Loops over the dimensions `left`, with `do` inside; the first may be on threads."""
+        if not left:
             do(at)
-
-        if self.finish is None or not self.finish.consumes or accumulate:
-            nest(self.loops, {}, product)
             return
+        # The words of an epilogue are those of one product at a time.
+        on_threads = not at and left[0] in self.contraction.c.dims and self.finish is None
+        cost, total, step = self._cycles() if on_threads else 0, self.extent[left[0]], e.index(1)
+        at_once = self.batch is not None and len(left) == 1
+        if at_once:
+            step = e.index(part_size(total, 1, self.tiling.threads if on_threads else 1, cost))
+        around = parallel_loop(0, total, step, cost) if on_threads else e.loop(0, total, step)
+        with around as position:
+            here = {**at, left[0]: position}
+            if at_once:
+                self._products(here, left[0], e.minimum(e.sub(total, position), step))
+            else:
+                self.nest(left[1:], here, do)
 
-        def through_memory() -> None:
-            step = tiling.sum_rows(high, wide, kept=panels is None)
-            with e.scratch(e.element_of(self.c.buffer.type), e.mul(step, tiling.sums_stride(wide))) as memory:
-                sums = e.metadata(memory)
-                nest(self.loops, {}, lambda at: by_rows(at, sums, step))
-
-        if self.is_row or rounding is None or not self.finish.rounds_to(str(rounding.element)):
-            through_memory()
-            return
-        rounds = ep.nothing(block, rounds=True)
-        most_depth = tiling.depth if panels else tiling.depth_to_pack(high)
-        by_tiles = is_done_by_tiles(high, wide, deep, most_depth)
-        e.branch(by_tiles, lambda: nest(self.loops, {}, rounded), through_memory)
+    def through_memory(self) -> None:
+        """Products whose sums are kept for some rows at a time, for the epilogue to read."""
+        step = self.tiling.sum_rows(self.high, self.wide, kept=self.panels is None)
+        element = e.element_of(self.contraction.c.buffer.type)
+        with e.scratch(element, e.mul(step, self.tiling.sums_stride(self.wide))) as memory:
+            sums = e.metadata(memory)
+            self.nest(self.contraction.loops, {}, lambda at: self._by_rows(at, sums, step))
 
 
 def _offset(stride: Mapping[int | None, e.Index], at: Mapping[int, e.Value]) -> e.Index:
