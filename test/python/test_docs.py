@@ -88,7 +88,10 @@ def test_lit_test_of_the_page_on_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+    text = re.sub(
+        r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
