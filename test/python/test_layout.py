@@ -141,3 +141,10 @@ def test_lit_tests_name_files_that_there_are() -> None:
             re.findall(r"\b[a-z_0-9]+\.py\b", "\n".join(line for line in comments if "CHECK" not in line))
         )
         assert named <= known, f"{path.relative_to(ROOT)}: {sorted(named - known)}"
+
+
+def test_ignored_types_have_a_reason() -> None:
+    for path in (*modules(), *(ROOT / "python" / "relax_mlir" / "mlir").glob("*.pyi")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            _, mark, rest = line.partition("  # type: ignore[")
+            assert not mark or "]  # " in rest, f"{path.relative_to(ROOT)}: {line.strip()}"

@@ -192,9 +192,10 @@ def _collect_periods(dim: Dim, scale: int, periods: dict[str, int]) -> None:
             if a.kind is Kind.SYMBOL:
                 periods[a.text] = lcm(periods.get(a.text, 1), scale)
                 continue
-            divides = a.kind in (Kind.FLOORDIV, Kind.MOD) and isinstance(a.args[1], int)
+            divisor = a.args[1] if a.kind in (Kind.FLOORDIV, Kind.MOD) else 1
+            longer = scale * divisor if isinstance(divisor, int) else scale
             for arg in a.args:
-                _collect_periods(arg, scale * a.args[1] if divides else scale, periods)  # type: ignore[arg-type]
+                _collect_periods(arg, longer, periods)
 
 
 def _samples(dim: Expr, key: BoundsKey) -> Iterator[int]:
