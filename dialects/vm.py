@@ -52,6 +52,9 @@ BUILTINS = {
 }
 """Op → the name of the machine's builtin that it calls."""
 
+COPY_TENSOR = "vm.builtin.copy_tensor"
+"""The builtin that gives a new tensor with the elements of another one, of any rank and dtype."""
+
 
 class MatchCode(IntEnum):
     """What `vm.match_shape` does with one dimension."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects.calls import CallPackedOp, destinations
+from relax_mlir.dialects.calls import CallPackedOp, CallPurePackedOp, destinations
 from relax_mlir.dialects.memory import (
     CallPrimOp,
     MemoryAllocStorageOp,
@@ -38,7 +38,7 @@ from relax_mlir.dialects.types import (
     dims_from_attr,
     struct_info,
 )
-from relax_mlir.dialects.vm import VmCallTirDynOp
+from relax_mlir.dialects.vm import COPY_TENSOR, VmCallTirDynOp
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
 from relax_mlir.mlir import func, ir
@@ -260,15 +260,27 @@ class _Rewriter:
         info = struct_info(value.type)
         assert isinstance(info, Tensor)
         if info.known_shape is None or info.dtype is None:
-            op = call.name.removeprefix("relax.")
-            raise UnsupportedError(
-                f"{where(call)}: {op} may change its argument {info}, which needs a copy of unknown size: "
-                "match_shape it to a known shape and dtype first"
-            )
+            return self._copy_of_unknown_size(value, call)
         with ir.InsertionPoint(call):
             copy = self._allocate(info, call.location)
             filler = ir.Operation.create(MemoryCopyOp.OPERATION_NAME, operands=[value, copy])
             self.fillers[copy] = [filler]
+        return copy
+
+    def _copy_of_unknown_size(self, value: ir.Value, call: ir.Operation) -> ir.Value:
+        """A copy that the machine allocates, as nobody knows the size of the tensor before."""
+        with ir.InsertionPoint(call):
+            copy = ir.Operation.create(
+                CallPurePackedOp.OPERATION_NAME,
+                results=[value.type],
+                operands=[pack([value], call.location)],
+                attributes={
+                    "func": ir.StringAttr.get(COPY_TENSOR),
+                    "arg_spec": ir.ArrayAttr.get([ir.UnitAttr.get()]),
+                },
+                loc=call.location,
+            ).results[0]
+        self.owned.add(copy)
         return copy
 
 

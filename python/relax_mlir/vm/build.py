@@ -35,8 +35,8 @@ def build(
 
     The arguments, and what is raised, are those of `relax_mlir.build`.
 
-    >>> vm = VirtualMachine(build(mod))
-    >>> vm["main"](x)
+    >>> main = VirtualMachine(build(mod))["main"]
+    >>> main(x)
     """
     return build_in_mode(
         mod, target, exec_mode="bytecode", dump_stages=dump_stages, instruments=instruments, cache=cache

@@ -18,12 +18,3 @@ func.func @op(%x: !n) -> !n {
   %0 = "relax.exp"(%x) : (!n) -> !n
   return %0 : !n
 }
-
-// -----
-
-func.func @unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
-  %0 = builtin.unrealized_conversion_cast %x : tensor<?xf32> to tuple<tensor<?xf32>>
-  // CHECK: call_packed may change its argument Tensor((?,), "float32"), which needs a copy of unknown size: match_shape it to a known shape and dtype first
-  %1 = "relax.call_packed"(%0) {func = "change", arg_spec = [unit]} : (tuple<tensor<?xf32>>) -> tuple<>
-  return %x : tensor<?xf32>
-}

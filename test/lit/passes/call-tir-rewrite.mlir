@@ -203,3 +203,17 @@ func.func @inplace(%x: !n) -> !n {
   %3 = "relax.call_tir_inplace"(%2) {callee = @twice, inplace_indices = [0], tir_vars = []} : (tuple<!n>) -> !n
   return %3 : !n
 }
+
+// The size of a copy is not known before: the machine's builtin makes it.
+// CHECK-LABEL: func.func @unknown(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?xf32>
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] :
+// CHECK-NEXT: %[[COPY:[A-Za-z0-9_]+]] = "relax.call_pure_packed"(%[[ARGS]]) {arg_spec = [unit], func = "vm.builtin.copy_tensor"}
+// CHECK-NEXT: %[[COPIES:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
+// CHECK-NEXT: "relax.call_packed"(%[[COPIES]])
+// CHECK: return %[[X]]
+func.func @unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<?xf32> to tuple<tensor<?xf32>>
+  %1 = "relax.call_packed"(%0) {func = "change", arg_spec = [unit]} : (tuple<tensor<?xf32>>) -> tuple<>
+  return %x : tensor<?xf32>
+}

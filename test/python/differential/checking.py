@@ -67,21 +67,25 @@ def register() -> None:
     tvm_ffi.register_global_func("differential.both", both, override=True)
 
 
-def check(generator: Generator, seed: int, passes: bool = False) -> tuple[int, int]:
+def check(generator: Generator, seed: int, passes: bool = False, bytecode: bool = False) -> tuple[int, int]:
     """Compile and compare; gives how many elements were compared, and how many there were.
 
-    `passes`: run a random choice of passes first. Raises `DifferenceError` or whatever the compiler raises.
+    `passes`: run a random choice of passes first. `bytecode`: run it as bytecode, too, which has to give the same
+    bits. Raises `DifferenceError` or whatever the compiler raises.
     """
     register()
     module = generator.bb.get()
     if passes:
         module = transformed(module, seed)
     executable = rx.build(module)
+    machine = rx.vm.build(module) if bytecode else None
     compared = total = 0
     for program in generator.programs:
         for sizes in (*SIZES, random.Random(seed).choice(BIG_SIZES)):
             inputs = _inputs(program, sizes, seed)
             more = _check_call(executable[program.name], program, inputs)
+            if machine is not None:
+                _check_modes(executable[program.name], machine[program.name], program, inputs)
             compared, total = compared + more[0], total + more[1]
     return compared, total
 
@@ -131,6 +135,29 @@ def _check_call(function: Any, program: Program, inputs: Sequence[Array]) -> tup
         _check_destinations(function, inputs, kept, where)
     _check_same([*inputs, *program.constants], before, f"{where}: inputs and constants")
     return sum(int(e.certain.sum()) for e in expected), sum(e.value.size for e in expected)
+
+
+def _check_modes(native: Any, bytecode: Any, program: Program, inputs: Sequence[Array]) -> None:
+    """Both modes give the same bits, or both raise."""
+    where = f"{program.name}({', '.join(f'{a.dtype}{list(a.shape)}' for a in inputs)})"
+    before = [array.copy() for array in (*inputs, *program.constants)]
+    wanted, found = _outcome(native, inputs), _outcome(bytecode, inputs)
+    if isinstance(wanted, RelaxError) and isinstance(found, RelaxError):
+        return
+    if isinstance(wanted, Exception) or isinstance(found, Exception):
+        raise DifferenceError(f"{where}: as bytecode {found!r}, natively {wanted!r}")
+    _check_separate(found, [*inputs, *program.constants], f"{where} as bytecode")
+    for index, (have, want) in enumerate(zip(found, wanted, strict=True)):
+        if have.dtype != want.dtype or have.shape != want.shape or have.tobytes() != want.tobytes():
+            raise DifferenceError(f"{where}: result {index} as bytecode is not what it is natively")
+    _check_same([*inputs, *program.constants], before, f"{where} as bytecode: inputs and constants")
+
+
+def _outcome(function: Any, inputs: Sequence[Array]) -> Any:
+    try:
+        return _arrays(function(*inputs))
+    except Exception as error:
+        return error
 
 
 def _expect_failure(function: Any, inputs: Sequence[Array], where: str, error: Exception) -> None:

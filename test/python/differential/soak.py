@@ -14,11 +14,14 @@ from checking import check
 from generator import Generator
 from pass_property import check_program
 
+BYTECODE = False
+"""Whether programs run as bytecode, too."""
+
 
 def attempt(seed: int, functions: int, limit: int | None = None, last_only: bool = False) -> Exception | None:
     """The error of one seed, or None; `limit` and `last_only` shorten its functions."""
     try:
-        check(Generator(seed, functions, limit, last_only), seed, passes=seed % 3 == 0)
+        check(Generator(seed, functions, limit, last_only), seed, passes=seed % 3 == 0, bytecode=BYTECODE)
     except Exception as error:
         return error
     return None
@@ -66,8 +69,11 @@ def main() -> None:
     parser.add_argument(
         "--passes", action="store_true", help="programs of effects, after every pass and sequences"
     )
+    parser.add_argument("--bytecode", action="store_true", help="as bytecode, too: the same bits as natively")
     parser.add_argument("--list", action="store_true", help="name the failing seeds only, which is fast")
     options = parser.parse_args()
+    global BYTECODE
+    BYTECODE = options.bytecode
     first, end = map(int, options.seeds.split(":"))
     started, failed = time.perf_counter(), 0
     for seed in range(first, end):

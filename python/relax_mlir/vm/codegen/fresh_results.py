@@ -41,6 +41,17 @@ def is_fresh(value: ir.Value) -> bool:
     return False
 
 
+def origin(value: ir.Value) -> ir.Value:
+    """The value whose memory another one shows: what a view, an update or a field is taken from."""
+    op = defining_op(value)
+    if op is None or op.name not in _SAME:
+        return value
+    made = defining_op(op.operands[0])
+    if op.name == "relax.tuple_get_item" and made is not None and made.name == TUPLE:
+        return origin(made.operands[ir.IntegerAttr(op.attributes["index"]).value])
+    return origin(op.operands[0])
+
+
 def _made_in(value: ir.Value, block: ir.Block) -> bool:
     """Whether a value is fresh, and made in a block, so that nothing outside of it has it."""
     op = defining_op(value)

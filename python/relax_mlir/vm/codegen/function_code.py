@@ -18,7 +18,7 @@ from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.vm.bytecode import Arg, ArgKind
-from relax_mlir.vm.codegen.fresh_results import is_fresh
+from relax_mlir.vm.codegen.fresh_results import is_fresh, origin
 from relax_mlir.vm.exec_builder import ExecBuilder
 
 BUILTIN = "vm.builtin."
@@ -124,14 +124,17 @@ class FunctionCode:
     def result(self, value: ir.Value, given: set[ir.Value]) -> Arg:
         """A value as a result of the function: tensors in memory that neither the caller nor a constant has.
 
-        `given`: tensors that are results already.
+        `given`: where the tensors come from that are results already.
         """
         info = struct_info(value.type)
         if isinstance(info, Tuple):
             op = defining_op(value)
             if op is not None and op.name == TUPLE:
                 fields = [self.result(item, given) for item in op.operands]
-            elif not any(isinstance(item, Tensor | Tuple) for item in info.fields) or is_fresh(value):
+            elif not any(isinstance(item, Tensor | Tuple) for item in info.fields) or (
+                is_fresh(value) and origin(value) not in given
+            ):
+                given.add(origin(value))
                 return self.register(value)
             else:
                 whole = self.arg(value)
@@ -140,9 +143,9 @@ class FunctionCode:
                     for index, item in enumerate(info.fields)
                 ]
             return self.call_into(self.new(), "make_tuple", *fields)
-        if isinstance(info, Tensor) and (value in given or not is_fresh(value)):
+        if isinstance(info, Tensor) and (origin(value) in given or not is_fresh(value)):
             return self.owned(self.arg(value), info)
-        given.add(value)
+        given.add(origin(value))
         return self.register(value)
 
     def owned(self, value: Arg, info: StructInfo) -> Arg:
