@@ -211,7 +211,8 @@ func.func @inplace(%x: !n) -> !n {
 // CHECK-NEXT: %[[COPY:[A-Za-z0-9_]+]] = "relax.call_pure_packed"(%[[ARGS]]) {arg_spec = [unit], func = "vm.builtin.copy_tensor"}
 // CHECK-NEXT: %[[COPIES:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
 // CHECK-NEXT: "relax.call_packed"(%[[COPIES]])
-// CHECK: return %[[X]]
+// CHECK-NEXT: %[[CHANGED:[A-Za-z0-9_]+]] = "relax.updated"(%[[COPY]])
+// CHECK-NEXT: return %[[CHANGED]]
 func.func @unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = builtin.unrealized_conversion_cast %x : tensor<?xf32> to tuple<tensor<?xf32>>
   %1 = "relax.call_packed"(%0) {func = "change", arg_spec = [unit]} : (tuple<tensor<?xf32>>) -> tuple<>
