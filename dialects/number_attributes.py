@@ -92,7 +92,7 @@ def double_attr(value: object, what: str) -> ir.FloatAttr:
 
 
 def bool_attr(value: object, what: str) -> ir.BoolAttr:
-    """A flag."""
+    """A flag; 0 and 1 are flags too, as ONNX, and Python's own arithmetic on bools, write them."""
     if isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1)):
         return ir.BoolAttr.get(bool(value))
     raise ArgumentError(f"{what} is {_shown(value)}, expected True or False")
