@@ -148,6 +148,14 @@ class IRModule:
             raise UnknownNameError("function", name, found)
         return found[name]
 
+    def __contains__(self, name: object) -> bool:
+        """Whether a function is called `name`."""
+        return name in list(self)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all functions, Relax and prim."""
+        return iter([op.name.value for op in self.mlir.body.operations if isinstance(op, func.FuncOp)])
+
     def clone(self) -> IRModule:
         """A copy in the same context."""
         with self.context, ir.Location.unknown():

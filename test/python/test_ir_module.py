@@ -31,6 +31,15 @@ def test_parse_and_look_up() -> None:
         mod["mian"]
 
 
+def test_names_of_functions() -> None:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor((2,), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(x)
+    module = bb.get()
+    assert list(module) == ["main"]
+    assert "main" in module and "other" not in module and 0 not in module
+
+
 def test_bad_text_is_an_error_with_its_place() -> None:
     with pytest.raises(ParseError, match=r"model.mlir: not a valid module\n  model.mlir:2:\d+: error"):
         rx.IRModule.parse("\nfunc.func @main(", name="model.mlir")

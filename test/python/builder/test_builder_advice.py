@@ -1,0 +1,205 @@
+"""Advice in messages of the builder: what is wrong, what its message says, and what follows it, which verifies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op
+from relax_mlir.error import RelaxError
+
+Body = Callable[[rx.BlockBuilder, dict[str, Any]], object]
+INFOS = {
+    "x": rx.Tensor(("n", "m"), "float32"),
+    "y": rx.Tensor(("n", "m"), "float32"),
+    "v": rx.Tensor(("k",), "float32"),
+    "h": rx.Tensor(("n", "m"), "float16"),
+    "j": rx.Tensor(("k",), "int64"),
+    "o": rx.Tensor(ndim=2, dtype="float32"),
+    "u": rx.Tensor(dtype="float32"),
+    "c": rx.Tensor((), "bool"),
+    "i": rx.Prim("int64"),
+    "s": rx.Shape(ndim=2),
+}
+
+
+def _dataflow_left(bb: rx.BlockBuilder, p: dict[str, Any]) -> object:
+    with bb.dataflow():
+        return bb.emit_func_output(p["x"])
+
+
+def _dataflow_output(bb: rx.BlockBuilder, p: dict[str, Any]) -> object:
+    with bb.dataflow():
+        return bb.emit_output(p["x"] + p["y"])
+
+
+CASES: dict[str, tuple[Body, str, Body]] = {
+    "dtypes": (
+        lambda bb, p: p["x"] + p["h"],
+        "convert one of them with astype",
+        lambda bb, p: p["x"] + op.astype(p["h"], "float32"),
+    ),
+    "broadcast": (
+        lambda bb, p: p["x"] + op.zeros(("k",), "float32"),
+        "match_shape one of the tensors first",
+        lambda bb, p: p["x"] + bb.match_shape(p["v"], ("m",)),
+    ),
+    "summed": (
+        lambda bb, p: p["x"] @ p["y"],
+        "match_shape one of the tensors first",
+        lambda bb, p: p["x"] @ bb.match_shape(p["y"], ("m", "n")),
+    ),
+    "scalar_product": (
+        lambda bb, p: p["x"] @ 2.0,
+        "use multiply for scalars",
+        lambda bb, p: op.multiply(p["x"], 2.0),
+    ),
+    "rank": (
+        lambda bb, p: p["u"].shape,
+        "match_shape it first",
+        lambda bb, p: bb.match_shape(p["u"], ("q", "r")).shape,
+    ),
+    "index_of_unknown_rank": (
+        lambda bb, p: p["u"][0],
+        "match_shape it first",
+        lambda bb, p: bb.match_shape(p["u"], ("q", "r"))[0],
+    ),
+    "index": (
+        lambda bb, p: p["x"][p["i"]],
+        r'after match_shape\(i, \("k",\)\)',
+        lambda bb, p: (bb.match_shape(p["i"], ("q",)), p["x"]["q"]),
+    ),
+    "dimension": (
+        lambda bb, p: op.zeros((p["i"], 2), "float32"),
+        r'after op.match_shape\(i, \("k",\)\)',
+        lambda bb, p: (op.match_shape(p["i"], ("q",)), op.zeros(("q", 2), "float32")),
+    ),
+    "reshape": (
+        lambda bb, p: op.reshape(p["o"], (-1,)),
+        "match_shape it first",
+        lambda bb, p: op.reshape(bb.match_shape(p["o"], ("q", "r")), (-1,)),
+    ),
+    "squeeze": (
+        lambda bb, p: op.squeeze(p["x"], 0),
+        "match_shape it first",
+        lambda bb, p: op.squeeze(bb.match_shape(p["x"], (1, "m")), 0),
+    ),
+    "sequence": (
+        lambda bb, p: rx.Tensor("n", "float32"),
+        r"write \('n',\)",
+        lambda bb, p: rx.Tensor(("n",), "float32"),
+    ),
+    "sequence_of_one": (
+        lambda bb, p: rx.Tensor(4, "float32"),
+        r"write \(4,\)",
+        lambda bb, p: rx.Tensor((4,), "float32"),
+    ),
+    "constant": (
+        lambda bb, p: op.where(p["c"], 1, 2),
+        r"write op.const\(1, dtype\)",
+        lambda bb, p: op.where(p["c"], op.const(1, "float32"), op.const(2, "float32")),
+    ),
+    "constant_of_integers": (
+        lambda bb, p: p["j"] + 1.5,
+        "astype the tensor first",
+        lambda bb, p: op.astype(p["j"], "float64") + 1.5,
+    ),
+    "bool_constant": (
+        lambda bb, p: p["x"] + True,
+        r'write a number, or op.const\(True, "bool"\)',
+        lambda bb, p: (p["x"] + 1, op.logical_or(p["c"], op.const(True, "bool"))),
+    ),
+    "list": (
+        lambda bb, p: p["x"] * [2.0],
+        r"op.const\(numpy.array\(...\)\)",
+        lambda bb, p: p["x"] * op.const(np.array([2.0], "float32")),
+    ),
+    "clip": (
+        lambda bb, p: op.clip(p["j"], 0.5, 2.5),
+        "give an integer",
+        lambda bb, p: op.clip(p["j"], 0, 2),
+    ),
+    "fill": (
+        lambda bb, p: op.full((3,), op.const(1.0, "float64"), "float32"),
+        "astype it",
+        lambda bb, p: op.full((3,), op.astype(op.const(1.0, "float64"), "float32"), "float32"),
+    ),
+    "branches": (
+        lambda bb, p: op.if_then_else(p["c"], lambda: p["x"], lambda: p["o"]),
+        "match_shape one of them",
+        lambda bb, p: op.if_then_else(p["c"], lambda: p["x"], lambda: op.match_shape(p["o"], p["x"].shape)),
+    ),
+    "ewise_add": (
+        lambda bb, p: op.ewise_add(p["u"], p["u"]),
+        "match_shape one of them first",
+        lambda bb, p: op.ewise_add(bb.match_shape(p["u"], ("q", "r")), p["u"]),
+    ),
+    "carried_dtype": (
+        lambda bb, p: op.for_loop(0, 3, lambda i, v: op.astype(v, "float64"), p["x"]),
+        "astype it",
+        lambda bb, p: op.for_loop(
+            0, 3, lambda i, v: op.astype(op.astype(v, "float64") * 2.0, "float32"), p["x"]
+        ),
+    ),
+    "packed_infos": (
+        lambda bb, p: op.call_dps_packed("no.such.rule", [p["x"]], None),
+        "'out' must say what it fills",
+        lambda bb, p: op.call_dps_packed("no.such.rule", [p["x"]], rx.Tensor(("n",), "float32")),
+    ),
+    "output_in_dataflow": (
+        _dataflow_left,
+        "a dataflow block is open; leave it first",
+        _dataflow_output,
+    ),
+    "output_outside": (
+        lambda bb, p: bb.emit_output(p["x"] + p["y"]),
+        "use emit outside of one",
+        lambda bb, p: bb.emit(p["x"] + p["y"]),
+    ),
+}
+
+
+def _build(body: Body) -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    params = {name: rx.Var(name, info) for name, info in INFOS.items()}
+    with bb.function("main", list(params.values())):
+        body(bb, params)
+        bb.emit_func_output(params["x"])
+    module = bb.get()
+    module.verify()
+    return module
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_builder_advice(name: str) -> None:
+    wrong, message, advised = CASES[name]
+    with pytest.raises(RelaxError) as raised:
+        _build(wrong)
+    assert re.search(message, str(raised.value)), raised.value
+    assert "main" in _build(advised)
+
+
+def test_advice_beside_functions() -> None:
+    """What is about functions as a whole."""
+    x = rx.Var("x", INFOS["x"])
+    with pytest.raises(RelaxError, match=r"call it inside `with bb.function\(...\)`"):
+        op.zeros((3,), "float32")
+    with pytest.raises(RelaxError, match="use it inside the function that has it as a parameter"):
+        _ = x.ssa
+    bb = rx.BlockBuilder()
+    with pytest.raises(RelaxError, match=r"has no result; call bb\.emit_func_output"), bb.function("f", [x]):
+        pass
+    bb = rx.BlockBuilder()
+    with bb.function("f", [x]):
+        bb.emit_func_output(x)
+    with (
+        pytest.raises(RelaxError, match="is defined already; use update_func"),
+        bb.function("f", [rx.Var("x", INFOS["x"])]),
+    ):
+        pass
+    bb.update_func("f", bb.get())
+    bb.get().verify()
