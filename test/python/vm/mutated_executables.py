@@ -30,6 +30,8 @@ SPARE_MEMORY = 1 << 30
 """Bytes of address space beyond those in use when the run begins."""
 SECONDS = 20
 """Time limit of one file."""
+ENOUGH = "enough"
+"""The message of the error that ends programs which go on for too long."""
 ENTRY = 32
 INTERESTING = (
     0,
@@ -236,10 +238,6 @@ def use(path: Path) -> str:
     return "loaded"
 
 
-class Stop(Exception):
-    """A program that goes on for too long."""
-
-
 def run_functions(ex: rx.vm.Executable) -> None:
     """Call all functions with numbers; packed functions give numbers, and end the program after some calls."""
     calls = 0
@@ -248,11 +246,11 @@ def run_functions(ex: rx.vm.Executable) -> None:
         nonlocal calls
         calls += 1
         if calls > 100:
-            raise Stop
+            raise ValueError(ENOUGH)
         return calls % 3
 
     def interrupt(*_: object) -> None:
-        raise Stop
+        raise ValueError(ENOUGH)
 
     plain = rx.vm.Executable(ex.functions, ex.constants, ex.words, ex.offsets)
     machine = rx.vm.VirtualMachine(plain, functions=dict.fromkeys(ex.packed_names, packed), max_depth=20)
@@ -262,7 +260,9 @@ def run_functions(ex: rx.vm.Executable) -> None:
         signal.setitimer(signal.ITIMER_REAL, 1)
         try:
             machine[name](*range(ex.function(name).num_args))
-        except (Stop, RecursionError, RelaxError):
+        except ValueError as error:
+            assert str(error) == ENOUGH or isinstance(error, RelaxError), error
+        except (RecursionError, RelaxError):
             pass
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
