@@ -52,6 +52,11 @@ def unregister_infer(name: str) -> None:
     _RULES.pop(name, None)
 
 
+def has_rule(name: str) -> bool:
+    """Whether the packed function `name` has a rule."""
+    return name in _RULES
+
+
 def deduced(args: OpArgs) -> StructInfo | None:
     """What the rule of a packed call's function says of its result; None where there is no rule.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
-from relax_mlir.dialects.attributes import PARAM_NAME
+from relax_mlir.dialects.attributes import FUNCTION_ATTRS, PARAM_NAME
 from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
 from relax_mlir.dialects.structure import ShapeExprOp, pack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
@@ -72,6 +72,9 @@ def _lift(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> None:
     terminator.erase()
     inputs = [argument.type for argument in entry.arguments]
     lifted.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [result]))
+    if FUNCTION_ATTRS in op.attributes:
+        for item in ir.DictAttr(op.attributes[FUNCTION_ATTRS]):
+            lifted.attributes[item.name] = item.attr
     with op.location, ir.InsertionPoint(op):
         if missing:
             captured.append(_shape(missing))

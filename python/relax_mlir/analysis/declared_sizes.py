@@ -9,8 +9,12 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import PARAMS
 from relax_mlir.dialects.inplace import passed_results
+from relax_mlir.dialects.loops import known_integer
+from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import VerifyError
+from relax_mlir.ir_queries import defining_op, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -39,6 +43,23 @@ def prim_params(function: func.FuncOp) -> list[PrimParam] | None:
             '{name = "A", shape = ["n", 4], dtype = "float32"}, or {name = "i"} for an integer'
         ) from None
     return found if len(found) == len(function.type.inputs) else None
+
+
+def filled_buffers(function: func.FuncOp) -> int | None:
+    """How many buffers a prim func fills; None unless those are its last ones.
+
+    On tensors these are its results, on memrefs the arguments in which its body stores.
+    """
+    if function.type.results:
+        return len(function.type.results)
+    arguments = list(function.arguments)
+    buffers = [n for n, argument in enumerate(arguments) if isinstance(argument.type, ir.MemRefType)]
+    stored = {
+        arguments.index(op.operands[1])
+        for op in ops_of(function.operation, "memref.store")
+        if op.operands[1] in arguments
+    }
+    return len(stored) if sorted(stored) == buffers[len(buffers) - len(stored) :] else None
 
 
 def _typed_params(function: func.FuncOp) -> list[PrimParam]:
@@ -98,7 +119,7 @@ class PrimCall:
     def of(cls, op: ir.Operation, function: func.FuncOp) -> PrimCall | None:
         """None if there are not as many parameters as arguments. Without declarations, the types tell sizes."""
         params = prim_params(function) or _typed_params(function)
-        given = [*flat_infos(struct_info(op.operands[0].type)), *passed_results(op)]
+        given = [*_given(op.operands[0]), *passed_results(op)]
         given += [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
         return None if len(params) != len(given) else cls(params, given)
 
@@ -143,6 +164,17 @@ class PrimCall:
             f" ({where})" if where else ""
         )
         return Unproved(number, axis, size, expected, message)
+
+
+def _given(arguments: ir.Value) -> Iterator[StructInfo | Dim]:
+    """What is known of a tuple of arguments: where the tuple is made, the values of the integers in it too."""
+    defining = defining_op(arguments)
+    if defining is None or defining.name != TUPLE:
+        yield from flat_infos(struct_info(arguments.type))
+        return
+    for operand in defining.operands:
+        value = known_integer(Value(operand))
+        yield from flat_infos(struct_info(operand.type)) if value is None else [value]
 
 
 def flat_infos(info: StructInfo) -> Iterator[StructInfo | Dim]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relax_mlir.dialects.types import StructInfo, Tuple
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnknownNameError
 from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.source import Problem
 
 if TYPE_CHECKING:
     from relax_mlir.script.expressions import Expressions
+
+OUT = dict.fromkeys(("out_ty", "out_sinfo", "ty_args", "sinfo_args"), "out")
+"""TVM's names of the argument that says what a call gives."""
 
 
 def arguments(expressions: Expressions, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
@@ -59,8 +63,10 @@ def _parameters(signature: inspect.Signature) -> str:
     return f"({', '.join(parts)})"
 
 
-def named_arguments(node: ast.Call, names: Sequence[str], required: int) -> dict[str, ast.expr]:
-    """Arguments of a call by name; the first `required` must be there."""
+def named_arguments(
+    node: ast.Call, names: Sequence[str], required: int, spellings: Mapping[str, str] | None = None
+) -> dict[str, ast.expr]:
+    """Arguments of a call by name; the first `required` must be there. `spellings`: other names of them."""
     what = ast.unparse(node.func)
     if len(node.args) > len(names):
         raise Problem(
@@ -68,12 +74,13 @@ def named_arguments(node: ast.Call, names: Sequence[str], required: int) -> dict
         )
     found: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg is None or keyword.arg not in names:
+        name = (spellings or {}).get(str(keyword.arg), str(keyword.arg))
+        if keyword.arg is None or name not in names:
             error = UnknownNameError(f"argument of {what}", str(keyword.arg), names)
             raise Problem(keyword, str(error), "ArgumentError")
-        if keyword.arg in found:
-            raise Problem(keyword, f"{what}: argument '{keyword.arg}' is given twice", "ArgumentError")
-        found[keyword.arg] = keyword.value
+        if name in found:
+            raise Problem(keyword, f"{what}: argument '{name}' is given twice", "ArgumentError")
+        found[name] = keyword.value
     for name in names[:required]:
         if name not in found:
             raise Problem(
@@ -98,6 +105,9 @@ def packed_arguments(expressions: Expressions, node: ast.expr) -> list[Any]:
     if isinstance(node, ast.List | ast.Tuple):
         items = expressions.elements(node.elts)
         return [expressions.relax_value(node, i) if isinstance(i, np.ndarray) else i for i in items]
+    found = expressions.evaluate(node)
+    if isinstance(found, Value) and not isinstance(found.struct_info, Tuple):
+        return [found]
     raise Problem(node, "the arguments are a list: write [x] for one")
 
 

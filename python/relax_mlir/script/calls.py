@@ -12,38 +12,42 @@ import numpy as np
 
 from relax_mlir import op
 from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.dialects import dtypes, vm
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.base import RelaxOp, ir_fields, op_classes
-from relax_mlir.dialects.calls import CallOp, CallTirOp, call_dps_packed, call_packed, call_pure_packed
+from relax_mlir.dialects.calls import CallOp
 from relax_mlir.dialects.closures import InvokeClosureOp, InvokePureClosureOp
-from relax_mlir.dialects.memory import call_prim
 from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim, dims_attr
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim
 from relax_mlir.dialects.value import Value, create, create_one
 from relax_mlir.error import DTypeError, UnknownNameError
 from relax_mlir.mlir import func, ir
-from relax_mlir.script.annotations import KINDS, read_annotation, read_dim, read_dims, symbols_of
+from relax_mlir.script import memory_calls
+from relax_mlir.script.annotations import KINDS, read_annotation
 from relax_mlir.script.call_arguments import (
     arguments,
     check_arguments,
-    destinations,
     literal,
     literal_text,
     named_arguments,
-    packed_arguments,
 )
 from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
+from relax_mlir.script.dimensions import DIMENSIONS, read_dim, read_dims, symbols_of
 from relax_mlir.script.effects import assertion, inplace, printing
+from relax_mlir.script.packed_calls import read_dps_packed, read_packed, read_pure_packed
 from relax_mlir.script.python_names import INSTEAD
 from relax_mlir.script.shape_first import is_shape_first, shape_first
 from relax_mlir.script.source import Problem
 from relax_mlir.script.symbols import number
+from relax_mlir.script.tir_calls import direct_call, read_call_prim, read_call_tir, read_call_tir_dyn
 
 if TYPE_CHECKING:
     from relax_mlir.script.expressions import Expressions
 
 MODULE_NAMES = ("cls",)
-ALIASES = {"dot": "matmul"}
+SPECIAL_NUMBERS = ("inf", "-inf", "nan", "-nan")
+"""How TVM writes numbers that have no literal, as strings."""
+ALIASES = {"dot": "matmul", "TupleGetItem": "tuple_get_item"}
 """Ops that have another name in scripts too."""
 
 
@@ -141,14 +145,16 @@ class Calls:
     @staticmethod
     def ir_call(expressions: Expressions, node: ast.Call, root: str, name: str) -> Any:  # noqa: ANN401 - an attribute or a number
         """``I.attribute("…")``, ``T.int64(4)``."""
+        if root == "T" and name in DIMENSIONS:
+            return read_dim(node, expressions.scope)
         if root == "T":
             return number(expressions, node, name)
         if name != "attribute":
             raise Problem(node, f"I.{name} is not an expression")
         return expressions.apply(node, ir.Attribute.parse, literal(node, str, "attribute text"))
 
-    def module_call(self, expressions: Expressions, node: ast.Call, callee: str) -> Value:
-        """``cls.f(x, y)``."""
+    def module_call(self, expressions: Expressions, node: ast.Call, callee: str) -> Value | None:
+        """``cls.f(x, y)``; None for a prim func, which is called for its effect."""
         try:
             target = self.signatures.signature(callee)
         except UnknownNameError as error:
@@ -158,10 +164,11 @@ class Calls:
                 node,
                 f"the result of '{callee}' is not known here: annotate it (`-> R.Tensor(...)`), or define it first",
             )
-        if "relax.prim_func" in target.attributes:
-            raise Problem(node, f"'{callee}' is a prim func: call it by R.call_tir(cls.{callee}, args, out)")
         if node.keywords:
             raise Problem(node.keywords[0], "functions of the module take their arguments by position")
+        if PRIM_FUNC in target.attributes:
+            direct_call(expressions, node, target)
+            return None
         operands = self.tuple_of(expressions, node, node.args)
         info = operands.struct_info
         assert isinstance(info, Tuple)
@@ -182,107 +189,6 @@ class Calls:
             return value
         fields = expressions.elements(list(args))
         return expressions.relax_value(node, tuple(fields))
-
-    def call_tir(self, expressions: Expressions, node: ast.Call) -> Value:
-        """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``; of a string: `call_dps_packed`."""
-        parts = named_arguments(node, ("callee", "args", "out", "tir_vars"), 3)
-        if isinstance(parts["callee"], ast.Constant) and "tir_vars" not in parts:
-            return self.dps_packed(expressions, node, parts["callee"], parts["args"], parts["out"])
-        callee = self.prim_func("call_tir", parts["callee"])
-        operands = expressions.value(parts["args"])
-        if not isinstance(operands.struct_info, Tuple):
-            raise Problem(parts["args"], "the arguments of call_tir are a tuple: write (x,) for one")
-        out = destinations(expressions, parts["out"])
-        extra = read_dims(parts["tir_vars"], expressions.scope) if "tir_vars" in parts else []
-
-        def build() -> Value:
-            attributes = {
-                "callee": ir.FlatSymbolRefAttr.get(callee),
-                "tir_vars": dims_attr([as_dim(v) for v in extra]),
-            }
-            return emit(CallTirOp, operands, attributes, out)
-
-        return expressions.apply(node, build)
-
-    def call_prim(self, expressions: Expressions, node: ast.Call) -> None:
-        """``R.call_prim(cls.prim, (x, out), outputs=1)``: called for its effect."""
-        parts = named_arguments(node, ("callee", "args", "outputs"), 2)
-        self._call_on_memory(expressions, node, parts, call_prim)
-
-    def call_tir_dyn(self, expressions: Expressions, node: ast.Call) -> None:
-        """``R.vm.call_tir_dyn(cls.prim, (x, out), R.shape([n]))``: called for its effect."""
-        parts = named_arguments(node, ("callee", "args", "tir_vars", "outputs"), 3)
-        self._call_on_memory(expressions, node, parts, vm.call_tir_dyn)
-
-    def _call_on_memory(
-        self,
-        expressions: Expressions,
-        node: ast.Call,
-        parts: dict[str, ast.expr],
-        build: Callable[..., None],
-    ) -> None:
-        callee = self.prim_func(ast.unparse(node.func).removeprefix("R."), parts["callee"])
-        operands = [expressions.value(parts[name]) for name in ("args", "tir_vars") if name in parts]
-        outputs = expressions.evaluate(parts["outputs"]) if "outputs" in parts else 1
-        expressions.apply(node, build, callee, *operands, outputs=outputs)
-
-    def prim_func(self, what: str, node: ast.expr) -> str:
-        """The name of the prim func ``cls.f`` that the op `what` calls."""
-        callee = self.callee(node)
-        if callee is None:
-            raise Problem(
-                node,
-                f"{what} calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
-            )
-        try:
-            self.signatures.require(callee)
-        except UnknownNameError as error:
-            raise Problem.of(node, error) from None
-        return callee
-
-    def call_dps_packed(self, expressions: Expressions, node: ast.Call) -> Value:
-        """``R.call_dps_packed("name", [x, 3], R.Tensor(...))``."""
-        parts = named_arguments(node, ("func", "args", "out"), 2)
-        return self.dps_packed(expressions, node, parts["func"], parts["args"], parts.get("out"))
-
-    @staticmethod
-    def dps_packed(
-        expressions: Expressions, node: ast.Call, func: ast.expr, given: ast.expr, results: ast.expr | None
-    ) -> Value:
-        """A call of the registered function `func` with its destinations."""
-        name = literal_text(func)
-        args = packed_arguments(expressions, given)
-        out = None if results is None else destinations(expressions, results)
-        infos: Any = list(out.fields) if isinstance(out, Tuple) else out
-        return expressions.apply(node, call_dps_packed, name, args, infos)
-
-    def call_packed(self, expressions: Expressions, node: ast.Call) -> Value | None:
-        """``R.call_packed("name", x, 3, out=R.Object())``; None when it is called for its effect."""
-        name, args, out = self.packed_call(expressions, node, "call_packed")
-        return expressions.apply(node, call_packed, name, *args, out=out)
-
-    def call_pure_packed(self, expressions: Expressions, node: ast.Call) -> Value:
-        """``R.call_pure_packed("name", x, 3, out=R.Tensor(None, "float32"))``."""
-        name, args, out = self.packed_call(expressions, node, "call_pure_packed")
-        return expressions.apply(node, call_pure_packed, name, *args, out=out)
-
-    @staticmethod
-    def packed_call(
-        expressions: Expressions, node: ast.Call, what: str
-    ) -> tuple[str, list[Any], StructInfo | None]:
-        """The function's name, the arguments and the result's info of a call of a packed function."""
-        if not node.args:
-            raise Problem(node, f"{what} takes the name of a registered function, then its arguments")
-        name = literal_text(node.args[0])
-        out = None
-        for keyword in node.keywords:
-            if keyword.arg != "out":
-                raise Problem(
-                    keyword, f"{what} takes no argument '{keyword.arg}'; `out` says what it returns"
-                )
-            out = read_annotation(keyword.value, expressions.scope)
-        args = expressions.elements(list(node.args[1:]))
-        return name, [expressions.relax_value(node, a) if isinstance(a, np.ndarray) else a for a in args], out
 
     def match_shape(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.match_shape(x, (n, 4))``; also ``R.match_cast(x, R.Tensor(("n", 4), "float32"))``."""
@@ -313,6 +219,9 @@ class Calls:
         if isinstance(value, Value):
             raise Problem(node, "R.const makes a constant of numbers; this is a value already")
 
+        if isinstance(value, str) and value in SPECIAL_NUMBERS:
+            value = float(value)
+
         def build() -> Value:
             if isinstance(value, list | tuple):
                 return constant(_array(value, dtype))
@@ -326,12 +235,21 @@ class Calls:
         return expressions.apply(node, shape_expr, read_dims(parts["values"], expressions.scope))
 
     def prim_value(self, expressions: Expressions, node: ast.Call) -> Value:
-        """``R.prim_value(n * 2)``."""
-        parts = named_arguments(node, ("value",), 1)
-        given = parts["value"]
-        negative = isinstance(given, ast.UnaryOp) and isinstance(given.operand, ast.Constant)
-        dim = expressions.evaluate(given) if negative else read_dim(given, expressions.scope)
-        return expressions.apply(node, prim_value, dim)
+        """``R.prim_value(n * 2)``; of a number that is no integer a tensor of rank 0, of a comparison its bool."""
+        given = named_arguments(node, ("value",), 1)["value"]
+        path = expressions.scope.path(given.func) if isinstance(given, ast.Call) else None
+        dtype = path[1] if path is not None and path[0] == "T" and path[1] in dtypes.DTYPES else None
+        is_number = isinstance(given, ast.Constant | ast.UnaryOp | ast.Compare | ast.BoolOp)
+        if not is_number and dtype in (None, "int64"):
+            dim = read_dim(given, expressions.scope)
+            return expressions.apply(node, prim_value, dim)
+        found = expressions.evaluate(given)
+        if isinstance(found, Value):
+            return found
+        if isinstance(found, bool | float) or dtype not in (None, "int64"):
+            known = {bool: "bool", float: "float64", int: "int64"}
+            return expressions.apply(node, constant, found, dtype or known[type(found)])
+        return expressions.apply(node, prim_value, found)
 
     def tuple(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.tuple(x, y)``."""
@@ -401,14 +319,14 @@ def op_names() -> Iterator[str]:
 
 SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "assert_op": assertion,
-    "call_tir": Calls.call_tir,
-    "call_prim": Calls.call_prim,
-    "vm.call_tir_dyn": Calls.call_tir_dyn,
-    "call_tir_dyn": Calls.call_tir,
+    "call_tir": read_call_tir,
+    "call_prim": read_call_prim,
+    "vm.call_tir_dyn": read_call_tir_dyn,
+    "call_tir_dyn": read_call_tir,
     "call_tir_inplace": inplace,
-    "call_dps_packed": Calls.call_dps_packed,
-    "call_packed": Calls.call_packed,
-    "call_pure_packed": Calls.call_pure_packed,
+    "call_dps_packed": read_dps_packed,
+    "call_packed": read_packed,
+    "call_pure_packed": read_pure_packed,
     "match_shape": Calls.match_shape,
     "match_cast": Calls.match_shape,
     "const": Calls.const,
@@ -423,6 +341,7 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "tuple": Calls.tuple,
     "make_tuple": Calls.tuple,
     "op": Calls.generic,
+    **memory_calls.READERS,
 }
 """What takes annotations, shapes or functions, which are no values, among its arguments."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.dialects.attributes import FUNCTION_ATTRS
 from relax_mlir.dialects.base import RelaxOp, implies
 from relax_mlir.dialects.closures import (
     InvokeClosureOp,
@@ -18,6 +19,7 @@ from relax_mlir.dialects.value import Value, Var, create
 from relax_mlir.error import RelaxError, UnknownNameError
 from relax_mlir.mlir import ir
 from relax_mlir.script.annotations import read_annotation
+from relax_mlir.script.decorator_options import options
 from relax_mlir.script.scope import POISON, Scope, is_path
 from relax_mlir.script.source import Poisoned, Problem
 
@@ -76,23 +78,22 @@ def _function(block: Block, node: ast.FunctionDef) -> Value:
     except RelaxError as error:
         raise Problem.of(node, error) from None
     if inner.attributes:
-        raise Problem(node, "R.func_attr belongs to the functions of the module")
+        value.ssa.owner.attributes[FUNCTION_ATTRS] = ir.DictAttr.get(inner.attributes)
     return value
 
 
 def _purity(block: Block, node: ast.FunctionDef) -> bool | None:
     """``@R.function(pure=False)``; without it the body says whether the function has effects."""
+    found: bool | None = None
     for decorator in node.decorator_list:
         head = decorator.func if isinstance(decorator, ast.Call) else decorator
         if not is_path(block.path(head), "R", "function"):
             raise Problem(decorator, "a function inside a function has no decorator but @R.function")
-        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-            if keyword.arg == "pure" and isinstance(keyword.value, ast.Constant):
-                return bool(keyword.value.value)
-            raise Problem(
-                keyword, "for a function inside a function R.function takes pure=True or pure=False"
-            )
-    return None
+        given = options(decorator, "function")
+        if "private" in given:
+            raise Problem(decorator, "a function inside a function is private always: leave `private` out")
+        found = given.get("pure", found)
+    return found
 
 
 def _check_result(node: ast.FunctionDef, result: Value | None, wanted: StructInfo | None) -> None:
@@ -131,9 +132,9 @@ def invocation(cls: type[RelaxOp]) -> Any:  # noqa: ANN401 - a reader of calls
     """The reader of ``R.invoke_closure(f, (x,), R.Tensor(...))``."""
 
     def read(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-        from relax_mlir.script.call_arguments import named_arguments
+        from relax_mlir.script.call_arguments import OUT, named_arguments
 
-        parts = named_arguments(node, ("closure", "args", "out"), 2)
+        parts = named_arguments(node, ("closure", "args", "out"), 2, OUT)
         closure, operands = expressions.value(parts["closure"]), expressions.value(parts["args"])
         if not isinstance(operands.struct_info, Tuple):
             raise Problem(parts["args"], "the arguments are a tuple: write (x,) for one")
@@ -145,9 +146,11 @@ def invocation(cls: type[RelaxOp]) -> Any:  # noqa: ANN401 - a reader of calls
 
 def closure_of(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     """``R.make_closure(cls.f, (y,), R.Callable(...))``: the last parameters of a function are bound."""
-    from relax_mlir.script.call_arguments import named_arguments
+    from relax_mlir.script.call_arguments import OUT, named_arguments
 
-    parts = named_arguments(node, ("callee", "captured", "out"), 2)
+    parts = named_arguments(
+        node, ("callee", "captured", "out"), 2, {**OUT, "func": "callee", "args": "captured"}
+    )
     callee = calls.callee(parts["callee"])
     if callee is None:
         raise Problem(parts["callee"], "make_closure takes a function of the module: write cls.f")

@@ -15,15 +15,30 @@ from relax_mlir.script.parser import ModuleParser
 from relax_mlir.script.source import Source
 
 
-def ir_module(cls: type) -> IRModule:
+@overload
+def ir_module(cls: type) -> IRModule: ...
+@overload
+def ir_module(*, check_well_formed: bool = True, s_tir: bool = False) -> Callable[[type], IRModule]: ...
+def ir_module(cls: type | None = None, *, check_well_formed: bool = True, s_tir: bool = False) -> Any:
     """Class decorator: the module that the class says. The bodies of its functions are read, never run.
+
+    Args:
+        cls: the class.
+        check_well_formed: accepted as TVM writes it; a module is verified always.
+        s_tir: accepted as TVM writes it; all prim funcs here are what TVM calls S-TIR.
 
     Raises:
         ScriptError: with every mistake, each at its file, line and column.
     """
+    frame = sys._getframe(1)
+    if cls is None:
+        return lambda late: _module(late, frame)
+    return _module(cls, frame)
+
+
+def _module(cls: type, frame: FrameType) -> IRModule:
     if not isinstance(cls, type):
         raise ArgumentError(f"ir_module decorates a class, not {cls!r}")
-    frame = sys._getframe(1)
     captured = _captured(frame, vars(cls).values())
     source = Source.of(cls, frame)
     node = source.tree().body[0]
@@ -34,13 +49,23 @@ def ir_module(cls: type) -> IRModule:
 @overload
 def function(definition: Callable[..., Any]) -> Any: ...  # noqa: ANN401 - a module or a marked function
 @overload
-def function(*, private: bool = False) -> Callable[[Callable[..., Any]], Any]: ...
-def function(definition: Callable[..., Any] | None = None, *, private: bool = False) -> Any:
+def function(
+    *, private: bool = False, pure: bool = False, check_well_formed: bool = True
+) -> Callable[[Callable[..., Any]], Any]: ...
+def function(
+    definition: Callable[..., Any] | None = None,
+    *,
+    private: bool = False,
+    pure: bool = False,
+    check_well_formed: bool = True,
+) -> Any:
     """Function decorator. In a class with `ir_module` it marks a Relax function; elsewhere it gives a module of it.
 
     Args:
         definition: the function, whose body is read, never run.
         private: the function cannot be called from outside the module.
+        pure: with True, effects in the function are an error; else its body says whether it has any.
+        check_well_formed: accepted as TVM writes it; a function is verified always.
     """
     if definition is None:
         frame = sys._getframe(1)
@@ -84,13 +109,23 @@ def _closure(function: Callable[..., Any]) -> dict[str, Any]:
 @overload
 def prim_func(definition: Callable[..., Any]) -> Any: ...  # noqa: ANN401 - a module or a marked function
 @overload
-def prim_func(*, private: bool = True) -> Callable[[Callable[..., Any]], Any]: ...
-def prim_func(definition: Callable[..., Any] | None = None, *, private: bool = True) -> Any:
+def prim_func(
+    *, private: bool = True, check_well_formed: bool = True, s_tir: bool = True
+) -> Callable[[Callable[..., Any]], Any]: ...
+def prim_func(
+    definition: Callable[..., Any] | None = None,
+    *,
+    private: bool = True,
+    check_well_formed: bool = True,
+    s_tir: bool = True,
+) -> Any:
     """Function decorator. In a class with `ir_module` it marks a prim func; elsewhere it gives a module of it.
 
     Args:
         definition: the function, whose body is read, never run.
         private: accepted as TVM writes it; prim funcs are private always.
+        check_well_formed: accepted as TVM writes it; a prim func is verified always.
+        s_tir: accepted as TVM writes it; all prim funcs here are what TVM calls S-TIR.
     """
     if definition is None:
         frame = sys._getframe(1)

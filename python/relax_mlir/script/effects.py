@@ -10,10 +10,11 @@ import numpy as np
 from relax_mlir.dialects.effects import assert_op
 from relax_mlir.dialects.effects import print as print_values
 from relax_mlir.dialects.inplace import inplace_call
-from relax_mlir.dialects.types import Tuple
 from relax_mlir.dialects.value import Value
-from relax_mlir.script.annotations import read_dim, read_dims
+from relax_mlir.script.call_arguments import destinations, named_arguments
+from relax_mlir.script.dimensions import read_dim
 from relax_mlir.script.source import Problem
+from relax_mlir.script.tir_calls import SPELLINGS, prim_arguments, prim_func, tir_variables
 
 if TYPE_CHECKING:
     from relax_mlir.script.calls import Calls
@@ -31,16 +32,13 @@ RELATIONS: dict[type[ast.cmpop], str] = {
 
 def inplace(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     """``R.call_tir_inplace(cls.prim, (x, y), [0], R.Tensor(...), tir_vars=[...])``."""
-    from relax_mlir.script.call_arguments import destinations, named_arguments
-
-    parts = named_arguments(node, ("callee", "args", "inplace_indices", "out", "tir_vars"), 4)
-    callee = calls.prim_func("call_tir_inplace", parts["callee"])
-    operands = expressions.value(parts["args"])
-    if not isinstance(operands.struct_info, Tuple):
-        raise Problem(parts["args"], "the arguments of call_tir_inplace are a tuple: write (x,) for one")
-    indices = expressions.evaluate(parts["inplace_indices"])
+    parts = named_arguments(node, ("callee", "args", "inplace_indices", "out", "tir_vars"), 4, SPELLINGS)
+    callee = prim_func(calls, "call_tir_inplace", parts["callee"])
+    operands = prim_arguments(expressions, parts["args"])
+    found = expressions.evaluate(parts["inplace_indices"])
+    indices = [found] if isinstance(found, int) else found
     out = destinations(expressions, parts["out"])
-    extra = read_dims(parts["tir_vars"], expressions.scope) if "tir_vars" in parts else []
+    extra = tir_variables(expressions, parts.get("tir_vars"))
     return expressions.apply(node, inplace_call, callee, operands, indices, out, extra)
 
 

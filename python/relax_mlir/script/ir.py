@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from relax_mlir.script.decorators import ir_module
 
 
@@ -14,4 +17,28 @@ def attribute(text: str) -> str:
     return text
 
 
-__all__ = ["attribute", "ir_module", "mlir"]
+def module_attrs(attributes: Mapping[str, Any]) -> None:
+    """Attributes of the module, in the body of a class with `ir_module`; the module keeps them."""
+
+
+def module_global_infos(infos: Mapping[str, Any]) -> None:
+    """TVM's devices of a module: a mistake of the script, since there is one device."""
+
+
+def vdevice(*arguments: object) -> None:
+    """TVM's name of a device; there is one here, the CPU."""
+
+
+def dummy_global_info() -> None:
+    """TVM's global info without a meaning."""
+
+
+__all__ = [
+    "attribute",
+    "dummy_global_info",
+    "ir_module",
+    "mlir",
+    "module_attrs",
+    "module_global_infos",
+    "vdevice",
+]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.diagnostics import of_error
+from relax_mlir.dialects.attributes import MODULE_ATTRS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.types import StructInfo
@@ -21,10 +22,13 @@ from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.calls import Calls
+from relax_mlir.script.decorator_options import options
 from relax_mlir.script.expressions import Expressions
+from relax_mlir.script.function_attributes import attribute
 from relax_mlir.script.scope import Scope, is_path
 from relax_mlir.script.source import Poisoned, Problem, Source
-from relax_mlir.script.statements import Block, attribute
+from relax_mlir.script.statements import Block, Owner
+from relax_mlir.symbolic import is_identifier, symbol
 
 _PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 
@@ -35,6 +39,8 @@ class Signature:
 
     node: ast.FunctionDef
     private: bool
+    pure: bool
+    """Whether the decorator says that the function has no effects; otherwise its body says what it has."""
     params: dict[str, StructInfo]
     result: StructInfo | None
     symbols: set[str]
@@ -66,6 +72,7 @@ class ModuleParser:
 
     def module(self, node: ast.ClassDef) -> IRModule:
         """The module that a class is."""
+        self.class_options(node)
         functions: list[ast.FunctionDef] = []
         texts: list[Text] = []
         for item in node.body:
@@ -75,6 +82,14 @@ class ModuleParser:
                 self.source.report(problem)
         return self.functions(functions, texts, node.name)
 
+    def class_options(self, node: ast.ClassDef) -> None:
+        """Check what ``@I.ir_module(...)`` is given."""
+        for decorator in node.decorator_list:
+            try:
+                options(decorator, "ir_module")
+            except Problem as problem:
+                self.source.report(problem)
+
     def member(self, item: ast.stmt, functions: list[ast.FunctionDef], texts: list[Text]) -> None:
         """Sort one statement of the class."""
         if isinstance(item, ast.FunctionDef):
@@ -82,9 +97,27 @@ class ModuleParser:
         elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
             return
         elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
-            texts.append(self.text(item.value))
+            path = self.scope().path(item.value.func)
+            if is_path(path, "I", "module_attrs"):
+                self.module_attributes(item.value)
+            elif is_path(path, "I", "module_global_infos"):
+                message = "I.module_global_infos names devices; there is one, the CPU: leave it out"
+                raise Problem(item, message, "UnsupportedError")
+            else:
+                texts.append(self.text(item.value))
         elif not isinstance(item, ast.Pass):
             raise Problem(item, 'a module holds functions and I.mlir("""…""")')
+
+    def module_attributes(self, node: ast.Call) -> None:
+        """``I.module_attrs({"name": value})``: attributes that the module keeps."""
+        with self.context, ir.Location.unknown():
+            given = Expressions(self.source, self.scope(), Calls(self, "")).evaluate(node.args[0])
+            if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
+                raise Problem(node, "I.module_attrs takes a dictionary of names and values")
+            try:
+                self.builder.mod.mlir.operation.attributes[MODULE_ATTRS] = attribute("module_attrs", given)
+            except RelaxError as error:
+                raise Problem.of(node, error) from None
 
     def text(self, node: ast.Call) -> Text:
         """The text of an ``I.mlir`` block."""
@@ -114,6 +147,7 @@ class ModuleParser:
             self.mlir(texts)
             for signature in self.signatures.values():
                 self.function(signature, calls)
+            self.check_purity()
             self.source.check()
             return self.verified()
 
@@ -170,15 +204,21 @@ class ModuleParser:
 
     def head(self, node: ast.FunctionDef) -> None:
         """Read the decorator and the signature of a function."""
-        private = self.decorators(node)
+        given = self.decorators(node)
         if node.name in {*self.signatures, *self.builder.symbol_names()}:
             raise Problem(node, f"function '{node.name}' is defined already")
-        given = node.args
-        if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
+        arguments = node.args
+        if (
+            arguments.vararg
+            or arguments.kwarg
+            or arguments.kwonlyargs
+            or arguments.defaults
+            or arguments.posonlyargs
+        ):
             raise Problem(node, "a function takes parameters without defaults, * or **")
         scope = self.scope()
         params: dict[str, StructInfo] = {}
-        for parameter in given.args:
+        for parameter in arguments.args:
             if parameter.annotation is None:
                 raise Problem(
                     parameter,
@@ -187,7 +227,8 @@ class ModuleParser:
             params[parameter.arg] = read_annotation(parameter.annotation, scope)
         result = None if node.returns is None else read_annotation(node.returns, scope)
         symbols = {name for info in params.values() for name in info.symbols()}
-        self.signatures[node.name] = Signature(node, private, params, result, symbols)
+        private, pure = given.get("private", False), given.get("pure", False)
+        self.signatures[node.name] = Signature(node, private, pure, params, result, symbols)
         if result is not None:
             inputs = [info.to_type() for info in params.values()]
             with ir.InsertionPoint(self.declarations.body), ir.Location.unknown():
@@ -206,13 +247,14 @@ class ModuleParser:
         """Add a prim func; after a mistake it is left out. Raises `Problem` for one in its head."""
         if node.name in {*self.signatures, *self.builder.symbol_names()}:
             raise Problem(node, f"function '{node.name}' is defined already")
+        options(node.decorator_list[0], "prim_func")
         from relax_mlir.tir.parser import parse_prim
 
         if parse_prim(self.source, self.scope(), node, self.builder.mod.mlir.body) is None:
             self.broken.add(node.name)
 
-    def decorators(self, node: ast.FunctionDef) -> bool:
-        """Whether the function is private; raises `Problem` unless it is an ``@R.function``."""
+    def decorators(self, node: ast.FunctionDef) -> dict[str, bool]:
+        """What the decorator says; raises `Problem` unless it is an ``@R.function``."""
         if len(node.decorator_list) != 1:
             raise Problem(node, f"function '{node.name}' needs the decorator @R.function or @T.prim_func")
         decorator = node.decorator_list[0]
@@ -222,13 +264,20 @@ class ModuleParser:
             raise Problem(
                 decorator, f"function '{node.name}' needs the decorator @R.function or @T.prim_func"
             )
-        if not isinstance(decorator, ast.Call):
-            return False
-        for keyword in decorator.keywords:
-            if keyword.arg == "private" and isinstance(keyword.value, ast.Constant):
-                return bool(keyword.value.value)
-            raise Problem(keyword, "R.function takes private=True or private=False")
-        return False
+        return options(decorator, "function")
+
+    def check_purity(self) -> None:
+        """Note functions that are said to be pure and are not."""
+        if self.source.frames or not any(s.pure for s in self.signatures.values()):
+            return
+        impure = impure_functions({f.name.value: f for f in self.builder.mod.functions()})
+        for name, signature in self.signatures.items():
+            if signature.pure and name in impure:
+                message = (
+                    f"'{name}' is declared pure=True, but has effects; leave that out, or vouch for it by "
+                    'R.func_attr({"relax.force_pure": True})'
+                )
+                self.source.report(Problem(signature.node.decorator_list[0], message))
 
     def function(self, signature: Signature, calls: Calls) -> None:
         """Build one function; after a mistake it is left out."""
@@ -238,7 +287,13 @@ class ModuleParser:
         scope.values.update({p.name: p for p in params})
         expressions = Expressions(self.source, scope, calls)
         block = Block(
-            self.builder, expressions, frozenset(), is_body=True, returning=True, annotated=signature.result
+            self.builder,
+            expressions,
+            frozenset(),
+            is_body=True,
+            returning=True,
+            annotated=signature.result,
+            owner=Owner(node.name, signature.private, list(signature.params.values())),
         )
         self.current = node.name
         line, begin, _ = self.source.span(node)
@@ -260,7 +315,7 @@ class ModuleParser:
         else:
             op = self.builder.lookup(node.name)
             for name, value in block.attributes.items():
-                op.attributes[name] = attribute(name, value)
+                op.attributes[name] = value
         finally:
             self.current = None
 
@@ -322,7 +377,13 @@ class _Mistaken(Exception):
     """Ends a function in which mistakes have been noted."""
 
 
-def parse(text: str, constants: Mapping[str, Any] | None = None, name: str = "<script>") -> IRModule:
+def parse(
+    text: str,
+    constants: Mapping[str, Any] | None = None,
+    name: str = "<script>",
+    *,
+    metadata: Mapping[str, Sequence[Any]] | None = None,
+) -> IRModule:
     """The module that a script says: a class with ``@I.ir_module``, or functions with ``@R.function``.
 
     Nothing is executed. `R`, `I` and `T` are the modules of `relax_mlir.script`; import statements are skipped.
@@ -331,6 +392,7 @@ def parse(text: str, constants: Mapping[str, Any] | None = None, name: str = "<s
         text: the script, as `IRModule.script` prints it.
         constants: arrays by name, for ``constants["name"]`` (see `script_constants`).
         name: the file that the text comes from, for messages and locations.
+        metadata: arrays by kind and number, for ``metadata["ir.GenericConst"][0]``, as TVM prints constants.
 
     Raises:
         ScriptError: with every mistake and its place.
@@ -341,17 +403,22 @@ def parse(text: str, constants: Mapping[str, Any] | None = None, name: str = "<s
 
     source = Source(text, name)
     captured: dict[str, Any] = {"R": relax, "I": script_ir, "T": tir, "constants": dict(constants or {})}
-    parser = ModuleParser(source, captured)
+    if metadata is not None:
+        captured["metadata"] = {kind: list(arrays) for kind, arrays in metadata.items()}
     classes, functions = [], []
     for node in source.tree().body:
         if isinstance(node, ast.ClassDef):
             classes.append(node)
         elif isinstance(node, ast.FunctionDef):
             functions.append(node)
+        elif _is_type_variable(node):
+            assert isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            captured[node.targets[0].id] = symbol(node.targets[0].id)
         elif not isinstance(node, ast.Import | ast.ImportFrom) and not _is_docstring(node):
             source.report(
                 Problem(node, "a script is a class with @I.ir_module, or functions with @R.function")
             )
+    parser = ModuleParser(source, captured)
     for extra in classes[1:]:
         source.report(Problem(extra, "a script holds one module"))
     source.check()
@@ -365,3 +432,15 @@ def parse(text: str, constants: Mapping[str, Any] | None = None, name: str = "<s
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_type_variable(node: ast.stmt) -> bool:
+    """``n = TypeVar("n")``, by which TVM declares the symbol n in front of a module."""
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    value = node.value if isinstance(node, ast.Assign) else None
+    return (
+        isinstance(target, ast.Name)
+        and is_identifier(target.id)
+        and isinstance(value, ast.Call)
+        and ast.unparse(value) == f"TypeVar({target.id!r})"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.analysis.well_formed import parameter_names
-from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
+from relax_mlir.dialects.attributes import FUNCTION_ATTRS, MODULE_ATTRS, PARAMS, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import ir_fields, op_class
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.loops import known_integer, loop_symbol
@@ -43,6 +43,8 @@ def script(module: ir.Module) -> str:
             _Printer(op, names).lines() if is_scriptable(op) else _prim(op) or _foreign(op)
             for op in module.body.operations
         ]
+        if MODULE_ATTRS in module.operation.attributes:
+            parts.insert(0, [f"I.module_attrs({_dictionary(module.operation.attributes[MODULE_ATTRS])})"])
     body = "\n\n".join("\n".join(INDENT + line if line else "" for line in part) for part in parts)
     return "@I.ir_module\nclass Module:\n" + (body or INDENT + "pass") + "\n"
 
@@ -50,12 +52,10 @@ def script(module: ir.Module) -> str:
 def annotation(info: StructInfo) -> str:
     """A struct info as the annotation of a value."""
     if isinstance(info, Tensor):
-        dtype = "" if info.dtype is None else str(info.dtype)
-        if info.shape is None:
-            return f'R.Tensor("{dtype}")' if dtype else "R.Tensor()"
-        return f'R.Tensor({dims(info.shape)}, "{dtype}")' if dtype else f"R.Tensor({dims(info.shape)})"
+        dtype = "None" if info.dtype is None else f'"{info.dtype}"'
+        return f"R.Tensor({'None' if info.shape is None else dims(info.shape)}, {dtype})"
     if isinstance(info, Shape):
-        return "R.Shape()" if info.values is None else f"R.Shape([{_items(info.values)}])"
+        return f"R.Shape({'None' if info.values is None else f'[{_items(info.values)}]'})"
     if isinstance(info, Prim):
         return f'R.Prim("{info.dtype}")'
     if isinstance(info, Tuple):
@@ -222,6 +222,8 @@ class _Printer:
         if not info.pure:
             yield "@R.function(pure=False)"
         yield f"def {name}({', '.join(params)}) -> {annotation(info.result)}:"
+        if FUNCTION_ATTRS in op.attributes:
+            yield f"{INDENT}R.func_attr({_dictionary(op.attributes[FUNCTION_ATTRS])})"
         yield from (INDENT + line for line in self.block(body, "return {}"))
         self.names.taken = around
 
@@ -449,8 +451,16 @@ def _annotation_of(type_: ir.Type) -> str:
     return annotation(struct_info(type_))
 
 
+def _dictionary(value: ir.Attribute) -> str:
+    """A dictionary of attributes as Python."""
+    items = (f"{quoted(item.name)}: {_attribute(item.attr)}" for item in ir.DictAttr(value))
+    return f"{{{', '.join(items)}}}"
+
+
 def _attribute(value: ir.Attribute) -> str:
     """An attribute as a Python literal, where that says its type too."""
+    if isinstance(value, ir.DictAttr):
+        return _dictionary(value)
     plain = isinstance(value, ir.StringAttr | ir.BoolAttr | ir.TypeAttr)
     plain = plain or (isinstance(value, ir.IntegerAttr) and str(value.type) == "i64")
     plain = plain or (isinstance(value, ir.FloatAttr) and str(value.type) == "f64")

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import contextlib
+import typing
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from relax_mlir import op
 from relax_mlir.script.decorators import function
@@ -47,6 +47,10 @@ class Object(Annotation):
     """An opaque object."""
 
 
+Any = Object
+"""TVM's name of `Object`."""
+
+
 @contextlib.contextmanager
 def dataflow() -> Iterator[None]:
     """``with R.dataflow():``: a block of pure ops, ended by `output`."""
@@ -60,21 +64,21 @@ def output(*values: object) -> None:
 outputs = output
 
 
-def range(*bounds: object) -> Iterator[Any]:
+def range(*bounds: object) -> Iterator[typing.Any]:
     """``for i in R.range(begin, end, step):``: bounds are ints, symbols and integers."""
     yield from ()
 
 
-def func_attr(attributes: Mapping[str, Any]) -> None:
+def func_attr(attributes: Mapping[str, typing.Any]) -> None:
     """Attributes of the function."""
 
 
-def shape(values: Any) -> Any:  # noqa: ANN401 - read, not called
+def shape(values: typing.Any) -> typing.Any:  # noqa: ANN401 - read, not called
     """A shape value: ``R.shape([n, 4])``."""
     return op.shape_expr(values)
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - an op builder
+def __getattr__(name: str) -> typing.Any:  # noqa: ANN401 - an op builder
     try:
         return getattr(op, name)
     except AttributeError:
@@ -83,6 +87,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - an op builder
 
 __all__ = [
     "Annotation",
+    "Any",
     "Callable",
     "Object",
     "Prim",

@@ -12,7 +12,7 @@ from relax_mlir.dialects.types import Shape, Tensor, Tuple, as_dim, dims_attr
 from relax_mlir.dialects.value import Value, create
 from relax_mlir.error import UnknownNameError
 from relax_mlir.mlir import func, ir
-from relax_mlir.script.annotations import read_dims
+from relax_mlir.script.dimensions import read_dims
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
 

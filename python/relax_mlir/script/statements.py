@@ -9,20 +9,21 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
-from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
-from relax_mlir.dialects.base import implies
-from relax_mlir.dialects.structure import shape_expr
-from relax_mlir.dialects.types import Shape, StructInfo
+from relax_mlir.dialects.structure import constant
+from relax_mlir.dialects.traits import HasEffect, has_trait
+from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op
-from relax_mlir.mlir import ir
 from relax_mlir.script import conditionals, loops
-from relax_mlir.script.annotations import read_annotation, read_dims
+from relax_mlir.script.calls import MODULE_NAMES
 from relax_mlir.script.closures import define_function
 from relax_mlir.script.effects import assert_statement
 from relax_mlir.script.expressions import Expressions, bound
 from relax_mlir.script.flow import UNNAMED, assigned, reads, returns
+from relax_mlir.script.function_attributes import function_attributes
+from relax_mlir.script.packed_calls import packed_statement
+from relax_mlir.script.refinement import annotated_value, coarsened, retyped
 from relax_mlir.script.scope import POISON, is_path
 from relax_mlir.script.source import Poisoned, Problem
 from relax_mlir.script.symbols import declared
@@ -46,6 +47,15 @@ INSTEAD: dict[type[ast.stmt], str] = {
 """Python's statements that a script does not have, and what to write."""
 
 
+@dataclass(frozen=True)
+class Owner:
+    """The function of the module that a body belongs to."""
+
+    name: str
+    private: bool
+    params: Sequence[StructInfo]
+
+
 @dataclass
 class Block:
     """Reads the statements of one block.
@@ -67,6 +77,7 @@ class Block:
     attributes: dict[str, Any] = field(default_factory=dict)
     result: Value | None = None
     ended: bool = False
+    owner: Owner | None = None
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Read all statements; mistakes are noted, and what they define is poisoned."""
@@ -158,11 +169,7 @@ class Block:
 
     def assign(self, target: ast.expr, source: ast.expr) -> None:
         """``y = x``, ``a, b = t``, ``m = T.int64()``."""
-        symbols = declared(self.expressions.scope, target, source)
-        if symbols is not None:
-            for variable, symbol in symbols.items():
-                self.define(variable, symbol)
-                self.expressions.scope.symbols |= set(symbolic.symbols(symbol))
+        if self.names_module(target, source) or self.declares(target, source):
             return
         result = self.expressions.evaluate(source)
         if isinstance(target, ast.Tuple | ast.List):
@@ -177,14 +184,27 @@ class Block:
             return
         self.bind(target, source, result, fresh=not isinstance(source, ast.Name))
 
+    def declares(self, target: ast.expr, source: ast.expr) -> bool:
+        """``m = T.int64()``: a symbol, which `match_shape` or a parameter gives its value."""
+        symbols = declared(self.expressions.scope, target, source)
+        for variable, symbol in (symbols or {}).items():
+            self.define(variable, symbol)
+            self.expressions.scope.symbols |= set(symbolic.symbols(symbol))
+        return symbols is not None
+
+    def names_module(self, target: ast.expr, source: ast.expr) -> bool:
+        """``cls = Module``, which says what ``cls`` is anyway."""
+        calls, values = self.expressions.calls, self.expressions.scope.values
+        is_class = isinstance(source, ast.Name) and source.id == calls.class_name and source.id not in values
+        return is_class and isinstance(target, ast.Name) and target.id in MODULE_NAMES
+
     def bind(self, target: ast.expr, source: ast.expr, result: Any, *, fresh: bool) -> Any:  # noqa: ANN401
         """Bind a result to a name; `fresh` ones get the name in their location."""
         if not isinstance(target, ast.Name):
             raise Problem(target, _not_a_name(target))
-        if result is None:
-            raise Problem(
-                source, "this has no value; say what it returns by out=R.Object() or another annotation"
-            )
+        if result is None and not isinstance(source, ast.Constant):
+            self.define(target.id, ())  # what is called for its effect gives nothing
+            return ()
         if isinstance(result, tuple | list) and _holds_values(result):
             result = self.expressions.relax_value(source, result)
         result = self.expressions.apply(source, bound, result)
@@ -205,33 +225,13 @@ class Block:
 
     def annotate(self, node: ast.AnnAssign) -> None:
         """``y: R.Tensor((n, 4), "float32") = x``: what is annotated must follow from what is known."""
-        if node.value is None:
-            raise Problem(node, "a declaration without a value")
-        problem: Problem | None = None
-        info: StructInfo | None = None
-        try:
-            info = read_annotation(node.annotation, self.expressions.scope)
-        except Problem as error:
-            problem = error
-        if isinstance(info, Shape) and isinstance(node.value, ast.Tuple | ast.List):
-            dims = read_dims(node.value, self.expressions.scope)
-            value = self.expressions.apply(node.value, shape_expr, dims)
-            info = (
-                value.struct_info if info.values is None else info
-            )  # R.Shape alone says what kind of value it is
-        else:
-            value = self.expressions.value(node.value)
-        if problem is not None or info is None:
-            raise problem or Problem(node.annotation, "no annotation")
-        assert isinstance(node.target, ast.expr)
-        if not implies(value.struct_info, info):
-            name = ast.unparse(node.target)
-            raise Problem(
-                node.annotation,
-                f"'{name}' is annotated as {info}, but its value is {value.struct_info}; "
-                "R.match_shape asserts at run time what is not known here",
-                "ShapeError",
-            )
+        if node.value is not None and self.declares(node.target, node.value):
+            return
+        value, info = annotated_value(self, node)
+        assert node.value is not None, "as has been checked"
+        if value is None:
+            self.bind(node.target, node.value, None, fresh=False)
+            return
         fresh = not isinstance(node.value, ast.Name)
         value = coarsened(value, info) if fresh else value
         self.bind(node.target, node.value, value, fresh=fresh)
@@ -252,22 +252,14 @@ class Block:
                 self.output(node.value)
                 return
             if is_path(path, "R", "func_attr"):
-                self.function_attributes(node.value)
+                function_attributes(self, node.value)
                 return
-        self.expressions.evaluate(node.value)
-
-    def function_attributes(self, node: ast.Call) -> None:
-        """``R.func_attr({"name": value})``."""
-        if not self.is_body:
-            raise Problem(node, "R.func_attr stands at the beginning of a function")
-        given = self.expressions.evaluate(node.args[0]) if len(node.args) == 1 else None
-        if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
-            raise Problem(node, "R.func_attr takes a dictionary of names and values")
-        for name, value in given.items():
-            if name in ("symbol_bounds", SYMBOL_BOUNDS) and not isinstance(value, ir.Attribute):
-                self.expressions.apply(node, self.builder.bound_symbols, value)
-                continue
-            self.attributes[name] = self.expressions.apply(node, attribute, name, value)
+            if is_path(path, "R", "call_packed"):
+                packed_statement(self.expressions, node.value)
+                return
+        result = self.expressions.evaluate(node.value)
+        if isinstance(result, Value) and _is_pure(result):
+            raise Problem(node, "nothing uses this value: bind it to a name, or leave it out")
 
     def dataflow(self, node: ast.With, later: frozenset[str]) -> None:
         """``with R.dataflow():``; what `R.output` names is visible after it."""
@@ -318,6 +310,8 @@ class Block:
             value = self.expressions.scope.lookup(item)
             if not isinstance(value, Value):
                 raise Problem(item, f"'{item.id}' is no Relax value")
+            if item.id not in self.assigned:
+                raise Problem(item, f"'{item.id}' is bound outside of the block, and seen after it anyway")
             self.outputs.append(item.id)
         if not node.args:
             raise Problem(node, "R.output names at least one value")
@@ -332,9 +326,17 @@ class Block:
             )
         if node.value is None:
             raise Problem(node, "a function returns a value; `return ()` returns the empty tuple")
-        self.result = self.expressions.value(node.value)
+        self.result = self.returned(node.value)
         if self.is_body:
             self.expressions.apply(node, self.builder.emit_func_output, self.result)
+
+    def returned(self, node: ast.expr) -> Value:
+        """What `return` gives; a number becomes a tensor of the dtype that the function is annotated to return."""
+        found, info = self.expressions.evaluate(node), self.annotated
+        is_number = isinstance(found, int | float)
+        if is_number and isinstance(info, Tensor) and info.shape == () and info.dtype is not None:
+            return self.expressions.apply(node, constant, found, info.dtype.name)
+        return self.expressions.relax_value(node, found)
 
 
 def _not_a_name(target: ast.expr) -> str:
@@ -346,39 +348,15 @@ def _not_a_name(target: ast.expr) -> str:
     return "only names can be bound"
 
 
+def _is_pure(value: Value) -> bool:
+    """Whether a value that a statement gives has been computed for itself alone, without an effect or a check."""
+    defining = defining_op(value.ssa)
+    if defining is None or defining.name in ("relax.call", "relax.match_shape"):
+        return defining is None
+    return not has_trait(defining, HasEffect)
+
+
 def _holds_values(item: Any) -> bool:  # noqa: ANN401 - what an expression gave
     if isinstance(item, tuple | list):
         return not item or any(map(_holds_values, item))
     return isinstance(item, Value)
-
-
-def coarsened(value: Value, info: StructInfo) -> Value:
-    """The result of a Relax op with the struct info that its annotation says."""
-    defining = defining_op(value.ssa)
-    if defining is None or not defining.name.startswith("relax.") or defining.name == "relax.dataflow":
-        return value
-    return retyped(value, info)
-
-
-def retyped(value: Value, info: StructInfo) -> Value:
-    """`value` with another struct info, which what is known of it implies."""
-    if str(value.struct_info) != str(info) or value.ssa.type != info.to_type():
-        value.ssa.set_type(info.to_type())
-    return Value(value.ssa)
-
-
-def attribute(name: str, value: Any) -> ir.Attribute:  # noqa: ANN401 - a Python literal or an attribute
-    """A Python literal as an attribute of a function."""
-    if isinstance(value, ir.Attribute):
-        return value
-    if isinstance(value, bool):
-        return ir.BoolAttr.get(value)
-    if isinstance(value, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-    if isinstance(value, float):
-        return ir.FloatAttr.get(ir.F64Type.get(), value)
-    if isinstance(value, str):
-        return ir.StringAttr.get(value)
-    if isinstance(value, list | tuple):
-        return ir.ArrayAttr.get([attribute(name, item) for item in value])
-    raise ValueError(f"attribute '{name}': {value!r} is neither a literal nor an I.attribute")

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from relax_mlir.script.scope import Scope
 
 INTEGERS = ("int64", "int32")
-"""Types of symbols; all are 64 bits wide here."""
+"""Types of integers that are written with their type."""
+SYMBOL = "int64"
+"""The type of symbols."""
 FLOATS = ("float16", "float32", "float64")
 NAMED = ("Var", "SizeVar", "var")
 """``T.Var("m", "int64")``; ``T.var("int64")``."""
@@ -42,13 +44,17 @@ def _name(target: ast.Name, node: ast.Call, kind: str) -> str | None:
         for keyword in node.keywords:
             if keyword.arg != "is_size_var":
                 raise Problem(keyword, f"T.{kind}() takes is_size_var, not '{keyword.arg}'", "ArgumentError")
+        if kind != SYMBOL:
+            raise Problem(
+                node, f"symbols are integers of 64 bits: write {target.id} = T.{SYMBOL}()", "DTypeError"
+            )
         return target.id
     if kind not in NAMED:
         return None
     written = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
     texts = [a.value if isinstance(a, ast.Constant) and isinstance(a.value, str) else None for a in written]
     dtype = texts[-1] if kind == "var" or len(texts) > 1 else "int64"
-    if not texts or texts[0] is None or dtype not in INTEGERS:
+    if not texts or texts[0] is None or dtype != SYMBOL:
         raise Problem(node, 'a symbol is declared by `m = T.int64()`, or `m = T.Var("m", "int64")`')
     name = target.id if kind == "var" else texts[0]
     if not symbolic.is_identifier(name):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from relax_mlir.dialects.dtypes import DTYPES
 from relax_mlir.error import ArgumentError
 from relax_mlir.script.decorators import prim_func
 
@@ -40,6 +41,8 @@ class int32(int64):
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - nothing that can be used
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in DTYPES:
+        return type(name, (int64,), {"__doc__": "A number of this dtype as a parameter of a prim func."})
     raise ArgumentError(
         f"T.{name} stands in the body of a function with @T.prim_func, which is read, not run"
     )

@@ -16,14 +16,13 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PARAMS, PATTERN, PRIM_FUNC
 from relax_mlir.mlir import arith, func, ir, linalg, tensor
 from relax_mlir.scalars.linalg_builders import generic, projection
-from relax_mlir.script.annotations import read_dim
+from relax_mlir.script.dimensions import read_dim
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.symbolic import Dim
 from relax_mlir.tir.block_syntax import AXES, Located, keep_sign, remapped
 from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.prim_signature import Head, read_buffer_type
-from relax_mlir.tir.statements import BLOCKS
 from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_scalar
 
 COMBINERS = ("add", "multiply", "max", "min")
@@ -87,7 +86,7 @@ class Reader:
         if not isinstance(statement, ast.With) or len(statement.items) != 1:
             raise NotBlocks
         call = statement.items[0].context_expr
-        if not isinstance(call, ast.Call) or self.path(call.func) not in BLOCKS:
+        if not isinstance(call, ast.Call) or self.path(call.func) != "block":
             raise NotBlocks
         return self.block(node, statement.body, extents)
 
@@ -367,8 +366,7 @@ class _Emitter:
             return False
         if target.id in self.scope.values:
             raise NotBlocks
-        keywords = [k for k in call.keywords if k.arg != "scope"]
-        shape, dtype = read_buffer_type(call, list(call.args[:2]), keywords, self.scope)
+        shape, dtype = read_buffer_type(call, list(call.args[:2]), call.keywords, self.scope)
         sizes = [d if isinstance(d, int) else self.size(d) for d in shape]
         memory = tensor.empty(sizes, dtype.storage_type())
         keep_sign(memory, dtype)

@@ -10,14 +10,16 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import ir
-from relax_mlir.script.annotations import read_dims
+from relax_mlir.script.dimensions import read_dims
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
+from relax_mlir.tir.spellings import normalized
 
 INTEGERS = ("int64", "int32")
 VARIABLES = (*INTEGERS, "var", "Var", "SizeVar", "int")
-IGNORED_ATTRIBUTES = ("global_symbol", "tir.noalias", "tir.is_scheduled", "T.noalias")
+HINTS = ("scope", "align", "offset_factor", "buffer_type")
+"""What TVM says of the memory of a buffer beside its shape and dtype; nothing depends on it here."""
 
 
 @dataclass
@@ -77,7 +79,8 @@ def read_head(node: ast.FunctionDef, scope: Scope) -> Head:
             handles[parameter.arg] = parameter
         else:
             found[parameter.arg] = read
-    body = _prologue(node.body, scope, handles, found)
+    scalars = [name for name, parameter in found.items() if parameter.shape == () and _is_scalar(parameter)]
+    body = _prologue(normalized(node.body, scope, scalars), scope, handles, found)
     for name, parameter in handles.items():
         if name not in found:
             raise Problem(parameter, f"handle '{name}' needs its T.match_buffer({name}, shape, dtype)")
@@ -113,9 +116,7 @@ def _parameter(parameter: ast.arg, scope: Scope) -> Parameter | None:
         shape, dtype = read_buffer_type(node, arguments, keywords, scope)
         return Parameter(parameter, parameter.arg, shape, dtype)
     if path[1] in dtypes.DTYPES:
-        raise Problem(
-            node, f"a parameter of type {path[1]}: pass a buffer of shape () instead", "UnsupportedError"
-        )
+        return Parameter(parameter, parameter.arg, (), dtypes.dtype(path[1]))
     raise Problem(node, "expected T.Buffer(shape, dtype), T.handle or T.int64")
 
 
@@ -125,7 +126,7 @@ def read_buffer_type(
     """``(shape, dtype)`` of a buffer; the dtype is float32 if it is left out."""
     named = {k.arg: k.value for k in keywords}
     for keyword in keywords:
-        if keyword.arg not in ("shape", "dtype", "scope"):
+        if keyword.arg not in ("shape", "dtype", *HINTS) and not _says_nothing(keyword.value):
             raise Problem(keyword, f"a buffer takes a shape and a dtype, not '{keyword.arg}'")
     if len(arguments) > 2:
         raise Problem(node, "a buffer takes a shape and a dtype", "ArgumentError")
@@ -140,9 +141,7 @@ def read_buffer_type(
         raise Problem(shape_node, "a dimension of a buffer is an integer, a symbol or an expression of them")
     dtype = "float32"
     if dtype_node is not None:
-        if not isinstance(dtype_node, ast.Constant) or not isinstance(dtype_node.value, str):
-            raise Problem(dtype_node, 'expected a dtype such as "float32"', "DTypeError")
-        dtype = dtype_node.value
+        dtype = _dtype_text(dtype_node, scope)
     for dim, item in zip(dims, shape_node.elts, strict=True):
         if isinstance(dim, int) and dim < 0:
             raise Problem(item, f"dimension {dim} is negative", "ShapeError")
@@ -150,6 +149,30 @@ def read_buffer_type(
         return tuple(d for d in dims if d is not None), dtypes.dtype(dtype)
     except RelaxError as error:
         raise Problem.of(dtype_node or node, error) from None
+
+
+def _dtype_text(node: ast.expr, scope: Scope) -> str:
+    """A dtype that is written out, or a Python string around the script."""
+    found = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(node, ast.Name):
+        found = scope.captured.get(node.id)
+    if not isinstance(found, str):
+        raise Problem(node, 'expected a dtype such as "float32"', "DTypeError")
+    return found
+
+
+def _is_scalar(parameter: Parameter) -> bool:
+    """Whether a parameter of rank 0 is a number to the script, ``s: T.float32``, and no buffer."""
+    node = parameter.node
+    return isinstance(node, ast.arg) and isinstance(node.annotation, ast.Attribute)
+
+
+def _says_nothing(node: ast.expr) -> bool:
+    """Whether an argument is what a buffer in rows one behind the other has anyway: 0, None, no strides."""
+    if isinstance(node, ast.Call) and len(node.args) == 1:
+        node = node.args[0]
+    empty = isinstance(node, ast.List | ast.Tuple) and not node.elts
+    return empty or (isinstance(node, ast.Constant) and node.value in (0, None))
 
 
 def _prologue(

@@ -19,8 +19,7 @@ from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_index, as_scal
 LOOP_KIND = "relax.loop"
 """On an ``scf.for``: the kind of loop that was written, where it is not a serial one."""
 KINDS = ("serial", "parallel", "vectorized", "unroll")
-ACCEPTED = ("reads", "writes", "block_attr", "func_attr", "sblock_attr")
-BLOCKS = ("block", "sblock")
+ACCEPTED = ("reads", "writes", "block_attr", "func_attr")
 
 
 @dataclass
@@ -194,7 +193,7 @@ class Body:
         shape_node = (
             call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "shape"), None)
         )
-        shape, dtype = read_buffer_type(call, _without_shape(call), _keywords(call), scope)
+        shape, dtype = read_buffer_type(call, *_allocated(call), scope)
         assert shape_node is not None
         items = shape_node.elts if isinstance(shape_node, ast.Tuple | ast.List) else [shape_node]
         sizes = []
@@ -356,7 +355,7 @@ class Body:
         if name == "init":
             self.initial(node)
             return
-        if len(node.items) != 1 or name not in BLOCKS:
+        if len(node.items) != 1 or name != "block":
             raise Problem(call, '`with` opens a T.block("name"), or T.init() in one')
         inner = self.inner(starts=[])
         inner.depth = self.depth
@@ -451,9 +450,6 @@ class Body:
             scf.YieldOp([])
 
 
-def _without_shape(call: ast.Call) -> list[ast.expr]:
-    return list(call.args[:2])
-
-
-def _keywords(call: ast.Call) -> list[ast.keyword]:
-    return [k for k in call.keywords if k.arg != "scope"]
+def _allocated(call: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
+    """The arguments of an allocation that say its shape and dtype."""
+    return list(call.args[:2]), call.keywords

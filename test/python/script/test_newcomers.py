@@ -47,7 +47,7 @@ REFUSED = {
     "return x * True": "the bool True beside a tensor of dtype float32: write a number",
     "return x + None": "cannot make a Relax value of None",
     "return x ** '2'": "cannot make a Relax value of '2' (str)",
-    "return R.prim_value(1.5)": "1.5 is not a dimension",
+    "return R.prim_value('a')": "uses symbol 'a', which is not defined here",
     # names and flow
     "return y": "unknown name 'y'",
     "y = z + x\nz = x\nreturn y": "unknown name 'z'",

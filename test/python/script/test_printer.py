@@ -12,7 +12,7 @@ class Module:
         return t[0]
 
     @R.function
-    def main(x: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "bool"), u: R.Tensor("float16")) -> R.Object():
+    def main(x: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "bool"), u: R.Tensor(None, "float16")) -> R.Object():
         with R.dataflow():
             scaled: R.Tensor(("n", 4), "float32") = R.add(x, R.const([1.0, 2.0, 3.0, 4.0], "float32"))
             total: R.Tensor(("n",), "float32") = R.sum(scaled, axis=[1], keepdims=False)

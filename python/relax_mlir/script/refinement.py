@@ -1,0 +1,129 @@
+"""Annotated assignments: an annotation says more of a value, and what it leaves out stays as it is known.
+
+``y: R.Tensor((n, 4)) = x`` keeps the dtype of ``x``, ``s: R.Shape = shape_of(x)`` its rank and values. What is
+written as unknown (``_``, None, "?") is unknown from there on.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.structure import constant, match_shape, shape_expr
+from relax_mlir.dialects.types import Callable, Object, Shape, StructInfo, Tensor, Tuple
+from relax_mlir.dialects.value import Value
+from relax_mlir.ir_queries import defining_op
+from relax_mlir.script import packed_calls
+from relax_mlir.script.annotations import parts_of, read_annotation
+from relax_mlir.script.dimensions import read_dims
+from relax_mlir.script.scope import Scope, is_path
+from relax_mlir.script.source import Problem
+
+if TYPE_CHECKING:
+    from relax_mlir.script.statements import Block
+
+
+def annotated_value(block: Block, node: ast.AnnAssign) -> tuple[Value | None, StructInfo]:
+    """The value of ``y: annotation = x``, and what it is known to be from there on. Raises `Problem`.
+
+    The value is None of what is called for its effect, which gives the empty tuple.
+    """
+    if node.value is None:
+        raise Problem(node, "a declaration without a value")
+    scope = block.expressions.scope
+    problem: Problem | None = None
+    info: StructInfo | None = None
+    try:
+        info = read_annotation(node.annotation, scope)
+    except Problem as error:
+        problem = error
+    value = _value(block, node.value, info)
+    if problem is not None or info is None:
+        raise problem or Problem(node.annotation, "no annotation")
+    known = Tuple() if value is None else value.struct_info
+    wanted = refined(node.annotation, scope, info, known)
+    if not implies(known, wanted):
+        raise Problem(
+            node.annotation,
+            f"'{ast.unparse(node.target)}' is annotated as {info}, but its value is {known}; "
+            "R.match_shape asserts at run time what is not known here",
+            "ShapeError",
+        )
+    return value, wanted
+
+
+def _value(block: Block, node: ast.expr, info: StructInfo | None) -> Value | None:
+    """The value of an expression that is annotated to be `info`; None of what is called for its effect."""
+    expressions = block.expressions
+    if isinstance(info, Shape) and isinstance(node, ast.Tuple | ast.List):
+        return expressions.apply(node, shape_expr, read_dims(node, expressions.scope))
+    if info is not None and isinstance(node, ast.Call):
+        path = block.path(node.func)
+        if is_path(path, "R", "call_packed", "call_pure_packed"):
+            pure = is_path(path, "R", "call_pure_packed") or (block.in_dataflow and isinstance(info, Shape))
+            return packed_calls.annotated_call(expressions, node, info, pure=pure)
+    found = expressions.evaluate(node)
+    if found is None and not isinstance(node, ast.Constant):
+        return None
+    if isinstance(found, int | float) and isinstance(info, Tensor) and info.shape == ():
+        dtype = None if info.dtype is None else info.dtype.name
+        return expressions.apply(node, constant, found, dtype)
+    value = expressions.relax_value(node, found)
+    if isinstance(node, ast.Call) and is_path(block.path(node.func), "R", "match_shape", "match_cast"):
+        return _with_dtype(block, node, value, info)
+    return value
+
+
+def _with_dtype(block: Block, node: ast.expr, value: Value, info: StructInfo | None) -> Value:
+    """The result of a `match_shape`, which asserts the dtype of its annotation too where it is not known."""
+    known = value.struct_info
+    if not isinstance(info, Tensor) or not isinstance(known, Tensor):
+        return value
+    if info.dtype is None or known.dtype is not None or known.shape is None:
+        return value
+    return block.expressions.apply(node, match_shape, value, known.shape, info.dtype.name)
+
+
+def refined(node: ast.expr, scope: Scope, info: StructInfo, known: StructInfo) -> StructInfo:
+    """`info`, which the annotation `node` says, with what it leaves out as it is `known`."""
+    _, arguments, named = parts_of(node, scope)
+    if isinstance(info, Object):
+        return known
+    if isinstance(info, Shape) and isinstance(known, Shape):
+        return info if arguments or "values" in named else _of_rank(info, named, known)
+    if isinstance(info, Callable) and isinstance(known, Callable):
+        return info if arguments or named else known
+    if isinstance(info, Tuple) and isinstance(known, Tuple) and len(info.fields) == len(known.fields):
+        items = list(arguments)
+        if len(items) == 1 and isinstance(items[0], ast.List | ast.Tuple):
+            items = list(items[0].elts)
+        pairs = zip(items, info.fields, known.fields, strict=False)
+        return Tuple([refined(*(item, scope, field, other)) for item, field, other in pairs])
+    if isinstance(info, Tuple) and isinstance(known, Tuple) and not arguments:
+        return known
+    if not isinstance(info, Tensor) or not isinstance(known, Tensor):
+        return info
+    dtype = info.dtype if "dtype" in named else known.dtype
+    keeps_shape = "shape" not in named and ("ndim" not in named or info.ndim == known.ndim)
+    return Tensor(known.shape if keeps_shape else info.shape, dtype)
+
+
+def _of_rank(info: Shape, named: dict[str, ast.expr], known: Shape) -> Shape:
+    """A shape of which at most the rank is annotated."""
+    return info if "ndim" in named and info.ndim is not None and info.ndim != known.ndim else known
+
+
+def coarsened(value: Value, info: StructInfo) -> Value:
+    """The result of a Relax op with the struct info that its annotation says."""
+    defining = defining_op(value.ssa)
+    if defining is None or not defining.name.startswith("relax.") or defining.name == "relax.dataflow":
+        return value
+    return retyped(value, info)
+
+
+def retyped(value: Value, info: StructInfo) -> Value:
+    """`value` with another struct info, which what is known of it implies."""
+    if str(value.struct_info) != str(info) or value.ssa.type != info.to_type():
+        value.ssa.set_type(info.to_type())
+    return Value(value.ssa)

@@ -1,0 +1,135 @@
+"""Calls of prim funcs in a script: `call_tir`, and those on explicit memory."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.analysis.declared_sizes import filled_buffers
+from relax_mlir.dialects import vm
+from relax_mlir.dialects.calls import CallTirOp
+from relax_mlir.dialects.memory import call_prim
+from relax_mlir.dialects.structure import prim_value
+from relax_mlir.dialects.types import Tuple, as_dim, dims_attr
+from relax_mlir.dialects.value import Value, create
+from relax_mlir.error import UnknownNameError
+from relax_mlir.mlir import func, ir
+from relax_mlir.script.call_arguments import OUT, destinations, named_arguments
+from relax_mlir.script.dimensions import read_dims
+from relax_mlir.script.packed_calls import dps_packed
+from relax_mlir.script.source import Problem
+from relax_mlir.symbolic import Dim
+
+if TYPE_CHECKING:
+    from relax_mlir.script.calls import Calls
+    from relax_mlir.script.expressions import Expressions
+
+SPELLINGS = {**OUT, "gvar": "callee", "func": "callee"}
+"""TVM's names of the arguments of calls of prim funcs."""
+
+
+def read_call_tir(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
+    """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``; of a string: `call_dps_packed`."""
+    parts = named_arguments(node, ("callee", "args", "out", "tir_vars"), 3, SPELLINGS)
+    if isinstance(parts["callee"], ast.Constant) and "tir_vars" not in parts:
+        return dps_packed(expressions, node, parts["callee"], parts["args"], parts["out"])
+    callee = prim_func(calls, "call_tir", parts["callee"])
+    operands = prim_arguments(expressions, parts["args"])
+    out = destinations(expressions, parts["out"])
+    extra = tir_variables(expressions, parts.get("tir_vars"))
+
+    def build() -> Value:
+        attributes = {
+            "callee": ir.FlatSymbolRefAttr.get(callee),
+            "tir_vars": dims_attr([as_dim(v) for v in extra]),
+        }
+        return create(CallTirOp, [operands], attributes, [out])[0]
+
+    return expressions.apply(node, build)
+
+
+def prim_arguments(expressions: Expressions, node: ast.expr) -> Value:
+    """The arguments of a prim func as one tuple; one value stands for the tuple of it."""
+    if not isinstance(node, ast.Tuple | ast.List):
+        value = _argument(expressions, node, expressions.evaluate(node))
+        return value if isinstance(value.struct_info, Tuple) else expressions.relax_value(node, (value,))
+    fields: list[Value] = []
+    for item in node.elts:
+        given = expressions.starred(item) if isinstance(item, ast.Starred) else [expressions.evaluate(item)]
+        fields += [_argument(expressions, item, found) for found in given]
+    return expressions.relax_value(node, tuple(fields))
+
+
+def _argument(expressions: Expressions, node: ast.expr, found: Any) -> Value:  # noqa: ANN401 - what `evaluate` gave
+    """One argument: a value; an int is an integer value."""
+    if isinstance(found, int) and not isinstance(found, bool):
+        return expressions.apply(node, prim_value, found)
+    return expressions.relax_value(node, found)
+
+
+def tir_variables(expressions: Expressions, node: ast.expr | None) -> list[Dim | None]:
+    """The integers of ``tir_vars=``: a list, ``R.shape([...])``, or a shape value."""
+    return [] if node is None else read_dims(node, expressions.scope)
+
+
+def read_call_prim(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
+    """``R.call_prim(cls.prim, (x, out), outputs=1)``: called for its effect."""
+    parts = named_arguments(node, ("callee", "args", "outputs"), 2)
+    _call_on_memory(calls, expressions, node, parts, call_prim)
+
+
+def read_call_tir_dyn(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
+    """``R.vm.call_tir_dyn(cls.prim, (x, out), R.shape([n]))``: called for its effect.
+
+    TVM writes the shape as the last of the arguments.
+    """
+    parts = named_arguments(node, ("callee", "args", "tir_vars", "outputs"), 2)
+    given = parts["args"]
+    if "tir_vars" not in parts and isinstance(given, ast.Tuple | ast.List) and given.elts:
+        parts["tir_vars"] = given.elts[-1]
+        parts["args"] = ast.copy_location(ast.Tuple(given.elts[:-1], ast.Load()), given)
+    parts.setdefault("tir_vars", ast.copy_location(ast.Tuple([], ast.Load()), node))
+    _call_on_memory(calls, expressions, node, parts, vm.call_tir_dyn)
+
+
+def _call_on_memory(
+    calls: Calls,
+    expressions: Expressions,
+    node: ast.Call,
+    parts: dict[str, ast.expr],
+    build: Callable[..., None],
+) -> None:
+    callee = prim_func(calls, ast.unparse(node.func).removeprefix("R."), parts["callee"])
+    operands = [expressions.value(parts[name]) for name in ("args", "tir_vars") if name in parts]
+    outputs = expressions.evaluate(parts["outputs"]) if "outputs" in parts else 1
+    expressions.apply(node, build, callee, *operands, outputs=outputs)
+
+
+def direct_call(expressions: Expressions, node: ast.Call, target: func.FuncOp) -> None:
+    """``cls.prim(x, out)``, as TVM writes calls on explicit memory: for its effect on the tensors that it fills."""
+    name = target.name.value
+    outputs = filled_buffers(target)
+    if outputs is None:
+        raise Problem(
+            node,
+            f"'{name}' is a prim func that does not fill its last buffers alone: call it by "
+            f"R.call_prim(cls.{name}, args, outputs=…)",
+        )
+    written = ast.copy_location(ast.Tuple(list(node.args), ast.Load()), node)
+    expressions.apply(node, call_prim, name, prim_arguments(expressions, written), outputs=outputs)
+
+
+def prim_func(calls: Calls, what: str, node: ast.expr) -> str:
+    """The name of the prim func ``cls.f`` that the op `what` calls."""
+    callee = calls.callee(node)
+    if callee is None:
+        raise Problem(
+            node,
+            f"{what} calls a prim func of the module: write cls.f (R.call_dps_packed calls registered functions)",
+        )
+    try:
+        calls.signatures.require(callee)
+    except UnknownNameError as error:
+        raise Problem.of(node, error) from None
+    return callee

@@ -1,0 +1,219 @@
+"""Other spellings of what a prim func may say, turned into the one that is read.
+
+| Written | Read as |
+|---|---|
+| ``with T.sblock("b"):``, ``T.sblock_alloc_buffer(…)`` | ``with T.block("b"):``, ``T.alloc_buffer(…)`` |
+| ``with T.block("root"):`` around a whole body | the body |
+| ``with T.block([n, m]) as [i, j]:``, ``with T.block(n, m) as i, j:`` | loops around a block with these axes |
+| ``with T.grid(n) as i:`` | ``for i in T.grid(n):`` |
+| ``for at in T.grid(n, m):`` | two loops, ``at`` being the tuple of their variables |
+| ``x: T.let[T.int64] = …`` | ``x: T.int64 = …`` |
+| a parameter ``s: T.float32`` | a buffer of rank 0, read where ``s`` stands |
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Sequence
+
+from relax_mlir.script.scope import Scope
+from relax_mlir.script.source import Problem
+
+RENAMED = {
+    "sblock": "block",
+    "sblock_alloc_buffer": "alloc_buffer",
+    "sblock_attr": "block_attr",
+}
+
+
+def normalized(statements: Sequence[ast.stmt], scope: Scope, scalars: Collection[str]) -> list[ast.stmt]:
+    """The statements of a body in the spelling that is read; `scalars` are the parameters of rank 0."""
+    rewriter = _Rewriter(scope, scalars)
+    found: list[ast.stmt] = []
+    for statement in statements:
+        found += rewriter.statements([statement])
+    return _without_root(found, scope)
+
+
+def _without_root(statements: Sequence[ast.stmt], scope: Scope) -> list[ast.stmt]:
+    """The statements without a block around all of them that has neither axes nor conditions."""
+    if len(statements) != 1 or not isinstance(statements[0], ast.With):
+        return list(statements)
+    block = statements[0]
+    call = block.items[0].context_expr
+    if not isinstance(call, ast.Call) or scope.path(call.func) != ("T", "block"):
+        return list(statements)
+    for inner in block.body:
+        value = inner.value if isinstance(inner, ast.Assign | ast.Expr) else None
+        path = scope.path(value.func) if isinstance(value, ast.Call) else None
+        if path is not None and (path[1].startswith("axis.") or path[1] == "where"):
+            return list(statements)
+        if isinstance(inner, ast.With) and not _is_block(inner, scope):
+            return list(statements)
+    return list(block.body)
+
+
+def _is_block(node: ast.With, scope: Scope) -> bool:
+    call = node.items[0].context_expr
+    return isinstance(call, ast.Call) and scope.path(call.func) == ("T", "block")
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, scope: Scope, scalars: Collection[str]) -> None:
+        self.scope, self.scalars = scope, scalars
+        self.tuples: dict[str, list[ast.expr]] = {}
+
+    def path(self, node: ast.expr) -> str | None:
+        found = self.scope.path(node)
+        return found[1] if found is not None and found[0] == "T" else None
+
+    def statements(self, nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        for node in nodes:
+            result = self.visit(node)
+            found += result if isinstance(result, list) else [result]
+        return found
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if node.attr in RENAMED and self.path(node) == node.attr:
+            return ast.copy_location(ast.Attribute(node.value, RENAMED[node.attr], node.ctx), node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        if node.id in self.tuples:
+            return ast.copy_location(ast.Tuple(list(self.tuples[node.id]), ast.Load()), node)
+        if node.id in self.scalars:
+            nothing = ast.copy_location(ast.Tuple([], ast.Load()), node)
+            return ast.copy_location(ast.Subscript(node, nothing, ast.Load()), node)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        is_scalar = isinstance(node.value, ast.Name) and node.value.id in self.scalars
+        value = node.value if is_scalar else self.visit(node.value)
+        return ast.copy_location(ast.Subscript(value, self.visit(node.slice), node.ctx), node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        annotation = node.annotation
+        if isinstance(annotation, ast.Subscript) and self.path(annotation.value) == "let":
+            node.annotation = annotation.slice
+        return self.generic_visit(node)  # type: ignore[return-value]  # it is a statement
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        call = node.iter
+        if (
+            isinstance(node.target, ast.Name)
+            and isinstance(call, ast.Call)
+            and self.path(call.func) == "grid"
+            and len(call.args) > 1
+        ):
+            names = [f"{node.target.id}_{number}" for number in range(len(call.args))]
+            self.tuples[node.target.id] = [_named(name, node.target) for name in names]
+            targets = [_named(name, node.target, ast.Store) for name in names]
+            node.target = ast.copy_location(ast.Tuple(targets, ast.Store()), node.target)
+        return self.generic_visit(node)  # type: ignore[return-value]  # it is a statement
+
+    def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:
+        call = node.items[0].context_expr
+        name = self.path(call.func) if isinstance(call, ast.Call) else None
+        if node.items[0].optional_vars is None or not isinstance(call, ast.Call):
+            return self.generic_visit(node)  # type: ignore[return-value]  # it is a statement
+        if name not in ("grid", "block", "sblock"):
+            raise Problem(node.items[0].optional_vars, "only T.block and T.grid have variables")
+        targets = _targets(node)
+        body = self.statements(node.body)
+        if name == "grid":
+            return self.loops(node, targets, [self.visit(a) for a in call.args], body)
+        return self.block(node, call, targets, body)
+
+    def loops(
+        self, node: ast.With, targets: list[ast.expr], extents: list[ast.expr], body: list[ast.stmt]
+    ) -> ast.stmt:
+        """``for i, j in T.grid(n, m): …``."""
+        call = node.items[0].context_expr
+        assert isinstance(call, ast.Call)
+        root = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        grid = ast.Call(ast.Attribute(root, "grid", ast.Load()), extents, [])
+        target = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
+        return _placed(ast.For(target, grid, body, []), node)
+
+    def block(
+        self, node: ast.With, call: ast.Call, targets: list[ast.expr], body: list[ast.stmt]
+    ) -> ast.stmt:
+        """A block with axes in its head: loops, and the block inside them."""
+        domain = list(call.args)
+        if domain and isinstance(domain[0], ast.List | ast.Tuple):
+            domain = [*domain[0].elts, *domain[1:]]
+        title = [d for d in domain if isinstance(d, ast.Constant) and isinstance(d.value, str)]
+        domain = [d for d in domain if d not in title]
+        if len(domain) != len(targets):
+            raise Problem(
+                call, f"a block with {len(domain)} axes has {len(targets)} variables", "ArgumentError"
+            )
+        assert isinstance(call.func, ast.Attribute)
+        root = call.func.value
+        kinds, extents = "", []
+        for item in domain:
+            reduces = isinstance(item, ast.Call) and self.path(item.func) == "reduce_axis"
+            kinds += "R" if reduces else "S"
+            extents.append(self.visit(_extent(item) if reduces else item))
+        taken = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        loops = _fresh([f"{ast.unparse(target)}0" for target in targets], taken)
+        axis = ast.Attribute(ast.Attribute(root, "axis", ast.Load()), "remap", ast.Load())
+        bindings = ast.List([ast.Name(loop, ast.Load()) for loop in loops], ast.Load())
+        remap = ast.Assign(
+            [ast.Tuple(targets, ast.Store())], ast.Call(axis, [ast.Constant(kinds), bindings], [])
+        )
+        written: list[ast.expr] = [*title[:1]] or [ast.Constant("block")]
+        opened = ast.Call(ast.Attribute(root, "block", ast.Load()), written, [])
+        inner = ast.With([ast.withitem(opened)], [remap, *body])
+        names: list[ast.expr] = [ast.Name(loop, ast.Store()) for loop in loops]
+        return self.loops(node, names, extents, [_placed(inner, node)])
+
+
+def _extent(item: ast.expr) -> ast.expr:
+    """``k`` of ``T.reduce_axis(0, k)`` and ``T.reduce_axis(k)``."""
+    assert isinstance(item, ast.Call)
+    start = item.args[0] if len(item.args) == 2 else None
+    from_zero = start is None or (isinstance(start, ast.Constant) and start.value == 0)
+    if not item.args or not from_zero or item.keywords:
+        raise Problem(item, "an axis of a block begins at 0: write T.reduce_axis(0, k)", "ArgumentError")
+    return item.args[-1]
+
+
+def _targets(node: ast.With) -> list[ast.expr]:
+    """The variables of ``with T.block(n, m) as i, j``, to Python a block as i, and j."""
+    first = node.items[0].optional_vars
+    targets = list(first.elts) if isinstance(first, ast.Tuple | ast.List) else [first] if first else []
+    for item in node.items[1:]:
+        if item.optional_vars is not None or not isinstance(item.context_expr, ast.Name):
+            raise Problem(item.context_expr, "one T.block or T.grid for each `with`")
+        targets.append(item.context_expr)
+    for target in targets:
+        if not isinstance(target, ast.Name):
+            raise Problem(target, "the variables of a block or a loop are names")
+    return [_named(target.id, target, ast.Store) for target in targets if isinstance(target, ast.Name)]
+
+
+def _fresh(names: Sequence[str], taken: set[str]) -> list[str]:
+    """Names that nothing else has."""
+    found: list[str] = []
+    for name in names:
+        wanted = name
+        while wanted in taken:
+            wanted += "_"
+        taken.add(wanted)
+        found.append(wanted)
+    return found
+
+
+def _named(name: str, at: ast.AST, context: Callable[[], ast.expr_context] = ast.Load) -> ast.expr:
+    return ast.copy_location(ast.Name(name, context()), at)
+
+
+def _placed(node: ast.stmt, at: ast.With) -> ast.stmt:
+    """A statement at the place of the one that it stands for, with all parts that have no place."""
+    ast.copy_location(node, at)
+    node.end_lineno, node.end_col_offset = at.lineno, at.end_col_offset
+    return ast.fix_missing_locations(node)
