@@ -14,7 +14,7 @@ from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.mlir import ext, ir
 
-PRINT = "relax.run.print"
+PRINT = "relax_mlir.run.print"
 """The packed function that prints: the format, then the values, which it leaves as they are."""
 
 RELATIONS = ("<=", ">=", "==", "!=", "<", ">")

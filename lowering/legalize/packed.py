@@ -10,8 +10,8 @@ from relax_mlir.dialects.calls import CallPurePackedOp
 from relax_mlir.dialects.structure import pack
 from relax_mlir.mlir import ir
 
-UNIQUE = "relax.run.unique"
-NONZERO = "relax.run.nonzero"
+UNIQUE = "relax_mlir.run.unique"
+NONZERO = "relax_mlir.run.nonzero"
 
 PackedRule = Callable[[ir.Operation, OpArgs], ir.Value]
 

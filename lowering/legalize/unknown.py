@@ -1,6 +1,6 @@
 """Ops on values of which too little is known for native code: calls of the runtime, which looks at what they are.
 
-``relax.run.op`` takes the op's name, its attributes as text, its operands' grouping, the symbols in its attributes,
+``relax_mlir.run.op`` takes the op's name, its attributes as text, its operands' grouping, the symbols in its attributes,
 its place in the program, then the operands one by one, and last the values of the symbols as a shape.
 """
 
@@ -17,9 +17,9 @@ from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_att
 from relax_mlir.lowering.legalize.packed import call_runtime
 from relax_mlir.mlir import ir
 
-RUN_OP = "relax.run.op"
-RUN_SHAPE_TO_TENSOR = "relax.run.shape_to_tensor"
-RUN_TENSOR_TO_SHAPE = "relax.run.tensor_to_shape"
+RUN_OP = "relax_mlir.run.op"
+RUN_SHAPE_TO_TENSOR = "relax_mlir.run.shape_to_tensor"
+RUN_TENSOR_TO_SHAPE = "relax_mlir.run.tensor_to_shape"
 
 SYMBOLIC_ATTRIBUTES = ("begin", "end", "shape")
 """Attributes that hold lists of expressions of the symbols in scope."""

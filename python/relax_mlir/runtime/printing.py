@@ -26,4 +26,4 @@ def print_values(format: str, *values: object) -> None:
     print(str(format).format(*shown) if format else " ".join(map(str, shown)), flush=True)
 
 
-tvm_ffi.register_global_func("relax.run.print", print_values, override=True)
+tvm_ffi.register_global_func("relax_mlir.run.print", print_values, override=True)

@@ -9,6 +9,7 @@ from relax_mlir import op
 from relax_mlir.dialects.python_protocols import Dims
 from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.dialects.value import Value
+from relax_mlir.error import RelaxError
 from relax_mlir.script.python_names import ATTRIBUTES
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
@@ -20,7 +21,7 @@ def of_value(node: ast.Attribute, value: Value) -> Any:  # noqa: ANN401 - dimens
     """The attribute of `value` that `node` reads. Raises `Problem`."""
     info, text = value.struct_info, ast.unparse(node.value)
     if node.attr == "shape" and isinstance(info, Tensor | Shape):
-        return shape(node, value)
+        return shape(node, value) if _is_known(info) else _shape_value(node, value)
     if node.attr in ("dtype", "ndim") and isinstance(info, Tensor):
         found = value.dtype if node.attr == "dtype" else value.ndim
         if found is None:
@@ -35,6 +36,21 @@ def of_value(node: ast.Attribute, value: Value) -> Any:  # noqa: ANN401 - dimens
     else:
         hint = f"tensors have {', '.join(KNOWN)}; the ops are functions, as in R.exp({text})"
     raise Problem(node, f"a value has no attribute '{node.attr}' in a script; {hint}")
+
+
+def _is_known(info: Tensor | Shape) -> bool:
+    dims = info.shape if isinstance(info, Tensor) else info.values
+    return dims is not None and None not in dims
+
+
+def _shape_value(node: ast.AST, value: Value) -> Value:
+    """The shape of a tensor of which not all is known, as a value."""
+    if isinstance(value.struct_info, Shape):
+        return value
+    try:
+        return op.shape_of(value)
+    except RelaxError as error:
+        raise Problem.of(node, error) from None
 
 
 def shape(node: ast.AST, value: Value) -> tuple[Dim, ...]:

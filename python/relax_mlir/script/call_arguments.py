@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relax_mlir.dialects.structure import shape_expr
 from relax_mlir.dialects.types import StructInfo, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnknownNameError
 from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.source import Problem
+from relax_mlir.symbolic import Expr
 
 if TYPE_CHECKING:
     from relax_mlir.script.expressions import Expressions
@@ -103,12 +105,27 @@ def destinations(expressions: Expressions, node: ast.expr) -> StructInfo:
 def packed_arguments(expressions: Expressions, node: ast.expr) -> list[Any]:
     """Values and literals of a packed call."""
     if isinstance(node, ast.List | ast.Tuple):
-        items = expressions.elements(node.elts)
-        return [expressions.relax_value(node, i) if isinstance(i, np.ndarray) else i for i in items]
+        return packed_elements(expressions, node.elts)
     found = expressions.evaluate(node)
     if isinstance(found, Value) and not isinstance(found.struct_info, Tuple):
         return [found]
     raise Problem(node, "the arguments are a list: write [x] for one")
+
+
+def packed_elements(expressions: Expressions, nodes: Sequence[ast.expr]) -> list[Any]:
+    """Arguments of a packed call: values and literals; a tuple of integers is a shape value."""
+    found: list[Any] = []
+    for node in nodes:
+        for item in expressions.elements([node]):
+            if isinstance(item, tuple) and item and all(_is_dimension(entry) for entry in item):
+                found.append(expressions.apply(node, shape_expr, item))
+            else:
+                found.append(expressions.relax_value(node, item) if isinstance(item, np.ndarray) else item)
+    return found
+
+
+def _is_dimension(entry: Any) -> bool:  # noqa: ANN401 - an entry of a tuple
+    return isinstance(entry, int | Expr) and not isinstance(entry, bool)
 
 
 def literal_text(node: ast.expr) -> str:

@@ -34,6 +34,7 @@ from relax_mlir.script.call_arguments import (
 from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
 from relax_mlir.script.dimensions import DIMENSIONS, read_dim, read_dims, symbols_of
 from relax_mlir.script.effects import assertion, inplace, printing
+from relax_mlir.script.emit_te import read_emit_te
 from relax_mlir.script.packed_calls import read_dps_packed, read_packed, read_pure_packed
 from relax_mlir.script.python_names import INSTEAD
 from relax_mlir.script.shape_first import is_shape_first, shape_first
@@ -63,6 +64,9 @@ class Signatures(Protocol):
     def is_pure(self, name: str) -> bool:
         """Whether the function `name` is known to have no effects."""
 
+    def emit_te(self, function: Any, args: Any, kwargs: Any, hint: str | None) -> Any:  # noqa: ANN401 - as BlockBuilder.emit_te
+        """A call of the prim func that a function of tensor expressions makes."""
+
 
 @dataclass
 class Calls:
@@ -70,6 +74,8 @@ class Calls:
 
     signatures: Signatures
     class_name: str
+    runs_python: bool = False
+    """Whether the script is part of a Python program that runs, so that functions of it may be called."""
 
     @staticmethod
     def op(path: str) -> Callable[..., Any]:
@@ -341,6 +347,7 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "tuple": Calls.tuple,
     "make_tuple": Calls.tuple,
     "op": Calls.generic,
+    "emit_te": read_emit_te,
     **memory_calls.READERS,
 }
 """What takes annotations, shapes or functions, which are no values, among its arguments."""

@@ -43,7 +43,7 @@ def _module(cls: type, frame: FrameType) -> IRModule:
     source = Source.of(cls, frame)
     node = source.tree().body[0]
     assert isinstance(node, ast.ClassDef)
-    return ModuleParser(source, captured).module(node)
+    return ModuleParser(source, captured, runs_python=True).module(node)
 
 
 @overload
@@ -82,7 +82,9 @@ def _function(definition: Callable[..., Any], frame: FrameType) -> Any:  # noqa:
     source = Source.of(definition, frame)
     node = source.tree().body[0]
     assert isinstance(node, ast.FunctionDef)
-    return ModuleParser(source, _captured(frame, [definition])).functions([node], [], "Module")
+    return ModuleParser(source, _captured(frame, [definition]), runs_python=True).functions(
+        [node], [], "Module"
+    )
 
 
 def _captured(frame: FrameType, members: Iterable[Any]) -> Mapping[str, Any]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
+from relax_mlir.script.typed_source import typed_lines
+
 Definition = ast.ClassDef | ast.FunctionDef
 
 
@@ -72,6 +74,7 @@ def _read(item: type | Callable[..., Any], filename: str, frame: FrameType) -> t
         with contextlib.suppress(OSError, TypeError):  # a class whose module is not in sys.modules
             filename = inspect.getsourcefile(item) or filename
         lines = linecache.getlines(filename, frame.f_globals)
+    lines = lines or typed_lines(filename)
     if not lines:
         raise NotFound(
             f"cannot read the source of '{item.__qualname__}': {filename} is no file; "

@@ -6,14 +6,14 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
 from relax_mlir.dialects import integers
 from relax_mlir.dialects.control import choose
 from relax_mlir.dialects.location import located_at
-from relax_mlir.dialects.structure import constant, make_tuple, prim_value
+from relax_mlir.dialects.structure import constant, make_tuple, prim_value, shape_expr
 from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, as_value
@@ -23,7 +23,7 @@ from relax_mlir.script.calls import Calls
 from relax_mlir.script.closures import module_function
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem, Source
-from relax_mlir.symbolic import Expr
+from relax_mlir.symbolic import Dim, Expr
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -88,6 +88,8 @@ class Expressions:
         """What an expression gave as a Relax value: tuples are made, arrays become constants."""
         with self.at(node):
             try:
+                if is_shape(result) and any(isinstance(entry, Expr) for entry in result):
+                    return shape_expr(result)
                 if isinstance(result, tuple | list):
                     return make_tuple(*(self.relax_value(node, field) for field in result))
                 if isinstance(result, Expr):
@@ -226,6 +228,13 @@ def has_values(item: Any) -> bool:  # noqa: ANN401 - what `evaluate` returned
     if not isinstance(item, tuple | list):
         return False
     return any(isinstance(field, Value | np.ndarray) or has_values(field) for field in item)
+
+
+def is_shape(item: Any) -> TypeGuard[tuple[Dim, ...]]:  # noqa: ANN401 - what `evaluate` returned
+    """Whether a tuple is a shape: integers that are known now, symbols and expressions of them among them."""
+    if not isinstance(item, tuple) or not item:
+        return False
+    return all(isinstance(entry, int | Expr) and not isinstance(entry, bool) for entry in item)
 
 
 def bound(item: Any) -> Any:  # noqa: ANN401 - what `evaluate` returned

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from relax_mlir.dialects.calls import call_dps_packed, call_packed, call_pure_packed
 from relax_mlir.dialects.infer_rules import has_rule
 from relax_mlir.dialects.types import Object, StructInfo, Tuple
@@ -18,6 +16,7 @@ from relax_mlir.script.call_arguments import (
     literal_text,
     named_arguments,
     packed_arguments,
+    packed_elements,
 )
 from relax_mlir.script.source import Problem
 
@@ -100,8 +99,8 @@ def _packed_call(
         if out is not None:
             raise Problem(keyword, f"{what}: what it returns is given twice", "ArgumentError")
         out = _returned(expressions, keyword.value)
-    args = expressions.elements(list(node.args[1:]))
-    return name, [expressions.relax_value(node, a) if isinstance(a, np.ndarray) else a for a in args], out
+    args = packed_elements(expressions, node.args[1:])
+    return name, args, out
 
 
 def _returned(expressions: Expressions, node: ast.expr) -> StructInfo | None:

@@ -60,6 +60,8 @@ class ModuleParser:
 
     source: Source
     captured: Mapping[str, Any]
+    runs_python: bool = False
+    """Whether the script is part of a Python program that runs."""
     builder: BlockBuilder = field(default_factory=BlockBuilder)
     signatures: dict[str, Signature] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
@@ -133,7 +135,7 @@ class ModuleParser:
 
     def functions(self, nodes: list[ast.FunctionDef], texts: list[Text], class_name: str) -> IRModule:
         """The module of these functions: heads first, then MLIR text, then bodies."""
-        calls = Calls(self, class_name)
+        calls = Calls(self, class_name, self.runs_python)
         with self.context:
             for node in nodes:
                 try:
@@ -184,6 +186,13 @@ class ModuleParser:
         """Whether the function `name` has been read and has no effects."""
         functions = {f.name.value: f for f in self.builder.mod.functions()}
         return name in functions and name != self.current and name not in impure_functions(functions)
+
+    def emit_te(self, function: Any, args: Any, kwargs: Any, hint: str | None) -> Any:  # noqa: ANN401 - as BlockBuilder.emit_te
+        """See `BlockBuilder.emit_te`; the prim func gets a name that no function of the script has."""
+        name = hint or getattr(function, "__name__", "")
+        while name in self.signatures:
+            hint = name = name + "_te"
+        return self.builder.emit_te(function, *args, primfunc_name_hint=hint, **kwargs)
 
     def signature(self, name: str) -> func.FuncOp | None:
         """The function `name`, or a declaration with its annotated types."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ from relax_mlir.te.prim_func import TEFunction, build
 from relax_mlir.te.source import read_by
 from relax_mlir.te.tensors import Tensor
 
+DEFAULT_NAME = "te_func"
+"""The name of a prim func that nothing else names."""
+
 
 def emit(
     builder: BlockBuilder,
@@ -31,7 +35,9 @@ def emit(
     """See `BlockBuilder.emit_te`."""
     if not callable(function):
         raise ArgumentError(f"emit_te: 'function' is {function!r}, expected a function of te.Tensors")
-    name = hint or re.sub(r"\W", "_", getattr(function, "__name__", "")).strip("_") or "te_func"
+    name = hint or re.sub(r"\W", "_", getattr(function, "__name__", "")).strip("_") or DEFAULT_NAME
+    if keyword.iskeyword(name):  # a lambda has no other name
+        name = DEFAULT_NAME
     inputs = _Inputs(name)
     given = [inputs.convert(value, f"argument {number}") for number, value in enumerate(args)]
     named = {key: inputs.convert(value, f"argument '{key}'") for key, value in kwargs.items()}

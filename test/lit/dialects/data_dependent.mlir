@@ -6,8 +6,8 @@
 // CHECK: relax.unique{{.*}} -> tensor<?xf32>
 // CHECK: relax.unique{{.*}} -> tuple<tensor<?x4xf32>, tensor<?xi64, #relax.shape<["n"]>>, tensor<?xi64>>
 // CALLS-LABEL: @distinct
-// CALLS: call_pure_packed{{.*}}arg_spec = [unit, true, false, false, false, "{{[^"]*}}"], func = "relax.run.unique"
-// CALLS: call_pure_packed{{.*}}arg_spec = [unit, false, false, true, true, "{{[^"]*}}", 0], func = "relax.run.unique"
+// CALLS: call_pure_packed{{.*}}arg_spec = [unit, true, false, false, false, "{{[^"]*}}"], func = "relax_mlir.run.unique"
+// CALLS: call_pure_packed{{.*}}arg_spec = [unit, false, false, true, true, "{{[^"]*}}", 0], func = "relax_mlir.run.unique"
 func.func @distinct(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?xf32> {
   %0 = "relax.unique"(%x) {sorted = true, return_index = false, return_inverse = false, return_counts = false, axis}
     : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?xf32>
@@ -21,7 +21,7 @@ func.func @distinct(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?xf32
 // CHECK-LABEL: @positions
 // CHECK: relax.nonzero{{.*}} -> tensor<2x?xi64>
 // CALLS-LABEL: @positions
-// CALLS: call_pure_packed{{.*}}arg_spec = [unit], func = "relax.run.nonzero"
+// CALLS: call_pure_packed{{.*}}arg_spec = [unit], func = "relax_mlir.run.nonzero"
 func.func @positions(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x?xi64> {
   %0 = "relax.nonzero"(%x) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x?xi64>
   %1 = "relax.match_shape"(%0) {pattern = ["?", "?"], result_dtype} : (tensor<?x?xi64>) -> tensor<?x?xi64>

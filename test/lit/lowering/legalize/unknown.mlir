@@ -5,7 +5,7 @@
 // CHECK: %[[T:.*]] = builtin.unrealized_conversion_cast %{{.*}} : tensor<*xf32> to tuple<tensor<*xf32>>
 // CHECK: relax.call_pure_packed"(%[[T]])
 // CHECK-SAME: arg_spec = ["relax.exp", "{}", ".", "", "{{.*}}:{{[0-9]+}}:{{[0-9]+}}", unit]
-// CHECK-SAME: func = "relax.run.op"
+// CHECK-SAME: func = "relax_mlir.run.op"
 // CHECK-SAME: -> tensor<*xf32>
 // CHECK-NOT: call_tir
 func.func @unknown_rank(%x: tensor<*xf32>) -> tensor<*xf32> {
@@ -75,8 +75,8 @@ func.func @unknown_shape(%x: tensor<4xf32>, %s: !relax.shape_value<["?", "?"]>) 
 // CHECK-LABEL: @views
 // CHECK: relax.call_pure_packed{{.*}}"relax.flatten"
 // CHECK: relax.reshape
-// CHECK: relax.call_pure_packed{{.*}}func = "relax.run.tensor_to_shape"
-// CHECK: relax.call_pure_packed{{.*}}func = "relax.run.shape_to_tensor"
+// CHECK: relax.call_pure_packed{{.*}}func = "relax_mlir.run.tensor_to_shape"
+// CHECK: relax.call_pure_packed{{.*}}func = "relax_mlir.run.shape_to_tensor"
 func.func @views(%x: tensor<*xf32>, %t: tensor<?xi64>) -> tensor<?xi64> {
   %0 = "relax.flatten"(%x) : (tensor<*xf32>) -> tensor<?xf32>
   %s = "relax.shape_expr"() {values = [2, 2]} : () -> !relax.shape_value<[2, 2]>
