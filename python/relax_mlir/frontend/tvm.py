@@ -12,6 +12,8 @@ from relax_mlir.error import ArgumentError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.script import parse
 
+__all__ = ["from_tvm"]
+
 FILE = "<tvm>"
 """The name of the printed text in messages and locations."""
 _CONSTANT = re.compile(r'metadata\["(?P<kind>[^"]+)"\]\[(?P<number>\d+)\]')

@@ -34,12 +34,12 @@ from relax_mlir.script.call_arguments import (
 from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
 from relax_mlir.script.dimensions import DIMENSIONS, read_dim, read_dims, symbols_of
 from relax_mlir.script.effects import assertion, inplace, printing
-from relax_mlir.script.emit_te import read_emit_te
 from relax_mlir.script.packed_calls import read_dps_packed, read_packed, read_pure_packed
 from relax_mlir.script.python_names import INSTEAD
 from relax_mlir.script.shape_first import is_shape_first, shape_first
 from relax_mlir.script.source import Problem
 from relax_mlir.script.symbols import number
+from relax_mlir.script.te_calls import read_emit_te
 from relax_mlir.script.tir_calls import direct_call, read_call_prim, read_call_tir, read_call_tir_dyn
 
 if TYPE_CHECKING:
@@ -153,8 +153,10 @@ class Calls:
         """``I.attribute("…")``, ``T.int64(4)``."""
         if root == "T" and name in DIMENSIONS:
             return read_dim(node, expressions.scope)
-        if root == "T":
+        if root == "T" and name != "meta_var":
             return number(expressions, node, name)
+        if name == "meta_var" and len(node.args) == 1:
+            return expressions.evaluate(node.args[0])
         if name != "attribute":
             raise Problem(node, f"I.{name} is not an expression")
         return expressions.apply(node, ir.Attribute.parse, literal(node, str, "attribute text"))

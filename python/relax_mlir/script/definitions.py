@@ -47,15 +47,28 @@ def find(item: type | Callable[..., Any], frame: FrameType) -> Text:
         raise NotFound(f"{item!r} is no function made by `def`, whose source can be read")
     if codes and codes[0].co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise NotFound(f"'{codes[0].co_name}' is a coroutine, which a script does not have: write `def`")
-    file, filename = _read(item, filename, frame)
+    file, filename, typed = _read(item, filename, frame)
+    try:
+        node = _definition(item, codes, file, filename, frame)
+    except NotFound:
+        if typed:  # it is some other text that runs
+            raise _no_file(item, filename) from None
+        raise
+    assert node.end_lineno is not None
+    first = _first_line(node)
+    return Text("".join(file.lines[first - 1 : node.end_lineno]), filename, first)
+
+
+def _definition(
+    item: type | Callable[..., Any], codes: list[CodeType], file: _File, filename: str, frame: FrameType
+) -> Definition:
+    """The class or function that `item` is. Raises `NotFound`."""
     node: Definition
     is_class = isinstance(item, type)
     node = _class(item, codes, file, filename, frame) if is_class else _function(codes[0], file, filename)
     for code in codes:
         _check_unchanged(code, file, filename)
-    assert node.end_lineno is not None
-    first = _first_line(node)
-    return Text("".join(file.lines[first - 1 : node.end_lineno]), filename, first)
+    return node
 
 
 def _methods(cls: type) -> list[Callable[..., Any]]:
@@ -67,20 +80,26 @@ def _methods(cls: type) -> list[Callable[..., Any]]:
     return [m for m in own if m.__module__ == cls.__module__]
 
 
-def _read(item: type | Callable[..., Any], filename: str, frame: FrameType) -> tuple[_File, str]:
+def _read(item: type | Callable[..., Any], filename: str, frame: FrameType) -> tuple[_File, str, bool]:
+    """The text that holds a definition, its name, and whether it is no file but has been typed."""
     linecache.checkcache(filename)
     lines = linecache.getlines(filename, frame.f_globals)
     if not lines:
         with contextlib.suppress(OSError, TypeError):  # a class whose module is not in sys.modules
             filename = inspect.getsourcefile(item) or filename
         lines = linecache.getlines(filename, frame.f_globals)
+    typed = not lines
     lines = lines or typed_lines(filename)
     if not lines:
-        raise NotFound(
-            f"cannot read the source of '{item.__qualname__}': {filename} is no file; "
-            "relax_mlir.script.parse reads a script that is a text"
-        )
-    return _parsed("".join(lines), filename), filename
+        raise _no_file(item, filename)
+    return _parsed("".join(lines), filename), filename, typed
+
+
+def _no_file(item: type | Callable[..., Any], filename: str) -> NotFound:
+    return NotFound(
+        f"cannot read the source of '{item.__qualname__}': {filename} is no file; "
+        "relax_mlir.script.parse reads a script that is a text"
+    )
 
 
 @functools.lru_cache(maxsize=8)

@@ -25,6 +25,11 @@ def module_global_infos(infos: Mapping[str, Any]) -> None:
     """TVM's devices of a module: a mistake of the script, since there is one device."""
 
 
+def meta_var(value: Any) -> Any:  # noqa: ANN401 - read, not called
+    """``value``, which TVM computes while it reads a script, as is done here with all numbers."""
+    return value
+
+
 def vdevice(*arguments: object) -> None:
     """TVM's name of a device; there is one here, the CPU."""
 

@@ -171,6 +171,12 @@ class Block:
         """``y = x``, ``a, b = t``, ``m = T.int64()``."""
         if self.names_module(target, source) or self.declares(target, source):
             return
+        if isinstance(target, ast.Tuple) and isinstance(source, ast.Tuple) and _declares_some(self, source):
+            if len(target.elts) != len(source.elts):
+                raise Problem(target, f"{len(target.elts)} names for {len(source.elts)} values")
+            for pair in zip(target.elts, source.elts, strict=True):
+                self.assign(*pair)
+            return
         result = self.expressions.evaluate(source)
         if isinstance(target, ast.Tuple | ast.List):
             starred = next((item for item in target.elts if isinstance(item, ast.Starred)), None)
@@ -313,8 +319,6 @@ class Block:
             if item.id not in self.assigned:
                 raise Problem(item, f"'{item.id}' is bound outside of the block, and seen after it anyway")
             self.outputs.append(item.id)
-        if not node.args:
-            raise Problem(node, "R.output names at least one value")
 
     def end(self, node: ast.Return) -> None:
         """``return x``."""
@@ -346,6 +350,14 @@ def _not_a_name(target: ast.expr) -> str:
     if isinstance(target, ast.Attribute):
         return f"values have no attributes to set: bind `{text}` to a name"
     return "only names can be bound"
+
+
+def _declares_some(block: Block, source: ast.Tuple) -> bool:
+    """Whether an entry of a tuple is ``T.int64()``, which declares a symbol."""
+    return any(
+        isinstance(item, ast.Call) and not item.args and is_path(block.path(item.func), "T", "int64")
+        for item in source.elts
+    )
 
 
 def _is_pure(value: Value) -> bool:

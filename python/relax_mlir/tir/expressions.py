@@ -326,6 +326,8 @@ class Expressions:
         root, name = path
         if root != "T":
             raise Problem(node.func, f"{root}.{name} is not part of a prim func")
+        if [keyword.arg for keyword in node.keywords] == ["dtype"]:
+            return self.of_dtype(node)
         for keyword in node.keywords:
             raise Problem(keyword, f"T.{name} takes no argument '{keyword.arg}'")
         special = SPECIAL.get(name)
@@ -338,6 +340,15 @@ class Expressions:
             known = [f"T.{k}" for k in (*INTRINSICS, *ALIASES, *SPECIAL, *dtypes.DTYPES)]
             raise Problem.of(node.func, UnknownNameError("function", f"T.{name}", known))
         return self.function(node, name)
+
+    def of_dtype(self, node: ast.Call) -> Term:
+        """``T.exp(x, dtype="float32")``: the dtype of the result, which it has anyway."""
+        wanted = self.dtype_name(node.keywords[0].value)
+        found = self.term(ast.copy_location(ast.Call(node.func, node.args, []), node))
+        if isinstance(found, Scalar) and found.dtype.name != wanted:
+            message = f'the result is {shown(found.dtype)}, not {wanted}; convert it: T.cast(…, "{wanted}")'
+            raise Problem(node.keywords[0], message, "DTypeError")
+        return found
 
     def function(self, node: ast.Call, name: str) -> Term:
         arity = INTRINSICS[name].arity

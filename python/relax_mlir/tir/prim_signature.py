@@ -80,7 +80,12 @@ def read_head(node: ast.FunctionDef, scope: Scope) -> Head:
         else:
             found[parameter.arg] = read
     scalars = [name for name, parameter in found.items() if parameter.shape == () and _is_scalar(parameter)]
-    body = _prologue(normalized(node.body, scope, scalars), scope, handles, found)
+    shapes = {
+        name: [ast.parse(str(dim), mode="eval").body for dim in parameter.shape or ()]
+        for name, parameter in found.items()
+        if parameter.is_buffer
+    }
+    body = _prologue(normalized(node.body, scope, scalars, shapes), scope, handles, found)
     for name, parameter in handles.items():
         if name not in found:
             raise Problem(parameter, f"handle '{name}' needs its T.match_buffer({name}, shape, dtype)")

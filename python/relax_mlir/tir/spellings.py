@@ -8,13 +8,16 @@
 | ``with T.grid(n) as i:`` | ``for i in T.grid(n):`` |
 | ``for at in T.grid(n, m):`` | two loops, ``at`` being the tuple of their variables |
 | ``x: T.let[T.int64] = …`` | ``x: T.int64 = …`` |
+| ``A.shape[0]``, ``T.grid(*A.shape)`` | the sizes with which ``A`` is declared |
+| ``T.meta_var(4)`` | 4 |
 | a parameter ``s: T.float32`` | a buffer of rank 0, read where ``s`` stands |
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Sequence
+import copy
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem
@@ -26,9 +29,17 @@ RENAMED = {
 }
 
 
-def normalized(statements: Sequence[ast.stmt], scope: Scope, scalars: Collection[str]) -> list[ast.stmt]:
-    """The statements of a body in the spelling that is read; `scalars` are the parameters of rank 0."""
-    rewriter = _Rewriter(scope, scalars)
+def normalized(
+    statements: Sequence[ast.stmt],
+    scope: Scope,
+    scalars: Collection[str],
+    shapes: Mapping[str, Sequence[ast.expr]],
+) -> list[ast.stmt]:
+    """The statements of a body in the spelling that is read.
+
+    `scalars` are the parameters of rank 0, `shapes` the sizes of the parameters that are buffers.
+    """
+    rewriter = _Rewriter(scope, scalars, shapes)
     found: list[ast.stmt] = []
     for statement in statements:
         found += rewriter.statements([statement])
@@ -59,8 +70,11 @@ def _is_block(node: ast.With, scope: Scope) -> bool:
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, scope: Scope, scalars: Collection[str]) -> None:
+    def __init__(
+        self, scope: Scope, scalars: Collection[str], shapes: Mapping[str, Sequence[ast.expr]]
+    ) -> None:
         self.scope, self.scalars = scope, scalars
+        self.shapes = dict(shapes)
         self.tuples: dict[str, list[ast.expr]] = {}
 
     def path(self, node: ast.expr) -> str | None:
@@ -89,7 +103,49 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Subscript(node, nothing, ast.Load()), node)
         return node
 
+    def sizes(self, node: ast.expr) -> list[ast.expr] | None:
+        """The sizes of ``A.shape``; None for other expressions."""
+        if (
+            not isinstance(node, ast.Attribute)
+            or node.attr != "shape"
+            or not isinstance(node.value, ast.Name)
+        ):
+            return None
+        found = self.shapes.get(node.value.id)
+        return None if found is None else [_placed_expression(size, node) for size in found]
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        """``A = T.match_buffer(a, shape)`` declares the sizes of A."""
+        self.generic_visit(node)
+        call, target = node.value, node.targets[0]
+        name = self.path(call.func) if isinstance(call, ast.Call) else None
+        if isinstance(call, ast.Call) and isinstance(target, ast.Name):
+            first = {"match_buffer": 1, "alloc_buffer": 0}.get(str(name))
+            named = [k.value for k in call.keywords if k.arg == "shape"]
+            given = named or ([] if first is None else call.args[first : first + 1])
+            if first is not None and given and isinstance(given[0], ast.Tuple | ast.List):
+                self.shapes[target.id] = list(given[0].elts)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if self.path(node.func) == "meta_var" and len(node.args) == 1 and not node.keywords:
+            return self.visit(node.args[0])  # type: ignore[no-any-return]  # it is an expression
+        arguments: list[ast.expr] = []
+        for item in node.args:
+            sizes = self.sizes(item.value) if isinstance(item, ast.Starred) else None
+            arguments += [item] if sizes is None else sizes
+        node.args = arguments
+        return self.generic_visit(node)  # type: ignore[return-value]  # likewise
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        sizes, index = self.sizes(node.value), node.slice
+        if sizes is not None and isinstance(index, ast.Constant) and isinstance(index.value, int):
+            if not 0 <= index.value < len(sizes):
+                message = (
+                    f"`{ast.unparse(node.value)}` has {len(sizes)} entries, not one of number {index.value}"
+                )
+                raise Problem(node, message, "ShapeError")
+            return sizes[index.value]
         is_scalar = isinstance(node.value, ast.Name) and node.value.id in self.scalars
         value = node.value if is_scalar else self.visit(node.value)
         return ast.copy_location(ast.Subscript(value, self.visit(node.slice), node.ctx), node)
@@ -194,6 +250,15 @@ def _targets(node: ast.With) -> list[ast.expr]:
         if not isinstance(target, ast.Name):
             raise Problem(target, "the variables of a block or a loop are names")
     return [_named(target.id, target, ast.Store) for target in targets if isinstance(target, ast.Name)]
+
+
+def _placed_expression(node: ast.expr, at: ast.expr) -> ast.expr:
+    """A copy of an expression at the place of another; of a string, the expression that it holds."""
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    found = ast.parse(ast.literal_eval(node), mode="eval").body if is_text else copy.deepcopy(node)
+    for part in ast.walk(found):
+        ast.copy_location(part, at)
+    return found
 
 
 def _fresh(names: Sequence[str], taken: set[str]) -> list[str]:

@@ -127,6 +127,14 @@ SAME = {
         "m, p = T.int64(), T.int64()\nreturn R.match_cast(x, R.Tensor((m, p)))",
         'return R.match_shape(x, ("m", "p"))',
     ),
+    "a symbol beside a number": (
+        "m, p = T.int64(), I.meta_var(T.int64(4))\nreturn R.match_cast(x, R.Tensor((m, p)))",
+        'return R.match_shape(x, ("m", 4))',
+    ),
+    "a block without a result": (
+        "with R.dataflow():\n    y = R.exp(x)\n    R.output()\nreturn x",
+        "with R.dataflow():\n    y = R.exp(x)\n    R.output()\nreturn x",
+    ),
     "shapes by R.shape": ("return R.reshape(x, R.shape([n * 4]))", "return R.reshape(x, (n * 4,))"),
     "dims with a type": (
         "return R.reshape(x, R.shape([n * T.int64(2), T.int64(2)]))",
@@ -448,6 +456,14 @@ NUMERIC = {
         "x",
         lambda x, s, k: x[:, :1] - x,
     ),
+    "sizes of buffers": (
+        '@T.prim_func\n    def f(A: T.Buffer(("n", 4), "float32"), b: T.handle):\n'
+        '        B = T.match_buffer(b, ("n", 4), "float32")\n'
+        '        for i, j in T.grid(*A.shape):\n            B[i, j] = A[i, j] + T.exp(A[i, j] - A[i, j], dtype="float32")\n'
+        "        for i in T.serial(B.shape[0]):\n            B[i, B.shape[1] - 1] = T.float32(T.meta_var(7))",
+        "x",
+        lambda x, s, k: np.concatenate([x[:, :3] + 1, np.full((len(x), 1), 7)], 1),
+    ),
     "axes in the head": (
         '@T.prim_func\n    def f(A: T.Buffer((n, 4), "float32"), B: T.Buffer((n, 4), "float32")):\n'
         "        with T.block([n, 4]) as [i, j]:\n            B[i, j] = A[i, j] + 3.0",
@@ -497,6 +513,8 @@ REFUSED_PRIMS = {
     "        with T.block([n, T.reduce_axis(1, 4)]) as [i, j]:\n            B[i, j] = 0.0": "an axis of a block begins at 0",
     "        with T.attr(n) as i:\n            B[i, 0] = 0.0": "only T.block and T.grid have variables",
     "        with T.block([n, 4]) as [i, B[0, 0]]:\n            B[i, 0] = 0.0": "the variables of a block or a loop are names",
+    "        for i in range(A.shape[2]):\n            B[i, 0] = 0.0": "`A.shape` has 2 entries, not one of number 2",
+    '        B[0, 0] = T.exp(A[0, 0], dtype="float64")': "the result is float32, not float64",
     '        C = T.alloc_buffer((4,), "float32", strides=[2])\n        C[0] = 1.0': "a buffer takes a shape and a dtype, not 'strides'",
 }
 

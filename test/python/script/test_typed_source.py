@@ -1,4 +1,4 @@
-"""Scripts where Python runs text that is no file, two classes of one name, Python functions in scripts, type checkers."""
+"""Scripts where Python runs text that is no file, classes of one name, Python functions in scripts, type checkers."""
 
 from __future__ import annotations
 
