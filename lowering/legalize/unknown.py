@@ -1,7 +1,7 @@
 """Ops on values of which too little is known for native code: calls of the runtime, which looks at what they are.
 
-``relax_mlir.run.op`` takes the op's name, its attributes as text, its operands' grouping, the symbols in its attributes,
-its place in the program, then the operands one by one, and last the values of the symbols as a shape.
+``relax_mlir.run.op`` takes the op's name, its attributes as text, its operands' grouping, the symbols in its
+attributes, its place in the program, then the operands one by one, and last the values of the symbols as a shape.
 """
 
 from __future__ import annotations
