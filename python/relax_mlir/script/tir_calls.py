@@ -110,6 +110,12 @@ def direct_call(expressions: Expressions, node: ast.Call, target: func.FuncOp) -
     """``cls.prim(x, out)``, as TVM writes calls on explicit memory: for its effect on the tensors that it fills."""
     name = target.name.value
     outputs = filled_buffers(target)
+    if len(node.args) + (outputs or 1) <= len(target.arguments):
+        raise Problem(
+            node,
+            f"'{name}' is a prim func: call it by R.call_tir(cls.{name}, args, out); with all of its "
+            f"{len(target.arguments)} arguments it fills the last of them",
+        )
     if outputs is None:
         raise Problem(
             node,

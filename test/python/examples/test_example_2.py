@@ -81,7 +81,7 @@ def test_deduced_shapes(module: rx.IRModule) -> None:
     for line in (
         'R.Tensor(("n", 4), "float32") = R.reshape(',
         'R.Tensor(("4*n",), "float32") = R.flatten(',
-        "R.Shape() = R.call_pure_packed",
+        "R.Shape(None) = R.call_pure_packed",
         'R.Tensor((None,), "float32") = R.unique(',
         'R.Tensor(("m",), "float32") = R.exp(',
     ):

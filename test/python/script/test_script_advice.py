@@ -229,11 +229,6 @@ CASES: dict[str, tuple[str, str, str]] = {
         r"R.call_tir\(cls.prim, args, out\)",
         "z = R.call_tir(cls.prim, (v,), R.Tensor((n,), 'float32'))",
     ),
-    "prim_arguments": (
-        "z = R.call_tir(cls.prim, [v], R.Tensor((n,), 'float32')), R.call_tir(cls.prim, v, R.Tensor((n,), 'float32'))",
-        r"write \(x,\) for one",
-        "z = R.call_tir(cls.prim, (v,), R.Tensor((n,), 'float32'))",
-    ),
     "prim_name": (
         "z = R.call_tir(prim, (v,), R.Tensor((n,), 'float32'))",
         "write cls.f",
@@ -248,11 +243,6 @@ CASES: dict[str, tuple[str, str, str]] = {
         "f = R.make_closure(helper, ())",
         "write cls.f|unknown name",
         "f = R.make_closure(cls.helper, ())\n        z = R.invoke_pure_closure(f, (x,), R.Tensor((n, m), 'float32'))",
-    ),
-    "no_value": (
-        "z = R.call_packed('f.g', x)",
-        "out=R.Object",
-        "z = R.call_packed('f.g', x, out=R.Object())",
     ),
     "output_outside": ("R.output(x)", "ends with `return`", "pass"),
     "no_output": (
