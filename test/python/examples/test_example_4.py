@@ -59,7 +59,11 @@ def test_both_forms_are_one_module() -> None:
 
 def test_prints_what_is_known(module: rx.IRModule) -> None:
     text = module.script()
-    for line in ("R.Tensor(None, None) = R.log(x)", "R.Tensor((None,)) = R.flatten(", 'R.Tensor(("m",)) = R.exp('):
+    for line in (
+        "R.Tensor(None, None) = R.log(x)",
+        "R.Tensor((None,), None) = R.flatten(",
+        'R.Tensor(("m",), None) = R.exp(',
+    ):
         assert line in text
     assert_structural_equal(parse(text), module)
 
