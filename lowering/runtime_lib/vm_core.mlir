@@ -12,9 +12,6 @@ llvm.func @calloc(i64, i64) -> !llvm.ptr
 llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
-llvm.func @pthread_key_create(!llvm.ptr, !llvm.ptr) -> i32
-llvm.func @pthread_getspecific(i32) -> !llvm.ptr
-llvm.func @pthread_setspecific(i32, !llvm.ptr) -> i32
 
 llvm.mlir.global internal @depth_key(0 : i32) : i32
 llvm.mlir.global internal @table() : !llvm.array<6 x ptr> {
@@ -35,12 +32,16 @@ llvm.mlir.global internal @table() : !llvm.array<6 x ptr> {
 }
 
 llvm.mlir.global internal constant @argument_error("ArgumentError\00")
-llvm.mlir.global internal constant @memory_error("MemoryError\00")
-llvm.mlir.global internal constant @recursion_error("RecursionError\00")
+llvm.mlir.global internal constant @memory_error("OutOfMemoryError\00")
+llvm.mlir.global internal constant @recursion_error("RecursionLimitError\00")
 llvm.mlir.global internal constant @bytecode_error("BytecodeError\00")
 llvm.mlir.global internal constant @wrong_count("%s: takes %lld arguments; got %lld\00")
 llvm.mlir.global internal constant @too_deep("%s: more than %lld calls are active: is the recursion endless? VirtualMachine(..., max_depth=N) allows more\00")
 llvm.mlir.global internal constant @too_nested("%s: more than %lld calls of this thread have entered a virtual machine from packed functions and closures: is the recursion endless?\00")
+llvm.mlir.global internal constant @no_stack("%s: the C stack of this thread has no room for another call that enters a virtual machine from a packed function or a closure: is the recursion endless, or the stack small?\00")
+llvm.mlir.global internal constant @no_view("%s: argument %lld is a DLTensor, which somebody else may end while the function has it; give a tensor\00")
+llvm.mlir.global internal constant @instrument_name("the instrument of a virtual machine\00")
+llvm.mlir.global internal constant @no_arguments("%s: no memory is left for %lld arguments\00")
 llvm.mlir.global internal constant @no_memory("%s: no memory is left for a frame of %lld registers (of %lld bytes)\00")
 llvm.mlir.global internal constant @no_condition("%s: instruction %lld: `If` takes an integer or a truth value; the type index of what register %%%lld holds is %lld\00")
 
@@ -48,6 +49,7 @@ llvm.func @${STATE}() -> !llvm.ptr {
   %key = llvm.mlir.addressof @depth_key : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %rc = llvm.call @pthread_key_create(%key, %null) : (!llvm.ptr, !llvm.ptr) -> i32
+  llvm.call @relax.vm.watch_stacks() : () -> ()
   %table = llvm.mlir.addressof @table : !llvm.ptr
   llvm.return %table : !llvm.ptr
 }
@@ -326,6 +328,10 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %too_nested = llvm.mlir.addressof @too_nested : !llvm.ptr
   %no_memory = llvm.mlir.addressof @no_memory : !llvm.ptr
   %no_condition = llvm.mlir.addressof @no_condition : !llvm.ptr
+  %no_stack = llvm.mlir.addressof @no_stack : !llvm.ptr
+  %no_view = llvm.mlir.addressof @no_view : !llvm.ptr
+  %needed_stack = llvm.mlir.constant(${ENTER_BYTES} : i64) : i64
+  %seven32 = llvm.mlir.constant(7 : i32) : i32
   %key_at = llvm.mlir.addressof @depth_key : !llvm.ptr
 
   // What changes while the function runs.
@@ -362,9 +368,18 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %nested_p = llvm.call @pthread_getspecific(%key) : (i32) -> !llvm.ptr
   %nested = llvm.ptrtoint %nested_p : !llvm.ptr to i64
   %deep = llvm.icmp "sge" %nested, %nesting : i64
-  llvm.cond_br %deep, ^bad_nesting, ^start
+  llvm.cond_br %deep, ^bad_nesting, ^measure
 ^bad_nesting:
   llvm.call @raise(%recursion_error, %too_nested, %own_name, %nesting, %zero, %zero)
+    : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
+  llvm.return %failed32 : i32
+
+^measure:
+  %left = llvm.call @relax.vm.stack_left() : () -> i64
+  %fits_stack = llvm.icmp "sge" %left, %needed_stack : i64
+  llvm.cond_br %fits_stack, ^start, ^bad_c_stack
+^bad_c_stack:
+  llvm.call @raise(%recursion_error, %no_stack, %own_name, %zero, %zero, %zero)
     : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
   llvm.return %failed32 : i32
 
@@ -394,8 +409,8 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   llvm.cond_br %has_stack, ^stack(%kept : !llvm.ptr), ^make_stack
 ^make_stack:
   %made = llvm.call @new_chunk(%buffer_bytes, %null) : (i64, !llvm.ptr) -> !llvm.ptr
-  %no_stack = llvm.icmp "eq" %made, %null : !llvm.ptr
-  llvm.cond_br %no_stack, ^bad_stack, ^stack(%made : !llvm.ptr)
+  %is_missing = llvm.icmp "eq" %made, %null : !llvm.ptr
+  llvm.cond_br %is_missing, ^bad_stack, ^stack(%made : !llvm.ptr)
 ^bad_stack:
   llvm.call @raise(%memory_error, %no_memory, %own_name, %zero, %buffer_bytes, %zero)
     : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
@@ -480,9 +495,19 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
 ^copy:
   %from = llvm.getelementptr %values[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.struct<(i64, i64)>
   %to = llvm.getelementptr %new_regs[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.struct<(i64, i64)>
+  %i1 = llvm.add %i, %one : i64
+  %from_kind = llvm.load %from : !llvm.ptr -> i32
+  %is_view = llvm.icmp "eq" %from_kind, %seven32 : i32
+  llvm.cond_br %is_view, ^bad_view, ^take
+^bad_view:
+  %viewed_name_p = llvm.getelementptr %callee[${name}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %viewed_name = llvm.load %viewed_name_p : !llvm.ptr -> !llvm.ptr
+  llvm.call @raise(%argument_error, %no_view, %viewed_name, %i, %zero, %zero)
+    : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
+  llvm.br ^fail(%failed32 : i32)
+^take:
   %taken = llvm.call @take(%from, %to) : (!llvm.ptr, !llvm.ptr) -> i32
   %took = llvm.icmp "eq" %taken, %z32 : i32
-  %i1 = llvm.add %i, %one : i64
   llvm.cond_br %took, ^parameter(%i1 : i64), ^fail(%taken : i32)
 
   // One instruction.
@@ -913,7 +938,10 @@ llvm.func internal @ask(%machine: !llvm.ptr, %function: !llvm.ptr, %index: i64, 
     %callee = llvm.load %p_instrument8 : !llvm.ptr -> !llvm.ptr
     %rc0 = llvm.call @TVMFFIObjectIncRef(%callee) : (!llvm.ptr) -> i32
     %count = llvm.add %n, %four : i64
-    %args = llvm.alloca %count x !llvm.struct<(i64, i64)> {alignment = 8 : i64} : (i64) -> !llvm.ptr
+    %all_bytes = llvm.mul %count, %c16 : i64
+    %args = llvm.call @malloc(%all_bytes) : (i64) -> !llvm.ptr
+    %has_memory = llvm.icmp "ne" %args, %null : !llvm.ptr
+    %outcome = scf.if %has_memory -> i64 {
     %words = llvm.load %function {alignment = 8 : i64} : !llvm.ptr -> vector<2xi64>
     llvm.store %words, %args {alignment = 8 : i64} : vector<2xi64>, !llvm.ptr
     %p_names = llvm.getelementptr %machine[${names}] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -940,7 +968,7 @@ llvm.func internal @ask(%machine: !llvm.ptr, %function: !llvm.ptr, %index: i64, 
     %count32 = llvm.trunc %count : i64 to i32
     %status = llvm.call @TVMFFIFunctionCall(%callee, %args, %count32, %said)
       : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
-    %rc1 = llvm.call @TVMFFIObjectDecRef(%callee) : (!llvm.ptr) -> i32
+    llvm.call @free(%args) : (!llvm.ptr) -> ()
     %failed = llvm.icmp "ne" %status, %ok : i32
     %code = scf.if %failed -> i64 {
       %wide = llvm.sext %status : i32 to i64
@@ -970,6 +998,17 @@ llvm.func internal @ask(%machine: !llvm.ptr, %function: !llvm.ptr, %index: i64, 
       scf.yield %chosen : i64
     }
     scf.yield %code : i64
+    } else {
+      %memory_error = llvm.mlir.addressof @memory_error : !llvm.ptr
+      %no_arguments = llvm.mlir.addressof @no_arguments : !llvm.ptr
+      %own_name = llvm.mlir.addressof @instrument_name : !llvm.ptr
+      %minus = llvm.mlir.constant(-1 : i64) : i64
+      llvm.call @raise(%memory_error, %no_arguments, %own_name, %count, %zero, %zero)
+        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
+      scf.yield %minus : i64
+    }
+    %rc1 = llvm.call @TVMFFIObjectDecRef(%callee) : (!llvm.ptr) -> i32
+    scf.yield %outcome : i64
   } else {
     scf.yield %zero : i64
   }

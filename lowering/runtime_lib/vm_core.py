@@ -49,14 +49,25 @@ SIGNAL_MILLISECONDS = 20
 MAX_NESTING = 1000
 """How often a thread may enter machines within each other, by way of packed functions and closures."""
 
+STACK_RESERVE = 256 * 1024
+"""Bytes of the C stack that calls into machines leave for what they call."""
+
+ENTER_BYTES = 4096
+"""Bytes of the C stack that a call into a machine takes, at most."""
+
 CALL, RET, GOTO, IF = 1, 2, 3, 4
 VOID = 1 << 54
 VM = VOID + 1
 
 
+def stack_text() -> str:
+    """The functions that tell how much of the C stack is left, as MLIR text of level V."""
+    return fill_template("vm_stack", STACK_RESERVE=STACK_RESERVE)
+
+
 def vm_core_text() -> str:
     """The module of the core, as MLIR text of level V."""
-    return fill_template(
+    return stack_text() + fill_template(
         "vm_core",
         {
             **{name: 8 * number for number, name in enumerate(HEAD)},
@@ -65,6 +76,7 @@ def vm_core_text() -> str:
         STATE=STATE,
         CALL=CALL,
         CHUNK_BYTES=CHUNK_BYTES,
+        ENTER_BYTES=ENTER_BYTES,
         FRAME_HEAD=FRAME_HEAD,
         GOTO=GOTO,
         IF=IF,

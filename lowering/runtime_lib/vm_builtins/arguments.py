@@ -22,6 +22,9 @@ BOOL, FLOAT, DTYPE, SMALL_STR, STR, FUNCTION = 2, 3, 5, 11, 65, 68
 MAX_RANK = 1024
 """The rank up to which builtins make tensors: their shape and strides lie on the stack for a moment."""
 
+MAX_BYTES = (1 << 47) - 1
+"""The most bytes that a process has addresses for."""
+
 INT64 = 0 | 64 << 8 | 1 << 16
 UINT8 = 1 | 8 << 8 | 1 << 16
 BOOL8 = 6 | 8 << 8 | 1 << 16
@@ -110,8 +113,8 @@ class BuiltinWriter(ObjectWriter):
         )
         return word
 
-    def dl_tensor(self, slot: str, role: str) -> str:
-        """The address of the DLTensor of a tensor on the CPU."""
+    def dl_tensor(self, slot: str, role: str, is_read: bool = True) -> str:
+        """The address of the DLTensor of a tensor on the CPU; one that `is_read` has memory."""
         kind = self.require_kind(slot, (TENSOR, DLTENSOR), role, "a tensor")
         pointer, device = self._inside(slot, kind)
         self.check(
@@ -120,7 +123,32 @@ class BuiltinWriter(ObjectWriter):
             f"{role} is on {{0:device}}, expected cpu",
             self.code.index(device, "i32"),
         )
+        flaw = self.call("relax.vm.flaw", [pointer], ["!llvm.ptr"], "i64")
+        self.check(
+            self.code.let(f"arith.cmpi ne, {flaw}, {self.code.constant(1)} : i64"),
+            "ShapeError",
+            f"{role} has a negative dimension",
+        )
+        if is_read:
+            self.check(
+                self.code.let(f"arith.cmpi ne, {flaw}, {self.code.constant(2)} : i64"),
+                "ArgumentError",
+                f"{role} has elements, but no memory: its data pointer is null, as that of fake and meta tensors is",
+            )
         return pointer
+
+    def keepable(self, values: str, count: str) -> None:
+        """Check that `count` (i64) values can be kept when the call is over: none is a bare DLTensor."""
+        code = self.code
+        i = self.loop(count)
+        kind = self.kind_of(self.element(values, i, ANY_BYTES))
+        self.check(
+            code.let(f"arith.cmpi ne, {kind}, {code.constant(DLTENSOR, 'i32')} : i32"),
+            "ArgumentError",
+            "value {0} is a DLTensor, which ends with the call; give a tensor",
+            code.index(i),
+        )
+        code.do("}")
 
     def tensor_of(self, slot: str, context: str) -> str:
         """Like `dl_tensor`; messages begin with a text that the builtin is given."""
@@ -303,6 +331,7 @@ class BuiltinWriter(ObjectWriter):
 
     def any_result(self, slot: str) -> None:
         """Give a value that somebody else holds."""
+        self.keepable(slot, self.code.constant(1))
         kind, payload = self.code.load(slot, 0, "i64"), self.payload(slot)
         self.retain(kind, payload)
         self.code.store(kind, "i64", "%ret", 0)
@@ -322,6 +351,12 @@ class BuiltinWriter(ObjectWriter):
 
     def owned_tensor(self, shape: str, rank: str, dtype: str, bytes: str) -> str:
         """A new tensor with memory of its own: `bytes` of it (i64; -1: more than there is); `rank` is i64."""
+        self.check(
+            self.code.let(f"arith.cmpi ule, {bytes}, {self.code.constant(MAX_BYTES)} : i64"),
+            "OutOfMemoryError",
+            f"{{0}} bytes are asked for (-1: beyond 64 bits), {MAX_BYTES} are the most",
+            self.code.index(bytes),
+        )
         types = ["!llvm.ptr", "i64", "i32", "i64"]
         return self.call("relax.vm.tensor", [shape, rank, dtype, bytes], types, "!llvm.ptr")
 

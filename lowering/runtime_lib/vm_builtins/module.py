@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
-from relax_mlir.lowering.abi.unpack import DL, OBJECT_BYTES, SHAPE, TENSOR
+from relax_mlir.lowering.abi.unpack import ARRAY, DL, OBJECT_BYTES, SHAPE, TENSOR
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.pool import HEAD_BYTES, PAGE_BYTES, PAGED_BYTES
 from relax_mlir.lowering.runtime_lib.support import MEMORY_TABLE, support_text
 from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import Builtins, BuiltinWriter
-from relax_mlir.lowering.runtime_lib.vm_builtins.containers import CLOSURES, CLOSURES_CALL, CONTAINERS
+from relax_mlir.lowering.runtime_lib.vm_builtins.containers import CALL_BYTES, CONTAINERS, CONTAINERS_CALL
 from relax_mlir.lowering.runtime_lib.vm_builtins.host_arithmetic import SCALARS
 from relax_mlir.lowering.runtime_lib.vm_builtins.shape_heap import SHAPE_HEAP
 from relax_mlir.lowering.runtime_lib.vm_builtins.storages import MEMORY
 from relax_mlir.lowering.runtime_lib.vm_builtins.value_checks import CHECKS
+from relax_mlir.lowering.runtime_lib.vm_core import stack_text
 from relax_mlir.mlir_text import Fragment, symbols_in
 
 MEMORY_ADDRESS = "__relax_vm_memory"
@@ -38,16 +39,16 @@ def builtins_text() -> str:
         fragment.function(f'@"{ENTRIES[name]}"({parameters})', writer.code)
     fragment.define(
         f"func.func @{MEMORY_ADDRESS}() -> !llvm.ptr {{\n"
+        "  llvm.call @relax.vm.watch_stacks() : () -> ()\n  llvm.call @relax.vm.watch_discards() : () -> ()\n"
         f"  %0 = llvm.mlir.addressof @{MEMORY_TABLE} : !llvm.ptr\n  return %0 : !llvm.ptr\n}}"
     )
-    for declaration in CLOSURES_CALL:
+    for declaration in CONTAINERS_CALL:
         fragment.external(declaration)
-    fragment.define(CLOSURES)
-    known = "\n".join([support_text(), _objects_text()])
+    known = "\n".join([support_text(), stack_text(), objects_text(), discard_text(), closures_text()])
     return "\n".join([known, fragment.text(known=symbols_in(known))])
 
 
-def _objects_text() -> str:
+def objects_text() -> str:
     """The functions that make objects; offsets count from the beginning of an object."""
     dl_tensor = OBJECT_BYTES + DL.BYTES
     return fill_template(
@@ -55,7 +56,9 @@ def _objects_text() -> str:
         MEMORY_TABLE=MEMORY_TABLE,
         PAGE_BYTES=PAGE_BYTES,
         PAGED_BYTES=PAGED_BYTES,
+        NDIM=DL.NDIM,
         SHAPE=SHAPE,
+        SHAPE_AT=DL.SHAPE,
         SOURCE=dl_tensor,
         TENSOR=TENSOR,
         TENSOR_SLACK=HEAD_BYTES + dl_tensor + 63,
@@ -63,3 +66,19 @@ def _objects_text() -> str:
         VIEW_HEAD=HEAD_BYTES + dl_tensor + 8,
         VIEW_TABLES=dl_tensor + 8,
     )
+
+
+def discard_text() -> str:
+    """The functions that make tuples, and end tuples and closures."""
+    cell = 32
+    return fill_template(
+        "vm_discard",
+        ARRAY=ARRAY,
+        TUPLE_BYTES=OBJECT_BYTES + cell,
+        TUPLE_HEAD=HEAD_BYTES + OBJECT_BYTES + cell,
+    )
+
+
+def closures_text() -> str:
+    """The functions that make and run closures."""
+    return fill_template("vm_closures", CALL_BYTES=CALL_BYTES)

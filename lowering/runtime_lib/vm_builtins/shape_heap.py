@@ -41,7 +41,7 @@ def _shape_or_tensor(c: BuiltinWriter, slot: str) -> tuple[str, str]:
     kind = c.kind_of(slot)
     is_tensor = c.any_of(c.equal(kind, TENSOR, "i32"), c.equal(kind, DLTENSOR, "i32"))
     code.do(f"{count}, {numbers} = scf.if {is_tensor} -> (i64, !llvm.ptr) {{")
-    tensor = c.dl_tensor(slot, "argument 'shape'")
+    tensor = c.dl_tensor(slot, "argument 'shape'", is_read=False)
     code.do(f"scf.yield {c.rank(tensor)}, {code.load(tensor, DL.SHAPE, '!llvm.ptr')} : i64, !llvm.ptr")
     code.do("} else {")
     rank, at = c.dims(slot, "argument 'shape'")
@@ -53,7 +53,7 @@ def _shape_or_tensor(c: BuiltinWriter, slot: str) -> tuple[str, str]:
 def _shape_of(c: BuiltinWriter) -> None:
     """(x): the shape of a tensor."""
     c.take(1, "x")
-    tensor = c.dl_tensor(c.slot(0), "argument 'x'")
+    tensor = c.dl_tensor(c.slot(0), "argument 'x'", is_read=False)
     c.shape_result(c.rank(tensor), c.code.load(tensor, DL.SHAPE, "!llvm.ptr"))
 
 

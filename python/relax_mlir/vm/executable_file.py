@@ -56,6 +56,10 @@ class _Placed:
     offset: int
 
 
+_NO_RESERVE = 0x4000
+"""Linux's MAP_NORESERVE: a large file, of which few pages are written, counts for none of the system's memory."""
+
+
 def save(executable: Executable, path: Path) -> None:
     """Write under a temporary name, to the disk, then move it; see `Executable.save`."""
     tensors = list(_places(executable.constants))
@@ -219,7 +223,10 @@ def load_constants(path: str | os.PathLike[str]) -> tuple[object, ...]:
 
 
 def _mapped(path: Path) -> memoryview:
-    """The bytes of a file; pages are read when they are used."""
+    """The bytes of a file; pages are read when they are used.
+
+    The mapping is private: what a packed function writes into a constant does not reach the file, nor end the process.
+    """
     file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         found = os.fstat(file)
@@ -227,7 +234,8 @@ def _mapped(path: Path) -> memoryview:
             raise InvalidFile("is no regular file")
         if not found.st_size:
             raise InvalidFile("is empty")
-        return memoryview(mmap.mmap(file, found.st_size, access=mmap.ACCESS_READ))
+        flags = mmap.MAP_PRIVATE | _NO_RESERVE
+        return memoryview(mmap.mmap(file, found.st_size, flags, mmap.PROT_READ | mmap.PROT_WRITE))
     finally:
         os.close(file)
 
@@ -321,7 +329,9 @@ class _Tensors:
             raise InvalidFile(f"constant {index} is of dtype bool, but has bytes above 1")
         if not length:
             return np.zeros(shape, dtype)
-        return np.frombuffer(data, dtype).reshape(shape)
+        array = np.frombuffer(data, dtype).reshape(shape)
+        array.flags.writeable = False
+        return array
 
 
 def _read_constants(reader: Reader, tensors: _Tensors) -> tuple[object, ...]:

@@ -41,6 +41,7 @@ class Image:
         values = layout.take(_ANY * (2 * len(infos) + len(executable.constants)))
         code_at, numbers_at = layout.take(code.nbytes), layout.take(numbers.nbytes)
         text = layout.take(sum(map(len, names)))
+        counters = layout.take(_ANY * executable.offsets.size)
         self.address = core().create(layout.size)
         if not self.address:
             raise MemoryError(f"VirtualMachine: no memory is left for {layout.size} bytes")
@@ -87,6 +88,7 @@ class Image:
             self._store(by_function + _WORD * index, at + where)
         for index, value in enumerate(executable.constants):
             core().store_any(at + constants + _ANY * index, to_ffi(value))
+        self.counters_address, self._count = at + counters, executable.offsets.size
         self._first_descriptor = at + descriptors
 
     def function(self, name: str) -> tvm_ffi.Function:
@@ -95,8 +97,13 @@ class Image:
         made: tvm_ffi.Function = core().make_function(place)
         return made
 
+    def counters(self) -> Words:
+        """Where the core counts for a profile: calls and nanoseconds, for each instruction; valid while this is."""
+        numbers = (ctypes.c_int64 * (2 * self._count)).from_address(self.counters_address)
+        return np.ctypeslib.as_array(numbers).reshape(-1, 2)
+
     def keep(self, field: str, value: object) -> None:
-        """Keep a value in the head: `vm_state`, `instrument`."""
+        """Keep a value in the head, `vm_state` or `instrument`, before the first function is made."""
         core().store_any(self.address + _WORD * HEAD.index(field), value)
 
     def set(self, field: str, value: int) -> None:

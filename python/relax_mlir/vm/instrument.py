@@ -12,6 +12,7 @@ import tvm_ffi
 
 from relax_mlir.runtime.arrays import to_ffi
 from relax_mlir.vm.bytecode import Call
+from relax_mlir.vm.code_table import Words
 from relax_mlir.vm.executable import Executable
 
 SKIP = 1
@@ -32,14 +33,22 @@ Instrument = Callable[..., Any]
 """``(function, name, before, result, *args) -> SKIP, Replace(value), or anything else to go on``."""
 
 
-def wrapped(instrument: Instrument) -> tvm_ffi.Function:
-    """The instrument as the core calls it: a list of one value stands for `Replace`."""
+class Watcher:
+    """Who watches a machine; the core calls the same function whoever it is, as other threads may be inside of it."""
+
+    def __init__(self) -> None:
+        self.instrument: Instrument | None = None
+
+
+def function_of(watcher: Watcher) -> tvm_ffi.Function:
+    """The watcher as the core calls it: a list of one value stands for `Replace`."""
 
     def call(*args: Any) -> Any:  # noqa: ANN401 - values of the FFI
-        answer = instrument(*args)
+        instrument = watcher.instrument
+        answer = None if instrument is None else instrument(*args)
         if isinstance(answer, Replace):
             return [to_ffi(answer.value)]
-        return SKIP if answer == SKIP and not isinstance(answer, bool) else None
+        return SKIP if type(answer) is int and answer == SKIP else None
 
     return tvm_ffi.convert(call)
 
@@ -50,23 +59,18 @@ class VMProfile:
     Times are those of a call with all that happens in it, in seconds.
     """
 
-    def __init__(self, executable: Executable, start: Callable[[VMProfile | None], None]) -> None:
+    def __init__(self, executable: Executable, start: Callable[[VMProfile | None], Words]) -> None:
         self._executable, self._start = executable, start
         self._numbers = np.zeros((executable.offsets.size, 2), np.int64)
 
-    @property
-    def address(self) -> int:
-        """Where the core counts: calls and nanoseconds, for each instruction."""
-        return int(self._numbers.ctypes.data)
-
     def __enter__(self) -> VMProfile:
-        self._start(self)
+        self._numbers = self._start(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._start(None)
+        self._numbers = self._start(None)
 
     @property
     def rows(self) -> list[tuple[str, int, str, int, float]]:

@@ -13,10 +13,11 @@ from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.torch_tensors import explain_refusal, plain_torch_tensors
 from relax_mlir.vm.assertions import register_assertions
 from relax_mlir.vm.builtins import register_builtins
+from relax_mlir.vm.code_table import Words
 from relax_mlir.vm.executable import Executable
 from relax_mlir.vm.function_info import FunctionInfo
 from relax_mlir.vm.image import Image
-from relax_mlir.vm.instrument import Instrument, VMProfile, wrapped
+from relax_mlir.vm.instrument import Instrument, VMProfile, Watcher, function_of
 from relax_mlir.vm.kernel_library import functions_of, load_kernels
 from relax_mlir.vm.state import VMState
 
@@ -117,7 +118,8 @@ class VirtualMachine(Mapping[str, VMFunction]):
         self.state = VMState(self)
         self._image.keep("vm_state", tvm_ffi.convert(self.state))
         self._functions: dict[str, VMFunction] = {}
-        self._instrument: Instrument | None = None
+        self._watcher = Watcher()
+        self._image.keep("instrument", function_of(self._watcher))
         self._profile: VMProfile | None = None
 
     def __getitem__(self, name: str) -> VMFunction:
@@ -127,6 +129,9 @@ class VirtualMachine(Mapping[str, VMFunction]):
                 raise UnknownNameError("function", name, known)
             self._functions[name] = VMFunction(self.executable.function(name), self._image.function(name))
         return self._functions[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.executable.function_names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.executable.function_names)
@@ -149,23 +154,34 @@ class VirtualMachine(Mapping[str, VMFunction]):
         call, the result is None; `Replace(value)`: do not call, or do not take its result, but `value`; anything
         else: go on. An error that it raises ends the program. Calls are slower while an instrument is set.
         """
-        self._instrument = instrument
-        self._image.keep("instrument", None if instrument is None else wrapped(instrument))
+        if instrument is not None and not callable(instrument):
+            kind = type(instrument).__name__
+            raise ArgumentError(
+                f"set_instrument: 'instrument' is {instrument!r} ({kind}), expected a callable, or None"
+            )
+        self._watcher.instrument = instrument
         self._watch()
 
     def profile(self) -> VMProfile:
         """Count and time each call: ``with vm.profile() as p: vm["main"](x)``, then ``print(p)``."""
         return VMProfile(self.executable, self._start_profile)
 
-    def _start_profile(self, profile: VMProfile | None) -> None:
-        if profile is not None and self._profile is not None:
+    def _start_profile(self, profile: VMProfile | None) -> Words:
+        """Begin to count for `profile`, or end it; gives the numbers: live ones, or those at the end."""
+        counters = self._image.counters()
+        if profile is None:
+            counters = counters.copy()
+        elif self._profile is not None:
             raise ArgumentError("profile: the machine is being profiled already")
+        else:
+            counters[...] = 0
         self._profile = profile
-        self._image.set("profile", 0 if profile is None else profile.address)
+        self._image.set("profile", 0 if profile is None else self._image.counters_address)
         self._watch()
+        return counters
 
     def _watch(self) -> None:
-        watched = self._instrument is not None or self._profile is not None
+        watched = self._watcher.instrument is not None or self._profile is not None
         self._image.observe(watched)
 
 
@@ -173,6 +189,12 @@ def _packed_functions(
     executable: Executable, own: Mapping[str, Callable[..., Any]]
 ) -> dict[str, tvm_ffi.Function]:
     """The packed functions of an executable by name; raises PackedFunctionError for those that are not there."""
+    for name, function in own.items():
+        if not callable(function):
+            kind = type(function).__name__
+            raise ArgumentError(
+                f"VirtualMachine: functions[{name!r}] is {function!r} ({kind}), expected a packed function: a callable"
+            )
     found: dict[str, tvm_ffi.Function] = {}
     missing = []
     for name in executable.packed_names:

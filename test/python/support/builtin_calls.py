@@ -1,0 +1,48 @@
+"""Calls of builtins as bytecode and Python make them, with values to call them with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import tvm_ffi
+from relax_mlir.runtime.arrays import to_ffi
+from relax_mlir.vm.builtins import register_builtins
+
+register_builtins()
+P = "vm.builtin."
+A = f"{P}arith."
+BIG = 2**62
+LEAST, MOST = -(2**63), 2**63 - 1
+STATE = None
+"""What stands where bytecode has ``%vm``: no builtin looks at it."""
+
+DTYPES = [
+    np.dtype(name)
+    for name in ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+] + [np.dtype(t) for t in ("float16", "float32", "float64", ml_dtypes.bfloat16)]
+
+
+def call(name: str, *args: object) -> Any:
+    return tvm_ffi.get_global_func(name)(*(to_ffi(arg) for arg in args))
+
+
+def dtype(name: str) -> tvm_ffi.dtype:
+    return tvm_ffi.dtype(name)
+
+
+def shape(*sizes: int) -> tvm_ffi.Shape:
+    return tvm_ffi.Shape(sizes)
+
+
+def heap(*slots: int) -> np.ndarray:
+    return np.array(slots, np.int64)
+
+
+def add(*numbers: int) -> int:
+    return sum(numbers)
+
+
+ADD = tvm_ffi.convert(add)
+X = np.arange(6, dtype="float32").reshape(2, 3)
