@@ -163,7 +163,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
         self._watch()
 
     def profile(self) -> VMProfile:
-        """Count and time each call: ``with vm.profile() as p: vm["main"](x)``, then ``print(p)``."""
+        """Count and time each call: ``with vm.profile() as p: main(x)``, then ``print(p)``."""
         return VMProfile(self.executable, self._start_profile)
 
     def _start_profile(self, profile: VMProfile | None) -> Words:
