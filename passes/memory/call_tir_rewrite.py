@@ -48,7 +48,7 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
 
 
-class CallTirRewrite(FunctionPass):
+class CallTIRRewrite(FunctionPass):
     """Allocate the results of `call_tir`, `call_tir_inplace` and `call_dps_packed`, and pass them as arguments.
 
     Every result gets a storage and a tensor in it; both are killed behind the last use of the tensor and of what

@@ -32,7 +32,7 @@ EARLIER = {
 """Ops that a pass should have removed before, with that pass."""
 
 
-class VmMemoryLower(FunctionPass):
+class VMMemoryLower(FunctionPass):
     """Turn `memory.*` into `vm.*`, and views into `vm.reshape`.
 
     Needs explicit memory (``call-tir-rewrite``).

@@ -42,7 +42,7 @@ CHECKED = ops_with(CallsPacked)
 """Calls whose results must have the shapes that their types say."""
 
 
-class VmShapeLower(ModulePass):
+class VMShapeLower(ModulePass):
     """Keep symbolic shapes in a heap, an int64 tensor with a slot for every symbol and expression of the function.
 
     Parameters and `match_shape` store the symbols that they define and check the others; generated prim funcs, the

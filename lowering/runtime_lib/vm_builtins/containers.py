@@ -16,6 +16,8 @@ CONTAINERS_CALL = (
 
 CALL_BYTES = 4096
 """Bytes of the C stack that a call of a function value takes, at most, beside its arguments."""
+
+
 def _make_tuple(c: BuiltinWriter) -> None:
     """(fields...): a tuple, which is an array of the FFI."""
     code = c.code

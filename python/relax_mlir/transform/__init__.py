@@ -1,6 +1,11 @@
 """Pass infrastructure: contexts, passes, sequences, MLIR's own passes, the registry of names."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from relax_mlir.passes.fusion.report import FusionDecision, FusionReport, explain_fusion
+from relax_mlir.transform import constructors
 from relax_mlir.transform.config import ConfigOption, register_config_option
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
@@ -11,6 +16,9 @@ from relax_mlir.transform.passes import DataflowBlockPass, FunctionPass, ModuleP
 from relax_mlir.transform.registry import register_pass
 from relax_mlir.transform.sequential import PipelinePass, Sequential
 from relax_mlir.transform.upstream import MLIRPass
+
+if TYPE_CHECKING:
+    from relax_mlir.transform.constructors import *  # noqa: F403 - all passes, whose names are generated
 
 __all__ = [
     "ConfigOption",
@@ -35,3 +43,11 @@ __all__ = [
     "register_pass",
     "relax_functions",
 ]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the class of a pass
+    return constructors.constructor(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *constructors.class_names()})

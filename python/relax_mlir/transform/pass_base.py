@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TypeVar
 
+from relax_mlir.error import expect
+from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.run import activate
+
+ModuleT = TypeVar("ModuleT", IRModule, ir.Module)
 
 
 class Pass(ABC):
@@ -27,8 +32,8 @@ class Pass(ABC):
     def execute(self, module: ir.Module, ctx: PassContext) -> None:
         """Transform `module` in place, without regard to the instruments."""
 
-    def __call__(self, module: ir.Module, ctx: PassContext | None = None, *, ask: bool = True) -> ir.Module:
-        """Run on `module`, in place, and return it.
+    def __call__(self, module: ModuleT, ctx: PassContext | None = None, *, ask: bool = True) -> ModuleT:
+        """Run on `module`, an `IRModule` or the MLIR module in one, in place, and return it.
 
         Args:
             module: the module, valid IR.
@@ -41,12 +46,16 @@ class Pass(ABC):
             PassError: the pass failed, or left an invalid module.
             RelaxError: what the pass itself raises, with the pass's name added.
         """
+        self._run(module.mlir if isinstance(module, IRModule) else module, ctx, ask)
+        return module
+
+    def _run(self, module: ir.Module, ctx: PassContext | None, ask: bool) -> None:
+        expect(f"pass '{self.info.name}': the module", module, ir.Module, "an IRModule")
         ctx = PassContext.current() if ctx is None else ctx
         with activate(module, ctx, self.info.text) as run:
             if not ctx.before_pass(module, self.info, ask):
-                return module
+                return
             self.execute(module, ctx)
             if not self.info.composite:
                 run.history.append(self.info.name)
             ctx.after_pass(module, self.info)
-        return module

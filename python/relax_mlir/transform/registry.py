@@ -25,7 +25,7 @@ PASSES: dict[str, str] = {
     "bind-params": "relax_mlir.passes.bind_params:BindParams",
     "bind-symbolic-vars": "relax_mlir.passes.bind_symbolic_vars:BindSymbolicVars",
     "check-bounds": "relax_mlir.lowering.shapes.check_bounds:CheckBounds",
-    "call-tir-rewrite": "relax_mlir.passes.memory.call_tir_rewrite:CallTirRewrite",
+    "call-tir-rewrite": "relax_mlir.passes.memory.call_tir_rewrite:CallTIRRewrite",
     "canonicalize-calls": "relax_mlir.passes.canonicalize_calls:CanonicalizeCalls",
     "check-legality": "relax_mlir.lowering.legality:CheckLegality",
     "check-prim-funcs": "relax_mlir.lowering.legalize.check_prim_funcs:CheckPrimFuncs",
@@ -77,14 +77,15 @@ PASSES: dict[str, str] = {
     "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
     "remove-unused-outputs": "relax_mlir.passes.remove_unused_outputs:RemoveUnusedOutputs",
     "remove-unused-parameters": "relax_mlir.passes.remove_unused_parameters:RemoveUnusedParameters",
+    "print-ir": "relax_mlir.passes.print_ir:PrintIR",
     "relax-to-vm": "relax_mlir.lowering.named_pipelines:RelaxToVm",
     "pack-constants": "relax_mlir.lowering.constants.pack_constants:PackConstants",
     "select-kernels": "relax_mlir.lowering.kernels.select_kernels:SelectKernels",
     "static-plan-block-memory": "relax_mlir.passes.memory.static_plan_block_memory:StaticPlanBlockMemory",
     "specialize-closures": "relax_mlir.passes.closures.specialize_closures:SpecializeClosures",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
-    "vm-memory-lower": "relax_mlir.passes.vm.vm_memory_lower:VmMemoryLower",
-    "vm-shape-lower": "relax_mlir.passes.vm.vm_shape_lower:VmShapeLower",
+    "vm-memory-lower": "relax_mlir.passes.vm.vm_memory_lower:VMMemoryLower",
+    "vm-shape-lower": "relax_mlir.passes.vm.vm_shape_lower:VMShapeLower",
 }
 
 
@@ -113,6 +114,11 @@ def names() -> list[str]:
 def is_known(name: str) -> bool:
     """Whether a pass of that name is registered (it is not imported)."""
     return name in PASSES or name in _CLASSES
+
+
+def class_name(name: str) -> str:
+    """The name of the class of a registered pass, which is not imported."""
+    return _CLASSES[name].__name__ if name in _CLASSES else PASSES[name].rpartition(":")[2]
 
 
 def pass_class(name: str) -> type[Pass]:

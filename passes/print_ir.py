@@ -1,0 +1,32 @@
+"""Pass ``print-ir``: show the module between two passes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.error import RelaxError
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import ir
+from relax_mlir.transform import ModulePass, PassContext
+
+
+@dataclass(frozen=True)
+class PrintIR(ModulePass):
+    """Print the module to the standard error, as script where it is one, else as MLIR; it stays as it is.
+
+    `header`: a line above it. Relax's ``PrintIR``.
+    """
+
+    name: ClassVar[str] = "print-ir"
+    header: str = ""
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        shown = IRModule(module)
+        try:
+            text = shown.script()
+        except RelaxError:  # below level R1 there is no script
+            text = shown.asm()
+        heading = f"# {self.header}\n" if self.header else ""
+        print(f"{heading}{text.rstrip()}", file=sys.stderr, flush=True)

@@ -1,0 +1,156 @@
+# Written by `python -m relax_mlir.transform.generate_constructors`.
+
+from relax_mlir.lowering.abi.emit_ffi_wrappers import EmitFFIWrappers as EmitFFIWrappers
+from relax_mlir.lowering.abi.emit_lifecycle import EmitLifecycle as EmitLifecycle
+from relax_mlir.lowering.abi.internalize import Internalize as Internalize
+from relax_mlir.lowering.abi.lower_checks import LowerChecks as LowerChecks
+from relax_mlir.lowering.abi.lower_copies import LowerCopies as LowerCopies
+from relax_mlir.lowering.abi.lower_objects import LowerObjects as LowerObjects
+from relax_mlir.lowering.abi.lower_packed_calls import LowerPackedCalls as LowerPackedCalls
+from relax_mlir.lowering.abi.mangle_names import MangleNames as MangleNames
+from relax_mlir.lowering.bufferize.drop_destination_results import (
+    DropDestinationResults as DropDestinationResults,
+)
+from relax_mlir.lowering.bufferize.place_results import PlaceResults as PlaceResults
+from relax_mlir.lowering.bufferize.protect_carried import ProtectCarried as ProtectCarried
+from relax_mlir.lowering.bufferize.protect_inputs import ProtectInputs as ProtectInputs
+from relax_mlir.lowering.bufferize.separate_empties import SeparateEmpties as SeparateEmpties
+from relax_mlir.lowering.constants.lower_constants import LowerConstants as LowerConstants
+from relax_mlir.lowering.constants.pack_constants import PackConstants as PackConstants
+from relax_mlir.lowering.expand.bfloat16_bits import BFloat16Bits as BFloat16Bits
+from relax_mlir.lowering.expand.expand_bools import ExpandBools as ExpandBools
+from relax_mlir.lowering.expand.expand_floats import ExpandFloats as ExpandFloats
+from relax_mlir.lowering.expand.expand_fma import ExpandFma as ExpandFma
+from relax_mlir.lowering.expand.expand_math import ExpandMath as ExpandMath
+from relax_mlir.lowering.expand.expand_rounding import ExpandRounding as ExpandRounding
+from relax_mlir.lowering.instrument.instrument_calls import InstrumentCalls as InstrumentCalls
+from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions as LowerContractions
+from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops as LinalgToLoops
+from relax_mlir.lowering.kernels.select_kernels import SelectKernels as SelectKernels
+from relax_mlir.lowering.legality import CheckLegality as CheckLegality
+from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs as CheckPrimFuncs
+from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps as LegalizeOps
+from relax_mlir.lowering.memory.plan_memory import PlanMemory as PlanMemory
+from relax_mlir.lowering.memory.pool_buffers import PoolBuffers as PoolBuffers
+from relax_mlir.lowering.named_pipelines import NamedPipeline
+from relax_mlir.lowering.parts.cut_kernels import CutKernels as CutKernels
+from relax_mlir.lowering.shapes.check_bounds import CheckBounds as CheckBounds
+from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes as LowerSymbolicShapes
+from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops as OutlineParallelLoops
+from relax_mlir.passes.bind_params import BindParams as BindParams
+from relax_mlir.passes.bind_symbolic_vars import BindSymbolicVars as BindSymbolicVars
+from relax_mlir.passes.canonicalize_bindings import CanonicalizeBindings as CanonicalizeBindings
+from relax_mlir.passes.canonicalize_calls import CanonicalizeCalls as CanonicalizeCalls
+from relax_mlir.passes.check_prim_calls import CheckPrimCalls as CheckPrimCalls
+from relax_mlir.passes.closures.lambda_lift import LambdaLift as LambdaLift
+from relax_mlir.passes.closures.specialize_closures import SpecializeClosures as SpecializeClosures
+from relax_mlir.passes.convert_to_dataflow import ConvertToDataflow as ConvertToDataflow
+from relax_mlir.passes.dead_code_elimination import DeadCodeElimination as DeadCodeElimination
+from relax_mlir.passes.decompose_ops import DecomposeOps as DecomposeOps
+from relax_mlir.passes.expand_tuple_arguments import ExpandTupleArguments as ExpandTupleArguments
+from relax_mlir.passes.explicit_effects import ExplicitEffects as ExplicitEffects
+from relax_mlir.passes.fold_constant import FoldConstant as FoldConstant
+from relax_mlir.passes.fusion.fuse_attention import FuseAttention as FuseAttention
+from relax_mlir.passes.fusion.fuse_ops import FuseOps as FuseOps
+from relax_mlir.passes.inline_private_functions import InlinePrivateFunctions as InlinePrivateFunctions
+from relax_mlir.passes.memory.call_tir_rewrite import CallTIRRewrite as CallTIRRewrite
+from relax_mlir.passes.memory.static_plan_block_memory import StaticPlanBlockMemory as StaticPlanBlockMemory
+from relax_mlir.passes.name_unknown_dims import NameUnknownDims as NameUnknownDims
+from relax_mlir.passes.normalize import Normalize as Normalize
+from relax_mlir.passes.print_ir import PrintIR as PrintIR
+from relax_mlir.passes.refine_shapes import RefineShapes as RefineShapes
+from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape as RemoveRedundantReshape
+from relax_mlir.passes.remove_unused_outputs import RemoveUnusedOutputs as RemoveUnusedOutputs
+from relax_mlir.passes.remove_unused_parameters import RemoveUnusedParameters as RemoveUnusedParameters
+from relax_mlir.passes.to_non_dataflow import ToNonDataflow as ToNonDataflow
+from relax_mlir.passes.topological_sort import TopologicalSort as TopologicalSort
+from relax_mlir.passes.vm.vm_memory_lower import VMMemoryLower as VMMemoryLower
+from relax_mlir.passes.vm.vm_shape_lower import VMShapeLower as VMShapeLower
+
+class RelaxOptimize(NamedPipeline): ...
+class RelaxToCalls(NamedPipeline): ...
+class RelaxToExplicitMemory(NamedPipeline): ...
+class RelaxToFlat(NamedPipeline): ...
+class RelaxToKernels(NamedPipeline): ...
+class RelaxToLlvm(NamedPipeline): ...
+class RelaxToMemrefs(NamedPipeline): ...
+class RelaxToTensors(NamedPipeline): ...
+class RelaxToVm(NamedPipeline): ...
+
+__all__ = [
+    "BFloat16Bits",
+    "BindParams",
+    "BindSymbolicVars",
+    "CallTIRRewrite",
+    "CanonicalizeBindings",
+    "CanonicalizeCalls",
+    "CheckBounds",
+    "CheckLegality",
+    "CheckPrimCalls",
+    "CheckPrimFuncs",
+    "ConvertToDataflow",
+    "CutKernels",
+    "DeadCodeElimination",
+    "DecomposeOps",
+    "DropDestinationResults",
+    "EmitFFIWrappers",
+    "EmitLifecycle",
+    "ExpandBools",
+    "ExpandFloats",
+    "ExpandFma",
+    "ExpandMath",
+    "ExpandRounding",
+    "ExpandTupleArguments",
+    "ExplicitEffects",
+    "FoldConstant",
+    "FuseAttention",
+    "FuseOps",
+    "InlinePrivateFunctions",
+    "InstrumentCalls",
+    "Internalize",
+    "LambdaLift",
+    "LegalizeOps",
+    "LinalgToLoops",
+    "LowerChecks",
+    "LowerConstants",
+    "LowerContractions",
+    "LowerCopies",
+    "LowerObjects",
+    "LowerPackedCalls",
+    "LowerSymbolicShapes",
+    "MangleNames",
+    "NameUnknownDims",
+    "Normalize",
+    "OutlineParallelLoops",
+    "PackConstants",
+    "PlaceResults",
+    "PlanMemory",
+    "PoolBuffers",
+    "PrintIR",
+    "ProtectCarried",
+    "ProtectInputs",
+    "RefineShapes",
+    "RelaxOptimize",
+    "RelaxToCalls",
+    "RelaxToExplicitMemory",
+    "RelaxToFlat",
+    "RelaxToKernels",
+    "RelaxToLlvm",
+    "RelaxToMemrefs",
+    "RelaxToTensors",
+    "RelaxToVm",
+    "RemoveRedundantReshape",
+    "RemoveUnusedOutputs",
+    "RemoveUnusedParameters",
+    "SelectKernels",
+    "SeparateEmpties",
+    "SpecializeClosures",
+    "StaticPlanBlockMemory",
+    "ToNonDataflow",
+    "TopologicalSort",
+    "VMMemoryLower",
+    "VMShapeLower",
+]
+
+def class_names() -> dict[str, str]: ...
+def constructor(name: str) -> type: ...

@@ -1,0 +1,38 @@
+"""Writes `constructors.pyi`, in which type checkers find the classes of passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from relax_mlir.module_text import write_atomically
+from relax_mlir.transform.registry import PASSES
+
+PIPELINES = "relax_mlir.lowering.named_pipelines"
+MAX_LINE = 110
+STUB = Path(__file__).with_name("constructors.pyi")
+
+
+def stub() -> str:
+    """The text of the stub."""
+    lines = ["# Written by `python -m relax_mlir.transform.generate_constructors`.", ""]
+    places = sorted(target.split(":") for target in PASSES.values())
+    written = [(module, name) for module, name in places if module != PIPELINES]
+    imports = [*((module, _import(module, name)) for module, name in written)]
+    imports.append((PIPELINES, f"from {PIPELINES} import NamedPipeline"))
+    lines += [*(text for _, text in sorted(imports)), ""]
+    # Their classes are made from the table of phases, where type checkers see none.
+    lines += [f"class {name}(NamedPipeline): ..." for module, name in places if module == PIPELINES]
+    names = sorted(name for _, name in places)
+    lines += ["", "__all__ = [", *(f'    "{name}",' for name in names), "]", ""]
+    lines += ["def class_names() -> dict[str, str]: ...", "def constructor(name: str) -> type: ...", ""]
+    return "\n".join(lines)
+
+
+def _import(module: str, name: str) -> str:
+    """An import for users of the stub, as ruff formats it."""
+    line = f"from {module} import {name} as {name}"
+    return line if len(line) <= MAX_LINE else f"from {module} import (\n    {name} as {name},\n)"
+
+
+if __name__ == "__main__":
+    write_atomically(STUB, stub())
