@@ -27,6 +27,7 @@ REPEATED = {
     "fast_call": "the generated code, and the runtime's half that loads it",
     "parser": "each language (script, tir, symbolic) has its own",
     "printer": "each language (script, tir) has its own",
+    "print_ir": "the instrument, and the pass",
     "registry": "of passes, and of kernels",
     "report": "of fusion, and of the memory plan",
     "solve": "equations of dimensions: the algebra, and the code that solves them at run time",

@@ -7,7 +7,8 @@ from pathlib import Path
 from relax_mlir.module_text import write_atomically
 from relax_mlir.transform.registry import PASSES
 
-PIPELINES = "relax_mlir.lowering.named_pipelines"
+PIPELINES = PASSES["relax-to-calls"].partition(":")[0]
+"""The module of the named pipelines."""
 MAX_LINE = 110
 STUB = Path(__file__).with_name("constructors.pyi")
 
