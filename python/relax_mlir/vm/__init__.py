@@ -5,6 +5,7 @@
 """
 
 from relax_mlir.vm.build import build
+from relax_mlir.vm.debugger import Debugger, Stop
 from relax_mlir.vm.exec_builder import ExecBuilder, UnusedInputWarning
 from relax_mlir.vm.executable import Executable
 from relax_mlir.vm.executable_file import load_constants
@@ -17,11 +18,13 @@ __all__ = [
     "GO_ON",
     "SKIP",
     "Allocator",
+    "Debugger",
     "ExecBuilder",
     "Executable",
     "FunctionInfo",
     "Kernels",
     "Replace",
+    "Stop",
     "UnusedInputWarning",
     "VMFunction",
     "VMProfile",

@@ -79,6 +79,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
     Attributes:
         executable: what it runs.
         state: what the register `%vm` holds.
+        max_depth: how many calls of functions of the machine may be active at a time.
     """
 
     def __init__(
@@ -112,8 +113,9 @@ class VirtualMachine(Mapping[str, VMFunction]):
         register_assertions()
         self.executable = executable
         library = executable.library or load_kernels(executable)
-        packed = _packed_functions(executable, {**functions_of(library), **(functions or {})})
-        self._image = Image(executable, packed, max_depth)
+        self.max_depth = max_depth
+        self._packed = _packed_functions(executable, {**functions_of(library), **(functions or {})})
+        self._image = Image(executable, self._packed, max_depth)
         weakref.finalize(self, self._image.release).atexit = False
         self.state = VMState(self)
         self._image.keep("vm_state", tvm_ffi.convert(self.state))
@@ -141,6 +143,12 @@ class VirtualMachine(Mapping[str, VMFunction]):
 
     def __repr__(self) -> str:
         return f"<virtual machine with {', '.join(self)}>"
+
+    def packed(self, name: str) -> tvm_ffi.Function:
+        """The packed function that the machine calls by this name; raises UnknownNameError."""
+        if name not in self._packed:
+            raise UnknownNameError("packed function", name, self._packed)
+        return self._packed[name]
 
     # -- watching
 

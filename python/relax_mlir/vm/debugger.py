@@ -1,0 +1,292 @@
+"""A debugger for bytecode: runs a function instruction by instruction, with the machine's own packed functions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TextIO
+
+import tvm_ffi
+
+from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, UnknownNameError, expect
+from relax_mlir.runtime.arrays import to_ffi
+from relax_mlir.vm import debugger_text
+from relax_mlir.vm.bytecode import VM, VOID, Arg, ArgKind, Call, Goto, Instruction, Ret, register_name
+from relax_mlir.vm.executable import Executable
+from relax_mlir.vm.function_info import FunctionInfo
+from relax_mlir.vm.machine import VirtualMachine
+
+Reason = Literal["breakpoint", "call", "step", "end"]
+
+
+class Frame:
+    """A call of a function of the machine that is active.
+
+    Attributes:
+        info: the function.
+        number: of the instruction that is next, or that has called the function of the frame above.
+        registers: their values by number; those that nothing has written yet are missing.
+    """
+
+    def __init__(self, info: FunctionInfo, args: tuple[Any, ...], target: int) -> None:
+        self.info, self.target = info, target
+        self.number = 0
+        self.registers: dict[int, Any] = dict(enumerate(args))
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why and where a run has stopped; `result` is that of the function, at the end."""
+
+    reason: Reason
+    function: str
+    instruction: int
+    text: str
+    result: Any = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Debugger:
+    """Runs functions of a machine in Python, an instruction at a time.
+
+    >>> debugger = Debugger(executable)
+    >>> debugger.break_at("main", 3)
+    >>> print(debugger.run("main", x))
+    >>> print(debugger.registers())
+
+    It executes the same instructions with the same builtins, kernels and packed functions as the machine. What is
+    called through closures runs natively, in one step; instruments are not asked. An error leaves the frames as they
+    are, so that `where` and `registers` show what led to it.
+    """
+
+    def __init__(
+        self,
+        machine: VirtualMachine | Executable,
+        *,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> None:
+        """`functions`: packed functions for an executable; a machine has its own."""
+        expect(
+            "Debugger: 'machine'", machine, VirtualMachine | Executable, "a virtual machine or an executable"
+        )
+        if isinstance(machine, VirtualMachine) and functions is not None:
+            raise ArgumentError("Debugger: `functions` go with an executable; a virtual machine has its own")
+        self.machine = (
+            machine if isinstance(machine, VirtualMachine) else VirtualMachine(machine, functions=functions)
+        )
+        self.executable = self.machine.executable
+        self.frames: list[Frame] = []
+        """The calls that are active, the innermost last."""
+        self.breakpoints: set[tuple[str, int]] = set()
+        self.calls_to_break_on: set[str] = set()
+        self.error: BaseException | None = None
+        """What the last run has failed with."""
+        self._result: Any = None
+
+    # Breakpoints
+
+    def break_at(self, function: str, instruction: int = 0) -> None:
+        """Stop before an instruction of a function of the machine.
+
+        Raises UnknownNameError, ArgumentError: there is no such function or instruction.
+        """
+        info = self._function(function)
+        count = info.end - info.start
+        expect("break_at: 'instruction'", instruction, int, "a number")
+        if not 0 <= instruction < count:
+            raise ArgumentError(
+                f"break_at: '{function}' has instructions 0 to {count - 1}; there is no {instruction}"
+            )
+        self.breakpoints.add((function, int(instruction)))
+
+    def break_on_call(self, name: str) -> None:
+        """Stop before each call of a function, packed or of the machine; raises UnknownNameError if there is none."""
+        known = [info.name for info in self.executable.functions]
+        if name not in known:
+            raise UnknownNameError("function", name, known)
+        self.calls_to_break_on.add(name)
+
+    def clear(self) -> None:
+        """Forget all breakpoints."""
+        self.breakpoints.clear()
+        self.calls_to_break_on.clear()
+
+    # Running
+
+    def start(self, name: str, *args: object) -> Stop:
+        """Begin a run of a function, before its first instruction; a run that is under way is given up."""
+        info = self._function(name)
+        if len(args) != info.num_args:
+            raise ArgumentError(f"{name}: takes {info.num_args} arguments; got {len(args)}")
+        values = tuple(tvm_ffi.convert(to_ffi(arg)) for arg in args)
+        self.error, self._result = None, None
+        self.frames = [Frame(info, values, VOID)]
+        return self._stop("step")
+
+    def run(self, name: str, *args: object) -> Stop:
+        """Begin a run, and go on to the first breakpoint, or to the end."""
+        self.start(name, *args)
+        reason = self._reason_to_stop()
+        return self._stop(reason) if reason else self.continue_()
+
+    def step(self) -> Stop:
+        """Execute one instruction; go into functions of the machine."""
+        self._advance()
+        return self._stop("step")
+
+    def next(self) -> Stop:
+        """Execute one instruction, with all that it calls, unless a breakpoint is there."""
+        return self._go(len(self._running()))
+
+    def finish(self) -> Stop:
+        """Go on until the function returns, unless a breakpoint is on the way."""
+        return self._go(len(self._running()) - 1)
+
+    def continue_(self) -> Stop:
+        """Go on to the next breakpoint, or to the end."""
+        return self._go(0)
+
+    def _go(self, depth: int) -> Stop:
+        """Go on, an instruction at least, until no more than `depth` frames are active."""
+        while True:
+            self._advance()
+            reason = self._reason_to_stop()
+            if reason or len(self.frames) <= depth:
+                return self._stop(reason or "step")
+
+    def _running(self) -> list[Frame]:
+        if self.error is not None:
+            raise ArgumentError("the run has failed: run() or start() begin another one") from self.error
+        if not self.frames:
+            raise ArgumentError("nothing runs: run() or start() begin a run")
+        return self.frames
+
+    def _reason_to_stop(self) -> Reason | None:
+        if not self.frames:
+            return None
+        frame = self.frames[-1]
+        if (frame.info.name, frame.number) in self.breakpoints:
+            return "breakpoint"
+        instruction = self.instruction(frame)
+        if isinstance(instruction, Call):
+            callee = self.executable.functions[instruction.func].name
+            return "call" if callee in self.calls_to_break_on else None
+        return None
+
+    def _stop(self, reason: Reason) -> Stop:
+        if not self.frames:
+            return Stop("end", "", 0, debugger_text.end_text(self._result), self._result)
+        frame = self.frames[-1]
+        return Stop(reason, frame.info.name, frame.number, debugger_text.place(self, frame))
+
+    # Looking
+
+    def instruction(self, frame: Frame) -> Instruction:
+        """The instruction of a frame."""
+        return self.executable.instruction(frame.info.start + frame.number)
+
+    def where(self) -> str:
+        """The frames, the innermost first, a line each."""
+        return debugger_text.where(self)
+
+    def registers(self, frame: int = 0) -> str:
+        """The registers of a frame, a line each; frame 0 is the innermost."""
+        return debugger_text.registers(self._frame(frame))
+
+    def value(self, register: int, frame: int = 0) -> Any:  # noqa: ANN401 - whatever the register holds
+        """What a register holds; raises ArgumentError if nothing has been written to it."""
+        found = self._frame(frame).registers
+        if register not in found:
+            raise ArgumentError(f"value: register {register_name(register)} has not been written")
+        return found[register]
+
+    def listing(self, function: str | None = None) -> str:
+        """The instructions of a function (None: that of the innermost frame), with marks at the breakpoints."""
+        info = self._frame(0).info if function is None else self._function(function)
+        return debugger_text.listing(self, info)
+
+    def interact(self, commands: TextIO | None = None, output: TextIO | None = None) -> None:
+        """Read commands, a line each, and obey them, until ``quit`` or the end; ``help`` lists them.
+
+        Without streams, those of the process are used.
+        """
+        from relax_mlir.vm.debugger_commands import interact
+
+        interact(self, commands or sys.stdin, output or sys.stdout)
+
+    def _frame(self, number: int) -> Frame:
+        if not 0 <= number < len(self.frames):
+            raise ArgumentError(f"there is no frame {number}: {len(self.frames)} are active")
+        return self.frames[-1 - number]
+
+    def _function(self, name: str) -> FunctionInfo:
+        known = self.executable.function_names
+        if name not in known:
+            raise UnknownNameError("function", name, known)
+        return self.executable.function(name)
+
+    # One instruction
+
+    def _advance(self) -> None:
+        frame = self._running()[-1]
+        instruction = self.instruction(frame)
+        if isinstance(instruction, Call):
+            try:
+                self._call(frame, instruction)
+            except BaseException as error:
+                self.error = error
+                raise
+        elif isinstance(instruction, Ret):
+            self._return(frame.registers[instruction.result])
+        elif isinstance(instruction, Goto):
+            frame.number += instruction.offset
+        else:
+            condition = frame.registers[instruction.cond]
+            if not isinstance(condition, int):
+                self.error = BytecodeError(
+                    f"`If` takes an integer or a truth value, not {type(condition).__name__}",
+                    frame.info.name,
+                    frame.number,
+                    register_name(instruction.cond),
+                )
+                raise self.error
+            frame.number += 1 if condition else instruction.false_offset
+
+    def _call(self, frame: Frame, call: Call) -> None:
+        callee = self.executable.functions[call.func]
+        args = tuple(self._argument(frame, arg) for arg in call.args)
+        if callee.kind == "vm":
+            most = self.machine.max_depth
+            if len(self.frames) >= most:
+                raise RecursionLimitError(
+                    f"{callee.name}: more than {most} calls are active: is the recursion endless?"
+                )
+            self.frames.append(Frame(callee, args, call.dst))
+            return
+        self._give(frame, call.dst, self.machine.packed(callee.name)(*args))
+
+    def _argument(self, frame: Frame, arg: Arg) -> Any:  # noqa: ANN401 - any value
+        if arg.kind is ArgKind.REGISTER:
+            return self.machine.state if arg.value == VM else frame.registers[arg.value]
+        if arg.kind is ArgKind.IMMEDIATE:
+            return arg.value
+        if arg.kind is ArgKind.CONSTANT:
+            return to_ffi(self.executable.constants[arg.value])
+        info = self.executable.functions[arg.value]
+        return self.machine[info.name].ffi if info.kind == "vm" else self.machine.packed(info.name)
+
+    def _return(self, value: Any) -> None:  # noqa: ANN401 - any value
+        done = self.frames.pop()
+        if not self.frames:
+            self._result = value
+            return
+        self._give(self.frames[-1], done.target, value)
+
+    @staticmethod
+    def _give(frame: Frame, target: int, value: Any) -> None:  # noqa: ANN401 - any value
+        if target != VOID:
+            frame.registers[target] = value
+        frame.number += 1
