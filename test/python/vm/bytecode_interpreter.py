@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import relax_mlir as rx
-from relax_mlir.error import ArgumentError, BytecodeError
+from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError
 from relax_mlir.vm.bytecode import VM, VOID, Arg, ArgKind, Call, Goto, If
 
 MAX_STEPS = 5000
@@ -32,7 +32,7 @@ class Interpreter:
     def _run(self, name: str, args: Sequence[object], depth: int) -> object:
         info = self._ex.function(name)
         if depth > self._max_depth:
-            raise RecursionError(f"{name}: too deep")
+            raise RecursionLimitError(f"{name}: too deep")
         if len(args) != info.num_args:
             raise ArgumentError(f"{name}: {len(args)} arguments")
         registers: dict[int, object] = dict(enumerate(args))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import torch
 import tvm_ffi
 from builtin_calls import ADD, BIG, DTYPES, LEAST, MOST, STATE, A, P, X, call, dtype, heap, shape
+from relax_mlir.lowering.runtime_lib.vm_builtins.module import BUILTINS
 from relax_mlir.runtime import to_numpy
 from relax_mlir.vm.builtins import builtin_names
 
@@ -184,6 +186,21 @@ def test_all_are_here() -> None:
     assert tested == set(builtin_names())
     for name in builtin_names():
         assert tvm_ffi.get_global_func(name, allow_missing=True) is not None
+
+
+def test_the_table_of_the_docs() -> None:
+    """It has each builtin once, with the arguments and the meaning that its writer says."""
+    page = (Path(__file__).parents[3] / "docs" / "vm.md").read_text(encoding="utf-8")
+    table = page.partition("| `vm.builtin.` |")[2].partition("\n\n")[0].splitlines()[2:]
+    cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in table]
+    named = [name.strip("`") for row in cells for name in row[0].split(", ")]
+    assert sorted(f"{P}{name}" for name in named) == sorted(builtin_names())
+    rows = {row[0].strip("`"): row[1:] for row in cells}
+    for name, write in BUILTINS.items():
+        if write.__doc__ is not None:
+            args, _, meaning = write.__doc__.partition("): ")
+            given = args.lstrip("(").replace("...", " …")
+            assert rows[name.removeprefix(P)] == [given, meaning.strip().rstrip(".")], name
 
 
 @pytest.mark.parametrize("dt", DTYPES, ids=str)
