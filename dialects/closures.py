@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from relax_mlir import symbolic
+from relax_mlir.dialects.attributes import FUNCTION_ATTRS
 from relax_mlir.dialects.base import OpArgs, RelaxOp, implies
 from relax_mlir.dialects.structure import make_tuple
 from relax_mlir.dialects.traits import (
@@ -37,7 +38,7 @@ class LambdaOp(RelaxOp, name="lambda", traits=[ext.Pure, OnFunctionValues]):
     """A function inside a function, as a value. It sees the values and symbols around it.
 
     The body is one block: its arguments are the parameters, called `names`; `relax.lambda_return` ends it. The pass
-    ``lambda-lift`` makes a function of the module of it.
+    ``lambda-lift`` makes a function of the module of it, with the attributes that a dictionary `function_attrs` holds.
     """
 
     names: ir.ArrayAttr
@@ -71,6 +72,10 @@ def _check_lambda(op: ir.Operation) -> None:
     given = Callable(params, struct_info(body[-1].operation.operands[0].type), pure=declared.pure)
     if not implies(given, declared):
         raise ShapeError(f"lambda: its type is {declared}, but its body gives {given}")
+    if FUNCTION_ATTRS in op.attributes and not isinstance(op.attributes[FUNCTION_ATTRS], ir.DictAttr):
+        raise ArgumentError(
+            f"lambda: {FUNCTION_ATTRS} is {op.attributes[FUNCTION_ATTRS]}, expected a dictionary of attributes"
+        )
     names = list(ir.ArrayAttr(op.attributes["names"]))
     if len(names) != len(params):
         raise ArgumentError(f"lambda: {len(names)} names for {len(params)} parameters")

@@ -174,6 +174,7 @@ from relax_mlir.op import (
 
 const = constant
 match_cast = match_shape
+dot = matmul
 
 __all__ = [
     "abs",
@@ -213,6 +214,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "divide",
+    "dot",
     "equal",
     "erf",
     "ewise_add",

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 MODULE_NAMES = ("cls",)
 SPECIAL_NUMBERS = ("inf", "-inf", "nan", "-nan")
 """How TVM writes numbers that have no literal, as strings."""
-ALIASES = {"dot": "matmul", "TupleGetItem": "tuple_get_item"}
+ALIASES = {"TupleGetItem": "tuple_get_item"}
 """Ops that have another name in scripts too."""
 
 

@@ -24,8 +24,10 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.dialects.value import Value
+from relax_mlir.error import VerifyError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
+from relax_mlir.script.attribute_text import attribute_text, dictionary_text
 from relax_mlir.script.builder_calls import keyword_arguments, python_text, python_value, quoted, script_name
 from relax_mlir.script.constants import constant_names, literal
 from relax_mlir.script.inlining import inlined_ops
@@ -44,9 +46,15 @@ def script(module: ir.Module) -> str:
             for op in module.body.operations
         ]
         if MODULE_ATTRS in module.operation.attributes:
-            parts.insert(0, [f"I.module_attrs({_dictionary(module.operation.attributes[MODULE_ATTRS])})"])
+            parts.insert(0, [_module_attributes(module.operation.attributes[MODULE_ATTRS])])
     body = "\n\n".join("\n".join(INDENT + line if line else "" for line in part) for part in parts)
     return "@I.ir_module\nclass Module:\n" + (body or INDENT + "pass") + "\n"
+
+
+def _module_attributes(given: ir.Attribute) -> str:
+    if not isinstance(given, ir.DictAttr):
+        raise VerifyError(f"{MODULE_ATTRS} is {given}, expected a dictionary of attributes")
+    return f"I.module_attrs({dictionary_text(given)})"
 
 
 def annotation(info: StructInfo) -> str:
@@ -142,7 +150,7 @@ class _Printer:
         given = self.function.attributes
         named = {a.name: a.attr for a in map(given.__getitem__, range(len(given)))}
         items = [
-            f"{quoted(name)}: {_attribute(value)}"
+            f"{quoted(name)}: {attribute_text(value)}"
             for name, value in named.items()
             if name not in (*SIGNATURE, SYMBOL_BOUNDS)
         ]
@@ -223,7 +231,7 @@ class _Printer:
             yield "@R.function(pure=False)"
         yield f"def {name}({', '.join(params)}) -> {annotation(info.result)}:"
         if FUNCTION_ATTRS in op.attributes:
-            yield f"{INDENT}R.func_attr({_dictionary(op.attributes[FUNCTION_ATTRS])})"
+            yield f"{INDENT}R.func_attr({dictionary_text(op.attributes[FUNCTION_ATTRS])})"
         yield from (INDENT + line for line in self.block(body, "return {}"))
         self.names.taken = around
 
@@ -344,7 +352,7 @@ class _Printer:
     def on_match_shape(self, op: ir.Operation) -> str:
         pattern = dims(dims_from_attr(op.attributes["pattern"]))
         dtype = op.attributes["result_dtype"]
-        extra = "" if isinstance(dtype, ir.UnitAttr) else f", {_attribute(dtype)}"
+        extra = "" if isinstance(dtype, ir.UnitAttr) else f", {attribute_text(dtype)}"
         return f"R.match_shape({self.text(op.operands[0])}, {pattern}{extra})"
 
     def on_call(self, op: ir.Operation) -> str:
@@ -385,10 +393,10 @@ class _Printer:
 
     def on_call_dps_packed(self, op: ir.Operation) -> str:
         arguments = ", ".join(self.packed_arguments(op))
-        return f"R.call_dps_packed({_attribute(op.attributes['func'])}, [{arguments}], {self.outs(op)})"
+        return f"R.call_dps_packed({attribute_text(op.attributes['func'])}, [{arguments}], {self.outs(op)})"
 
     def on_call_packed(self, op: ir.Operation) -> str:
-        arguments = [_attribute(op.attributes["func"]), *self.packed_arguments(op)]
+        arguments = [attribute_text(op.attributes["func"]), *self.packed_arguments(op)]
         info = struct_info(op.results[0].type)
         if info != Tuple():
             arguments.append(f"out={annotation(info)}")
@@ -400,7 +408,7 @@ class _Printer:
         """Operands and literals in their order; the operands of a tuple made elsewhere are its fields."""
         operands = self.fields(op.operands[0])
         spec = ir.ArrayAttr(op.attributes["arg_spec"])
-        return [operands.pop(0) if isinstance(item, ir.UnitAttr) else _attribute(item) for item in spec]
+        return [operands.pop(0) if isinstance(item, ir.UnitAttr) else attribute_text(item) for item in spec]
 
 
 def _loop_variables(function: func.FuncOp) -> set[str]:
@@ -449,22 +457,3 @@ def _format(op: ir.Operation, attribute: str) -> list[str]:
 
 def _annotation_of(type_: ir.Type) -> str:
     return annotation(struct_info(type_))
-
-
-def _dictionary(value: ir.Attribute) -> str:
-    """A dictionary of attributes as Python."""
-    items = (f"{quoted(item.name)}: {_attribute(item.attr)}" for item in ir.DictAttr(value))
-    return f"{{{', '.join(items)}}}"
-
-
-def _attribute(value: ir.Attribute) -> str:
-    """An attribute as a Python literal, where that says its type too."""
-    if isinstance(value, ir.DictAttr):
-        return _dictionary(value)
-    plain = isinstance(value, ir.StringAttr | ir.BoolAttr | ir.TypeAttr)
-    plain = plain or (isinstance(value, ir.IntegerAttr) and str(value.type) == "i64")
-    plain = plain or (isinstance(value, ir.FloatAttr) and str(value.type) == "f64")
-    try:
-        return python_text(python_value(value)) if plain else f"I.attribute({quoted(str(value))})"
-    except ValueError:
-        return f"I.attribute({quoted(str(value))})"

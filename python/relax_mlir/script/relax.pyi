@@ -32,6 +32,7 @@ from relax_mlir.op import cosh as cosh
 from relax_mlir.op import cumprod as cumprod
 from relax_mlir.op import cumsum as cumsum
 from relax_mlir.op import divide as divide
+from relax_mlir.op import dot as dot
 from relax_mlir.op import equal as equal
 from relax_mlir.op import erf as erf
 from relax_mlir.op import ewise_add as ewise_add

@@ -11,6 +11,7 @@ from relax_mlir.script.source import Source
 from relax_mlir.tir.block_syntax import Located
 from relax_mlir.tir.blocks import linalg_form
 from relax_mlir.tir.expressions import Expressions
+from relax_mlir.tir.prim_attributes import set_attributes
 from relax_mlir.tir.prim_signature import Head, read_head
 from relax_mlir.tir.statements import Body
 from relax_mlir.tir.values import INDEX, Buffer, Scalar
@@ -24,7 +25,10 @@ def parse_prim(source: Source, scope: Scope, node: ast.FunctionDef, block: ir.Bl
     head = read_head(node, scope)
     line, begin, _ = source.span(node)
     with Located(source.filename, line, begin + 1):
-        return linalg_form(source, scope, head, block) or _loops(source, scope, head, block)
+        function = linalg_form(source, scope, head, block) or _loops(source, scope, head, block)
+        if function is not None:
+            set_attributes(node, function, head.attributes)
+        return function
 
 
 def _loops(source: Source, scope: Scope, head: Head, block: ir.Block) -> func.FuncOp | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
@@ -14,6 +15,7 @@ from relax_mlir.script.dimensions import read_dims
 from relax_mlir.script.scope import Scope
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
+from relax_mlir.tir.prim_attributes import read_attributes
 from relax_mlir.tir.spellings import normalized
 
 INTEGERS = ("int64", "int32")
@@ -62,6 +64,8 @@ class Head:
     node: ast.FunctionDef
     parameters: list[Parameter]
     body: list[ast.stmt]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    """What ``T.func_attr`` says."""
     symbols: dict[str, tuple[int, int] | int] = field(default_factory=dict)
     """Where each symbol gets its value: parameter and axis, or an integer parameter."""
 
@@ -85,11 +89,13 @@ def read_head(node: ast.FunctionDef, scope: Scope) -> Head:
         for name, parameter in found.items()
         if parameter.is_buffer
     }
-    body = _prologue(normalized(node.body, scope, scalars, shapes), scope, handles, found)
+    attributes: dict[str, Any] = {}
+    statements = _without_attributes(node, scope, attributes)
+    body = _prologue(normalized(statements, scope, scalars, shapes), scope, handles, found)
     for name, parameter in handles.items():
         if name not in found:
             raise Problem(parameter, f"handle '{name}' needs its T.match_buffer({name}, shape, dtype)")
-    head = Head(node.name, node, [found[p.arg] for p in given.args], body)
+    head = Head(node.name, node, [found[p.arg] for p in given.args], body, attributes)
     _define_symbols(head)
     return head
 
@@ -180,10 +186,22 @@ def _says_nothing(node: ast.expr) -> bool:
     return empty or (isinstance(node, ast.Constant) and node.value in (0, None))
 
 
+def _without_attributes(node: ast.FunctionDef, scope: Scope, attributes: dict[str, Any]) -> list[ast.stmt]:
+    """The statements of a prim func but for ``T.func_attr``, whose entries are added to `attributes`."""
+    rest: list[ast.stmt] = []
+    for statement in node.body:
+        call = _call_of(statement)
+        if call is not None and scope.path(call.func) == ("T", "func_attr"):
+            attributes |= read_attributes(call, node.name)
+        else:
+            rest.append(statement)
+    return rest
+
+
 def _prologue(
     statements: list[ast.stmt], scope: Scope, handles: dict[str, ast.arg], found: dict[str, Parameter]
 ) -> list[ast.stmt]:
-    """Read ``n = T.int64()``, ``A = T.match_buffer(…)`` and ``T.func_attr``; the statements that are left."""
+    """Read ``n = T.int64()`` and ``A = T.match_buffer(…)``; the statements that are left."""
     rest: list[ast.stmt] = []
     matched: dict[str, str] = {}
     for statement in statements:
@@ -191,8 +209,6 @@ def _prologue(
         path = None if call is None else scope.path(call.func)
         if call is None or path is None or path[0] != "T":
             rest += _variables(statement, scope)
-        elif path[1] == "func_attr":
-            continue
         elif path[1] == "match_buffer":
             _match(statement, call, scope, handles, found, matched)
         elif path[1] in VARIABLES and not _has_value(call):

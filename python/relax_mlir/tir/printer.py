@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from relax_mlir.analysis.declared_sizes import PrimParam, prim_params
 from relax_mlir.analysis.structural_equal import structural_equal
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.attributes import KERNEL, PARAMS, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import KERNEL, PARAMS, PATTERN, PRIM_ATTRS, PRIM_FUNC
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.script import parse
+from relax_mlir.script.attribute_text import dictionary_text
 from relax_mlir.symbolic import Dim, linear_definition
 from relax_mlir.tir.print_blocks import BlockPrinter
 from relax_mlir.tir.print_expressions import ExpressionPrinter
@@ -24,7 +25,9 @@ from relax_mlir.tir.units import Cutter, NoForm
 from relax_mlir.tir.values import INDEX
 
 INDENT = "    "
-KNOWN = frozenset({PRIM_FUNC, PARAMS, PATTERN, "sym_name", "function_type", "sym_visibility", "arg_attrs"})
+KNOWN = frozenset(
+    {PRIM_FUNC, PARAMS, PATTERN, PRIM_ATTRS, "sym_name", "function_type", "sym_visibility", "arg_attrs"}
+)
 
 
 def print_prim(function: func.FuncOp) -> list[str] | None:
@@ -86,7 +89,12 @@ def _lines(function: func.FuncOp, params: Sequence[PrimParam]) -> list[str]:
     body = printer.blocks(ops) if isinstance(printer, BlockPrinter) else printer.statements(ops)
     head = ", ".join(f"{p.name}: {_annotation(p)}" for p in params)
     first = ["@T.prim_func", f"def {function.name.value}({head}):"]
-    return [*first, *(INDENT + line for line in body or ["pass"])]
+    body = body or ["pass"]
+    if PRIM_ATTRS in function.attributes:
+        if not isinstance(function.attributes[PRIM_ATTRS], ir.DictAttr):
+            raise NoForm
+        body.insert(0, f"T.func_attr({dictionary_text(function.attributes[PRIM_ATTRS])})")
+    return [*first, *(INDENT + line for line in body)]
 
 
 def _types_used(function: func.FuncOp) -> set[str]:

@@ -19,7 +19,7 @@ from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_index, as_scal
 LOOP_KIND = "relax.loop"
 """On an ``scf.for``: the kind of loop that was written, where it is not a serial one."""
 KINDS = ("serial", "parallel", "vectorized", "unroll")
-ACCEPTED = ("reads", "writes", "block_attr", "func_attr")
+ACCEPTED = ("reads", "writes", "block_attr")
 
 
 @dataclass

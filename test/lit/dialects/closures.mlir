@@ -51,6 +51,17 @@ func.func @names(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
+func.func @attributes(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @below {{lambda: function_attrs is 3 : i64, expected a dictionary of attributes}}
+  %f = "relax.lambda"() ({
+  ^bb0(%z: tensor<2xf32>):
+    "relax.lambda_return"(%z) : (tensor<2xf32>) -> ()
+  }) {names = ["z"], function_attrs = 3} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, false>
+  return %x : tensor<2xf32>
+}
+
+// -----
+
 func.func @end(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error @below {{lambda: the body is one block that ends in relax.lambda_return}}
   %f = "relax.lambda"() ({

@@ -28,6 +28,24 @@ func.func @captures(%x: tensor<2xf32> {relax.name = "x"}) -> tensor<2xf32> {
 
 // -----
 
+// The function has the attributes that are noted for it.
+// CHECK-LABEL: func.func @attributes(
+// CHECK-NOT: relax.lambda
+// CHECK: func.func private @attributes_f(
+// CHECK-SAME: attributes {Composite = "my.exp", Primitive = true}
+func.func @attributes(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %f = "relax.lambda"() ({
+  ^bb0(%z: tensor<2xf32>):
+    %r = "relax.exp"(%z) : (tensor<2xf32>) -> tensor<2xf32>
+    "relax.lambda_return"(%r) : (tensor<2xf32>) -> ()
+  }) {names = ["z"], function_attrs = {Composite = "my.exp", Primitive = true}} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %a = "relax.invoke_pure_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, true>, tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %a : tensor<2xf32>
+}
+
+// -----
+
 // A symbol that no parameter defines comes as a shape.
 // CHECK-LABEL: func.func @sizes(
 // CHECK: %[[N:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["n"]}

@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], str, Emit | None]] = {
     "view": (lambda x, i: x.view(-1), r"op.reshape\(x, shape\)", lambda x, i: op.reshape(x, (6,))),
     "to": (lambda x, i: x.to("float16"), r"op.astype\(x, dtype\)", lambda x, i: op.astype(x, "float16")),
     "astype": (lambda x, i: x.astype("int8"), r"op.astype\(x, …\)", lambda x, i: op.astype(x, "int8")),
-    "dot": (lambda x, i: x.dot(x), r"op.matmul\(x, y\)", lambda x, i: op.matmul(x, op.permute_dims(x))),
+    "dot": (lambda x, i: x.dot(x), r"op.dot\(x, …\)", lambda x, i: op.dot(x, op.permute_dims(x))),
     "size": (lambda x, i: x.size, r"op.shape_of\(x\)", lambda x, i: op.shape_to_tensor(op.shape_of(x))),
     "item": (lambda x, i: x.item(), "return the value from the function", lambda x, i: x),
     "numpy": (lambda x, i: x.numpy(), "return the value from the function", None),

@@ -112,6 +112,15 @@ def test_round_trip(name: str) -> None:
     assert_structural_equal(parse(made.script()), made)
 
 
+def test_dot_in_the_builder() -> None:
+    builder = rx.BlockBuilder()
+    x, y = (rx.Var(name, rx.Tensor(shape, "float32")) for name, shape in (("x", ("n", 3)), ("y", (3, "m"))))
+    with builder.function("main", [x, y]):
+        builder.emit_func_output(builder.emit(rx.op.dot(x, y)))
+    a, b = np.arange(6, dtype="float32").reshape(2, 3), np.ones((3, 4), "float32")
+    np.testing.assert_allclose(np.from_dlpack(rx.build(builder.get())["main"](a, b)), a @ b)
+
+
 def test_unknown_dimensions_are_forgotten() -> None:
     assert (
         'z: R.Tensor(("n", None), "float32") = R.exp(x)'

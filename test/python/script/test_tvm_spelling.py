@@ -337,8 +337,7 @@ class Module:
     module = parse(text)
     printed = module.script()
     assert (
-        'I.module_attrs({"flags": {"fast": True, "sizes": I.attribute("[1, 2]")}, "level": 3, "system_lib": "a"})'
-        in printed
+        'I.module_attrs({"flags": {"fast": True, "sizes": [1, 2]}, "level": 3, "system_lib": "a"})' in printed
     )
     assert 'R.func_attr({"Composite": "my.exp", "Primitive": True})' in printed
     assert '"num_input": 1' in printed and '"tir_var_upper_bound": {"q": 9}' in printed
@@ -346,6 +345,56 @@ class Module:
     assert parse(printed).script() == printed
     x = np.ones((3, 4), "float32")
     np.testing.assert_allclose(np.from_dlpack(rx.build(module)["main"](x)), np.exp(x), rtol=1e-6)
+
+
+def test_attributes_of_prim_funcs_are_kept() -> None:
+    """What says something that is true of all of them is not."""
+    text = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr({"op_pattern": 0, "tirx.noalias": True, "global_symbol": "f", "x": {"y": [1, 2.5, "a"], "z": None}})
+        for i in range(4):
+            B[i] = A[i] + 1.0
+
+    @T.prim_func
+    def g(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr({"global_symbol": "other"})
+        for i in range(4):
+            with T.block("b"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] * 2.0
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        y = R.call_tir(cls.f, (x,), R.Tensor((4,), "float32"))
+        return R.call_tir(cls.g, (y,), R.Tensor((4,), "float32"))
+"""
+    made = parse(text)
+    printed = made.script()
+    assert 'T.func_attr({"op_pattern": 0, "x": {"y": [1, 2.5, "a"], "z": None}})' in printed
+    assert 'T.func_attr({"global_symbol": "other"})' in printed
+    assert_structural_equal(parse(printed), made)
+    x = np.arange(4, dtype="float32")
+    np.testing.assert_array_equal(np.from_dlpack(rx.build(made)["main"](x)), (x + 1) * 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ('{"a": f(1)}', "attribute 'a' of a prim func is a literal, not `f(1)`"),
+        ("3", "T.func_attr takes a dictionary of names and values"),
+        ("{1: 2}", "the attributes of a prim func have strings as names"),
+        ('{"a": {1: 2}}', "attribute 'func_attr.a': {1: 2} is neither a literal nor an I.attribute"),
+    ],
+)
+def test_attributes_that_are_none(given: str, message: str) -> None:
+    with pytest.raises(RelaxError) as caught:
+        parse(
+            f'@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n    T.func_attr({given})\n    A[0] = 1.0\n'
+        )
+    assert message in str(caught.value)
 
 
 def test_functions_lifted_out_keep_their_attributes() -> None:

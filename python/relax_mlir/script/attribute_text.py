@@ -1,0 +1,31 @@
+"""Attributes of functions, modules and calls as Python, so that reading the text makes the same attributes."""
+
+from __future__ import annotations
+
+from relax_mlir.mlir import ir
+from relax_mlir.script.builder_calls import python_text, python_value, quoted
+
+
+def dictionary_text(value: ir.Attribute) -> str:
+    """A dictionary of attributes as Python; nothing at all is None in it."""
+    items = (f"{quoted(item.name)}: {_entry(item.attr)}" for item in ir.DictAttr(value))
+    return f"{{{', '.join(items)}}}"
+
+
+def _entry(value: ir.Attribute) -> str:
+    return "None" if isinstance(value, ir.UnitAttr) else attribute_text(value)
+
+
+def attribute_text(value: ir.Attribute) -> str:
+    """An attribute as a Python literal where that says its type too, else as ``I.attribute("…")``."""
+    if isinstance(value, ir.DictAttr):
+        return dictionary_text(value)
+    if isinstance(value, ir.ArrayAttr):
+        return f"[{', '.join(map(attribute_text, value))}]"
+    plain = isinstance(value, ir.StringAttr | ir.BoolAttr | ir.TypeAttr)
+    plain = plain or (isinstance(value, ir.IntegerAttr) and str(value.type) == "i64")
+    plain = plain or (isinstance(value, ir.FloatAttr) and str(value.type) == "f64")
+    try:
+        return python_text(python_value(value)) if plain else f"I.attribute({quoted(str(value))})"
+    except ValueError:
+        return f"I.attribute({quoted(str(value))})"
