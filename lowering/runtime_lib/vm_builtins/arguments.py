@@ -139,16 +139,18 @@ class BuiltinWriter(ObjectWriter):
 
     def keepable(self, values: str, count: str) -> None:
         """Check that `count` (i64) values can be kept when the call is over: none is a bare DLTensor."""
-        code = self.code
         i = self.loop(count)
-        kind = self.kind_of(self.element(values, i, ANY_BYTES))
+        self._keepable(self.element(values, i, ANY_BYTES), i)
+        self.code.do("}")
+
+    def _keepable(self, slot: str, number: str) -> None:
+        code = self.code
         self.check(
-            code.let(f"arith.cmpi ne, {kind}, {code.constant(DLTENSOR, 'i32')} : i32"),
+            code.let(f"arith.cmpi ne, {self.kind_of(slot)}, {code.constant(DLTENSOR, 'i32')} : i32"),
             "ArgumentError",
             "value {0} is a DLTensor, which ends with the call; give a tensor",
-            code.index(i),
+            code.index(number),
         )
-        code.do("}")
 
     def tensor_of(self, slot: str, context: str) -> str:
         """Like `dl_tensor`; messages begin with a text that the builtin is given."""
@@ -331,7 +333,7 @@ class BuiltinWriter(ObjectWriter):
 
     def any_result(self, slot: str) -> None:
         """Give a value that somebody else holds."""
-        self.keepable(slot, self.code.constant(1))
+        self._keepable(slot, self.code.constant(0))
         kind, payload = self.code.load(slot, 0, "i64"), self.payload(slot)
         self.retain(kind, payload)
         self.code.store(kind, "i64", "%ret", 0)
