@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from benchmarks import copying, low_precision
+from benchmarks import copying, low_precision, virtual_machine
 from benchmarks.measure import measure
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
 from benchmarks.report import duration
 from benchmarks.targets import Row
-from benchmarks.workloads import MatMul, MiniLm, Workload
+from benchmarks.workloads import EncoderLayer, MatMul, MiniLm, Workload
 
 FFI_CALL, NUMPY_CALL = 0.15e-6, 0.7e-6
 COMPILE, COMPILE_MODEL = 0.3, 2.0
@@ -48,6 +48,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
     for workload in workloads:
         if workload.name == "W0":
             yield from _calls(workload)
+            yield from virtual_machine.call_rows()
             continue
         cold, cached = (COMPILE_MODEL, CACHED_MODEL) if isinstance(workload, MiniLm) else (COMPILE, CACHED)
         yield _at_most(workload.name, "cold compile", _compile_seconds(workload), cold)
@@ -57,6 +58,8 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
         yield _threads(workload)
         if isinstance(workload, MatMul):
             yield from low_precision.rows()
+        if isinstance(workload, EncoderLayer):
+            yield from virtual_machine.mode_rows(workload)
 
 
 def _at_most(subject: str, measure: str, seconds: float, limit: float) -> Row:

@@ -18,7 +18,17 @@ from relax_mlir.profiler import limits
 from relax_mlir.target import Target
 from rich.console import Console
 
-from benchmarks import chart, eager, figures, low_precision, measure, report, self_targets, targets
+from benchmarks import (
+    chart,
+    eager,
+    figures,
+    low_precision,
+    measure,
+    report,
+    self_targets,
+    targets,
+    virtual_machine,
+)
 from benchmarks.__main__ import main, run_cell
 from benchmarks.copying import copy_of, gain_of_two_threads
 from benchmarks.peers import OURS, PEERS
@@ -277,3 +287,15 @@ def test_unknown_names_suggest_near_ones(
     with pytest.raises(SystemExit):
         main(arguments)
     assert message in capsys.readouterr().err
+
+
+def test_rows_of_the_virtual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"ROUNDS": 1, "CALLS": 10, "ITERATIONS": 10, "SECONDS": 0.01}.items():
+        monkeypatch.setattr(virtual_machine, name, value)
+    rows = list(virtual_machine.call_rows())
+    assert [row.subject for row in rows] == ["VM"] * 3
+    assert all(row.value > 0 for row in rows)
+    layer = next(workload for workload in WORKLOADS if workload.name == "W5")
+    found = list(virtual_machine.mode_rows(layer))
+    assert [row.least for row in found] == [1 / 1.10, 1 / 1.10, 1 / 1.02, 1 / 1.02]
+    assert all(row.value > 0 for row in found)

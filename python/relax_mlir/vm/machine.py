@@ -25,6 +25,10 @@ DEFAULT_MAX_DEPTH = 10_000
 """How many calls of functions of a machine may be active at a time."""
 
 
+_TAKEN = frozenset({tvm_ffi.Tensor, tvm_ffi.Shape, tvm_ffi.Function, int, float, bool, str, type(None)})
+"""What the FFI takes by itself, whatever the value."""
+
+
 class VMFunction:
     """A function of a virtual machine.
 
@@ -53,6 +57,8 @@ class VMFunction:
             BytecodeError: an instruction cannot do what it says with the values that are there.
             Any error of a packed function that is called, as it is.
         """
+        if _TAKEN.issuperset(map(type, args)):
+            return self.ffi(*args)
         args = plain_torch_tensors(self.name, args, len(args))
         try:
             return self.ffi(*args)
