@@ -7,6 +7,7 @@ llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
 llvm.func @TVMFFIAnyViewToOwnedAny(!llvm.ptr, !llvm.ptr) -> i32
 llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)
 llvm.func @TVMFFIEnvCheckSignals() -> i32
+llvm.func @TVMFFIGetTypeInfo(i32) -> !llvm.ptr
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
 llvm.func @calloc(i64, i64) -> !llvm.ptr
 llvm.func @malloc(i64) -> !llvm.ptr
@@ -43,7 +44,7 @@ llvm.mlir.global internal constant @no_view("%s: argument %lld is a DLTensor, wh
 llvm.mlir.global internal constant @instrument_name("the instrument of a virtual machine\00")
 llvm.mlir.global internal constant @no_arguments("%s: no memory is left for %lld arguments\00")
 llvm.mlir.global internal constant @no_memory("%s: no memory is left for a frame of %lld registers (of %lld bytes)\00")
-llvm.mlir.global internal constant @no_condition("%s: instruction %lld: `If` takes an integer or a truth value; the type index of what register %%%lld holds is %lld\00")
+llvm.mlir.global internal constant @no_condition("%s: instruction %lld: `If` takes an integer or a truth value; register %%%lld holds a value of type %s\00")
 
 llvm.func @${STATE}() -> !llvm.ptr {
   %key = llvm.mlir.addressof @depth_key : !llvm.ptr
@@ -674,8 +675,10 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %if_first_p = llvm.getelementptr %if_descriptor[${first}] : (!llvm.ptr) -> !llvm.ptr, i8
   %if_first = llvm.load %if_first_p : !llvm.ptr -> i64
   %number = llvm.sub %number_of_all, %if_first : i64
-  %kind64 = llvm.sext %condition_kind : i32 to i64
-  llvm.call @raise(%bytecode_error, %no_condition, %if_name, %number, %first_word, %kind64)
+  %info = llvm.call @TVMFFIGetTypeInfo(%condition_kind) : (i32) -> !llvm.ptr
+  %type_at = llvm.getelementptr %info[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %type_name = llvm.load %type_at : !llvm.ptr -> i64
+  llvm.call @raise(%bytecode_error, %no_condition, %if_name, %number, %first_word, %type_name)
     : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
   llvm.br ^fail(%failed32 : i32)
 

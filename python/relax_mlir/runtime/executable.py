@@ -162,6 +162,9 @@ class Executable(Mapping[str, CompiledFunction]):
             self._functions[name] = CompiledFunction(name, ffi, self.functions[name], entry)
         return self._functions[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.functions
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.functions)
 

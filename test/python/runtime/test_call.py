@@ -232,6 +232,8 @@ def test_result_too_large() -> None:
 
 def test_names(add: Executable) -> None:
     assert list(add) == ["main"]
+    assert "main" in add
+    assert "mian" not in add
     with pytest.raises(error.UnknownNameError, match="did you mean 'main'"):
         add["mian"]
 

@@ -73,20 +73,20 @@ def test_conditions() -> None:
         assert pick(condition, "yes") == "yes"
     for condition in (0, False):
         assert pick(condition, "yes") is None
-    for condition in (
-        None,
-        1.0,
-        "a",
-        np.array(True),
-        (1,),
-        tvm_ffi.dtype("int8"),
-        tvm_ffi.Device("cpu"),
-        max,
-    ):
-        with pytest.raises(
-            BytecodeError, match=r"^pick: instruction 1: `If` takes an integer .* register %0"
-        ):
-            pick(condition, "yes")
+    kinds: dict[str, object] = {
+        "None": None,
+        "float": 1.0,
+        "ffi.SmallStr": "a",
+        "ffi.Tensor": np.array(True),
+        "ffi.Array": (1,),
+        "DataType": tvm_ffi.dtype("int8"),
+        "Device": tvm_ffi.Device("cpu"),
+        "ffi.Function": max,
+    }
+    for kind, value in kinds.items():
+        text = f"^pick: instruction 1: `If` takes .* value; register %0 holds a value of type {kind}$"
+        with pytest.raises(BytecodeError, match=text):
+            pick(value, "yes")
 
 
 def test_recursion() -> None:
