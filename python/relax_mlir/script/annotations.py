@@ -29,6 +29,8 @@ ALLOWED = {
 }
 SPELLINGS = {"ret": "result", "purity": "pure"}
 """TVM's names of arguments of annotations."""
+MAX_RANK = 1024
+"""The most dimensions that an annotation may give a tensor."""
 UNSUPPORTED = {
     "vdevice": "there is one device, the CPU: leave vdevice out",
     "derive_func": "register_infer gives a registered function its shape rule, in Python",
@@ -177,4 +179,6 @@ def _ndim(named: dict[str, ast.expr]) -> int | None:
         return None
     if not isinstance(node, ast.Constant) or not isinstance(node.value, int) or node.value < 0:
         raise Problem(node, "ndim is not a natural number")
+    if node.value > MAX_RANK:
+        raise Problem(node, f"ndim is {node.value}; a rank is at most {MAX_RANK}", "ShapeError")
     return node.value

@@ -73,7 +73,7 @@ def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value
     assert name is not None
     target = calls.signatures.signature(name)
     params = None if not isinstance(target, func.FuncOp) else prim_params(target)
-    operands = prim_arguments(expressions, arguments)
+    operands = prim_arguments(expressions, arguments, [p.dtype for p in params or ()])
     extra = read_dims(_tir_vars(node), expressions.scope)
     if params is None:
         raise Problem(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.analysis.declared_sizes import filled_buffers
 from relax_mlir.dialects import vm
 from relax_mlir.dialects.calls import CallTirOp
+from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.memory import call_prim
-from relax_mlir.dialects.structure import prim_value
-from relax_mlir.dialects.types import Tuple, as_dim, dims_attr
+from relax_mlir.dialects.structure import match_shape, prim_value
+from relax_mlir.dialects.types import Tensor, Tuple, as_dim, dims_attr
 from relax_mlir.dialects.value import Value, create
 from relax_mlir.error import UnknownNameError
 from relax_mlir.mlir import func, ir
@@ -49,16 +50,30 @@ def read_call_tir(calls: Calls, expressions: Expressions, node: ast.Call) -> Val
     return expressions.apply(node, build)
 
 
-def prim_arguments(expressions: Expressions, node: ast.expr) -> Value:
-    """The arguments of a prim func as one tuple; one value stands for the tuple of it."""
+def prim_arguments(expressions: Expressions, node: ast.expr, dtypes: Sequence[DType | None] = ()) -> Value:
+    """The arguments of a prim func as one tuple; one value stands for the tuple of it.
+
+    `dtypes`: what the prim func declares, which a `match_shape` asserts of tensors of unknown dtype.
+    """
     if not isinstance(node, ast.Tuple | ast.List):
         value = _argument(expressions, node, expressions.evaluate(node))
-        return value if isinstance(value.struct_info, Tuple) else expressions.relax_value(node, (value,))
+        if isinstance(value.struct_info, Tuple):
+            return value
+        return expressions.relax_value(node, (_of_dtype(expressions, node, value, [*dtypes[:1], None][0]),))
     fields: list[Value] = []
     for item in node.elts:
         given = expressions.starred(item) if isinstance(item, ast.Starred) else [expressions.evaluate(item)]
-        fields += [_argument(expressions, item, found) for found in given]
+        for found in given:
+            dtype = dtypes[len(fields)] if len(fields) < len(dtypes) else None
+            fields.append(_of_dtype(expressions, item, _argument(expressions, item, found), dtype))
     return expressions.relax_value(node, tuple(fields))
+
+
+def _of_dtype(expressions: Expressions, node: ast.expr, value: Value, dtype: DType | None) -> Value:
+    info = value.struct_info
+    if dtype is None or not isinstance(info, Tensor) or info.dtype is not None or info.shape is None:
+        return value
+    return expressions.apply(node, match_shape, value, info.shape, dtype.name)
 
 
 def _argument(expressions: Expressions, node: ast.expr, found: Any) -> Value:  # noqa: ANN401 - what `evaluate` gave

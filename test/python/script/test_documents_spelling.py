@@ -112,6 +112,43 @@ def test_round_trip(name: str) -> None:
     assert_structural_equal(parse(made.script()), made)
 
 
+FIRST_PROGRAM = """
+@I.ir_module
+class MyIRModule:
+    @T.prim_func
+    def tirexp(a: T.handle, b: T.handle):
+        n1, m1 = T.var("n1"), T.var("m1")
+        X = T.match_buffer(a, (n1, m1))
+        Y = T.match_buffer(b, (n1, m1))
+        with T.block({head}:
+            Y[i, j] = T.exp(X[i, j])
+
+    @R.function
+    def myfunc(x: R.Tensor[(n, m)]):
+        with R.dataflow():
+            lv0: R.Tensor[(n, m)] = R.call_tir((n, m), tirexp, [x])
+            gv0: R.Tensor[(m*n,)] = R.call_tir((m*n,), "documents.flatten", [lv0])
+            R.outputs(gv0)
+        return gv0
+"""
+
+
+@pytest.mark.parametrize("head", ["n1, m1) as i, j", "[n1, m1]) as [i, j]"])
+def test_the_first_program(head: str) -> None:
+    """Its tensors have no dtype: the prim func's is asserted of them."""
+
+    def flatten(x: tvm_ffi.Tensor, out: tvm_ffi.Tensor) -> None:
+        np.from_dlpack(out)[:] = np.from_dlpack(x).reshape(-1)
+
+    tvm_ffi.register_global_func("documents.flatten", flatten, override=True)
+    function = rx.build(parse(FIRST_PROGRAM.format(head=head)))["myfunc"]
+    for shape in ((2, 3), (0, 1), (1, 17)):
+        x = np.random.default_rng(0).standard_normal(shape).astype("float32")
+        np.testing.assert_allclose(np.from_dlpack(function(x)), np.exp(x).reshape(-1), rtol=1e-6)
+    with pytest.raises(RelaxError, match="dtype"):
+        function(np.zeros((2, 3), "float64"))
+
+
 def test_dot_in_the_builder() -> None:
     builder = rx.BlockBuilder()
     x, y = (rx.Var(name, rx.Tensor(shape, "float32")) for name, shape in (("x", ("n", 3)), ("y", (3, "m"))))

@@ -95,6 +95,7 @@ REFUSED = {
     f"@R.function\ndef main(x: {N}, x: {N}):\n    return x": "parameter 'x' is given twice",
     "@R.function\ndef main(x):\n    return x": "parameter 'x' needs an annotation",
     "@R.function\ndef main(x: R.Tensr):\n    return x": "did you mean 'R.Tensor'",
+    "@R.function\ndef main(x: R.Tensor(ndim=1180591620717411303424)):\n    return x": "a rank is at most 1024",
     '@R.function\ndef main(x: R.Tensor("n", "float32")):\n    return x': "expected a shape: a tuple",
     '@R.function\ndef main(x: R.Tensor(("n",), "float32", dtype="int8")):\n    return x': "R.Tensor: 'dtype' is given twice",
     '@R.function\ndef main(x: R.Tensor(("n +",))):\n    return x': "expected a number, a symbol or '('",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import pty
 import select
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import te
+from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import RelaxError, UnsupportedError
 from relax_mlir.script import ir as I
 from relax_mlir.script import parse
@@ -99,6 +101,44 @@ def test_two_classes_of_one_name() -> None:
     assert "R.exp" in first.script()
     assert "R.log" in Module.script()
     assert "cls.second(x)" in Module.script()
+
+
+CELL = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        return R.{op}(x)
+"""
+
+
+def test_cells_of_a_notebook() -> None:
+    """A cell that runs again under another name, as notebooks do; an edited one under the same name."""
+    for name, op in (
+        ("<ipython-input-1>", "exp"),
+        ("<ipython-input-2>", "log"),
+        ("<ipython-input-2>", "tanh"),
+    ):
+        text = CELL.format(op=op)
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        names = {"__name__": "__main__", "I": I, "R": R}
+        exec(compile(text, name, "exec", dont_inherit=True), names)
+        assert f"R.{op}(x)" in names["Module"].script()
+
+
+def test_names_that_are_keywords() -> None:
+    """Of functions, parameters and symbols; the text reads back as the same module."""
+    builder = rx.BlockBuilder()
+    x = rx.Var("lambda", rx.Tensor(("in", 4), "float32"))
+    y = rx.Var("if", rx.Tensor(("class", "in*2"), "float32"))
+    with builder.function("main", [x, y]):
+        builder.emit_func_output([builder.emit(rx.op.exp(x), "def"), y])
+    z = rx.Var("x", rx.Tensor((4,), "float32"))
+    with builder.function("return", [z]):
+        builder.emit_func_output(builder.emit(rx.op.log(z)))
+    made = builder.get()
+    assert_structural_equal(parse(made.script()), made)
+    assert 'v_lambda: R.Tensor(("in", 4), "float32")' in made.script()
 
 
 def transposed(a: te.Tensor) -> te.Tensor:
