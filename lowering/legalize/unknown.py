@@ -31,6 +31,8 @@ def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
     Built at the current insertion point and location.
     """
     infos = [struct_info(value.type) for value in op.operands]
+    if not len(op.results):
+        return None  # what acts on memory has no such form
     result = struct_info(op.results[0].type)
     function = _OWN_FUNCTIONS.get(op.name)
     if function is not None:

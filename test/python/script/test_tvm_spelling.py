@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir.analysis import assert_structural_equal
-from relax_mlir.error import RelaxError, ScriptError
+from relax_mlir.error import RelaxError, ScriptError, UnsupportedError
 from relax_mlir.script import parse
 
 PRIMS = """
@@ -452,6 +452,16 @@ return a
 """
     head = "z = R.const([1.0, 2.0, 3.0, 4.0], 'float32')\n"
     assert_structural_equal(module(head + theirs.strip(), prims), module(head + ours.strip(), prims))
+
+
+def test_explicit_memory_is_no_native_code() -> None:
+    """An op without a result, on a tensor that is known at run time only: refused by its name."""
+    made = module(
+        'y = R.call_packed("f", x)\nz = R.match_cast(y, R.Tensor((3,)))\n_ = R.vm.kill_object(z)\nreturn x',
+        "",
+    )
+    with pytest.raises(UnsupportedError, match=r"relax\.vm_kill_object has no legalisation"):
+        rx.build(made)
 
 
 PRIM_PROGRAM = """
