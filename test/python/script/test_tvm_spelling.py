@@ -205,6 +205,35 @@ def test_same_signature(name: str) -> None:
     assert_structural_equal(theirs, ours)
 
 
+def test_results_of_any_kind() -> None:
+    """``-> R.Any`` says nothing, unless a call has relied on it before the function was read."""
+    text = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def f(x: R.Tensor((4,), "float32")) -> R.Any:
+        return R.exp(x)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        y = cls.f(x)
+        return R.log(y)
+"""
+    assert_structural_equal(parse(text), parse(text.replace(" -> R.Any", "")))
+    early = (
+        text.replace("def f(", "def z(")
+        .replace("cls.f", "cls.z")
+        .replace("return R.exp(x)", "return cls.last(x)")
+    )
+    early += """
+    @R.function(private=True)
+    def last(x: R.Tensor((4,), "float32")) -> R.Any:
+        return R.exp(x)
+"""
+    with pytest.raises(RelaxError, match=r"'last' is annotated to return Object\(\), but returns Tensor"):
+        parse(early)
+
+
 DECORATED = """
 @I.ir_module{module}
 class Module:
