@@ -11,7 +11,7 @@ from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.python_protocols import OTHER_NAMES, Dims, PythonProtocols
 from relax_mlir.dialects.torch_tensors import from_torch, is_torch
-from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, struct_info
+from relax_mlir.dialects.types import DimLike, Prim, Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import (
     ArgumentError,
     DTypeError,
@@ -270,6 +270,16 @@ class Var(Value):
 
     def __repr__(self) -> str:
         return f"<Var {self.name}: {self.struct_info}>"
+
+
+def var(name: str, shape: Sequence[DimLike] | None = None, dtype: str | None = "float32") -> Var:
+    """A parameter that is a tensor; ``var("x", shape=["n", 4])`` is ``Var("x", Tensor(("n", 4), "float32"))``.
+
+    Args:
+        shape: None: of unknown rank.
+        dtype: None: unknown.
+    """
+    return Var(name, Tensor(shape, dtype))
 
 
 ValueLike = Value | Scalar | np.ndarray | np.generic

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from relax_mlir.builder import BlockBuilder
     from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple
-    from relax_mlir.dialects.value import Value, Var
+    from relax_mlir.dialects.value import Value, Var, var
     from relax_mlir.ir_module import IRModule
     from relax_mlir.runtime.build import CompileReport, build
     from relax_mlir.runtime.executable import Executable
     from relax_mlir.target import Target
+    from relax_mlir.te.emit_te import te_tensor
     from relax_mlir.vm.machine import VirtualMachine
 
     __version__: str
@@ -38,6 +39,8 @@ _HOMES = {
     "Var": "relax_mlir.dialects.value",
     "VirtualMachine": "relax_mlir.vm.machine",
     "build": "relax_mlir.runtime.build",
+    "te_tensor": "relax_mlir.te.emit_te",
+    "var": "relax_mlir.dialects.value",
 }
 """Every name is imported when it is first asked for: tools that need few of them start faster."""
 
@@ -92,4 +95,6 @@ __all__ = [
     "VirtualMachine",
     "__version__",
     "build",
+    "te_tensor",
+    "var",
 ]

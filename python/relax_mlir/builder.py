@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import weakref
 from collections import abc
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,15 @@ from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
 from relax_mlir.dialects.frames import Frame
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
-from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, parameter_symbols, struct_info
+from relax_mlir.dialects.types import (
+    Callable,
+    DimLike,
+    Prim,
+    StructInfo,
+    Tensor,
+    parameter_symbols,
+    struct_info,
+)
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
@@ -282,10 +291,14 @@ class BlockBuilder:
 
     # -- emitting
 
-    def emit(self, value: ValueLike, name: str | None = None) -> Value:
+    def emit(self, value: Any, name: str | None = None) -> Any:  # noqa: ANN401 - see below
         """Bind `value`, which its op has already emitted, to `name` (kept as its location's name)."""
         self._current("emit")
         expect("emit: 'name'", name, str | None, "a string or None")
+        if _is_computed(value):
+            from relax_mlir.te.emit_te import emit_computed
+
+            return emit_computed(self, value, name)
         if value is None:
             raise ArgumentError(
                 "emit: there is no value; a call_packed without 'out' is written without emit"
@@ -342,6 +355,19 @@ class BlockBuilder:
         return emit(self, function, args, kwargs, primfunc_name_hint)
 
     call_te = emit_te
+
+    def call_tir(
+        self,
+        callee: calls.Callee,
+        args: Sequence[Value],
+        out: Tensor | Sequence[Tensor],
+        tir_vars: Sequence[DimLike] = (),
+    ) -> Value:
+        """Call a prim func of the module by destination passing; see `relax_mlir.op.call_tir`."""
+        self._current("call_tir")
+        return calls.call_tir(callee, args, out, tir_vars)
+
+    call_tir_dyn = call_tir
 
     def call(self, callee: str, *args: Value) -> Value:
         """Call the Relax function `callee` of this module; the result's shape follows from its signature."""
@@ -440,6 +466,13 @@ def _match_integers(params: Sequence[Var]) -> None:
     for param in params:
         if isinstance(param.struct_info, Prim) and param.struct_info.value is not None:
             structure.match_shape(param, (param.struct_info.value,))
+
+
+def _is_computed(value: object) -> bool:
+    """Whether a value is a tensor expression that has been computed, or a sequence of such."""
+    tensors = sys.modules.get("relax_mlir.te.tensors")  # without it there are none
+    items = value if isinstance(value, list | tuple) and value else [value]
+    return tensors is not None and all(isinstance(item, tensors.Tensor) for item in items)
 
 
 def _tuple_of(value: Nested) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,15 +43,62 @@ def emit(
     given = [inputs.convert(value, f"argument {number}") for number, value in enumerate(args)]
     named = {key: inputs.convert(value, f"argument '{key}'") for key, value in kwargs.items()}
     result = function(*given, **named)
-    several = isinstance(result, list | tuple)
-    outputs = list(result) if several else [result]
-    for output in outputs:
+    for output in result if isinstance(result, list | tuple) else [result]:
         if not isinstance(output, Tensor) or output.stage is None:
             raise ArgumentError(
                 f"emit_te: '{name}' returns {output!r}, expected a computed te.Tensor, or a list of them"
             )
+    return _call(builder, inputs.tensors, result, name)
+
+
+_values: weakref.WeakKeyDictionary[Tensor, Value] = weakref.WeakKeyDictionary()
+"""The values of placeholders that `te_tensor` has made."""
+
+
+def te_tensor(value: Value) -> Tensor:
+    """A placeholder for a Relax value, for `te.compute`; `BlockBuilder.emit` of what is computed of it calls the
+    prim func.
+
+    Raises:
+        ArgumentError: `value` is no tensor. ShapeError, DTypeError: its shape or dtype is not known.
+    """
+    if not isinstance(value, Value) or not isinstance(value.struct_info, types.Tensor):
+        raise ArgumentError(f"te_tensor: 'value' is {value!r}, expected a Relax tensor")
+    placeholder = _Inputs("te_tensor").placeholder(value, "its argument")
+    _values[placeholder] = value
+    return placeholder
+
+
+def emit_computed(builder: BlockBuilder, computed: Any, name: str | None) -> Any:  # noqa: ANN401 - one or several
+    """Call the prim func of computed tensors, whose placeholders are those of `te_tensor`; see `BlockBuilder.emit`."""
+    outputs = list(computed) if isinstance(computed, list | tuple) else [computed]
+    for output in outputs:
+        if output.stage is None:
+            raise ArgumentError(f"emit: the tensor {output.name} is a placeholder: compute something of it")
+    inputs = []
+    for tensor in read_by(outputs):
+        if tensor.stage is None:
+            if tensor not in _values:
+                raise ArgumentError(
+                    f"emit: the tensor {outputs[0].name} reads the placeholder {tensor}, which stands for no value; "
+                    "make it with te_tensor(value)"
+                )
+            inputs.append((tensor, _values[tensor]))
+    first = outputs[0].name if len(outputs) == 1 else outputs[0].name.rpartition("_")[0]
+    return _call(builder, inputs, computed, name or first)
+
+
+def _call(
+    builder: BlockBuilder,
+    inputs: Sequence[tuple[Tensor, Value]],
+    result: Any,  # noqa: ANN401 - see below
+    name: str,
+) -> Any:  # noqa: ANN401 - a value, or a tuple of values
+    """Call the prim func that computes `result`, one tensor or several, of those of the inputs that it reads."""
+    several = isinstance(result, list | tuple)
+    outputs = list(result) if several else [result]
     read = read_by(outputs)
-    used = [(placeholder, value) for placeholder, value in inputs.tensors if placeholder in read]
+    used = [(placeholder, value) for placeholder, value in inputs if placeholder in read]
     made = build([placeholder for placeholder, _ in used], outputs, name)
     callee = _add(builder, made)
     infos = [types.Tensor(output.shape, output.dtype) for output in outputs]
@@ -125,5 +173,5 @@ def _text(function: func.FuncOp) -> str:
     """The function but for its name."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
     return str(function.operation.get_asm(print_generic_op_form=True, use_local_scope=True)).replace(
-        f'"{name}"', '""'
+        f'sym_name = "{name}"', 'sym_name = ""'
     )
