@@ -138,7 +138,7 @@ class IRModule:
         """The Relax functions, in order; prim funcs and declarations are left out."""
         for op in self.mlir.body.operations:
             if isinstance(op, func.FuncOp) and PRIM_FUNC not in op.attributes and not op.is_external:
-                yield op
+                yield self._keeping(op)
 
     def __getitem__(self, name: str) -> func.FuncOp:
         """The function called `name`, Relax or prim; raises `UnknownNameError`."""
@@ -146,7 +146,12 @@ class IRModule:
         found = {op.name.value: op for op in self.mlir.body.operations if isinstance(op, func.FuncOp)}
         if name not in found:
             raise UnknownNameError("function", name, found)
-        return found[name]
+        return self._keeping(found[name])
+
+    def _keeping(self, function: func.FuncOp) -> func.FuncOp:
+        """A function that users get: it keeps the module, without which there is no function."""
+        vars(function)["relax_module"] = self.mlir
+        return function
 
     def __contains__(self, name: object) -> bool:
         """Whether a function is called `name`."""
