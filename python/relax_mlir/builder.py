@@ -395,7 +395,11 @@ class BlockBuilder:
         fresh = self._fresh(name)
         with self._mod.context:
             text = op.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
-            copy = ir.Operation.parse(text) if op.context is not self._mod.context else op.operation.clone(ip=False)
+            copy = (
+                ir.Operation.parse(text)
+                if op.context is not self._mod.context
+                else op.operation.clone(ip=False)
+            )
             copy.attributes["sym_name"] = ir.StringAttr.get(fresh)
             self._mod.mlir.body.append(copy)
         return fresh

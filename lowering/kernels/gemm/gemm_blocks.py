@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import lcm
 
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.addresses import address, item_bytes
@@ -108,12 +109,19 @@ def streaming(elements: e.Index, type_: e.Type) -> e.Index:
 
 
 def by_parts(
-    sizes: Tiling, name: str, a: e.Value, c: e.Value, arguments: Sequence[e.Value], is_packed: bool = False
+    sizes: Tiling,
+    name: str,
+    a: e.Value,
+    c: e.Value,
+    arguments: Sequence[e.Value],
+    is_packed: bool = False,
+    row_group: int = 1,
 ) -> None:
     """Call a function with `arguments` and four bounds: the rows and the columns of the part of C that it does.
 
     Threads get parts of the longer side of C, each a product of its own. Where B `is_packed`, each thread
     gets several parts if they are high enough, since that costs little, and threads do not all run equally fast.
+    Parts begin at multiples of `row_group` rows, for products whose sums depend on which rows are taken together.
     """
     rows, columns = e.dim(c, 0), e.dim(c, 1)
     if sizes.threads == 1:
@@ -123,7 +131,8 @@ def by_parts(
     high = e.compare("ge", rows, columns)
     size = e.select(high, rows, columns)
     least = sizes.low_rows if is_packed else None
-    by_row = e.maximum(part_size(size, sizes.row_step, sizes.threads, cost, least), sizes.rows)
+    multiple, lowest = lcm(sizes.row_step, row_group), -(-sizes.rows // row_group) * row_group
+    by_row = e.maximum(part_size(size, multiple, sizes.threads, cost, least), lowest)
     by_column = part_size(size, sizes.columns, sizes.threads, cost)
     step = e.select(high, by_row, by_column)
     with parallel_loop(0, size, step, cost) as start:

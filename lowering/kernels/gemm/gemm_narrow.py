@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from math import lcm
 
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
@@ -18,7 +17,7 @@ from relax_mlir.lowering.kernels.core.addresses import address, item_bytes, memr
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signature
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish
-from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import is_near, narrow_product
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import is_near, narrow_product, row_group, tile_rows
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
 from relax_mlir.lowering.kernels.gemm.gemv import LONG_DOTS
@@ -29,9 +28,6 @@ MAX_COLUMNS = 48
 
 _MAX_STRIDE = 2 * MAX_COLUMNS
 """Rows of B that are further apart share sets of the first-level cache."""
-
-_MAX_ROWS = 8
-"""The most rows of a tile: there are no lower ones, so that higher ones would be idle more often."""
 
 _IDLE_PART = 4
 """Columns beyond whole vectors that are at most such a part of a vector are dot products."""
@@ -86,7 +82,7 @@ class _Tile:
 
 def _tiles(parts: Parts, tiling: Tiling) -> tuple[_Tile, _Tile, _Tile, _Tile]:
     """For one vector of columns, two, two that are whole, and three."""
-    rows, low = min(tiling.rows, _MAX_ROWS), min((tiling.registers - 4) // 3, _MAX_ROWS)
+    rows, low = tile_rows(tiling)
     return (
         _Tile(parts.unpacked("one"), rows, 1, is_masked=True),
         _Tile(parts.unpacked("two"), rows, 2, is_masked=True),
@@ -100,7 +96,9 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
     types = [*signature(element, element), *ep.types()]
     tiles = _tiles(parts, tiling)
     with e.function(block, parts.narrow, types) as arguments:
-        by_parts(tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments)
+        by_parts(
+            tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments, row_group=row_group(tiling)
+        )
     with e.function(block, f"{parts.narrow}.part", [*types, *[ir.IndexType.get()] * 4]) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
         most_deep = _most_deep(tiling, element)
@@ -108,10 +106,7 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
         epilogue = ep.Epilogue(*carried)
         a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))
         depth, columns = a_parts.sizes[1], 2 * tiling.lanes
-        step, stride_bytes = (
-            lcm(*(tile.rows for tile in tiles)),
-            e.mul(b_parts.strides[0], item_bytes(element)),
-        )
+        step, stride_bytes = row_group(tiling), e.mul(b_parts.strides[0], item_bytes(element))
         cached = e.div(tiling.l1_bytes * 3 // 4, e.maximum(stride_bytes, 1))
         depth_step = even_step(e.maximum(depth, 1), e.maximum(cached, _MIN_DEPTH), tiling.lanes)
         beyond = _columns_beyond(a_parts, b_parts, e.sub(last_column, first_column), tiling)

@@ -7,15 +7,35 @@ cache.
 
 from __future__ import annotations
 
+from math import lcm
+
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signature
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
+from relax_mlir.lowering.kernels.gemm.gemv import high_dots
 from relax_mlir.mlir import ir
 
 _DEPTH = 128
 """The most depth of a block: after each one C is read and written."""
+
+
+MAX_TILE_ROWS = 8
+"""The most rows of a tile: there are no lower ones, so that higher ones would be idle more often."""
+
+
+def tile_rows(tiling: Tiling) -> tuple[int, int]:
+    """Rows of the tiles of one or two vectors, and of three."""
+    return min(tiling.rows, MAX_TILE_ROWS), min((tiling.registers - 4) // 3, MAX_TILE_ROWS)
+
+
+def row_group(tiling: Tiling) -> int:
+    """How many rows are taken together: parts of threads and blocks begin at multiples of it.
+
+    The last bits of sums depend on whether a tile is whole, and on how many dot products go side by side.
+    """
+    return lcm(*tile_rows(tiling), high_dots(tiling))
 
 
 def narrow_product(parts: Parts, a: e.Strided, tiling: Tiling, arguments: list[e.Value]) -> None:
@@ -38,7 +58,7 @@ def emit_narrow_left(block: e.Block, parts: Parts, packing: Packing) -> None:
     tiling, element = packing.tiling, packing.element
     types, part = [*signature(element, element), *ep.types()], f"{parts.narrow_left}.part"
     with e.function(block, parts.narrow_left, types) as arguments:
-        by_parts(tiling, part, arguments[0], arguments[2], arguments)
+        by_parts(tiling, part, arguments[0], arguments[2], arguments, row_group=row_group(tiling))
     with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
         epilogue, nothing = ep.Epilogue(*carried), ep.nothing(block)
@@ -47,7 +67,8 @@ def emit_narrow_left(block: e.Block, parts: Parts, packing: Packing) -> None:
         lines = e.view(a_parts, a_parts.sizes[::-1], a_parts.strides[::-1], unit_inner=True)
         leading = _DEPTH + tiling.lanes
         most = max(tiling.rows, tiling.kept_left // _DEPTH)
-        rows_step = even_step(e.maximum(e.sub(last_row, first_row), 1), most, tiling.lanes)
+        unit = lcm(tiling.lanes, row_group(tiling))
+        rows_step = even_step(e.maximum(e.sub(last_row, first_row), 1), max(most, unit), unit)
         depth_step = even_step(e.maximum(depth, 1), _DEPTH, tiling.lanes)
         with (
             e.scratch(element, e.mul(rows_step, leading)) as memory,
