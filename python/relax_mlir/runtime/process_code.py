@@ -64,7 +64,15 @@ def load_code(
         functions: the names of its public functions.
         opt_level: see `state_address`.
     """
-    part = Part(
+    code = _load(part_of(text, functions, has_checks), opt_level)
+    # Other threads, and results that outlive the interpreter, may be in this code at any time.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+    return code
+
+
+def part_of(text: str, functions: Sequence[str], has_checks: bool = False) -> Part:
+    """The part that a module is; the arguments are those of `load_code`."""
+    return Part(
         text.encode(),
         tuple(functions),
         (),
@@ -76,10 +84,6 @@ def load_code(
         optimised=True,
         has_checks=has_checks,
     )
-    code = _load(part, opt_level)
-    # Other threads, and results that outlive the interpreter, may be in this code at any time.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
-    return code
 
 
 def pointer_from(code: MachineCode, function: str) -> int:
@@ -108,7 +112,8 @@ def _load(part: Part, opt_level: int) -> MachineCode:
 
 
 def _key(part: Part, opt_level: int) -> str:
-    parts = (*machine(), sources_of(MAKERS), str(opt_level), *part.exported, part.source.decode())
+    how = f"{opt_level} {part.has_checks}"
+    parts = (*machine(), sources_of(MAKERS), how, *part.exported, part.source.decode())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

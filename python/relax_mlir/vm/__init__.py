@@ -5,6 +5,7 @@
 """
 
 from relax_mlir.vm.build import build
+from relax_mlir.vm.builtins import builtin
 from relax_mlir.vm.debugger import Debugger, Stop
 from relax_mlir.vm.exec_builder import ExecBuilder, UnusedInputWarning
 from relax_mlir.vm.executable import Executable
@@ -31,5 +32,6 @@ __all__ = [
     "VMState",
     "VirtualMachine",
     "build",
+    "builtin",
     "load_constants",
 ]

@@ -1,14 +1,18 @@
-"""The builtins of the virtual machine, registered with the FFI as ``vm.builtin.*``.
+"""The builtins of the virtual machine: native code, the same for bytecode and for Python.
 
-They are native code, the same for bytecode and for Python: ``tvm_ffi.get_global_func("vm.builtin.shape_of")(x)``.
+They are registered with the FFI as ``vm.builtin.*``, so that ``tvm_ffi.get_global_func("vm.builtin.shape_of")``
+gives them, unless TVM is installed: it has builtins of the same names, and ends the process when it finds them
+taken. Machines call those of this module either way, and so does ``rx.vm.builtin("shape_of")``.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 
 import tvm_ffi
 
+from relax_mlir.error import UnknownNameError
 from relax_mlir.lowering.runtime_lib.vm_builtins.module import (
     BUILTINS,
     ENTRIES,
@@ -18,15 +22,39 @@ from relax_mlir.lowering.runtime_lib.vm_builtins.module import (
 from relax_mlir.runtime import memory
 from relax_mlir.runtime.process_code import load_code, pointer_from
 
+PREFIX = "vm.builtin."
+
 
 @functools.cache
-def register_builtins() -> None:
-    """Compile the builtins, unless this process has them, and register them."""
+def builtin_functions() -> dict[str, tvm_ffi.Function]:
+    """All builtins by name, compiled unless this process has them."""
     code = load_code(builtins_text(), (MEMORY_ADDRESS, *ENTRIES.values()), has_checks=True)
     memory.bind(pointer_from(code, MEMORY_ADDRESS))
-    for name, entry in ENTRIES.items():
-        function = tvm_ffi.Function.__from_mlir_packed_safe_call__(code.address(entry))
-        tvm_ffi.register_global_func(name, function, override=True)
+    found = {
+        name: tvm_ffi.Function.__from_mlir_packed_safe_call__(code.address(entry))
+        for name, entry in ENTRIES.items()
+    }
+    if may_register():
+        for name, function in found.items():
+            tvm_ffi.register_global_func(name, function, override=True)
+    return found
+
+
+def may_register() -> bool:
+    """Whether the names are free: nobody has them, and nobody will want them."""
+    is_taken = any(tvm_ffi.get_global_func(name, allow_missing=True) is not None for name in ENTRIES)
+    return not is_taken and importlib.util.find_spec("tvm") is None
+
+
+def builtin(name: str) -> tvm_ffi.Function:
+    """The builtin `name`, with or without ``vm.builtin.`` before it; raises UnknownNameError."""
+    functions = builtin_functions()
+    full = name if name.startswith(PREFIX) else PREFIX + name
+    if full not in functions:
+        raise UnknownNameError(
+            "builtin of the virtual machine", name, [n.removeprefix(PREFIX) for n in functions]
+        )
+    return functions[full]
 
 
 def builtin_names() -> tuple[str, ...]:

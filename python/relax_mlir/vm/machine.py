@@ -12,7 +12,7 @@ from relax_mlir.error import ArgumentError, PackedFunctionError, UnknownNameErro
 from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.torch_tensors import explain_refusal, plain_torch_tensors
 from relax_mlir.vm.assertions import register_assertions
-from relax_mlir.vm.builtins import register_builtins
+from relax_mlir.vm.builtins import builtin_functions
 from relax_mlir.vm.code_table import Words
 from relax_mlir.vm.executable import Executable
 from relax_mlir.vm.function_info import FunctionInfo
@@ -115,7 +115,6 @@ class VirtualMachine(Mapping[str, VMFunction]):
             raise ArgumentError(
                 f"VirtualMachine: 'max_depth' is {max_depth!r}, expected a number of calls from 1 on"
             )
-        register_builtins()
         register_assertions()
         self.executable = executable
         library = executable.library or load_kernels(executable)
@@ -209,10 +208,11 @@ def _packed_functions(
             raise ArgumentError(
                 f"VirtualMachine: functions[{name!r}] is {function!r} ({kind}), expected a packed function: a callable"
             )
+    known = {**builtin_functions(), **own}
     found: dict[str, tvm_ffi.Function] = {}
     missing = []
     for name in executable.packed_names:
-        function = own[name] if name in own else tvm_ffi.get_global_func(name, allow_missing=True)
+        function = known[name] if name in known else tvm_ffi.get_global_func(name, allow_missing=True)
         if function is None:
             missing.append(name)
         else:

@@ -85,7 +85,7 @@ def note(frame, event, argument):
         seen.add(name)
 
 sys.setprofile(note)
-process_code._compile(text, STATE, 2)
+process_code._compile(process_code.part_of(text, (STATE,)), 2)
 sys.setprofile(None)
 print(*sorted(seen))
 """
@@ -114,6 +114,7 @@ def test_the_key_changes_with_the_text_and_the_sources(
     keys = []
     for source, text, level in (("a", "t", 0), ("ab", "t", 0), ("ab", "u", 0), ("ab", "u", 2)):
         file.write_text(source)
-        keys.append(process_code._key(text, level))
+        keys.append(process_code._key(process_code.part_of(text, ("f",)), level))
     assert len(set(keys)) == 4
-    assert process_code._key("u", 2) == keys[-1]
+    assert process_code._key(process_code.part_of("u", ("f",)), 2) == keys[-1]
+    assert process_code._key(process_code.part_of("u", ("f",), has_checks=True), 2) != keys[-1]

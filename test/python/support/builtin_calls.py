@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import tvm_ffi
 from relax_mlir.runtime.arrays import to_ffi
-from relax_mlir.vm.builtins import register_builtins
+from relax_mlir.vm.builtins import builtin_functions
 
-register_builtins()
+builtin_functions()
 P = "vm.builtin."
 A = f"{P}arith."
 BIG = 2**62
