@@ -1,11 +1,11 @@
-"""The code of a module, to look at or to take elsewhere: LLVM IR, assembly, object files, for any target.
+"""The code of a module, to look at or to take elsewhere: bytecode, LLVM IR, assembly, object files, for any target.
 
->>> from relax_mlir.tools import emit
->>> print(emit.assembly(mod, "cpu -mcpu=neoverse-n1"))
+>>> from relax_mlir.tools import emit_code
+>>> print(emit_code.assembly(mod, "cpu -mcpu=neoverse-n1"))
 
-``relax-opt --emit=llvm-ir|asm|obj`` does the same. Assembly and objects are made by ``llvmlite`` (the extra ``asm``),
-whose LLVM may be older than the one that `relax_mlir.build` compiles with. An object's entry points are C functions
-``__tvm_ffi_NAME``; the arrays of its constants are not in it.
+``relax-opt --emit=bytecode|llvm-ir|asm|obj`` does the same. Assembly and objects are made by ``llvmlite`` (the extra
+``asm``), whose LLVM may be older than the one that `relax_mlir.build` compiles with. An object's entry points are C
+functions ``__tvm_ffi_NAME``; the arrays of its constants are not in it.
 """
 
 from __future__ import annotations
@@ -59,11 +59,24 @@ def object_file(mod: IRModule, target: str | Target = "cpu", opt_level: int = 2)
     return cross_compile.object_file(llvm_ir(mod, target), Target.parse(target), opt_level)
 
 
+def bytecode(mod: IRModule, target: str | Target = "cpu") -> str:
+    """The bytecode of a module of level R0 or R1 as text (see `relax_mlir.vm`); no machine code is made.
+
+    Raises:
+        UnsupportedError, PassError: the module cannot be lowered. ParseError, UnknownNameError: a bad target.
+    """
+    from relax_mlir.vm.build import without_machine_code  # needed for this form only
+
+    expect("bytecode: 'mod'", mod, IRModule, "an IRModule (BlockBuilder.get() gives one)")
+    return without_machine_code(mod, Target.parse(target))[0].as_text()
+
+
 FORMS: dict[str, Callable[[ir.Module, Target], str | bytes]] = {
+    "bytecode": lambda module, target: bytecode(IRModule(module), target),
     "llvm-ir": lambda module, target: translated(module),
     "asm": lambda module, target: cross_compile.assembly(translated(module), target),
     "obj": lambda module, target: cross_compile.object_file(translated(module), target),
 }
-"""What ``relax-opt --emit`` gives for a module of level L."""
+"""What ``relax-opt --emit`` gives for a module: of level R0 or R1 for bytecode, else of level L."""
 
-__all__ = ["assembly", "llvm_ir", "object_file"]
+__all__ = ["assembly", "bytecode", "llvm_ir", "object_file"]

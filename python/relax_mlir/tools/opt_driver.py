@@ -37,7 +37,7 @@ from relax_mlir.value_names import keep_names
 
 SEPARATOR = re.compile(rb"^// -----.*$", re.MULTILINE)
 OUTPUT_SEPARATOR = "// -----\n"
-EMITTED = ("llvm-ir", "asm", "obj")
+EMITTED = ("bytecode", "llvm-ir", "asm", "obj")
 STDIN = "-"
 
 
@@ -195,12 +195,12 @@ class Driver:
         from relax_mlir.target import Target  # needed for this option only
         from relax_mlir.tools.emit_code import FORMS
 
+        form = self.options.text("emit")
         try:
-            return FORMS[self.options.text("emit")](
-                module, Target.parse(self.options.text("target") or "cpu")
-            )
+            return FORMS[form](module, Target.parse(self.options.text("target") or "cpu"))
         except VerifyError as error:
-            error.add_hint("--emit takes a module of level L: --relax-to-llvm leads there")
+            if form != "bytecode":
+                error.add_hint("--emit takes a module of level L: --relax-to-llvm leads there")
             raise
 
     @contextmanager

@@ -75,7 +75,8 @@ FLAGS: tuple[Flag, ...] = (
         "emit",
         str,
         PRINTING,
-        "write code: llvm-ir, asm or obj (these need the extra 'asm'), running --relax-to-llvm if no pass is given",
+        "write code: bytecode (of the module as it is), or, running --relax-to-llvm if no pass is given, llvm-ir, asm "
+        "or obj (these need the extra 'asm')",
         "form",
     ),
     Flag("print-script", bool, PRINTING, "print Relax functions as script, the readable form"),
@@ -210,7 +211,7 @@ def pipeline_elements(options: Options) -> tuple[Element, ...]:
         ParseError: a pipeline that is not ``builtin.module(...)``.
     """
     elements = _elements(options)
-    if not elements and options.text("emit"):
+    if not elements and options.text("emit") not in ("", "bytecode"):
         elements = (Element("relax-to-llvm"),)
     target = options.text("target")
     return tuple(_with_target(e, target) for e in elements) if target else elements

@@ -45,6 +45,15 @@ def build(
 
 def build_bytecode(mod: IRModule, target: Target, cache: bool) -> Executable:
     """Compile a module that is verified, in the current pass context."""
+    made, kernels = without_machine_code(mod, target)
+    if made.kernels is None:
+        return made
+    library = compile_kernels(kernels, target, cache)
+    return Executable(made.functions, made.constants, made.words, made.offsets, made.kernels, library)
+
+
+def without_machine_code(mod: IRModule, target: Target) -> tuple[Executable, IRModule]:
+    """The bytecode of a module, and the module of its kernels."""
     work = mod.clone()
     verify_each = is_observed()
     for phase in phases(str(target)):
@@ -57,9 +66,6 @@ def build_bytecode(mod: IRModule, target: Target, cache: bool) -> Executable:
     builder = ExecBuilder()
     with work.context:
         generate(work.mlir, builder)
-    if not len(kernels.body.operations):
-        return builder.get()
-    add_kernels(builder, kernels, target)
-    made = builder.get()
-    library = compile_kernels(IRModule(kernels), target, cache)
-    return Executable(made.functions, made.constants, made.words, made.offsets, made.kernels, library)
+    if len(kernels.body.operations):
+        add_kernels(builder, kernels, target)
+    return builder.get(), IRModule(kernels)
