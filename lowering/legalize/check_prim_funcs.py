@@ -17,7 +17,7 @@ from relax_mlir.lowering.legalize.prim_call_sites import CallSites
 from relax_mlir.lowering.legalize.prim_writes import written_inputs
 from relax_mlir.lowering.shapes.check_bounds import bounds_mode, unproved
 from relax_mlir.lowering.shapes.index_ranges import Ranges
-from relax_mlir.lowering.shapes.requirements import linear_access
+from relax_mlir.lowering.shapes.requirements import is_rising_access
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.upstream import known_passes
@@ -211,8 +211,11 @@ def _shape_of(op: ir.Operation) -> Iterator[str]:
     elif op.name.startswith("linalg.") and len(op.regions):
         maps = linalg.get_indexing_maps(op)
         results = [expr for item in maps or () for expr in item.value.results]
-        if maps is not None and any(linear_access(expr) is None for expr in results):
-            yield "an access is no sum of loop variables, times positive numbers: read the element by tensor.extract"
+        if maps is not None and not all(is_rising_access(expr) for expr in results):
+            yield (
+                "an access is no sum of loop variables, times or floordiv positive numbers: read the element by "
+                "tensor.extract"
+            )
         elif not _covers(maps):
             yield "a loop has no length: no operand has it as a dimension of its own"
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from relax_mlir.dialects.attributes import UNCHECKED
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.lowering.shapes.index_ranges import Ranges, Slices, is_small
-from relax_mlir.mlir import arith, ir, linalg, memref, tensor
+from relax_mlir.mlir import arith, ir, linalg, math, memref, tensor
 from relax_mlir.symbolic import Dim, prove_equal, prove_less_equal
 
 MAX_BYTES = 1 << 47
@@ -349,61 +349,94 @@ def _loops(op: ir.Operation) -> Iterator[Requirement]:
             yield _equal(op, other, here, message)
 
 
-def linear_access(expr: ir.AffineExpr) -> tuple[dict[int, int], int] | None:
-    """``{dimension: factor}`` and the constant of an affine expression with factors >= 0; None for others."""
+def is_rising_access(expr: ir.AffineExpr) -> bool:
+    """Whether an access is never negative, and never falls when a loop variable rises: ``i + k``, ``i floordiv 4``."""
     if isinstance(expr, ir.AffineConstantExpr):
-        value = int(ir.AffineConstantExpr(expr).value)
-        return ({}, value) if value >= 0 else None
+        return int(ir.AffineConstantExpr(expr).value) >= 0
     if isinstance(expr, ir.AffineDimExpr):
-        return {ir.AffineDimExpr(expr).position: 1}, 0
-    if not isinstance(expr, ir.AffineAddExpr | ir.AffineMulExpr):
-        return None
-    first, second = linear_access(expr.lhs), linear_access(expr.rhs)
-    if first is None or second is None:
-        return None
-    (left, a), (right, b) = first, second
+        return True
+    if isinstance(expr, ir.AffineFloorDivExpr):
+        divisor = expr.rhs
+        constant = isinstance(divisor, ir.AffineConstantExpr) and ir.AffineConstantExpr(divisor).value > 0
+        return constant and is_rising_access(expr.lhs)
+    if isinstance(expr, ir.AffineMulExpr) and not any(
+        isinstance(factor, ir.AffineConstantExpr) for factor in (expr.lhs, expr.rhs)
+    ):
+        return False
+    if isinstance(expr, ir.AffineAddExpr | ir.AffineMulExpr):
+        return is_rising_access(expr.lhs) and is_rising_access(expr.rhs)
+    return False
+
+
+def _loops_of(expr: ir.AffineExpr) -> list[int]:
+    """The loops whose variables an access reads."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return [ir.AffineDimExpr(expr).position]
+    if isinstance(expr, ir.AffineBinaryExpr):
+        left = _loops_of(expr.lhs)
+        return left + [dim for dim in _loops_of(expr.rhs) if dim not in left]
+    return []
+
+
+def _last_index(expr: ir.AffineExpr, sizes: dict[int, Dim]) -> Dim:
+    """The greatest index of a rising access in loops of these sizes."""
+    if isinstance(expr, ir.AffineConstantExpr):
+        return int(ir.AffineConstantExpr(expr).value)
+    if isinstance(expr, ir.AffineDimExpr):
+        return sizes[ir.AffineDimExpr(expr).position] - 1
+    assert isinstance(expr, ir.AffineBinaryExpr)
+    left, right = _last_index(expr.lhs, sizes), _last_index(expr.rhs, sizes)
     if isinstance(expr, ir.AffineAddExpr):
-        return {d: left.get(d, 0) + right.get(d, 0) for d in left | right}, a + b
-    if not right:
-        return {d: f * b for d, f in left.items()}, a * b
-    return ({d: f * a for d, f in right.items()}, a * b) if not left else None
+        return left + right
+    return left * right if isinstance(expr, ir.AffineMulExpr) else left // right
+
+
+def _emit_last_index(expr: ir.AffineExpr, sizes: dict[int, Value]) -> Value:
+    """`_last_index` as f64, whose sums and products do not wrap around."""
+    double = ir.F64Type.get()
+    if isinstance(expr, ir.AffineConstantExpr):
+        return arith.constant(double, float(ir.AffineConstantExpr(expr).value))
+    if isinstance(expr, ir.AffineDimExpr):
+        return arith.subf(sizes[ir.AffineDimExpr(expr).position], arith.constant(double, 1.0))
+    assert isinstance(expr, ir.AffineBinaryExpr)
+    left, right = _emit_last_index(expr.lhs, sizes), _emit_last_index(expr.rhs, sizes)
+    if isinstance(expr, ir.AffineAddExpr):
+        return arith.addf(left, right)
+    return (
+        arith.mulf(left, right) if isinstance(expr, ir.AffineMulExpr) else math.floor(arith.divf(left, right))
+    )
 
 
 def _last_access(
     op: ir.Operation, place: SizeOf, expr: ir.AffineExpr, first: dict[int, SizeOf]
 ) -> Requirement:
-    """The greatest index of an access such as ``i + k`` is in range, unless a loop is empty."""
-    found = linear_access(expr)
-    assert found is not None, "check-prim-funcs refuses other accesses"
-    terms, rest = found
-    loops = [(first[dim], factor) for dim, factor in terms.items()]
+    """The greatest index of an access such as ``i + k`` is in range, unless a loop of the op is empty."""
+    assert is_rising_access(expr), "check-prim-funcs refuses other accesses"
+    loops = _loops_of(expr)
 
     def proved(ranges: Ranges) -> bool:
-        last: Dim = rest
-        for loop, factor in loops:
-            size = ranges.size(loop.buffer, loop.axis)
+        sizes: dict[int, Dim] = {}
+        for loop in loops:
+            size = ranges.size(first[loop].buffer, first[loop].axis)
             if size is None:
                 return False
-            last = last + (size - 1) * factor
+            sizes[loop] = size
         dim = ranges.size(place.buffer, place.axis)
-        return dim is not None and prove_less_equal(last, dim - 1)
+        return dim is not None and prove_less_equal(_last_index(expr, sizes), dim - 1)
 
     def test(values: Sequence[Value]) -> Value:
-        dim, *sizes = values
-        index = ir.IndexType.get()
-        one, zero = arith.constant(index, 1), arith.constant(index, 0)
-        last, empty = arith.constant(index, rest), None
-        for size, (_, factor) in zip(sizes, loops, strict=True):
-            step = arith.muli(arith.subi(size, one), arith.constant(index, factor))
-            last = arith.addi(last, step)
-            nothing = arith.cmpi(arith.CmpIPredicate.eq, size, zero)
-            empty = nothing if empty is None else arith.ori(empty, nothing)
-        inside = arith.cmpi(arith.CmpIPredicate.ult, last, dim)
-        return inside if empty is None else arith.ori(inside, empty)
+        dim, *sizes = map(_exact, values)
+        last = _emit_last_index(expr, dict(zip(loops, sizes, strict=False)))
+        inside = arith.cmpf(arith.CmpFPredicate.OLT, last, dim)
+        for size in sizes:
+            zero = arith.constant(ir.F64Type.get(), 0.0)
+            inside = arith.ori(inside, arith.cmpf(arith.CmpFPredicate.OEQ, size, zero))
+        return inside
 
     shown = ", ".join(f"{{{number + 1}}}" for number in range(len(loops)))
     message = f"{op.name}: dimension {place.axis} is {{0}}, which its loops of length {shown} leave"
-    values = [place, *(loop for loop, _ in loops)]
+    others = [loop for loop in first if loop not in loops]
+    values = [place, *(first[loop] for loop in (*loops, *others))]
     return Requirement(op, SHAPE_ERROR, message, values, proved, test, place.buffer)
 
 
