@@ -50,6 +50,14 @@ def is_sealed(function: Any) -> bool:  # noqa: ANN401 - see `claims`
     return isinstance(given, ir.StringAttr) and given.value == _digest(function)
 
 
+def inherit_seal(function: Any, other: Any) -> None:  # noqa: ANN401 - see `claims`
+    """Seal what has been made of the prim func `other`, if that is sealed; a broken seal stays broken."""
+    if is_sealed(other):
+        seal(function)
+    elif KERNEL_SEAL in other.attributes:
+        function.attributes[KERNEL_SEAL] = other.attributes[KERNEL_SEAL]
+
+
 def remove_claims(function: Any) -> None:  # noqa: ANN401 - see `claims`
     """Leave nothing but the body to say what a prim func means."""
     for name in CLAIMS:

@@ -16,7 +16,7 @@ from relax_mlir.dialects.attributes import (
     PRIM_FUNC,
     PROLOGUE,
 )
-from relax_mlir.dialects.kernel_seals import is_sealed, seal
+from relax_mlir.dialects.kernel_seals import inherit_seal
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.mlir_text import functions
@@ -117,8 +117,7 @@ def merge_row_epilogue(
     numbers = [FROM_PROLOGUE if number == FROM_PROLOGUE else wiring.producer[number] for number in given]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get(numbers)
     placed = put_before(consumer, merged)
-    if is_sealed(producer):
-        seal(placed)
+    inherit_seal(placed, producer)
     return placed
 
 
@@ -154,8 +153,7 @@ def merge_prologue(
         merged.attributes[name] = consumer.attributes[name]
     merged.attributes[KERNEL_INPUTS] = ir.DenseI64ArrayAttr.get([FROM_PROLOGUE, *numbers])
     placed = put_before(consumer, merged)
-    if is_sealed(consumer):
-        seal(placed)
+    inherit_seal(placed, consumer)
     return placed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import relax_mlir as rx
+from relax_mlir import op as R
 from relax_mlir.dialects.attributes import ARG_REDUCE, KERNEL, KERNEL_SEAL
 from relax_mlir.error import VerifyError
 from relax_mlir.ir_queries import ops_of
@@ -155,3 +156,20 @@ def test_every_legalisation_with_a_kernel_is_sealed() -> None:
         LegalizeOps()(module.mlir)
         for op in module.mlir.body.operations:
             assert (KERNEL in op.attributes) <= (KERNEL_SEAL in op.attributes)
+
+
+def test_fusing_what_another_pass_has_changed() -> None:
+    """What is fused with a body without a valid seal claims nothing, and computes the same."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 5), "float32"))
+    with bb.function("main", [x]):
+        normed = bb.emit(R.nn.softmax(bb.emit(R.exp(x)), axis=-1))
+        bb.emit_func_output(bb.emit(R.negative(normed)))
+    module = bb.get()
+    plain = rx.build(module)["main"]
+    parse_pipeline("builtin.module(legalize-ops,canonicalize,cse,fuse-ops)")(module)
+    changed = rx.build(module)["main"]
+    for n in (0, 1, 7):
+        given = np.random.default_rng(n).standard_normal((n, 5)).astype("float32")
+        results = [np.from_dlpack(function(given)) for function in (plain, changed)]
+        np.testing.assert_allclose(results[0], results[1], rtol=1e-6, atol=1e-7)
