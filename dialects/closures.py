@@ -18,6 +18,7 @@ from relax_mlir.dialects.traits import (
 from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, RelaxError, ShapeError, expect
+from relax_mlir.ir_queries import fresh_name
 from relax_mlir.mlir import ext, func, ir
 from relax_mlir.symbolic import Dim
 
@@ -190,7 +191,7 @@ def closure_info(
     taken = {symbol for info in captured for symbol in info.symbols()}
     for symbol in {s for info in params[:free] for s in info.symbols()} - set(mapping):
         if symbol in taken:
-            mapping[symbol] = fresh_symbol(symbol, taken | set(mapping))
+            mapping[symbol] = fresh_name(symbol, taken | set(mapping))
     whole = substitute(Tuple([*params[:free], result]), mapping)
     assert isinstance(whole, Tuple)
     return Callable(whole.fields[:-1], whole.fields[-1], pure=pure)
@@ -204,15 +205,6 @@ def make_closure(callee: str, target: func.FuncOp, captured: Value, pure: bool) 
     params = [struct_info(type_) for type_ in target.type.inputs]
     info = closure_info(params, struct_info(target.type.results[0]), bound.fields, pure)
     return create(MakeClosureOp, [captured], {"callee": ir.FlatSymbolRefAttr.get(callee)}, [info])[0]
-
-
-def fresh_symbol(wanted: str, taken: set[str]) -> str:
-    """`wanted`, or it with a number behind it, that is not in `taken`."""
-    name, count = wanted, 0
-    while name in taken:
-        count += 1
-        name = f"{wanted}_{count}"
-    return name
 
 
 def invoke_closure(closure: Value, args: Sequence[Value], out: StructInfo | None = None) -> Value:

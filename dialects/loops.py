@@ -15,7 +15,7 @@ from relax_mlir.dialects.structure import integer_of, match_shape
 from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import defining_op, entry_block, fresh_name
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim, Expr
 
@@ -202,11 +202,7 @@ def _fresh_symbol(wanted: str) -> str:
     if not symbolic.is_identifier(wanted):
         raise ArgumentError(f"for_loop: 'name' is {wanted!r}, which is no name of a symbol")
     taken = symbols_in_scope(ir.InsertionPoint.current.block)
-    name, count = wanted, 0
-    while name in taken:
-        count += 1
-        name = f"{wanted}_{count}"
-    return name
+    return fresh_name(wanted, taken)
 
 
 def loop_symbol(loop: ir.Operation) -> str | None:

@@ -15,7 +15,7 @@ from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.conversion import converted, is_convertible
 from relax_mlir.dialects.traits import IsConditional, IsLoop, has_trait
 from relax_mlir.dialects.types import struct_info, substitute
-from relax_mlir.ir_queries import callee_of, entry_block, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, fresh_name, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.normalize import Normalize
@@ -97,8 +97,9 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
     taken = set(symbols_of(caller))
     for name in symbols_of(callee):
         if name not in mapping:
-            mapping[name] = symbol(_fresh(name, taken))
-            taken.add(_fresh(name, taken))
+            fresh = fresh_name(name, taken)
+            taken.add(fresh)
+            mapping[name] = symbol(fresh)
     wanted = [substitute(struct_info(t), dict(mapping)) for t in callee.type.inputs]
     with symbolic.assuming(read_bounds(caller)):
         if not all(_lies_between(mapping[name], *pair) for name, pair in read_bounds(callee).items()):
@@ -149,14 +150,6 @@ def _flattened(op: ir.Operation) -> list[ir.Operation]:
 def _mark_inlined(op: ir.Operation, caller: ir.Location) -> None:
     for inner in ops_of(op):
         inner.location = ir.Location.callsite(inner.location, [caller])
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    count, fresh = 0, name
-    while fresh in taken:
-        count += 1
-        fresh = f"{name}_{count}"
-    return fresh
 
 
 def _remove_uncalled(module: ir.Module) -> None:

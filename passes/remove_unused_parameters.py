@@ -8,7 +8,7 @@ from relax_mlir.analysis.call_inference import call_mapping
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import ShapeExprOp
 from relax_mlir.dialects.types import Shape, Tuple, dims_attr, parameter_symbols, struct_info
-from relax_mlir.ir_queries import entry_block
+from relax_mlir.ir_queries import entry_block, fresh_name
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
@@ -74,7 +74,7 @@ def _shrink(function: func.FuncOp, calls: list[ir.Operation]) -> bool:
     if missing:
         names = parameter_names(function)
         block.add_argument(shape.to_type(), function.location)
-        update_type(function, [*names, _fresh(SIZES, names)])
+        update_type(function, [*names, fresh_name(SIZES, names)])
     return True
 
 
@@ -98,11 +98,3 @@ def _sizes(call: ir.Operation, function: func.FuncOp, names: list[str]) -> ir.Va
             attributes={"values": dims_attr(dims)},
         )
     return made.results[0]
-
-
-def _fresh(name: str, taken: list[str]) -> str:
-    count, fresh = 0, name
-    while fresh in taken:
-        count += 1
-        fresh = f"{name}_{count}"
-    return fresh

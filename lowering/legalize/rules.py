@@ -18,6 +18,7 @@ from relax_mlir.dialects.base import OpArgs
 from relax_mlir.dialects.kernel_seals import seal
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, dims_attr, struct_info
+from relax_mlir.ir_queries import fresh_name, symbol_names
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.symbolic import Dim
 
@@ -118,9 +119,7 @@ class Legalizer:
     _used: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        for op in self.module.body.operations:
-            if "sym_name" in op.attributes:
-                self._used.add(ir.StringAttr(op.attributes["sym_name"]).value)
+        self._used |= symbol_names(self.module.body)
 
     def prim(
         self,
@@ -174,7 +173,8 @@ class Legalizer:
         kernel: str | None,
         kernel_attrs: Mapping[str, ir.Attribute],
     ) -> _Prim:
-        symbol = self._fresh(name)
+        symbol = fresh_name(name, self._used)
+        self._used.add(symbol)
         out_types = [out.storage_type() for out in outs]
         types = [info.storage_type() for info in ins] + out_types
         with ir.InsertionPoint(self.module.body):
@@ -192,14 +192,6 @@ class Legalizer:
                 function.attributes[KERNEL_ATTRS] = ir.DictAttr.get(dict(kernel_attrs))
             seal(function)
         return _Prim(symbol, prim_body.index_exprs)
-
-    def _fresh(self, name: str) -> str:
-        count, symbol = 0, name
-        while symbol in self._used:
-            count += 1
-            symbol = f"{name}_{count}"
-        self._used.add(symbol)
-        return symbol
 
 
 def _signature(info: Tensor) -> str:

@@ -21,7 +21,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op, entry_block, ops_of
+from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, ops_of, symbol_names
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import symbols
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
@@ -198,21 +198,7 @@ def _distinct(names: list[str]) -> list[str]:
 def _symbol_name(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> str:
     location = op.location
     name = location.name_str if isinstance(location, ir.NameLoc) else "lambda"
-    return fresh_function_name(module, f"{outer.name.value}_{name}")
-
-
-def fresh_function_name(module: ir.Module, wanted: str) -> str:
-    """`wanted`, or it with a number behind it, that no symbol of the module has."""
-    taken = {
-        ir.StringAttr(top.attributes["sym_name"]).value
-        for top in module.body.operations
-        if "sym_name" in top.attributes
-    }
-    name, count = wanted, 0
-    while name in taken:
-        count += 1
-        name = f"{wanted}_{count}"
-    return name
+    return fresh_name(f"{outer.name.value}_{name}", symbol_names(module.body))
 
 
 def _function(

@@ -15,11 +15,18 @@ from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.traits import InvokesClosure, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import RelaxError, ShapeError, UnsupportedError
-from relax_mlir.ir_queries import callee_of, defining_op, enclosing_function, entry_block, ops_of
+from relax_mlir.ir_queries import (
+    callee_of,
+    defining_op,
+    enclosing_function,
+    entry_block,
+    fresh_name,
+    ops_of,
+    symbol_names,
+)
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.passes.closures.cleanup import check, clean
-from relax_mlir.passes.closures.lambda_lift import fresh_function_name
 from relax_mlir.passes.closures.sources import (
     Choice,
     Known,
@@ -217,7 +224,7 @@ class _Specializer:
             )
         wanted = "_".join([origin, *(source.callee for source in known.values())])
         copy = target.operation.clone(ip=ir.InsertionPoint(self.module.body)).opview
-        copy.attributes["sym_name"] = ir.StringAttr.get(fresh_function_name(self.module, wanted))
+        copy.attributes["sym_name"] = ir.StringAttr.get(fresh_name(wanted, symbol_names(self.module.body)))
         self.origins[copy.name.value] = origin
         copy.attributes["sym_visibility"] = ir.StringAttr.get("private")
         block = entry_block(copy)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.closures import bind_symbols, fresh_symbol
+from relax_mlir.dialects.closures import bind_symbols
 from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info, substitute
+from relax_mlir.ir_queries import fresh_name
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.closures.lambda_lift import used_symbols
 from relax_mlir.passes.closures.sources import Known, Path
@@ -31,7 +32,7 @@ def in_terms_of(
             return dim
         if str(dim) not in names:
             wanted = symbolic.linear_definition(dim) or "size"
-            names[str(dim)] = fresh_symbol(wanted, taken)
+            names[str(dim)] = fresh_name(wanted, taken)
             taken.add(names[str(dim)])
         return symbolic.symbol(names[str(dim)])
 

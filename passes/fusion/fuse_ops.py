@@ -12,7 +12,7 @@ from relax_mlir.dialects.location import name_of, renamed, unnamed
 from relax_mlir.dialects.structure import pack
 from relax_mlir.dialects.traits import IsTransparent, has_trait
 from relax_mlir.dialects.types import dims_attr
-from relax_mlir.ir_queries import callee_of, defining_op
+from relax_mlir.ir_queries import callee_of, defining_op, fresh_name
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.fusion.call_wiring import wire
@@ -431,20 +431,13 @@ class _Fusion:
         """Symbol of the prim func that does both, made when first asked for; None if they do not merge."""
         key = (producer, consumer, wiring)
         if key not in self.merged:
-            symbol = self._fresh(f"{producer}_{consumer}")
+            symbol = fresh_name(f"{producer}_{consumer}", self.functions)
             function = merge(self.module, self.functions[producer], self.functions[consumer], wiring, symbol)
             self.merged[key] = None if function is None else symbol
             if function is not None:
                 self.functions[symbol] = function
                 self.groups[symbol] = group(function)
         return self.merged[key]
-
-    def _fresh(self, name: str) -> str:
-        count, symbol = 0, name
-        while symbol in self.functions:
-            count += 1
-            symbol = f"{name}_{count}"
-        return symbol
 
     def drop_unused(self) -> None:
         """Erase the prim funcs made on the way to larger ones."""

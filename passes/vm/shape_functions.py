@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PRIM_FUNC
-from relax_mlir.ir_queries import defining_op
+from relax_mlir.ir_queries import defining_op, fresh_name, symbol_names
 from relax_mlir.mlir import arith, cf, func, ir, memref
 from relax_mlir.symbolic import Bounds, Definition, Dim, Expr
 
@@ -44,7 +44,7 @@ class ShapeFunctions:
     def _function(self) -> Iterator[tuple[str, _Body]]:
         """A new function, whose body is written in the context."""
         heap_type = ir.MemRefType.get([len(self.slots)], ir.IntegerType.get_signless(64))
-        name = self._fresh(f"{self.function}_shape_func")
+        name = fresh_name(f"{self.function}_shape_func", symbol_names(self.module.body))
         with ir.InsertionPoint(self.module.body):
             made = func.FuncOp(name, ir.FunctionType.get([heap_type], []), visibility="private")
         made.attributes[PRIM_FUNC] = ir.UnitAttr.get()
@@ -52,18 +52,6 @@ class ShapeFunctions:
         with ir.InsertionPoint(block):
             yield name, _Body(self, block.arguments[0])
             func.ReturnOp([])
-
-    def _fresh(self, wanted: str) -> str:
-        taken = {
-            ir.StringAttr(op.attributes["sym_name"]).value
-            for op in self.module.body.operations
-            if "sym_name" in op.attributes
-        }
-        name, count = wanted, 0
-        while name in taken:
-            count += 1
-            name = f"{wanted}_{count}"
-        return name
 
 
 class _Body:

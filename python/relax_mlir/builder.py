@@ -33,7 +33,7 @@ from relax_mlir.dialects.types import (
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
-from relax_mlir.ir_queries import defining_op
+from relax_mlir.ir_queries import defining_op, fresh_name, symbol_names
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import assume, assuming
 
@@ -392,7 +392,7 @@ class BlockBuilder:
         expect("add_func: 'source'", source, IRModule | func.FuncOp, "an IRModule or a function")
         expect("add_func: 'name'", name, str, "a string")
         op = source[name] if isinstance(source, IRModule) else source
-        fresh = self._fresh(name)
+        fresh = fresh_name(name, self.symbol_names())
         with self._mod.context:
             text = op.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
             copy = (
@@ -437,22 +437,11 @@ class BlockBuilder:
 
     def symbol_names(self) -> set[str]:
         """Names of all functions of the module, prim funcs included."""
-        return {
-            ir.StringAttr(op.attributes["sym_name"]).value
-            for op in self._mod.mlir.body.operations
-            if "sym_name" in op.attributes
-        }
+        return symbol_names(self._mod.mlir.body)
 
     def _check_free(self, name: str) -> None:
         if name in self.symbol_names():
             raise ArgumentError(f"function '{name}' is defined already; use update_func to replace it")
-
-    def _fresh(self, name: str) -> str:
-        taken, count, fresh = self.symbol_names(), 0, name
-        while fresh in taken:
-            count += 1
-            fresh = f"{name}_{count}"
-        return fresh
 
 
 def _check_params(function: str, params: Sequence[Var]) -> None:

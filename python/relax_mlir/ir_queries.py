@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from relax_mlir.mlir import ir
 
@@ -90,3 +90,18 @@ def is_a(op: ir.Operation | None, *classes: type[ir.OpView]) -> bool:
 def callee_of(call: ir.Operation) -> str:
     """The function that an op with the attribute ``callee`` calls."""
     return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+
+
+def symbol_names(block: ir.Block) -> set[str]:
+    """The names of all symbols of a module's body: functions, prim funcs and declarations."""
+    ops = (op.operation for op in block.operations)
+    return {ir.StringAttr(op.attributes["sym_name"]).value for op in ops if "sym_name" in op.attributes}
+
+
+def fresh_name(wanted: str, taken: Container[str]) -> str:
+    """`wanted`, or it with a number behind it (``f_1``), that is not in `taken`."""
+    name, count = wanted, 0
+    while name in taken:
+        count += 1
+        name = f"{wanted}_{count}"
+    return name

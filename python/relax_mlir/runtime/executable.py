@@ -17,7 +17,7 @@ from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.memory_plan import MemoryPlan
-from relax_mlir.runtime.torch_tensors import explain_refusal, plain_torch_tensors
+from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
@@ -62,12 +62,8 @@ class CompiledFunction:
         """Call through the FFI; elements of torch tensors are what memory says."""
         try:
             return self.ffi(*args)
-        except RuntimeError:
-            explain_refusal(self.name, args)
-            raise
-        except (BufferError, ArgumentError):
-            # The FFI fails here before the function has begun, if it is for one of these arguments.
-            if not any(needs_help(arg) for arg in args):
+        except REFUSALS as error:
+            if not may_convert(error, self.name, args):
                 raise
         for i, out in enumerate(args[self.inputs :]):
             if isinstance(out, np.ndarray) and not (out.flags.writeable and out.flags.c_contiguous):

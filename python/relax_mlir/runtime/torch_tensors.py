@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from relax_mlir.error import ArgumentError, DeviceError
 from relax_mlir.runtime import fast_call
+from relax_mlir.runtime.arrays import needs_help
 
 if TYPE_CHECKING:
     import torch
@@ -43,7 +44,7 @@ def _is_tensor_type(kind: type) -> bool:
 def _is_plain(value: Any) -> bool:  # noqa: ANN401 - any argument
     """Whether a look at a value shows that nothing needs to be done; most calls have had it in generated code.
 
-    Tensors of other layouts and devices are left to the FFI, which refuses them (see `explain_refusal`).
+    Tensors of other layouts and devices are left to the FFI, which refuses them (see `may_convert`).
     """
     kind = type(value)
     if not (_tensor_types[kind] if kind in _tensor_types else _is_tensor_type(kind)):
@@ -59,10 +60,21 @@ def _is_plain(value: Any) -> bool:  # noqa: ANN401 - any argument
         return False
 
 
-def explain_refusal(name: str, args: tuple[object, ...]) -> None:
-    """Raise the project's error for what the FFI refuses of torch tensors; return if there is no such argument."""
-    for i, arg in enumerate(args):
-        _plain(f"{name}: argument {i}", arg, False)
+REFUSALS = (RuntimeError, BufferError, ArgumentError)
+"""What the FFI raises for arguments that it cannot take."""
+
+
+def may_convert(error: Exception, name: str, args: tuple[object, ...]) -> bool:
+    """Whether a call that has raised one of `REFUSALS` may be made again with what `to_ffi` gives for its arguments.
+
+    The FFI fails before the function has begun, if it is for an argument that it cannot convert. Raises the project's
+    error for what it refuses of torch tensors.
+    """
+    if isinstance(error, RuntimeError):
+        for i, arg in enumerate(args):
+            _plain(f"{name}: argument {i}", arg, False)
+        return False
+    return any(needs_help(arg) for arg in args)
 
 
 def _plain(role: str, value: Any, written: bool) -> object:  # noqa: ANN401 - any argument

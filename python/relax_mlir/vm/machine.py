@@ -9,8 +9,8 @@ from typing import Any
 import tvm_ffi
 
 from relax_mlir.error import ArgumentError, PackedFunctionError, UnknownNameError, expect
-from relax_mlir.runtime.arrays import needs_help, to_ffi
-from relax_mlir.runtime.torch_tensors import explain_refusal, plain_torch_tensors
+from relax_mlir.runtime.arrays import to_ffi
+from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
 from relax_mlir.vm.assertions import register_assertions
 from relax_mlir.vm.builtins import builtin_functions
 from relax_mlir.vm.code_table import Words
@@ -33,9 +33,9 @@ class VMFunction:
     """A function of a virtual machine.
 
     Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, shapes (tuples of integers), numbers,
-    strings, functions, and tuples of such values; gives FFI values, torch tensors where torch tensors came in.
-    `ffi` is the
-    bare `tvm_ffi.Function`, which does the same for what the FFI takes by itself. Both stay valid without the machine.
+    strings, functions, and tuples of such values; gives FFI values, torch tensors where torch tensors came in. `ffi` is
+    the bare `tvm_ffi.Function`, which does the same for what the FFI takes by itself. Both stay valid without the
+    machine.
     """
 
     __slots__ = ("ffi", "info")
@@ -62,12 +62,8 @@ class VMFunction:
         args = plain_torch_tensors(self.name, args, len(args))
         try:
             return self.ffi(*args)
-        except RuntimeError:
-            explain_refusal(self.name, args)
-            raise
-        except (BufferError, ArgumentError):
-            # The FFI fails here before the function has begun, if it is for one of these arguments.
-            if not any(needs_help(arg) for arg in args):
+        except REFUSALS as error:
+            if not may_convert(error, self.name, args):
                 raise
         return self.ffi(*(to_ffi(arg) for arg in args))
 

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import relax_mlir as rx
-import tvm_ffi
 from forms import assert_same, forms
 from interpreter import Interpreter
-from memory_programs import NM, PROGRAMS, X, chain, module
-from relax_mlir.runtime import to_numpy
+from memory_programs import NM, PROGRAMS, X, chain, module, register_functions
 from relax_mlir.transform import MLIRPass
 
 
 @pytest.fixture(autouse=True)
 def _functions() -> None:
-    def double(x: Any, y: Any) -> None:
-        to_numpy(x)[...] *= 2
-        to_numpy(y)[...] += 1
-
-    def negate(x: Any, times: int, out: Any) -> None:
-        to_numpy(out)[...] = -times * to_numpy(x)
-
-    tvm_ffi.register_global_func("test.memory.double", double, override=True)
-    tvm_ffi.register_global_func("test.memory.negate", negate, override=True)
-    tvm_ffi.register_global_func("test.memory.keep", lambda x: x, override=True)
+    register_functions()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import relax_mlir as rx
-from relax_mlir.error import RelaxError
-from relax_mlir.script import parse
+from script_advice import Advice
 
 MODULE = """
 @I.ir_module
@@ -65,22 +62,18 @@ CASES: dict[str, tuple[str, str, str]] = {
 }
 
 
-def _module(lines: dict[str, str]) -> str:
-    functions = [FUNCTION.replace("{name}", name).replace("{line}", line) for name, line in lines.items()]
-    return MODULE.replace("{functions}", "".join(functions))
+ADVICE = Advice(MODULE, FUNCTION, CASES)
 
 
 @pytest.fixture(scope="module")
 def built() -> rx.Executable:
-    """What the advice says, in one module."""
-    return rx.build(parse(_module({f"case_{name}": case[2] for name, case in CASES.items()})))
+    return ADVICE.build()
+
+
+def _refuse(module: rx.IRModule) -> None:
+    raise AssertionError(f"this was read:\n{module}")
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_tir_advice(built: rx.Executable, name: str) -> None:
-    wrong, message, _ = CASES[name]
-    with pytest.raises(RelaxError) as raised:
-        parse(_module({"main": wrong}))
-    assert re.search(message, str(raised.value)), raised.value
-    assert re.search(r"<script>:\d+:\d+: ", str(raised.value))
-    assert f"case_{name}" in built
+    ADVICE.check(name, built, _refuse)

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import relax_mlir as rx
+import tvm_ffi
 from relax_mlir import op as R
+from relax_mlir.runtime import to_numpy
 
 X = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
 NM = rx.Tensor(("n", "m"), "float32")
@@ -102,3 +104,18 @@ def module(build: Any, params: list[rx.Tensor]) -> rx.IRModule:
     with bb.function("main", variables):
         bb.emit_func_output(build(*variables))
     return bb.get()
+
+
+def register_functions() -> None:
+    """The packed functions that the programs call."""
+
+    def double(x: Any, y: Any) -> None:
+        to_numpy(x)[...] *= 2
+        to_numpy(y)[...] += 1
+
+    def negate(x: Any, times: int, out: Any) -> None:
+        to_numpy(out)[...] = -times * to_numpy(x)
+
+    tvm_ffi.register_global_func("test.memory.double", double, override=True)
+    tvm_ffi.register_global_func("test.memory.negate", negate, override=True)
+    tvm_ffi.register_global_func("test.memory.keep", lambda x: x, override=True)

@@ -7,7 +7,6 @@ that a file only claims to need fails.
 
 from __future__ import annotations
 
-import argparse
 import random
 import resource
 import signal
@@ -25,6 +24,7 @@ import numpy as np
 import relax_mlir as rx
 from relax_mlir.error import ParseError, RelaxError
 from relax_mlir.vm.file_format import HEADER
+from seeds_command import run_seeds
 
 SPARE_MEMORY = 1 << 30
 """Bytes of address space beyond those in use when the run begins."""
@@ -295,16 +295,5 @@ def run(seed: int, count: int) -> Counter[str]:
     return outcomes
 
 
-def main() -> None:
-    """Run the mutants of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=None, help="the first (default: the time)")
-    parser.add_argument("--count", type=int, default=5000)
-    options = parser.parse_args()
-    seed = int(time.time()) * 1000 if options.seed is None else options.seed
-    print(f"mutated executables {seed} to {seed + options.count - 1}", flush=True)
-    print(", ".join(f"{count} {what}" for what, count in sorted(run(seed, options.count).items())))
-
-
 if __name__ == "__main__":
-    main()
+    run_seeds("mutated executables", __doc__, run)

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import random
 import sys
-import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,6 +21,7 @@ from relax_mlir.error import BytecodeError
 from relax_mlir.runtime.arrays import to_numpy
 from relax_mlir.vm.bytecode import VM, VOID, Arg, ArgKind, Call, Goto, If, Instruction, Ret
 from relax_mlir.vm.state import VMState
+from seeds_command import run_seeds
 
 MAX_CALLS = 60
 MAX_DEPTH = 12
@@ -241,16 +240,5 @@ def run(seed: int, count: int) -> Counter[str]:
     return outcomes
 
 
-def main() -> None:
-    """Check the programs of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=None, help="the first (default: the time)")
-    parser.add_argument("--count", type=int, default=5000)
-    options = parser.parse_args()
-    seed = int(time.time()) * 1000 if options.seed is None else options.seed
-    print(f"random bytecode {seed} to {seed + options.count - 1}", flush=True)
-    print(", ".join(f"{count} {what}" for what, count in sorted(run(seed, options.count).items())))
-
-
 if __name__ == "__main__":
-    main()
+    run_seeds("random bytecode", __doc__, run)

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import relax_mlir as rx
-import tvm_ffi
 from forms import assert_same
-from memory_programs import PROGRAMS, module
-from relax_mlir.runtime import to_numpy
+from memory_programs import PROGRAMS, module, register_functions
 
 
 @pytest.fixture(autouse=True)
 def _functions() -> None:
-    def double(x: Any, y: Any) -> None:
-        to_numpy(x)[...] *= 2
-        to_numpy(y)[...] += 1
-
-    def negate(x: Any, times: int, out: Any) -> None:
-        to_numpy(out)[...] = -times * to_numpy(x)
-
-    tvm_ffi.register_global_func("test.memory.double", double, override=True)
-    tvm_ffi.register_global_func("test.memory.negate", negate, override=True)
-    tvm_ffi.register_global_func("test.memory.keep", lambda x: x, override=True)
+    register_functions()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

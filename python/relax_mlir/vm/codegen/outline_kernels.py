@@ -25,7 +25,7 @@ from relax_mlir.dialects.types import (
     struct_info,
     substitute,
 )
-from relax_mlir.ir_queries import callee_of, defining_op, enclosing_function, ops_of
+from relax_mlir.ir_queries import callee_of, defining_op, enclosing_function, fresh_name, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import arguments_of, erase_if_unused, functions_by_name, update_type
 from relax_mlir.symbolic import Dim
@@ -66,7 +66,8 @@ class _Outline:
         site = _Site.of(op)
         key = site.key
         if key not in self.names:
-            self.names[key] = self._fresh(callee_of(op))
+            self.names[key] = fresh_name(callee_of(op), self.taken)
+            self.taken.add(self.names[key])
             self.prims[callee_of(op)] = None
             site.emit(self.names[key], self.kernels)
         old = op.operands[0]
@@ -89,14 +90,6 @@ class _Outline:
         op.results[0].replace_all_uses_with(call.results[0])
         op.erase()
         erase_if_unused(old)
-
-    def _fresh(self, wanted: str) -> str:
-        name, count = wanted, 0
-        while name in self.taken:
-            count += 1
-            name = f"{wanted}_{count}"
-        self.taken.add(name)
-        return name
 
     def add_prim_funcs(self) -> None:
         """Give the kernels the prim funcs that they call; what nothing else calls leaves the module."""
