@@ -37,10 +37,9 @@ class ExpandMath(ModulePass):
     They become polynomials, for f32, and f16 and bf16 computed in f32, scalar or vector. In f64 so do exponentials,
     logarithms, and hyperbolic functions, where `target` has a fused multiply-add; others are calls of libm (and
     without it, expm1 and log1p are formed from libm's exp and log). Results differ from the correctly rounded ones by
-    a few ulp at most (each function in `relax_mlir.lowering.kernels.math.math_functions` states how many);
-    NaN, infinities, signed zeros, overflow and denormals come
-    out as in libm. With `fast`, or the context's option ``math.fast``, exp, exp2, tanh and erf of f32 have shorter
-    polynomials, which are right to 1e-5.
+    a few ulp at most (each function in `relax_mlir.lowering.kernels.math.math_functions` states how many); NaN,
+    infinities, signed zeros, overflow and denormals come out as in libm. With `fast`, or the context's option
+    ``math.fast``, exp, exp2, tanh and erf of f32 have shorter polynomials, which are right to 1e-5.
 
     An erf of f32 that is part of a gelu becomes that gelu. Where `target` has AVX-512, vectors of 16 have exp, exp2,
     erf and gelu in fewer instructions.

@@ -1,11 +1,10 @@
 """`plan-memory`: the temporaries of a Relax function share one workspace.
 
 Buffers that are never live together share a slot, and so do an argument that dies at a call and a result of equal
-size that the call may compute in its place (see `in_place`). The slots lie one behind the other in the workspace, each
-aligned to 64 bytes. Slots are as large as their largest buffer; sizes are formulas of the function's arguments,
-computed at its entry. The workspace is a block of the pool (see `lowering/runtime_lib/pool.py`),
-taken at the function's start
-and given back on every way out.
+size that the call may compute in its place (see `in_place`). The slots lie one behind the other in the workspace,
+each aligned to 64 bytes. Slots are as large as their largest buffer; sizes are formulas of the function's arguments,
+computed at its entry. The workspace is a block of the pool (see `lowering/runtime_lib/pool.py`), taken at the
+function's start and given back on every way out.
 
 What does not fit in: small buffers of static size go on the stack; buffers whose size is not known at entry, and
 those that a loop carries from one round to the next, are allocated where they are and freed when the function

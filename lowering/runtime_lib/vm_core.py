@@ -1,14 +1,13 @@
 """The core of the virtual machine: a loop over instructions, in generated code.
 
-A *machine* is one piece of memory, which the core frees with the last reference to it: a head (`HEAD`), tables,
-code. The
-runtime (`relax_mlir.vm.machine`) fills it in. Functions of the machine have descriptors (`DESCRIPTOR`); the FFI
+A *machine* is one piece of memory, which the core frees with the last reference to it: a head (`HEAD`), tables, code.
+The runtime (`relax_mlir.vm.machine`) fills it in. Functions of the machine have descriptors (`DESCRIPTOR`); the FFI
 function that is made for one holds a reference to the machine.
 
 Registers, arguments and constants are values of the FFI (TVMFFIAny, 16 bytes). Arguments of calls are borrowed;
-parameters
-and results are counted. Frames lie in chunks of memory of the machine's own, so that calls of functions of the machine
-take nothing of the C stack; calls that come back from packed functions and closures do, and are counted per thread.
+parameters and results are counted. Frames lie in chunks of memory of the machine's own, so that calls of functions of
+the machine take nothing of the C stack; calls that come back from packed functions and closures do, and are counted
+per thread.
 
 Instructions are those of `relax_mlir.vm.bytecode`, with offsets in words instead of instructions. Nothing is
 checked here that `relax_mlir.vm.verify` can check before.
@@ -28,11 +27,10 @@ HEAD = (
     *("vm_state", "vm_state_payload", "values", "value_count", "references", "numbers", "names"),
     *("instrument", "instrument_payload", "profile"),
 )
-"""Words of a machine's head. `functions`, `constants` and `names` are tables of values, all within the
-`value_count` from
-`values` on, which go with the machine, as do `vm_state` and `instrument`; `descriptors`: by function, null for
-packed ones;
-`numbers`: the number of the instruction at a word; `observer`: null, or `observe`, through which calls go then."""
+"""Words of a machine's head. `functions`, `constants` and `names` are tables of values, all within the `value_count`
+from `values` on, which go with the machine, as do `vm_state` and `instrument`; `descriptors`: by function, null for
+packed ones; `numbers`: the number of the instruction at a word; `observer`: null, or `observe`, through which calls
+go then."""
 
 DESCRIPTOR = ("machine", "start", "registers", "parameters", "name", "first")
 """Words of the descriptor of a function: the word where it begins, how many registers and parameters it has, its
@@ -67,23 +65,23 @@ def stack_text() -> str:
 
 def vm_core_text() -> str:
     """The module of the core, as MLIR text of level V."""
-    return stack_text() + fill_template(
-        "vm_core",
-        {
-            **{name: 8 * number for number, name in enumerate(HEAD)},
-            **{name: 8 * number for number, name in enumerate(DESCRIPTOR)},
-        },
-        STATE=STATE,
-        CALL=CALL,
-        CHUNK_BYTES=CHUNK_BYTES,
-        ENTER_BYTES=ENTER_BYTES,
-        FRAME_HEAD=FRAME_HEAD,
-        GOTO=GOTO,
-        IF=IF,
-        MAX_NESTING=MAX_NESTING,
-        RET=RET,
-        SIGNAL_INSTRUCTIONS=SIGNAL_INSTRUCTIONS,
-        SIGNAL_MILLISECONDS=SIGNAL_MILLISECONDS,
-        VM=VM,
-        VOID=VOID,
+    values = {
+        **{name: 8 * number for number, name in enumerate(HEAD)},
+        **{name: 8 * number for number, name in enumerate(DESCRIPTOR)},
+        "STATE": STATE,
+        "CALL": CALL,
+        "CHUNK_BYTES": CHUNK_BYTES,
+        "ENTER_BYTES": ENTER_BYTES,
+        "FRAME_HEAD": FRAME_HEAD,
+        "GOTO": GOTO,
+        "IF": IF,
+        "MAX_NESTING": MAX_NESTING,
+        "RET": RET,
+        "SIGNAL_INSTRUCTIONS": SIGNAL_INSTRUCTIONS,
+        "SIGNAL_MILLISECONDS": SIGNAL_MILLISECONDS,
+        "VM": VM,
+        "VOID": VOID,
+    }
+    return stack_text() + "".join(
+        fill_template(part, values) for part in ("vm_core", "vm_machines", "vm_observed")
     )

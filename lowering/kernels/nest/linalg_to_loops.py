@@ -23,10 +23,9 @@ Operation: TypeAlias = ir.Operation
 class LinalgToLoops(ModulePass):
     """Lower linalg operations and `memref.copy` on memrefs to scf loops with vector operations.
 
-    Handles every `linalg.generic` whose index maps choose loops (or the constant 0) and whose body has no
-    regions;
-    see `relax_mlir.lowering.kernels.nest.vector_loops` for what is vectorised. Sums and products of floats over
-    the last axis are reassociated. What is left is lowered by upstream's `convert-linalg-to-loops`.
+    Handles every `linalg.generic` whose index maps choose loops (or the constant 0) and whose body has no regions;
+    see `relax_mlir.lowering.kernels.nest.vector_loops` for what is vectorised. Sums and products of floats over the
+    last axis are reassociated. What is left is lowered by upstream's `convert-linalg-to-loops`.
     """
 
     name: ClassVar[str] = "linalg-to-loops"

@@ -76,7 +76,7 @@ FLAGS: tuple[Flag, ...] = (
         str,
         PRINTING,
         "write code: bytecode (of the module as it is), or, running --relax-to-llvm if no pass is given, llvm-ir, asm "
-        "or obj (these need the extra 'asm')",
+        "or obj (asm and obj need the extra 'asm')",
         "form",
     ),
     Flag("print-script", bool, PRINTING, "print Relax functions as script, the readable form"),

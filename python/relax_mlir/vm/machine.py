@@ -157,10 +157,9 @@ class VirtualMachine(Mapping[str, VMFunction]):
         """Let `instrument` see each call, of packed functions and of functions of the machine; None: nobody.
 
         It is called as ``instrument(function, name, before, result, *args)``: once before the call, with `before`
-        True and
-        `result` None, and once after it, with the call's result. What it returns decides: `SKIP` before the call:
-        do not
-        call, the result is None; `Replace(value)`: do not call, or do not take its result, but `value`; anything
+        True and `result` None, and once after it, with the call's result. What it returns decides: `SKIP` before the
+        call: do not call, the result is None; `Replace(value)`: do not call, or do not take its result, but `value`;
+        anything
         else: go on. An error that it raises ends the program. Calls are slower while an instrument is set.
         """
         if instrument is not None and not callable(instrument):

@@ -1,8 +1,7 @@
 """Kernels of bytecode: each call of a prim func becomes the call of a packed function, made of a function of its own.
 
-A kernel is a Relax function that holds nothing but the call, with those of its arguments that are constants, so
-that the
-native compiler sees it as it would in native mode: constants are packed once, sizes are known as formulas of each
+A kernel is a Relax function that holds nothing but the call, with those of its arguments that are constants, so that
+the native compiler sees it as it would in native mode: constants are packed once, sizes are known as formulas of each
 other. Calls that differ in nothing else than the names of symbols share a kernel.
 """
 

@@ -21,21 +21,6 @@
 // CHECK: llvm.mlir.addressof @observe
 // CHECK-LABEL: llvm.func @__relax_vm_core() -> !llvm.ptr
 
-// A machine goes with its last reference, and all that its tables hold with it.
-// CHECK-LABEL: llvm.func internal @release(
-// CHECK: %[[BEFORE:[A-Za-z0-9_]+]] = llvm.atomicrmw sub %{{[A-Za-z0-9_]+}}, %[[ONE:[A-Za-z0-9_]+]] acq_rel
-// CHECK: %[[LAST:[A-Za-z0-9_]+]] = llvm.icmp "eq" %[[BEFORE]], %[[ONE]]
-// CHECK: llvm.cond_br %[[LAST]]
-// CHECK: llvm.call @drop_all(
-// CHECK: llvm.call @free(
-// CHECK: llvm.call @free(
-
-// A function that is made of a descriptor holds the machine; if it cannot be made, the reference goes back.
-// CHECK-LABEL: llvm.func internal @new_function(
-// CHECK: llvm.call @retain(%[[MACHINE:[A-Za-z0-9_]+]])
-// CHECK: llvm.call @TVMFFIFunctionCreate(
-// CHECK: llvm.call @release(%[[MACHINE]])
-
 // The interpreter: arguments are counted, nesting and stack are checked, before a frame is made.
 // CHECK-LABEL: llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr) -> i32
 // CHECK: %[[FITS:[A-Za-z0-9_]+]] = llvm.icmp "eq" %[[PARAMS:[A-Za-z0-9_]+]], %[[GIVEN:[A-Za-z0-9_]+]] : i64
@@ -73,6 +58,21 @@
 // CHECK: llvm.call @drop_all(
 // CHECK: llvm.call @leave_frame(
 // CHECK: llvm.atomicrmw xchg %[[PLACE]],
+
+// A machine goes with its last reference, and all that its tables hold with it.
+// CHECK-LABEL: llvm.func internal @release(
+// CHECK: %[[BEFORE:[A-Za-z0-9_]+]] = llvm.atomicrmw sub %{{[A-Za-z0-9_]+}}, %[[ONE:[A-Za-z0-9_]+]] acq_rel
+// CHECK: %[[LAST:[A-Za-z0-9_]+]] = llvm.icmp "eq" %[[BEFORE]], %[[ONE]]
+// CHECK: llvm.cond_br %[[LAST]]
+// CHECK: llvm.call @drop_all(
+// CHECK: llvm.call @free(
+// CHECK: llvm.call @free(
+
+// A function that is made of a descriptor holds the machine; if it cannot be made, the reference goes back.
+// CHECK-LABEL: llvm.func internal @new_function(
+// CHECK: llvm.call @retain(%[[MACHINE:[A-Za-z0-9_]+]])
+// CHECK: llvm.call @TVMFFIFunctionCreate(
+// CHECK: llvm.call @release(%[[MACHINE]])
 
 // Nothing in the interpreter calls it: calls that are watched go through `observe`, whose address is in the machine.
 // CHECK-LABEL: llvm.func internal @observe(
