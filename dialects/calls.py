@@ -231,21 +231,9 @@ def call_tir(
     out: Tensor | Sequence[Tensor],
     tir_vars: Sequence[DimLike] = (),
 ) -> Value:
-    """Call the prim func `callee` of the module on `args`; `out`: the result's shape and dtype, or several.
-
-    `tir_vars` are integers that the prim func takes after its outputs. A name that the module does not have, but
-    that a packed function is registered under, makes it a `call_dps_packed`. Returns a tensor, or a tuple of
-    tensors when `out` is a sequence.
-    """
-    point = require_insertion_point("call_tir")
-    import tvm_ffi  # which imports torch where that is installed; tools that only read modules need neither
-
-    name = callee_name("call_tir", callee)
-    if not _is_symbol(point, name) and tvm_ffi.get_global_func(name, allow_missing=True) is not None:
-        if tir_vars:
-            raise ArgumentError(
-                f"call_tir: the packed function '{name}' takes no tir_vars; give them as arguments"
-            )
+    """`relax_mlir.op.call_tir` with the callee first."""
+    name, target = resolved("call_tir", callee, tir_vars)
+    if target is None and is_registered(name):
         return call_dps_packed(name, args, out)
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(name),
@@ -254,20 +242,37 @@ def call_tir(
     return create(CallTirOp, [make_tuple(*args)], attributes, [result_info(out)])[0]  # type: ignore[arg-type]  # make_tuple refuses literals
 
 
-call_tir_dyn = call_tir
+def resolved(op: str, callee: Callee, tir_vars: Sequence[DimLike]) -> tuple[str, func.FuncOp | None]:
+    """The name of a callee, and the function of the module that is being built, None where it has none.
+
+    Raises `ArgumentError` for `tir_vars` of a registered function.
+    """
+    point = require_insertion_point(op)
+    name = callee_name(op, callee)
+    target = _symbol(point, name)
+    if target is None and tir_vars and is_registered(name):
+        raise ArgumentError(f"{op}: the packed function '{name}' takes no tir_vars; give them as arguments")
+    return name, target
 
 
-def _is_symbol(point: ir.InsertionPoint, name: str) -> bool:
-    """Whether the module that is being built has a function called `name`."""
+def is_registered(name: str) -> bool:
+    """Whether a packed function is registered under this name."""
+    import tvm_ffi  # which imports torch where that is installed; tools that only read modules need neither
+
+    return tvm_ffi.get_global_func(name, allow_missing=True) is not None
+
+
+def _symbol(point: ir.InsertionPoint, name: str) -> func.FuncOp | None:
+    """The function called `name` of the module that is being built."""
     op = point.block.owner.operation
     while op.parent is not None:
         op = op.parent
-    return any(
-        isinstance(top, func.FuncOp) and top.name.value == name
-        for region in op.regions
-        for block in region.blocks
-        for top in block.operations
-    )
+    for region in op.regions:
+        for block in region.blocks:
+            for top in block.operations:
+                if isinstance(top, func.FuncOp) and top.name.value == name:
+                    return top
+    return None
 
 
 def call_dps_packed(

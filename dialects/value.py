@@ -302,6 +302,7 @@ def _are_compared(value: Value, other: object) -> bool:
 
 def _binary(name: str, left: Any, right: Any) -> Value:  # noqa: ANN401 - values, numbers, expressions
     """An operator, on tensors or on integers."""
+    _require_function(name, left, right)
     from relax_mlir.dialects import integers  # it is made of values
 
     left, right = integers.as_elements(left, right), integers.as_elements(right, left)
@@ -310,6 +311,16 @@ def _binary(name: str, left: Any, right: Any) -> Value:  # noqa: ANN401 - values
     if name in integers.COMPARISONS:
         return integers.compare(name, left, right)
     return integers.arithmetic(name, left, right)
+
+
+def _require_function(name: str, *operands: object) -> None:
+    """Raise `ArgumentError` where no function is being built; says how parameters become values."""
+    params = [operand.name for operand in operands if isinstance(operand, Var)]
+    if params and not is_building():
+        raise ArgumentError(
+            f"{name}: no function is being built, and parameters are values inside theirs: "
+            f'with bb.function("main", [{", ".join(dict.fromkeys(params))}])'
+        )
 
 
 def _builder(name: str) -> Callable[..., Value]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from relax_mlir.analysis.declared_sizes import prim_params
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import KERNEL_SEAL, PARAMS, PATTERN, PRIM_FUNC, UNCHECKED
 from relax_mlir.dialects.kernel_seals import OP_CLAIMS, claims, is_sealed, remove_claims
+from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.error import Diagnostic, VerifyError
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_of

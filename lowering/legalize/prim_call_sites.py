@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.declared_sizes import PrimParam, flat_infos
+from relax_mlir.analysis.declared_sizes import flat_infos
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.inplace import FRESH, inplace_indices, passed_results
+from relax_mlir.dialects.prim_params import PrimParam
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import Diagnostic
 from relax_mlir.ir_queries import callee_of, ops_of

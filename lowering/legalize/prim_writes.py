@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relax_mlir.analysis.declared_sizes import prim_params
 from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.error import Diagnostic
 from relax_mlir.ir_queries import callee_of, defining_op, ops_of
 from relax_mlir.lowering.legalize.prim_call_sites import CallSites, Site

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.analysis.declared_sizes import prim_params
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import CHECK, PRIM_FUNC, UNCHECKED
+from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.declared_sizes import PrimParam, prim_params
+from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir, linalg

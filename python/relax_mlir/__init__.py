@@ -54,6 +54,7 @@ _MODULES = (
     "runtime",
     "script",
     "te",
+    "tir",
     "transform",
     "vm",
 )

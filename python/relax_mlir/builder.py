@@ -14,13 +14,14 @@ import numpy as np
 
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.analysis.purity import acts, impure_functions
-from relax_mlir.dialects import calls, closures, dialect, structure
+from relax_mlir.dialects import calls, closures, dialect, shape_first, structure
 from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
 from relax_mlir.dialects.frames import Frame
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
+from relax_mlir.dialects.shape_first import ShapeLike
 from relax_mlir.dialects.types import (
     Callable,
     DimLike,
@@ -358,14 +359,14 @@ class BlockBuilder:
 
     def call_tir(
         self,
-        callee: calls.Callee,
-        args: Sequence[Value],
-        out: Tensor | Sequence[Tensor],
+        callee: calls.Callee | ShapeLike | Sequence[ShapeLike],
+        args: Value | Sequence[Value | calls.StaticArg] | calls.Callee,
+        out: Tensor | Sequence[Tensor] | Value | Sequence[Value | calls.StaticArg],
         tir_vars: Sequence[DimLike] = (),
     ) -> Value:
         """Call a prim func of the module by destination passing; see `relax_mlir.op.call_tir`."""
         self._current("call_tir")
-        return calls.call_tir(callee, args, out, tir_vars)
+        return shape_first.call_tir(callee, args, out, tir_vars)
 
     call_tir_dyn = call_tir
 

@@ -6,43 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
-from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.attributes import PARAMS
 from relax_mlir.dialects.inplace import passed_results
 from relax_mlir.dialects.loops import known_integer
+from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import VerifyError
 from relax_mlir.ir_queries import defining_op, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
-
-
-@dataclass(frozen=True)
-class PrimParam:
-    """A parameter of a prim func as it was declared: a buffer, or an integer (shape None)."""
-
-    name: str
-    shape: tuple[Dim, ...] | None
-    dtype: dtypes.DType | None
-
-
-def prim_params(function: func.FuncOp) -> list[PrimParam] | None:
-    """The declared parameters of a prim func; None if it has none, or they are not those of its type.
-
-    Raises VerifyError, ParseError or UnknownNameError for an attribute that no prim func has.
-    """
-    if PARAMS not in function.attributes:
-        return None
-    try:
-        found = [_prim_param(item) for item in ir.ArrayAttr(function.attributes[PARAMS])]
-    except (KeyError, ValueError):
-        raise VerifyError(
-            f"@{function.name.value}: {PARAMS} is {function.attributes[PARAMS]}; expected a list of parameters like "
-            '{name = "A", shape = ["n", 4], dtype = "float32"}, or {name = "i"} for an integer'
-        ) from None
-    return found if len(found) == len(function.type.inputs) else None
 
 
 def filled_buffers(function: func.FuncOp) -> int | None:
@@ -75,16 +47,6 @@ def _typed_params(function: func.FuncOp) -> list[PrimParam]:
         )
         found.append(PrimParam(f"argument {number}", dims, None))
     return found
-
-
-def _prim_param(item: ir.Attribute) -> PrimParam:
-    """Raises KeyError or ValueError for what is no declaration, and what `dims_from_attr` and `dtypes.dtype` raise."""
-    entry = {named.name: named.attr for named in ir.DictAttr(item)}
-    name = ir.StringAttr(entry["name"]).value
-    if "shape" not in entry:
-        return PrimParam(name, None, None)
-    dims = tuple(d for d in dims_from_attr(entry["shape"]) if d is not None)
-    return PrimParam(name, dims, dtypes.dtype(ir.StringAttr(entry["dtype"]).value))
 
 
 @dataclass(frozen=True)

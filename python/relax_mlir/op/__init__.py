@@ -31,8 +31,6 @@ from relax_mlir.dialects.calls import (
     call_dps_packed,
     call_packed,
     call_pure_packed,
-    call_tir,
-    call_tir_dyn,
 )
 from relax_mlir.dialects.cast import (
     astype,
@@ -110,6 +108,7 @@ from relax_mlir.dialects.select import (
     clip,
     where,
 )
+from relax_mlir.dialects.shape_first import call_tir, call_tir_dyn
 from relax_mlir.dialects.shape_functions import (
     bind_shape,
     ewise_add,

@@ -10,7 +10,7 @@ import tvm_ffi
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
-MODULES = ("data_dependent", "run_op")
+MODULES = ("data_dependent", "run_dps", "run_op")
 """Modules of this package that register functions when they are imported."""
 
 

@@ -36,7 +36,7 @@ from relax_mlir.script.dimensions import DIMENSIONS, read_dim, read_dims, symbol
 from relax_mlir.script.effects import assertion, inplace, printing
 from relax_mlir.script.packed_calls import read_dps_packed, read_packed, read_pure_packed
 from relax_mlir.script.python_names import INSTEAD
-from relax_mlir.script.shape_first import is_shape_first, shape_first
+from relax_mlir.script.shape_first import has_dtype, is_shape_first, shape_and_dtype, shape_first
 from relax_mlir.script.source import Problem
 from relax_mlir.script.symbols import number
 from relax_mlir.script.te_calls import read_emit_te
@@ -101,8 +101,11 @@ class Calls:
         root, name = path
         if root != "R":
             return self.ir_call(expressions, node, root, name)
-        if name == "call_tir" and is_shape_first(self, expressions, node):
-            return shape_first(self, expressions, node)
+        if name in ("call_tir", "call_tir_dyn"):
+            if is_shape_first(self, expressions, node):
+                return shape_first(self, expressions, node)
+            if has_dtype(node):
+                return shape_and_dtype(self, expressions, node)
         special = SPECIAL.get(name)
         if special is not None:
             return special(self, expressions, node)

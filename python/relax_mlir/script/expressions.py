@@ -13,6 +13,7 @@ import numpy as np
 from relax_mlir.dialects import integers
 from relax_mlir.dialects.control import choose
 from relax_mlir.dialects.location import located_at
+from relax_mlir.dialects.python_protocols import Dims
 from relax_mlir.dialects.structure import constant, make_tuple, prim_value, shape_expr
 from relax_mlir.dialects.torch_tensors import from_torch, is_torch
 from relax_mlir.dialects.types import Tensor
@@ -88,7 +89,7 @@ class Expressions:
         """What an expression gave as a Relax value: tuples are made, arrays become constants."""
         with self.at(node):
             try:
-                if is_shape(result) and any(isinstance(entry, Expr) for entry in result):
+                if is_shape_value(result):
                     return shape_expr(result)
                 if isinstance(result, tuple | list):
                     return make_tuple(*(self.relax_value(node, field) for field in result))
@@ -235,6 +236,11 @@ def is_shape(item: Any) -> TypeGuard[tuple[Dim, ...]]:  # noqa: ANN401 - what `e
     if not isinstance(item, tuple) or not item:
         return False
     return all(isinstance(entry, int | Expr) and not isinstance(entry, bool) for entry in item)
+
+
+def is_shape_value(item: Any) -> TypeGuard[tuple[Dim, ...]]:  # noqa: ANN401 - what `evaluate` returned
+    """Whether a tuple stands for a shape where a value is due: ``x.shape``, or one with symbols."""
+    return isinstance(item, Dims) or (is_shape(item) and any(isinstance(entry, Expr) for entry in item))
 
 
 def bound(item: Any) -> Any:  # noqa: ANN401 - what `evaluate` returned

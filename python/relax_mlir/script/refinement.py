@@ -35,7 +35,7 @@ def annotated_value(block: Block, node: ast.AnnAssign) -> tuple[Value | None, St
     problem: Problem | None = None
     info: StructInfo | None = None
     try:
-        info = read_annotation(node.annotation, scope)
+        info = _of_the_call(block, node) or read_annotation(node.annotation, scope)
     except Problem as error:
         problem = error
     value = _value(block, node.value, info)
@@ -51,6 +51,30 @@ def annotated_value(block: Block, node: ast.AnnAssign) -> tuple[Value | None, St
             "ShapeError",
         )
     return value, wanted
+
+
+def _of_the_call(block: Block, node: ast.AnnAssign) -> StructInfo | None:
+    """``R.Tensor[s, "f32"]`` of ``R.call_tir(s, ...)``, which holds, though not even the rank of ``s`` is known."""
+    scope, call = block.expressions.scope, node.value
+    kind, _, named = parts_of(node.annotation, scope)
+    shape = named.get("shape") if kind == "Tensor" else None
+    if not isinstance(shape, ast.Name) or not isinstance(call, ast.Call):
+        return None
+    value = scope.values.get(shape.id)
+    if not isinstance(value, Value) or value.struct_info != Shape():
+        return None
+    given = [ast.unparse(item) for item in (*call.args, *(k.value for k in call.keywords))]
+    if not is_path(block.path(call.func), "R", "call_tir") or shape.id not in given:
+        return None
+    return read_annotation(_without_shape(node.annotation, named), scope)
+
+
+def _without_shape(annotation: ast.expr, named: dict[str, ast.expr]) -> ast.expr:
+    """The annotation of a tensor of unknown shape that says the rest of it."""
+    head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    keywords = [ast.keyword(name, part) for name, part in named.items() if name != "shape"]
+    call = ast.Call(head.func if isinstance(head, ast.Call) else head, [], keywords)
+    return ast.fix_missing_locations(ast.copy_location(call, annotation))
 
 
 def _value(block: Block, node: ast.expr, info: StructInfo | None) -> Value | None:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from relax_mlir.analysis.declared_sizes import prim_params
-from relax_mlir.dialects.calls import CallTirOp, call_dps_packed
-from relax_mlir.dialects.dtypes import DType
-from relax_mlir.dialects.shape_functions import bind_shape
-from relax_mlir.dialects.types import Shape, Tensor, Tuple, as_dim, dims_attr
-from relax_mlir.dialects.value import Value, create
+from relax_mlir.dialects.shape_first import ShapeLike, call_prim_func, call_registered, declared_params
+from relax_mlir.dialects.types import Shape, Tensor, all_dims
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnknownNameError
-from relax_mlir.mlir import func, ir
-from relax_mlir.script.call_arguments import packed_arguments
+from relax_mlir.script.call_arguments import literal_text, named_arguments, packed_arguments
 from relax_mlir.script.dimensions import read_dims, symbols_of
 from relax_mlir.script.source import Problem
-from relax_mlir.script.tir_calls import prim_arguments
-from relax_mlir.symbolic import Dim
+from relax_mlir.script.tir_calls import prim_arguments, tir_variables, unpacked
 
 if TYPE_CHECKING:
     from relax_mlir.script.calls import Calls
@@ -32,6 +27,11 @@ def is_shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> bo
     if calls.callee(first) is not None or isinstance(first, ast.Constant):
         return False
     return _named(calls, expressions, second) is not None or _is_text(second)
+
+
+def has_dtype(node: ast.Call) -> bool:
+    """Whether a `call_tir` says the dtype of its result by name."""
+    return any(keyword.arg == "dtype" for keyword in node.keywords)
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -55,43 +55,41 @@ def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value
 
     A tuple of shapes in the place of one makes a tuple of results.
     """
-    written, callee, arguments = node.args[:3]
-    several = _shapes(expressions, written)
-    shapes = [_dims(expressions, shape) for shape in several or [written]]
-    if _is_text(callee):
-        assert isinstance(callee, ast.Constant) and isinstance(callee.value, str)
-        values = packed_arguments(expressions, arguments)
-        dtype = next(filter(None, map(_dtype, values)), None)
-        if dtype is None:
+    given = named_arguments(node, ("shape", "callee", "args", "tir_vars"), 3)
+    return _call(calls, expressions, node, given)
+
+
+def shape_and_dtype(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
+    """``R.call_tir(f, [x], (n, m), dtype="float32")``, an order between the two: shape and dtype of the result."""
+    given = named_arguments(node, ("callee", "args", "shape", "dtype", "tir_vars"), 4)
+    return _call(calls, expressions, node, given)
+
+
+def _call(calls: Calls, expressions: Expressions, node: ast.Call, given: dict[str, ast.expr]) -> Value:
+    given = unpacked(expressions, node, given)
+    dtype = expressions.evaluate(given["dtype"]) if "dtype" in given else None
+    several = _shapes(expressions, given["shape"])
+    shapes = [_shape(expressions, shape) for shape in several or [given["shape"]]]
+    results = shapes, several is not None
+    if _is_text(given["callee"]):
+        if "tir_vars" in given:
             raise Problem(
-                node, "the dtype of the result is not known: write call_tir(f, args, R.Tensor(...))"
+                given["tir_vars"], "a registered function takes no tir_vars; give them as arguments"
             )
-        found = [Tensor(dims, dtype) for dims in shapes]
-        results = found if several else found[0]
-        return expressions.apply(node, call_dps_packed, callee.value, values, results)
-    name = _named(calls, expressions, callee)
-    assert name is not None
-    target = calls.signatures.signature(name)
-    params = None if not isinstance(target, func.FuncOp) else prim_params(target)
-    operands = prim_arguments(expressions, arguments, [p.dtype for p in params or ()])
-    extra = read_dims(_tir_vars(node), expressions.scope)
-    if params is None:
-        raise Problem(
-            node, f"'{name}' is no prim func written in script: write call_tir(f, args, R.Tensor(...))"
-        )
-    outs = [p for p in params if p.shape is not None][-len(shapes) :]
-    if len(outs) < len(shapes):
-        raise Problem(node, f"prim func '{name}' has {len(outs)} buffers for {len(shapes)} results")
-
-    def build() -> Value:
-        attributes = {
-            "callee": ir.FlatSymbolRefAttr.get(name),
-            "tir_vars": dims_attr([as_dim(v) for v in extra]),
-        }
-        infos = [Tensor(dims, out.dtype) for dims, out in zip(shapes, outs, strict=True)]
-        return create(CallTirOp, [operands], attributes, [Tuple(infos) if several else infos[0]])[0]
-
-    return expressions.apply(node, build)
+        name = literal_text(given["callee"])
+        values = packed_arguments(expressions, given["args"])
+        made = expressions.apply(node, call_registered, name, *results, values, dtype)
+    else:
+        callee = _named(calls, expressions, given["callee"])
+        target = None if callee is None else calls.signatures.signature(callee)
+        if target is None:
+            raise Problem(given["callee"], "call_tir calls a prim func of the module, cls.f, or a string")
+        params = expressions.apply(node, declared_params, target)
+        operands = prim_arguments(expressions, given["args"], [p.dtype for p in params])
+        extra = tir_variables(expressions, given.get("tir_vars"))
+        made = expressions.apply(node, call_prim_func, target, *results, operands, extra, dtype)
+    expressions.scope.symbols |= symbols_of(list(all_dims(made.struct_info)))
+    return made
 
 
 def _shapes(expressions: Expressions, node: ast.expr) -> list[ast.expr] | None:
@@ -110,33 +108,20 @@ def _is_shape(expressions: Expressions, node: ast.expr) -> bool:
     return isinstance(node, ast.Tuple | ast.List)
 
 
-def _dtype(item: Any) -> DType | None:  # noqa: ANN401 - a value or a literal
-    """The dtype of a tensor."""
-    info = item.struct_info if isinstance(item, Value) else None
-    return info.dtype if isinstance(info, Tensor) else None
-
-
-def _dims(expressions: Expressions, node: ast.expr) -> list[Dim | None]:
-    """The dimensions of a written shape, or of a shape value, which get symbols where they are not known."""
-    if isinstance(node, ast.Tuple | ast.List | ast.Name):
+def _shape(expressions: Expressions, node: ast.expr) -> ShapeLike:
+    """A shape that is written out, or a shape value."""
+    is_name = isinstance(node, ast.Name)
+    is_value = not isinstance(node, ast.Tuple | ast.List)
+    if is_name:
+        assert isinstance(node, ast.Name)
+        is_value = isinstance(expressions.scope.values.get(node.id), Value)
+    if not is_value:
         return read_dims(node, expressions.scope)
     value = expressions.value(node)
-    if isinstance(value.struct_info, Shape):
-        value = expressions.apply(node, bind_shape, value)
     info = value.struct_info
-    if not isinstance(info, Shape) or info.values is None:
-        raise Problem(
-            node, f"the shape of the result is {info}; match_shape it to a known one first", "ShapeError"
-        )
-    expressions.scope.symbols |= symbols_of(info.values)
-    return list(info.values)
-
-
-def _tir_vars(node: ast.Call) -> ast.expr:
-    if len(node.args) > 3:
-        return node.args[3]
-    for keyword in node.keywords:
-        if keyword.arg != "tir_vars":
-            raise Problem(keyword, f"call_tir takes no argument '{keyword.arg}' here")
-        return keyword.value
-    return ast.copy_location(ast.Tuple([], ast.Load()), node)
+    if isinstance(info, Tensor):
+        text = ast.unparse(node)
+        raise Problem(node, f"'{text}' is {info}; its shape is {text}.shape", "ShapeError")
+    if not isinstance(info, Shape):
+        raise Problem(node, f"the shape of the result is {info}, expected a shape", "ShapeError")
+    return value

@@ -19,7 +19,7 @@ from relax_mlir.script import conditionals, loops
 from relax_mlir.script.calls import MODULE_NAMES
 from relax_mlir.script.closures import define_function
 from relax_mlir.script.effects import assert_statement
-from relax_mlir.script.expressions import Expressions, bound
+from relax_mlir.script.expressions import Expressions, bound, is_shape_value
 from relax_mlir.script.flow import UNNAMED, assigned, reads, returns
 from relax_mlir.script.function_attributes import function_attributes
 from relax_mlir.script.packed_calls import packed_statement
@@ -314,6 +314,9 @@ class Block:
             if not isinstance(item, ast.Name):
                 raise Problem(item, "R.output takes names; bind the value to one first")
             value = self.expressions.scope.lookup(item)
+            if is_shape_value(value) or isinstance(value, symbolic.Expr):
+                value = self.expressions.relax_value(item, value)
+                self.expressions.scope.values[item.id] = value
             if not isinstance(value, Value):
                 raise Problem(item, f"'{item.id}' is no Relax value")
             if item.id not in self.assigned:

@@ -33,6 +33,7 @@ SPELLINGS = {**OUT, "gvar": "callee", "func": "callee"}
 def read_call_tir(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``; of a string: `call_dps_packed`."""
     parts = named_arguments(node, ("callee", "args", "out", "tir_vars"), 3, SPELLINGS)
+    parts = unpacked(expressions, node, parts)
     if isinstance(parts["callee"], ast.Constant) and "tir_vars" not in parts:
         return dps_packed(expressions, node, parts["callee"], parts["args"], parts["out"])
     callee = prim_func(calls, "call_tir", parts["callee"])
@@ -88,6 +89,29 @@ def tir_variables(expressions: Expressions, node: ast.expr | None) -> list[Dim |
     return [] if node is None else read_dims(node, expressions.scope)
 
 
+def with_trailing_shape(parts: dict[str, ast.expr]) -> dict[str, ast.expr]:
+    """The arguments of a `call_tir_dyn`: a shape that is the last of them is its `tir_vars`."""
+    given = parts.get("args")
+    if "tir_vars" in parts or not isinstance(given, ast.Tuple | ast.List) or not given.elts:
+        return parts
+    arguments = ast.copy_location(ast.Tuple(given.elts[:-1], ast.Load()), given)
+    return {**parts, "args": arguments, "tir_vars": given.elts[-1]}
+
+
+def unpacked(expressions: Expressions, node: ast.Call, parts: dict[str, ast.expr]) -> dict[str, ast.expr]:
+    """The arguments of ``R.call_tir_dyn(..., [x, (m,)], ...)``, whose last one may be a shape."""
+    given = parts["args"]
+    if expressions.scope.path(node.func) != ("R", "call_tir_dyn") or not isinstance(
+        given, ast.Tuple | ast.List
+    ):
+        return parts
+    last = given.elts[-1] if given.elts else None
+    is_shape = isinstance(last, ast.Tuple | ast.List) or (
+        isinstance(last, ast.Call) and expressions.scope.path(last.func) == ("R", "shape")
+    )
+    return with_trailing_shape(parts) if is_shape else parts
+
+
 def read_call_prim(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
     """``R.call_prim(cls.prim, (x, out), outputs=1)``: called for its effect."""
     parts = named_arguments(node, ("callee", "args", "outputs"), 2)
@@ -100,10 +124,7 @@ def read_call_tir_dyn(calls: Calls, expressions: Expressions, node: ast.Call) ->
     TVM writes the shape as the last of the arguments.
     """
     parts = named_arguments(node, ("callee", "args", "tir_vars", "outputs"), 2)
-    given = parts["args"]
-    if "tir_vars" not in parts and isinstance(given, ast.Tuple | ast.List) and given.elts:
-        parts["tir_vars"] = given.elts[-1]
-        parts["args"] = ast.copy_location(ast.Tuple(given.elts[:-1], ast.Load()), given)
+    parts = with_trailing_shape(parts)
     parts.setdefault("tir_vars", ast.copy_location(ast.Tuple([], ast.Load()), node))
     _call_on_memory(calls, expressions, node, parts, vm.call_tir_dyn)
 

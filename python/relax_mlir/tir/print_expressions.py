@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from relax_mlir.analysis.declared_sizes import PrimParam
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.prim_params import PrimParam
 from relax_mlir.mlir import func, ir
 from relax_mlir.tir.templates import OPERATORS, PREFIXES
 from relax_mlir.tir.units import Cutter, NoForm, Unit

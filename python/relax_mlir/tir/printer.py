@@ -5,11 +5,11 @@ from __future__ import annotations
 import keyword
 from collections.abc import Sequence
 
-from relax_mlir.analysis.declared_sizes import PrimParam, prim_params
 from relax_mlir.analysis.structural_equal import structural_equal
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import KERNEL, PARAMS, PATTERN, PRIM_ATTRS, PRIM_FUNC
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import entry_block

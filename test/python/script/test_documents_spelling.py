@@ -169,7 +169,7 @@ REFUSED = {
     'z: R.Tensor[(m, m), "f32"] = R.exp(x)\nreturn z': "'z' is annotated as Tensor((m, m), \"float32\"), but its value is",
     'z: R.Tensor[(n, m), "i32"] = R.exp(x)\nreturn z': "'z' is annotated as",
     's = R.call_packed("f", x, out=R.Shape())\nz: R.Tensor[s, "f32"] = x\nreturn z': "the rank of 's' is unknown",
-    'return R.call_tir((n,), "g", [])': "the dtype of the result is not known",
+    'return R.call_tir((n,), "g", [])': "the dtype of the result of 'g' is not known",
     "return R.call_tir([(n,), (n,), (n,), (n,)], split, x)": "prim func 'split' has 3 buffers for 4 results",
     "s = (n, 'a')\nreturn s": "cannot make a Relax value of 'a'",
     'z: R.Tensor[n, "f32"] = x\nreturn z': "'n' is one integer; a shape of one dimension is (n,)",
