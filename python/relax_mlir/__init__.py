@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple
     from relax_mlir.dialects.value import Value, Var, var
     from relax_mlir.ir_module import IRModule
+    from relax_mlir.module_functions import GlobalVar
     from relax_mlir.runtime.build import CompileReport, build
     from relax_mlir.runtime.executable import Executable
     from relax_mlir.target import Target
@@ -27,6 +28,7 @@ _HOMES = {
     "Callable": "relax_mlir.dialects.types",
     "CompileReport": "relax_mlir.runtime.build",
     "Executable": "relax_mlir.runtime.executable",
+    "GlobalVar": "relax_mlir.module_functions",
     "IRModule": "relax_mlir.ir_module",
     "Object": "relax_mlir.dialects.types",
     "Prim": "relax_mlir.dialects.types",
@@ -83,6 +85,7 @@ __all__ = [
     "Callable",
     "CompileReport",
     "Executable",
+    "GlobalVar",
     "IRModule",
     "Object",
     "Prim",

@@ -36,6 +36,7 @@ from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import defining_op, fresh_name, symbol_names
 from relax_mlir.mlir import func, ir
+from relax_mlir.module_functions import put
 from relax_mlir.symbolic import assume, assuming
 
 Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |
@@ -394,29 +395,21 @@ class BlockBuilder:
         expect("add_func: 'name'", name, str, "a string")
         op = source[name] if isinstance(source, IRModule) else source
         fresh = fresh_name(name, self.symbol_names())
-        with self._mod.context:
-            text = op.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
-            copy = (
-                ir.Operation.parse(text)
-                if op.context is not self._mod.context
-                else op.operation.clone(ip=False)
-            )
-            copy.attributes["sym_name"] = ir.StringAttr.get(fresh)
-            self._mod.mlir.body.append(copy)
+        put(self._mod.mlir, fresh, op)
         return fresh
 
     def update_func(self, name: str, source: IRModule | func.FuncOp) -> None:
         """Replace the function `name` by that of `source` (the one of the same name in a module)."""
+        expect("update_func: 'source'", source, IRModule | func.FuncOp, "an IRModule or a function")
         old = self.lookup(name)
-        new_name = self.add_func(source, name)
+        new = source[name] if isinstance(source, IRModule) else source
+        if new.operation == old.operation:
+            return
         reference = self._frames.pop(name, None)
         frame = None if reference is None else reference()
-        if frame is None:
-            old.operation.erase()
-        else:
+        if frame is not None:
             frame.replaced(old.operation)
-        with self._mod.context:
-            self.lookup(new_name).attributes["sym_name"] = ir.StringAttr.get(name)
+        put(self._mod.mlir, name, new)
 
     def lookup(self, name: str) -> func.FuncOp:
         """The function called `name`; raises `UnknownNameError`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -13,10 +13,18 @@ from rich.syntax import Syntax
 from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import of_error, parse_file, parse_module
 from relax_mlir.dialects import dialect
-from relax_mlir.dialects.attributes import PRIM_FUNC
-from relax_mlir.error import Diagnostic, ParseError, UnknownNameError, VerifyError, expect
+from relax_mlir.error import Diagnostic, ParseError, VerifyError, expect
 from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.module_functions import (
+    FunctionLike,
+    GlobalVar,
+    ModuleFunctions,
+    as_function,
+    function_called,
+    put,
+    remove,
+)
 from relax_mlir.module_text import PrintOptions, module_text
 from relax_mlir.value_names import keep_names
 
@@ -47,12 +55,29 @@ def _named(diagnostic: Diagnostic, name: str) -> Diagnostic:
 class IRModule:
     """A module of Relax functions and prim funcs, at any level of the lowering.
 
+    Functions are found, put and taken out by name: ``mod["f"]``, ``mod["f"] = other["g"]``, ``del mod["f"]``.
     ``str(module)`` prints the IR; `module.mlir` is the module of the bindings, to be used under
     ``with module.mlir.context``.
     """
 
-    def __init__(self, mlir: ir.Module) -> None:
-        self.mlir = mlir
+    def __init__(self, functions: ir.Module | Mapping[str, FunctionLike] | None = None) -> None:
+        """Make a module of nothing, of functions by name, or of a module of the bindings, which is not copied.
+
+        ``rx.IRModule({"main": mod["f"]})`` copies the functions, as `update` does.
+
+        Raises:
+            ArgumentError: `functions` is none of these, or a value in it is no function.
+        """
+        if isinstance(functions, ir.Module):
+            self.mlir = functions
+            return
+        expect("IRModule", functions, Mapping | None, 'functions by name: {"main": f}')
+        given = dict(functions or {})
+        found = [as_function(f"IRModule: '{name}'", value) for name, value in given.items()]
+        context = found[0].context if found else dialect.context()
+        with context, ir.Location.unknown():
+            self.mlir = ir.Module.create()
+        self.update(given)
 
     @classmethod
     def parse(cls, text: str, name: str = "<string>", *, trusted: bool = False) -> IRModule:
@@ -134,32 +159,79 @@ class IRModule:
     def context(self) -> ir.Context:
         return self.mlir.context
 
-    def functions(self) -> Iterator[func.FuncOp]:
-        """The Relax functions, in order; prim funcs and declarations are left out."""
-        for op in self.mlir.body.operations:
-            if isinstance(op, func.FuncOp) and PRIM_FUNC not in op.attributes and not op.is_external:
-                yield self._keeping(op)
+    @property
+    def body(self) -> ir.Block:
+        """The block that holds the functions, as `mlir` has it."""
+        return self.mlir.body
+
+    @property
+    def operation(self) -> ir.Operation:
+        """The module as an op of the bindings, as `mlir` has it."""
+        return self.mlir.operation
+
+    # -- functions
+
+    @property
+    def functions(self) -> ModuleFunctions:
+        """All functions by name: ``for gv, f in mod.functions.items()``; ``mod.functions()``: the Relax functions."""
+        return ModuleFunctions(self.mlir)
+
+    def functions_items(self) -> list[tuple[GlobalVar, func.FuncOp]]:
+        """Name and function of each function, Relax and prim, in order."""
+        return list(self.functions.items())
+
+    items = functions_items
+
+    def keys(self) -> list[GlobalVar]:
+        """The names of all functions, Relax and prim, in order."""
+        return list(self.functions)
+
+    get_global_vars = keys
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """The name of a function that is there; raises `UnknownNameError`."""
+        function_called(self.mlir, name)
+        return GlobalVar(name)
 
     def __getitem__(self, name: str) -> func.FuncOp:
         """The function called `name`, Relax or prim; raises `UnknownNameError`."""
-        expect("a function's name", name, str, "a string")
-        found = {op.name.value: op for op in self.mlir.body.operations if isinstance(op, func.FuncOp)}
-        if name not in found:
-            raise UnknownNameError("function", name, found)
-        return self._keeping(found[name])
+        return self.functions[name]
 
-    def _keeping(self, function: func.FuncOp) -> func.FuncOp:
-        """A function that users get: it keeps the module, without which there is no function."""
-        vars(function)["relax_module"] = self.mlir
-        return function
+    def __setitem__(self, name: str, function: FunctionLike) -> None:
+        """Put a copy of a function, of this or another module, in the place of `name`, or at the end.
+
+        A function of another module brings its weights, and nothing else: what it calls has to be here, too, when
+        the module is verified.
+
+        Raises:
+            ArgumentError: it is no function, or a module of several.
+            VerifyError: it is no valid function.
+        """
+        put(self.mlir, name, as_function(f"IRModule: '{name}'", function))
+
+    def __delitem__(self, name: str) -> None:
+        """Take a function out; raises `UnknownNameError`. What calls it must go, too, or be given another one."""
+        remove(self.mlir, function_called(self.mlir, name))
+
+    def update(self, other: IRModule | Mapping[str, FunctionLike]) -> None:
+        """Put copies of all functions of `other` in the place of those of their names, or at the end.
+
+        Raises:
+            ArgumentError: `other` is neither a module nor functions by name.
+        """
+        expect("IRModule.update: 'other'", other, IRModule | Mapping, "an IRModule, or functions by name")
+        items = other.items()
+        found = [(name, as_function(f"IRModule: '{name}'", value)) for name, value in items]
+        for name, function in found:
+            put(self.mlir, name, function)
 
     def __contains__(self, name: object) -> bool:
         """Whether a function is called `name`."""
-        return name in list(self)
+        return name in self.functions
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[GlobalVar]:
         """The names of all functions, Relax and prim."""
-        return iter([op.name.value for op in self.mlir.body.operations if isinstance(op, func.FuncOp)])
+        return iter(self.functions)
 
     def clone(self) -> IRModule:
         """A copy in the same context."""
@@ -215,5 +287,5 @@ class IRModule:
 
     def __repr__(self) -> str:
         """The functions by name; ``print(module)`` shows the IR, `show` the script."""
-        names = [op.name.value for op in self.mlir.body.operations if isinstance(op, func.FuncOp)]
+        names = list(self)
         return f"<IRModule with {', '.join(names) or 'no functions'}>"

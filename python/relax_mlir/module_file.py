@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +21,7 @@ from relax_mlir.dialects import constants, dtypes
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, UnsupportedError
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import PrintOptions, module_text, writing_atomically
+from relax_mlir.module_weights import replace_resources, resources
 
 FORMAT, FORMAT_VERSION = "relax-mlir module", 1
 MANIFEST, TEXT, WEIGHTS = "relax-mlir.json", "module.mlir", "weights/"
@@ -32,26 +33,6 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 Array = np.ndarray[Any, Any]
 
 
-def resources(module: ir.Module) -> dict[str, ir.Attribute]:
-    """The weights among the attributes of all ops, by the names of their resources."""
-    found: dict[str, ir.Attribute] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        for _, attribute in _weights_of(op):
-            found.setdefault(constants.resource_name(attribute), attribute)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
-
-
-def _weights_of(op: ir.Operation) -> Iterator[tuple[str, ir.Attribute]]:
-    attributes = op.attributes
-    for name in [attributes[index].name for index in range(len(attributes))]:
-        if constants.is_resource(attributes[name]):
-            yield name, attributes[name]
-
-
 def save(module: ir.Module, path: Path) -> None:
     """Write `module` to `path`: under a temporary name, then moved, so that nobody sees half of a file.
 
@@ -59,7 +40,7 @@ def save(module: ir.Module, path: Path) -> None:
         ArgumentError: the file cannot be written; says why.
         UnsupportedError: the module's text had no data for a weight, or one is not the attribute of an op.
     """
-    weights = resources(module)
+    weights = resources(module.operation)
     text = module_text(module, PrintOptions(debug_info=True))
     text = text.partition("{-#")[0].rstrip() + "\n"
     named = {found[1].strip('"') for found in RESOURCE.finditer(text)}
@@ -208,7 +189,7 @@ def attach_weights(module: ir.Module, arrays: Mapping[str, Array], what: str) ->
 
     Raises ParseError for a weight that is missing or of another type; its message begins with `what`.
     """
-    wanted = resources(module)
+    wanted = resources(module.operation)
     if missing := sorted(wanted.keys() - arrays.keys()):
         names = ", ".join(f"'{name}'" for name in missing)
         raise ParseError(f"{what} has weights that are not in the file: {names}")
@@ -219,10 +200,4 @@ def attach_weights(module: ir.Module, arrays: Mapping[str, Array], what: str) ->
                 raise ParseError(
                     f"{what}: weight '{name}' is {made[name].type}, the text says {attribute.type}"
                 )
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            for key, attribute in _weights_of(op):
-                op.attributes[key] = made[constants.resource_name(attribute)]
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
+        replace_resources(module.operation, made)

@@ -43,6 +43,8 @@ LAYERS: tuple[frozenset[str], ...] = (
             "builder",
             "ir_module",
             "module_file",
+            "module_functions",
+            "module_weights",
             "analysis",
             "transform",
             "instrument",

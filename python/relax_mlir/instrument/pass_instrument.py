@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from relax_mlir.mlir import ir
+    from relax_mlir.ir_module import IRModule
     from relax_mlir.transform.info import PassInfo
 
 
@@ -21,15 +21,15 @@ class PassInstrument:
     def exit_pass_ctx(self) -> None:
         """The context is being left."""
 
-    def should_run(self, module: ir.Module, info: PassInfo) -> bool:
+    def should_run(self, mod: IRModule, info: PassInfo) -> bool:
         """Whether the pass may run."""
         return True
 
-    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
-        """The pass is about to run on `module`."""
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """The pass is about to run on `mod`, which is not copied."""
 
-    def run_after_pass(self, module: ir.Module, info: PassInfo) -> None:
-        """The pass has run and left `module` as it is now."""
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """The pass has run and left `mod` as it is now."""
 
 
 T = TypeVar("T")

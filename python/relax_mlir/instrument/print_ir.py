@@ -10,7 +10,7 @@ from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.module_text import DEFAULT, PrintOptions, module_text
 
 if TYPE_CHECKING:
-    from relax_mlir.mlir import ir
+    from relax_mlir.ir_module import IRModule
     from relax_mlir.transform.info import PassInfo
 
 
@@ -38,10 +38,10 @@ class _Printer(PassInstrument):
 class PrintBefore(_Printer):
     """Prints the module before every pass, or before those named."""
 
-    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         if self.wants(info):
             self.write(
-                f"// -----// IR Dump Before {info.text} //----- //\n{module_text(module, self.options)}"
+                f"// -----// IR Dump Before {info.text} //----- //\n{module_text(mod.mlir, self.options)}"
             )
 
 
@@ -62,14 +62,14 @@ class PrintAfter(_Printer):
     def enter_pass_ctx(self) -> None:
         self._before.clear()
 
-    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         if self.on_change and self.wants(info):
-            self._before.append(module_text(module, self.options))
+            self._before.append(module_text(mod.mlir, self.options))
 
-    def run_after_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
         if not self.wants(info):
             return
-        text = module_text(module, self.options)
+        text = module_text(mod.mlir, self.options)
         if self.on_change and self._before.pop() == text:
             return
         self.write(f"// -----// IR Dump After {info.text} //----- //\n{text}")

@@ -9,7 +9,7 @@ from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.module_text import DEFAULT, PrintOptions, file_name, module_text, write_atomically
 
 if TYPE_CHECKING:
-    from relax_mlir.mlir import ir
+    from relax_mlir.ir_module import IRModule
     from relax_mlir.transform.info import PassInfo
 
 
@@ -25,15 +25,15 @@ class DumpStages(PassInstrument):
         self.options = options
         self.files: list[Path] = []
 
-    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         if not self.files:
-            self._write("input", module)
+            self._write("input", mod)
 
-    def run_after_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
         if not info.composite:
-            self._write(info.name, module)
+            self._write(info.name, mod)
 
-    def _write(self, stage: str, module: ir.Module) -> None:
+    def _write(self, stage: str, mod: IRModule) -> None:
         path = self.directory / f"{len(self.files):03d}-{file_name(stage)}.mlir"
-        write_atomically(path, module_text(module, self.options))
+        write_atomically(path, module_text(mod.mlir, self.options))
         self.files.append(path)

@@ -10,6 +10,7 @@ from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 
 if TYPE_CHECKING:
+    from relax_mlir.ir_module import IRModule
     from relax_mlir.transform.info import PassInfo
 
 
@@ -33,13 +34,13 @@ class PassStatistics(PassInstrument):
         self.counts.clear()
         self._before.clear()
 
-    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         if not info.composite:
-            self._before.append(_count(module))
+            self._before.append(_count(mod.mlir))
 
-    def run_after_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
         if not info.composite:
-            self.counts.append(OpCount(info.text, self._before.pop(), _count(module)))
+            self.counts.append(OpCount(info.text, self._before.pop(), _count(mod.mlir)))
 
     def render(self) -> str:
         """A table: ops before, after, change, pass."""

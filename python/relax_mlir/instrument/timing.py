@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from relax_mlir.instrument.pass_instrument import PassInstrument
 
 if TYPE_CHECKING:
-    from relax_mlir.mlir import ir
+    from relax_mlir.ir_module import IRModule
     from relax_mlir.transform.info import PassInfo
 
 
@@ -44,7 +44,7 @@ class PassTimingInstrument(PassInstrument):
         while self._open:
             self._open.pop().stop(finished=False)
 
-    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         anonymous = info.composite and not info.text.startswith(info.name)
         entry = PassTime(info.name if anonymous else info.text)
         siblings = self._open[-1].children if self._open else self.passes
@@ -52,7 +52,7 @@ class PassTimingInstrument(PassInstrument):
         self._open.append(entry)
         entry.started = time.perf_counter()
 
-    def run_after_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
         self._open.pop().stop(finished=True)
 
     @property

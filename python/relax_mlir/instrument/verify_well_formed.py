@@ -8,7 +8,7 @@ from relax_mlir.error import PassError
 from relax_mlir.instrument.pass_instrument import PassInstrument
 
 if TYPE_CHECKING:
-    from relax_mlir.mlir import ir
+    from relax_mlir.ir_module import IRModule
     from relax_mlir.transform.info import PassInfo
 
 
@@ -21,18 +21,18 @@ class WellFormed(PassInstrument):
     def enter_pass_ctx(self) -> None:
         self._input_checked = False
 
-    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         if not self._input_checked:
-            self._check(module, info, "its input is not well-formed")
+            self._check(mod, info, "its input is not well-formed")
             self._input_checked = True
 
-    def run_after_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
         if not info.composite:
-            self._check(module, info, "it left a module that is not well-formed")
+            self._check(mod, info, "it left a module that is not well-formed")
 
-    def _check(self, module: ir.Module, info: PassInfo, message: str) -> None:
+    def _check(self, mod: IRModule, info: PassInfo, message: str) -> None:
         from relax_mlir.analysis import well_formed
 
-        violations = well_formed.check(module)
+        violations = well_formed.check(mod.mlir)
         if violations:
             raise PassError(info.name, message, violations)

@@ -204,14 +204,7 @@ def _context(instruments: Sequence[PassInstrument]) -> Iterator[None]:
     if not instruments:
         yield
         return
-    inner = PassContext(
-        outer.opt_level,
-        outer.required_pass,
-        outer.disabled_pass,
-        outer.config,
-        [*outer.instruments, *instruments],
-    )
-    with inner:
+    with outer.derived(instruments=[*outer.instruments, *instruments]):
         yield
 
 

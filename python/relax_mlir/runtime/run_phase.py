@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.pipeline import Phase
-from relax_mlir.transform import PassContext, Sequential
+from relax_mlir.transform import DiagnosticContext, PassContext, Sequential
 from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
 from relax_mlir.transform.run import activate
 
@@ -28,14 +28,14 @@ def is_observed() -> bool:
 def unverified(work: IRModule) -> Iterator[None]:
     """For phases on `work` without `verify_each`: passes do not verify it, and nothing is kept to report failures."""
     outer = PassContext.current()
-    context = PassContext(
-        outer.opt_level,
-        outer.required_pass,
-        outer.disabled_pass,
-        {**outer.config, VERIFY_EACH: False, REPRODUCERS: False},
-    )
-    with context, activate(work.mlir, context, "build"):
+    held = None if outer.diag_ctx is None else DiagnosticContext()
+    config = {**outer.config, VERIFY_EACH: False, REPRODUCERS: False}
+    context = outer.derived(config=config, instruments=(), diag_ctx=held)
+    with context, activate(work, context, "build"):
         yield
+    if held is not None and outer.diag_ctx is not None:  # of a run that fails, the next attempt reports them
+        for diagnostic in held.diagnostics:
+            outer.diag_ctx.emit(diagnostic)
 
 
 def run_phase(phase: Phase, work: IRModule, verify_each: bool = True) -> None:

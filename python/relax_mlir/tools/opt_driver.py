@@ -21,6 +21,7 @@ from relax_mlir.instrument import (
     PrintBefore,
     WellFormed,
 )
+from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import PrintOptions, module_text, write_atomically
 from relax_mlir.passes.fusion.report import explain_fusion
@@ -44,7 +45,7 @@ STDIN = "-"
 class Breadcrumbs(PassInstrument):
     """Notes the pass that runs, for the message after a crash."""
 
-    def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         note(f"pass '{info.text}' ran")
 
 

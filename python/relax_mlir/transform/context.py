@@ -2,7 +2,7 @@
 
 The rules are TVM's:
 
-1. A disabled pass does not run; else a required one does; else the level decides (`pass_enabled`).
+1. A disabled pass does not run; else a required one does; else the level decides (`pass_enabled`). No pass is both.
 2. Entering calls ``enter_pass_ctx`` of the instruments in order. When one fails, those entered before it are
    exited in order, the instruments are cleared, the context is not entered, and the exception goes on.
 3. Leaving calls ``exit_pass_ctx`` in order. When one fails, those after it are not called, the instruments
@@ -18,13 +18,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from relax_mlir.error import RelaxError
+from relax_mlir.diagnostics import report
+from relax_mlir.error import ArgumentError, Diagnostic, RelaxError, expect
 from relax_mlir.instrument.pass_instrument import PassInstrument
-from relax_mlir.mlir import ir
 from relax_mlir.transform.config import ConfigOption, check_config, config_option, config_options
-from relax_mlir.transform.info import PassInfo, pass_names
+from relax_mlir.transform.diagnostic_context import DiagnosticContext, Place, diagnostic_at
+from relax_mlir.transform.info import PassInfo, known_name, level, pass_names
+
+if TYPE_CHECKING:
+    from relax_mlir.ir_module import IRModule
 
 
 class _ThreadState(threading.local):
@@ -38,24 +42,53 @@ class _ThreadState(threading.local):
 class PassContext:
     """Options under which passes run; ``with`` makes it the current one of this thread.
 
-    `opt_level` runs every pass of at most that level. `required_pass` and `disabled_pass` are names, or one name.
-    `config` maps registered option keys to values. `instruments` are told of every pass.
+    Args:
+        opt_level: every pass of at most that level runs, 0 to 3 (docs/passes.md has a table).
+        required_pass: names of passes that run whatever their level is.
+        disabled_pass: names of passes that do not run.
+        config: values of registered options, by key.
+        instruments: are told of every pass.
+        diag_ctx: keeps what passes report; without one it is logged.
+
+    Raises:
+        ArgumentError: an argument of another kind, or a pass that is both required and disabled.
+        UnknownNameError: a pass or an option that nobody knows; lists near matches.
     """
 
     def __init__(
         self,
         opt_level: int = 2,
-        required_pass: str | Iterable[str] = (),
-        disabled_pass: str | Iterable[str] = (),
+        required_pass: Iterable[str] | None = None,
+        disabled_pass: Iterable[str] | None = None,
         config: Mapping[str, Any] | None = None,
-        instruments: Iterable[PassInstrument] = (),
+        instruments: Iterable[PassInstrument] | None = None,
+        diag_ctx: DiagnosticContext | None = None,
     ) -> None:
-        self.opt_level = opt_level
-        self.required_pass = frozenset(pass_names("PassContext: 'required_pass'", required_pass))
-        self.disabled_pass = frozenset(pass_names("PassContext: 'disabled_pass'", disabled_pass))
+        self.opt_level = level("PassContext: 'opt_level'", opt_level)
+        self.required_pass = _names("PassContext: 'required_pass'", required_pass)
+        self.disabled_pass = _names("PassContext: 'disabled_pass'", disabled_pass)
+        if both := sorted(self.required_pass & self.disabled_pass):
+            raise ArgumentError(f"PassContext: both required and disabled: {', '.join(both)}")
+        expect("PassContext: 'config'", config, Mapping | None, "options by key")
+        expect("PassContext: 'diag_ctx'", diag_ctx, DiagnosticContext | None, "a DiagnosticContext")
         self.config = check_config(config)
-        self.instruments = list(instruments)
+        self.instruments = _instruments(instruments)
+        self.diag_ctx = diag_ctx
         self.instrument_error: BaseException | None = None
+        self.reported_errors: list[Diagnostic] = []
+        """Errors that the passes under way have reported, and go on: they fail when they end."""
+
+    def derived(self, **changes: Any) -> PassContext:  # noqa: ANN401 - what the constructor takes
+        """A context like this one but for `changes`, which are arguments of the constructor."""
+        same = {
+            "opt_level": self.opt_level,
+            "required_pass": self.required_pass,
+            "disabled_pass": self.disabled_pass,
+            "config": self.config,
+            "instruments": self.instruments,
+            "diag_ctx": self.diag_ctx,
+        }
+        return PassContext(**{**same, **changes})
 
     @staticmethod
     def current() -> PassContext:
@@ -78,6 +111,18 @@ class PassContext:
             return False
         return info.name in self.required_pass or self.opt_level >= info.opt_level
 
+    def note(self, message: str, place: Place = None) -> None:
+        """For passes: remark something, at the location of an op or value (see `DiagnosticContext`)."""
+        report(diagnostic_at("note", message, place))
+
+    def warning(self, message: str, place: Place = None) -> None:
+        """For passes: warn of something, at the location of an op or value."""
+        report(diagnostic_at("warning", message, place))
+
+    def error(self, message: str, place: Place = None) -> None:
+        """For passes: report an error and go on. The pass fails when it ends, with all errors that it reported."""
+        self.reported_errors.append(diagnostic_at("error", message, place))
+
     def __enter__(self) -> PassContext:
         self._enter_instruments()
         _state.stack.append(self)
@@ -94,10 +139,10 @@ class PassContext:
     def override_instruments(self, instruments: Iterable[PassInstrument] | None) -> None:
         """Exit the present instruments and enter these in their place (rules 2 and 3)."""
         self._exit_instruments()
-        self.instruments = list(instruments or ())
+        self.instruments = _instruments(instruments)
         self._enter_instruments()
 
-    def before_pass(self, module: ir.Module, info: PassInfo, ask: bool = True) -> bool:
+    def before_pass(self, module: IRModule, info: PassInfo, ask: bool = True) -> bool:
         """Whether the instruments let the pass run; if so they have been told that it begins (rule 4).
 
         `ask` is false for a pass that runs because another one requires it: it skips the question.
@@ -114,7 +159,7 @@ class PassContext:
             raise
         return True
 
-    def after_pass(self, module: ir.Module, info: PassInfo) -> None:
+    def after_pass(self, module: IRModule, info: PassInfo) -> None:
         """Tell the instruments that the pass has ended well."""
         try:
             for instrument in self.instruments:
@@ -142,6 +187,25 @@ class PassContext:
         except BaseException:
             self.instruments = []
             raise
+
+
+def _names(what: str, given: Iterable[str] | None) -> frozenset[str]:
+    return frozenset(known_name(name) for name in pass_names(what, given))
+
+
+def _instruments(given: Iterable[PassInstrument] | None) -> list[PassInstrument]:
+    if given is None:
+        return []
+    expect("PassContext: 'instruments'", given, Iterable, "a list of PassInstruments")
+    found = list(given)
+    for item in found:
+        expect(
+            "PassContext: 'instruments': an entry",
+            item,
+            PassInstrument,
+            "a PassInstrument (@pass_instrument)",
+        )
+    return found
 
 
 _state = _ThreadState()

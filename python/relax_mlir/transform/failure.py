@@ -35,22 +35,55 @@ def guarded(
     folder = ctx.option(DUMP_DIR) or os.environ.get(DUMP_VARIABLE, "")
     before = module.operation.clone(ip=False) if folder else None
     seen: list[Diagnostic] = []
+    earlier = len(ctx.reported_errors)
     try:
         with collect(module.context, seen.append):
             yield
+            if errors := ctx.reported_errors[earlier:]:
+                raise _Reported(errors)
             if ctx.option(VERIFY_EACH) if verify is None else verify:
                 module.operation.verify()
     except Exception as error:
         if error is ctx.instrument_error or getattr(error, "pass_name", None) is not None:
             raise
         failure = _failure(error, info, seen)
+        errors = _errors_of(failure)
+        _keep(ctx, [*(diagnostic for diagnostic in seen if diagnostic not in errors), *errors])
         failure.args = (with_frames(str(failure)),)
         _leave_reproducer(failure, info, ctx, module, before, folder)
         if failure is error:
             raise
-        raise failure from (None if isinstance(error, ir.MLIRError) else error)
-    for diagnostic in seen:
-        report(diagnostic)
+        raise failure from (None if isinstance(error, ir.MLIRError | _Reported) else error)
+    finally:
+        del ctx.reported_errors[earlier:]
+    if not _keep(ctx, seen):
+        for diagnostic in seen:
+            report(diagnostic)
+
+
+class _Reported(Exception):
+    """A pass has ended that reported errors on its way."""
+
+    def __init__(self, errors: list[Diagnostic]) -> None:
+        self.errors = errors
+        super().__init__(
+            "1 error was reported" if len(errors) == 1 else f"{len(errors)} errors were reported"
+        )
+
+
+def _keep(ctx: PassContext, diagnostics: list[Diagnostic]) -> bool:
+    """Hand diagnostics to the context's own collection; false: it has none."""
+    if ctx.diag_ctx is None:
+        return False
+    for diagnostic in diagnostics:
+        ctx.diag_ctx.emit(diagnostic)
+    return True
+
+
+def _errors_of(failure: RelaxError) -> list[Diagnostic]:
+    """The errors that a failure consists of."""
+    found = [d for d in getattr(failure, "diagnostics", ()) if d.severity == "error"]
+    return found or [Diagnostic("error", "unknown", str(failure).partition("\n")[0])]
 
 
 def _failure(error: Exception, info: PassInfo, seen: list[Diagnostic]) -> RelaxError:
@@ -58,6 +91,8 @@ def _failure(error: Exception, info: PassInfo, seen: list[Diagnostic]) -> RelaxE
         error.pass_name = info.name
         error.add_hint(f"in pass '{info.text}'")
         return error
+    if isinstance(error, _Reported):
+        return PassError(info.name, str(error), seen + error.errors)
     if not isinstance(error, ir.MLIRError):
         return PassError(info.name, f"internal error: {type(error).__name__}: {error}", seen)
     diagnostics = seen + of_error(error)

@@ -9,8 +9,9 @@ from relax_mlir.error import expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir
 from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.info import PassInfo
-from relax_mlir.transform.run import activate
+from relax_mlir.transform.info import PassInfo, remember
+from relax_mlir.transform.required import required_passes
+from relax_mlir.transform.run import Run, activate
 
 ModuleT = TypeVar("ModuleT", IRModule, ir.Module)
 
@@ -22,6 +23,11 @@ class Pass(ABC):
     the module gets back the contents that it had before the outermost call (ops that a caller still holds
     in Python are then stale).
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if isinstance(name := cls.__dict__.get("name"), str):
+            remember(name)
 
     @property
     @abstractmethod
@@ -46,16 +52,26 @@ class Pass(ABC):
             PassError: the pass failed, or left an invalid module.
             RelaxError: what the pass itself raises, with the pass's name added.
         """
-        self._run(module.mlir if isinstance(module, IRModule) else module, ctx, ask)
+        expect(f"pass '{self.info.name}': the module", module, IRModule | ir.Module, "an IRModule")
+        mod = module if isinstance(module, IRModule) else IRModule(module)
+        self._run(mod, PassContext.current() if ctx is None else ctx, ask)
         return module
 
-    def _run(self, module: ir.Module, ctx: PassContext | None, ask: bool) -> None:
-        expect(f"pass '{self.info.name}': the module", module, ir.Module, "an IRModule")
-        ctx = PassContext.current() if ctx is None else ctx
-        with activate(module, ctx, self.info.text) as run:
-            if not ctx.before_pass(module, self.info, ask):
+    def _run(self, mod: IRModule, ctx: PassContext, ask: bool) -> None:
+        info = self.info
+        with activate(mod, ctx, info.text) as run:
+            if ask:
+                self._run_required(info, run, ctx)
+            if not ctx.before_pass(run.mod, info, ask):
                 return
-            self.execute(module, ctx)
-            if not self.info.composite:
-                run.history.append(self.info.name)
-            ctx.after_pass(module, self.info)
+            self.execute(mod.mlir, ctx)
+            if not info.composite:
+                run.history.append(info.name)
+            ctx.after_pass(run.mod, info)
+
+    def _run_required(self, info: PassInfo, run: Run, ctx: PassContext) -> None:
+        needed = required_passes(info)
+        fresh = run.just_run(frozenset(other.info.name for other in needed))
+        for other in needed:
+            if other.info.name not in fresh:
+                other(run.mod, ctx, ask=False)

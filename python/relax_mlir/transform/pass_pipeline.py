@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relax_mlir.error import ParseError
+from relax_mlir.error import ParseError, expect
 from relax_mlir.transform import registry
+from relax_mlir.transform.info import known_name
 from relax_mlir.transform.options import create
 from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.passes import FunctionPass
@@ -29,6 +30,19 @@ def create_pass(name: str, options: str = "") -> Pass:
             result.passes()  # its options are checked here, not when it runs
         return result
     return MLIRPass(str(Element(name, options)))
+
+
+def get_pass(name: str) -> Pass:
+    """A pass by its name (``fuse-ops``), by its class's (``FuseOps``), or one of MLIR's (``cse``).
+
+    Its options have their defaults; `create_pass` takes others.
+
+    Raises:
+        UnknownNameError: nobody knows it; lists near matches.
+        ParseError: it has options that must be given.
+    """
+    expect("get_pass: 'name'", name, str, "the name of a pass")
+    return create_pass(name if registry.is_known(name) or registry.is_upstream(name) else known_name(name))
 
 
 def parse_pipeline(text: str, name: str = "pipeline") -> Sequential:

@@ -19,7 +19,9 @@ from typing import ClassVar
 
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.bounds import read_bounds
+from relax_mlir.error import PassError
 from relax_mlir.mlir import func, ir
+from relax_mlir.module_functions import functions_of
 from relax_mlir.symbolic import assuming
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.failure import guarded
@@ -69,16 +71,42 @@ class ModulePass(PythonPass):
 
 
 class FunctionPass(PythonPass):
-    """A pass on each Relax function. It must not remove other functions."""
+    """A pass on each Relax function. It must not add or delete functions."""
+
+    def functions(self, module: ir.Module) -> list[func.FuncOp]:
+        """The functions that the pass sees."""
+        return relax_functions(module)
 
     def transform(self, module: ir.Module, ctx: PassContext) -> None:
-        for function in relax_functions(module):
+        before = _names(module)
+        for function in self.functions(module):
             with assuming(read_bounds(function)):
                 self.run_on_function(function, module, ctx)
+        self._require_same(before, _names(module))
+
+    def _require_same(self, before: set[str], after: set[str]) -> None:
+        changes = [
+            f"{what} {', '.join(repr(name) for name in sorted(names))}"
+            for what, names in (("added", after - before), ("deleted", before - after))
+            if names
+        ]
+        if changes:
+            raise PassError(
+                self.name,
+                f"a pass on functions must not add or delete any, but it {' and '.join(changes)}; "
+                "a module pass may",
+            )
 
     @abstractmethod
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         """Transform one function in place."""
+
+
+class PrimFuncPass(FunctionPass):
+    """A pass on each prim func. It must not add or delete functions."""
+
+    def functions(self, module: ir.Module) -> list[func.FuncOp]:
+        return prim_funcs(module)
 
 
 class DataflowBlockPass(PythonPass):
@@ -99,12 +127,22 @@ def relax_functions(module: ir.Module) -> list[func.FuncOp]:
     """The functions that function passes see: those with a body, but not prim funcs nor ones to skip."""
     return [
         op
-        for op in module.body.operations
-        if isinstance(op, func.FuncOp)
-        and not op.is_external
-        and SKIP not in op.attributes
-        and PRIM_FUNC not in op.attributes
+        for op in functions_of(module)
+        if PRIM_FUNC not in op.attributes and not op.is_external and SKIP not in op.attributes
     ]
+
+
+def prim_funcs(module: ir.Module) -> list[func.FuncOp]:
+    """The functions that passes on prim funcs see: those with a body and not to be skipped."""
+    return [
+        op
+        for op in functions_of(module)
+        if PRIM_FUNC in op.attributes and not op.is_external and SKIP not in op.attributes
+    ]
+
+
+def _names(module: ir.Module) -> set[str]:
+    return {op.name.value for op in functions_of(module)}
 
 
 def dataflow_blocks(function: func.FuncOp) -> list[ir.Operation]:

@@ -116,6 +116,26 @@ def is_known(name: str) -> bool:
     return name in PASSES or name in _CLASSES
 
 
+def is_upstream(name: str) -> bool:
+    """Whether MLIR has a pass or a pipeline of that name."""
+    from relax_mlir.transform.upstream_names import PASSES as UPSTREAM
+    from relax_mlir.transform.upstream_names import PIPELINES
+
+    return name in UPSTREAM or name in PIPELINES
+
+
+def name_of_class(text: str) -> str:
+    """The name of the registered pass whose class is called `text`.
+
+    Raises:
+        UnknownNameError: there is none; lists near matches among the names of passes.
+    """
+    found = next((name for name in names() if class_name(name) == text), None)
+    if found is None:
+        raise unknown_pass(text)
+    return found
+
+
 def class_name(name: str) -> str:
     """The name of the class of a registered pass, which is not imported."""
     return _CLASSES[name].__name__ if name in _CLASSES else PASSES[name].rpartition(":")[2]

@@ -24,7 +24,6 @@ from relax_mlir.transform import registry
 from relax_mlir.transform.config import DUMP_DIR
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
-from relax_mlir.transform.upstream_names import PASSES, PIPELINES
 
 _SECTION = re.compile(
     r"\{-#\s*external_resources:\s*\{\s*mlir_reproducer:\s*\{(?P<body>.*?)\}\s*\}\s*#-\}", re.DOTALL
@@ -46,9 +45,11 @@ class Recipe:
 
     @classmethod
     def of(cls, pipeline: str, ctx: PassContext, unregistered: bool) -> Recipe:
-        """The recipe for passes that run in a context."""
+        """The recipe for passes that run in a context; of its names of passes, those that others know."""
         config = {key: value for key, value in ctx.config.items() if key != DUMP_DIR}
-        disabled, required = tuple(sorted(ctx.disabled_pass)), tuple(sorted(ctx.required_pass))
+        disabled, required = (
+            tuple(sorted(filter(_is_known, names))) for names in (ctx.disabled_pass, ctx.required_pass)
+        )
         return cls(f"builtin.module({pipeline})", unregistered, ctx.opt_level, disabled, required, config)
 
     def text(self) -> str:
@@ -128,11 +129,14 @@ def command(path: Path, recipe: Recipe) -> str | None:
 
 def _are_known(elements: Iterable[Element]) -> bool:
     return all(
-        _are_known(element.children)
-        if element.children is not None
-        else registry.is_known(element.name) or element.name in PASSES or element.name in PIPELINES
+        _are_known(element.children) if element.children is not None else _is_known(element.name)
         for element in elements
     )
+
+
+def _is_known(name: str) -> bool:
+    """Whether whoever replays knows a pass of that name."""
+    return registry.is_known(name) or registry.is_upstream(name)
 
 
 def _numbered(folder: Path, name: str) -> Path:

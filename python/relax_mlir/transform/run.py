@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import VerifyError
+from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
+from relax_mlir.module_functions import remove
 from relax_mlir.transform.config import VERIFY_EACH
 from relax_mlir.transform.context import PassContext
 
@@ -20,7 +22,8 @@ from relax_mlir.transform.context import PassContext
 class Run:
     """What happened since the outermost call: the names of the passes that have run, in order."""
 
-    module: ir.Module
+    mod: IRModule
+    """The module, as instruments and users' passes get it."""
     backup: ir.Operation
     """The module as it was before."""
     pipeline: str
@@ -48,15 +51,16 @@ _state = _ThreadState()
 
 
 @contextmanager
-def activate(module: ir.Module, ctx: PassContext, pipeline: str) -> Iterator[Run]:
-    """The run that `module` is in; for an outermost call a new one, which restores the module on failure."""
-    if _state.runs and _state.runs[-1].module == module:
+def activate(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
+    """The run that `mod` is in; for an outermost call a new one, which restores the module on failure."""
+    module = mod.mlir
+    if _state.runs and _state.runs[-1].mod.mlir == module:
         yield _state.runs[-1]
         return
     if ctx.option(VERIFY_EACH):
         _verify_input(module)
     backup = module.operation.clone(ip=False)
-    _state.runs.append(Run(module, backup, pipeline))
+    _state.runs.append(Run(mod, backup, pipeline))
     try:
         with remembered_types():
             yield _state.runs[-1]
@@ -72,6 +76,13 @@ def current_run() -> Run:
     return _state.runs[-1]
 
 
+def current_module(module: ir.Module) -> IRModule:
+    """`module` as the instruments of its run get it."""
+    if _state.runs and _state.runs[-1].mod.mlir == module:
+        return _state.runs[-1].mod
+    return IRModule(module)
+
+
 def _verify_input(module: ir.Module) -> None:
     try:
         module.operation.verify()
@@ -83,8 +94,8 @@ def _restore(module: ir.Module, backup: ir.Operation) -> None:
     """Give `module` the contents of `backup`, unless it still has them."""
     if _fingerprint(module.operation) == _fingerprint(backup):
         return
-    for op in reversed(list(module.body.operations)):
-        op.operation.erase()
+    for op in list(module.body.operations):
+        remove(module, op)
     for op in list(entry_block(backup).operations):
         module.body.append(op)
     attributes = module.operation.attributes

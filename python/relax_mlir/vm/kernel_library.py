@@ -12,8 +12,9 @@ from relax_mlir.dialects import constants
 from relax_mlir.error import CompileError, RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir
-from relax_mlir.module_file import RESOURCE, attach_weights, resources
+from relax_mlir.module_file import RESOURCE, attach_weights
 from relax_mlir.module_text import PrintOptions, module_text
+from relax_mlir.module_weights import resources
 from relax_mlir.runtime.build import build, build_legalized
 from relax_mlir.target import Target
 from relax_mlir.vm.exec_builder import ExecBuilder
@@ -30,7 +31,7 @@ def add_kernels(builder: ExecBuilder, module: ir.Module, target: Target) -> None
     """Put the kernels of `module` into the executable that is being built, weights into its constant pool."""
     with module.context:
         module.operation.attributes[TARGET] = ir.StringAttr.get(str(target))
-    weights = resources(module)
+    weights = resources(module.operation)
     text = module_text(module, PrintOptions(debug_info=True)).partition("{-#")[0].rstrip() + "\n"
     # Names of resources are counted up in a process: in the text they are those of places.
     places = {name: f"weight{index}" for index, name in enumerate(weights)}
@@ -70,7 +71,7 @@ def load_kernels(executable: Executable) -> NativeExecutable | None:
 
 
 def _arrays(module: ir.Module, values: list[object]) -> Mapping[str, np.ndarray[Any, Any]]:
-    names = list(resources(module))
+    names = list(resources(module.operation))
     if len(names) != len(values) or not all(isinstance(value, np.ndarray) for value in values):
         raise CompileError(f"their text uses {len(names)} weights, {len(values)} constants are given")
     return {name: value for name, value in zip(names, values, strict=True) if isinstance(value, np.ndarray)}

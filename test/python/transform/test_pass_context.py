@@ -5,21 +5,21 @@ from __future__ import annotations
 import threading
 
 import pytest
+import relax_mlir as rx
 from pass_helpers import Recorder, failing_pass, logging_pass, parse
 from relax_mlir.error import ArgumentError, PassError, UnknownNameError
-from relax_mlir.transform import PassContext, PassInfo, register_config_option
+from relax_mlir.transform import MLIRPass, PassContext, PassInfo, Sequential, register_config_option
 
 OPTION = register_config_option("test.pass_context.limit", int, 7, "an option of this test")
 
 
-def test_disabled_beats_required() -> None:
-    ctx = PassContext(required_pass=["p"], disabled_pass=["p"])
-    assert not ctx.pass_enabled(PassInfo("p"))
+def test_disabled_beats_level() -> None:
+    assert not PassContext(opt_level=3, disabled_pass=["cse"]).pass_enabled(PassInfo("cse"))
 
 
 def test_required_beats_level() -> None:
-    ctx = PassContext(opt_level=0, required_pass=["p"])
-    assert ctx.pass_enabled(PassInfo("p", opt_level=3))
+    ctx = PassContext(opt_level=0, required_pass=["cse"])
+    assert ctx.pass_enabled(PassInfo("cse", opt_level=3))
     assert not ctx.pass_enabled(PassInfo("q", opt_level=3))
 
 
@@ -91,8 +91,9 @@ def test_should_run_is_anded_and_all_are_asked() -> None:
 
 def test_required_pass_skips_should_run() -> None:
     events: list[str] = []
+    work = logging_pass("p", events)
     with PassContext(required_pass=["p"], instruments=[Recorder("1", events, answer=False)]):
-        logging_pass("p", events)(parse())
+        work(parse())
     assert events == ["1 enter", "1 before p", "p", "1 after p", "1 exit"]
 
 
@@ -200,3 +201,77 @@ def test_exception_of_instrument_inside_a_pass_is_not_wrapped() -> None:
 
     with pytest.raises(RuntimeError, match="fussy"), PassContext(instruments=[Fussy("1", [])]):
         outer(parse())
+
+
+@pytest.mark.parametrize("key", ["required_pass", "disabled_pass"])
+def test_names_are_a_list(key: str) -> None:
+    for given in ([], (), set(), frozenset(), None):
+        assert getattr(PassContext(**{key: given}), key) == frozenset()
+    assert getattr(PassContext(**{key: ["fuse-ops", "FoldConstant", "cse"]}), key) == {
+        "fuse-ops",
+        "fold-constant",
+        "cse",
+    }
+    with pytest.raises(
+        ArgumentError, match=rf"'{key}' is the string 'fuse-ops', expected a list.*: \['fuse-ops'\]"
+    ):
+        PassContext(**{key: "fuse-ops"})
+    for wrong in (3, {"fuse-ops": 1}, [None], [["fuse-ops"]]):
+        with pytest.raises(ArgumentError, match=f"PassContext: '{key}'"):
+            PassContext(**{key: wrong})
+    with pytest.raises(UnknownNameError, match=r"unknown pass 'fuse-op'; did you mean.*'fuse-ops'"):
+        PassContext(**{key: ["fuse-op"]})
+    with pytest.raises(UnknownNameError, match=r"unknown pass 'FuseOp'"):
+        PassContext(**{key: ["FuseOp"]})
+
+
+def test_required_and_disabled_at_once() -> None:
+    with pytest.raises(ArgumentError, match="both required and disabled: fuse-ops"):
+        PassContext(required_pass=["fuse-ops", "cse"], disabled_pass=["FuseOps"])
+
+
+@pytest.mark.parametrize("level", [-1, 4, 1.0, True, "2", None])
+def test_levels_that_there_are_not(level: object) -> None:
+    with pytest.raises(
+        ArgumentError, match=r"PassContext: 'opt_level' is .*, expected an integer from 0 to 3"
+    ):
+        PassContext(opt_level=level)  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(ArgumentError, match="pass 'p': 'opt_level' is"):
+        PassInfo("p", opt_level=level)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_other_arguments_of_the_wrong_kind() -> None:
+    with pytest.raises(ArgumentError, match="'config' is 3"):
+        PassContext(config=3)  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(ArgumentError, match="'instruments': an entry is 3"):
+        PassContext(instruments=[3])  # type: ignore[list-item]  # wrong on purpose
+    with pytest.raises(ArgumentError, match="'instruments' is 3"):
+        PassContext(instruments=3)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_derived_contexts() -> None:
+    outer = PassContext(3, ["cse"], ["fuse-ops"], {OPTION.key: 3}, [Recorder("1", [])])
+    inner = outer.derived(opt_level=1, instruments=None)
+    assert (inner.opt_level, inner.required_pass, inner.disabled_pass) == (1, {"cse"}, {"fuse-ops"})
+    assert inner.config == {OPTION.key: 3} and inner.instruments == []
+
+
+def test_instruments_get_the_module_that_was_given() -> None:
+    seen: list[object] = []
+
+    class Looks(Recorder):
+        def run_before_pass(self, mod: rx.IRModule, info: PassInfo) -> None:
+            seen.append(mod)
+            assert [f.name.value for f in mod.functions()] == ["main"]
+
+        def run_after_pass(self, mod: rx.IRModule, info: PassInfo) -> None:
+            seen.append(mod)
+            assert isinstance(info, PassInfo) and "def main(a" in mod.script()
+
+    bb, x = rx.BlockBuilder(), rx.Var("a", rx.Tensor((2,), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(x)
+    mod = bb.get()
+    with PassContext(instruments=[Looks("1", [])]):
+        Sequential([MLIRPass("cse"), logging_pass("p", [])])(mod)
+    assert len(seen) == 6 and all(each is mod for each in seen)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from pass_helpers import Recorder, logging_pass, parse
-from relax_mlir.error import RelaxError, UnknownNameError
+from relax_mlir import transform
+from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError
 from relax_mlir.transform import MLIRPass, PassContext, Sequential, registry
 from relax_mlir.transform.passes import ModulePass
 
@@ -40,14 +41,16 @@ def test_order_and_level() -> None:
 
 
 def test_disabled_pass_does_not_run() -> None:
+    sequence = Sequential([logging_pass("a", events), logging_pass("b", events)])
     with PassContext(disabled_pass=["a"]):
-        Sequential([logging_pass("a", events), logging_pass("b", events)])(parse())
+        sequence(parse())
     assert events == ["b"]
 
 
 def test_required_by_context_runs_above_its_level() -> None:
+    sequence = Sequential([logging_pass("a", events, opt_level=3)])
     with PassContext(opt_level=0, required_pass=["a"]):
-        Sequential([logging_pass("a", events, opt_level=3)])(parse())
+        sequence(parse())
     assert events == ["a"]
 
 
@@ -59,8 +62,9 @@ def test_disabled_upstream_pass_inside_a_pipeline() -> None:
 
 
 def test_pass_outside_a_sequence_ignores_level_and_disabled() -> None:
+    work = logging_pass("a", events, opt_level=3)
     with PassContext(opt_level=0, disabled_pass=["a"]):
-        logging_pass("a", events, opt_level=3)(parse())
+        work(parse())
     assert events == ["a"]
 
 
@@ -94,8 +98,9 @@ def test_required_passes_run_although_should_run_refuses() -> None:
 
 def test_required_pass_of_a_disabled_pass_does_not_run() -> None:
     _registered("need")
+    sequence = Sequential([logging_pass("a", events, required=("need",))])
     with PassContext(disabled_pass=["a"]):
-        Sequential([logging_pass("a", events, required=("need",))])(parse())
+        sequence(parse())
     assert events == []
 
 
@@ -147,3 +152,50 @@ def test_passes_that_require_each_other() -> None:
 def test_unknown_required_pass() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown pass 'canonicalise'.*'canonicalize'"):
         Sequential([logging_pass("a", events, required=("canonicalise",))])(parse())
+
+
+def test_what_a_sequence_requires_runs_before_it() -> None:
+    _registered("need")
+    Sequential([logging_pass("a", events)], required=["need"])(parse())
+    assert events == ["need", "a"]
+
+
+def test_what_a_pass_requires_runs_before_it_where_it_is_called_alone() -> None:
+    _registered("need")
+    logging_pass("a", events, required=("need",))(parse())
+    assert events == ["need", "a"]
+
+
+def test_a_sequence_of_nothing() -> None:
+    module = parse()
+    assert Sequential(required=None)(module) is module and Sequential(None).passes == ()
+
+
+def test_an_undefined_pass_in_a_sequence() -> None:
+    with pytest.raises(
+        ArgumentError, match=r"pass 1 is 'cse', expected a Pass; write transform\.get_pass\('cse'\)"
+    ):
+        Sequential([MLIRPass("cse"), "cse"])  # type: ignore[list-item]  # wrong on purpose
+    with pytest.raises(
+        ArgumentError, match=r"pass 0 is <class .*FoldConstant'>, expected a Pass; write FoldConstant\(\)"
+    ):
+        Sequential([transform.FoldConstant])  # type: ignore[list-item]  # wrong on purpose
+    with pytest.raises(ArgumentError, match="pass 0 is None"):
+        Sequential([None])  # type: ignore[list-item]  # wrong on purpose
+    with pytest.raises(ArgumentError, match=r"'passes' is the string 'cse'.*parse_pipeline"):
+        Sequential("cse")  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(ArgumentError, match="'passes' is 3"):
+        Sequential(3)  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(ArgumentError, match="'required' is the string 'cse'"):
+        Sequential([], required="cse")
+    with pytest.raises(UnknownNameError, match="did you mean 'fold-constant'"):
+        transform.get_pass("fold-constants")
+
+
+def test_passes_by_name() -> None:
+    assert (
+        transform.get_pass("fold-constant") == transform.get_pass("FoldConstant") == transform.FoldConstant()
+    )
+    assert transform.get_pass("cse").info == MLIRPass("cse").info
+    with pytest.raises(ArgumentError, match="get_pass: 'name' is 3"):
+        transform.get_pass(3)  # type: ignore[arg-type]  # wrong on purpose

@@ -1,0 +1,143 @@
+"""The functions of a module as users name, take, add and replace them; `IRModule` is made of this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Union
+from weakref import WeakKeyDictionary
+
+from relax_mlir.diagnostics import of_error
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.error import ArgumentError, UnknownNameError, VerifyError, expect
+from relax_mlir.mlir import func, ir
+from relax_mlir.module_weights import copied
+
+if TYPE_CHECKING:
+    from relax_mlir.ir_module import IRModule
+
+FunctionLike = Union["func.FuncOp", "IRModule"]
+"""What can be put into a module under a name: a function of any module, or a module that holds nothing else."""
+
+_removed: WeakKeyDictionary[ir.Module, ir.Module] = WeakKeyDictionary()
+"""Where the functions are that were taken out of a module, as long as it lives: a user may still hold them."""
+
+
+class GlobalVar(str):
+    """The name of a function, as TVM has it: a string, whose `name_hint` is itself."""
+
+    __slots__ = ()
+
+    @property
+    def name_hint(self) -> str:
+        """The name."""
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"GlobalVar({str(self)!r})"
+
+
+class ModuleFunctions(Mapping[GlobalVar, "func.FuncOp"]):
+    """All functions of a module by name, Relax and prim, in order: ``for gv, f in mod.functions.items()``.
+
+    Calling it gives the Relax functions alone, without declarations: ``for f in mod.functions()``.
+    """
+
+    def __init__(self, module: ir.Module) -> None:
+        self._module = module
+
+    def __call__(self) -> Iterator[func.FuncOp]:
+        for op in functions_of(self._module):
+            if PRIM_FUNC not in op.attributes and not op.is_external:
+                yield kept(self._module, op)
+
+    def __getitem__(self, name: str) -> func.FuncOp:
+        return kept(self._module, function_called(self._module, name))
+
+    def __iter__(self) -> Iterator[GlobalVar]:
+        return iter([GlobalVar(op.name.value) for op in functions_of(self._module)])
+
+    def __len__(self) -> int:
+        return len(functions_of(self._module))
+
+    def __contains__(self, name: object) -> bool:
+        return any(op.name.value == name for op in functions_of(self._module))
+
+
+def functions_of(module: ir.Module) -> list[func.FuncOp]:
+    """All functions at the top of a module."""
+    return [op for op in module.body.operations if isinstance(op, func.FuncOp)]
+
+
+def function_called(module: ir.Module, name: str) -> func.FuncOp:
+    """The function `name`; raises `UnknownNameError`."""
+    expect("a function's name", name, str, "a string")
+    found = {op.name.value: op for op in functions_of(module)}
+    if name not in found:
+        raise UnknownNameError("function", name, found)
+    return found[name]
+
+
+def kept(module: ir.Module, function: func.FuncOp) -> func.FuncOp:
+    """A function that users get: it keeps the module, without which there is no function."""
+    vars(function)["relax_module"] = module
+    return function
+
+
+def as_function(where: str, source: object) -> func.FuncOp:
+    """The function that `source` is (see `FunctionLike`).
+
+    Raises:
+        ArgumentError: it is none, or a module of several functions; begins with `where`.
+    """
+    from relax_mlir.ir_module import IRModule
+
+    if isinstance(source, IRModule):
+        found = functions_of(source.mlir)
+        if len(found) != 1:
+            names = ", ".join(op.name.value for op in found) or "none"
+            raise ArgumentError(
+                f"{where}: a module stands for its function if it has just one; it has: {names}. Take one by "
+                'name: mod["f"]'
+            )
+        return kept(source.mlir, found[0])
+    expect(where, source, func.FuncOp, 'a function (mod["f"], or a module of one function)')
+    assert isinstance(source, func.FuncOp)
+    return source
+
+
+def put(module: ir.Module, name: str, source: func.FuncOp) -> func.FuncOp:
+    """Copy `source`, of any module, into `module` as `name`, in the place of the function that has the name.
+
+    What calls itself calls the copy. Weights are shared, not copied.
+
+    Raises:
+        VerifyError: `source` is no valid function. UnsupportedError: it lacks the data of a weight.
+    """
+    expect("a function's name", name, str, "a string")
+    if not name:
+        raise ArgumentError("a function's name is empty")
+    old = next((op for op in functions_of(module) if op.name.value == name), None)
+    if old is not None and old.operation == source.operation:
+        return old
+    try:
+        copy = copied(source.operation, module.context)
+    except ir.MLIRError as error:
+        raise VerifyError(f"function '{source.name.value}' is not valid", of_error(error)) from None
+    former = source.name.value
+    with module.context, ir.Location.unknown():
+        if former != name:
+            ir.SymbolTable.replace_all_symbol_uses(former, name, copy)
+            copy.attributes["sym_name"] = ir.StringAttr.get(str(name))
+        module.body.append(copy)
+        if old is not None:
+            copy.move_before(old.operation)
+            remove(module, old)
+    return function_called(module, name)
+
+
+def remove(module: ir.Module, op: ir.Operation | ir.OpView) -> None:
+    """Take an op out of the body of `module`; whoever still holds it may go on reading it."""
+    with module.context, ir.Location.unknown():
+        if module not in _removed:
+            _removed[module] = ir.Module.create()
+        _removed[module].body.append(op.operation)
