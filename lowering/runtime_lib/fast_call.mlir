@@ -18,6 +18,9 @@ llvm.func @${STATE}() -> !llvm.ptr {
   %probe = llvm.mlir.addressof @probe : !llvm.ptr
   %to_probe = llvm.getelementptr %state[16] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %probe, %to_probe : !llvm.ptr, !llvm.ptr
+  %give = llvm.mlir.addressof @give : !llvm.ptr
+  %to_give = llvm.getelementptr %state[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %give, %to_give : !llvm.ptr, !llvm.ptr
   llvm.return %state : !llvm.ptr
 }
 
@@ -123,31 +126,38 @@ llvm.func internal @convert(%object: !llvm.ptr, %any: !llvm.ptr, %view: !llvm.pt
   llvm.return %done : i1
 }
 
-// What is found of an argument (`fast_call_torch`); its value of the FFI, if it can be made here.
-llvm.func internal @examine(%object: !llvm.ptr, %any: !llvm.ptr, %view: !llvm.ptr) -> i32 {
+// What is found of an argument (`fast_call_torch`); its value of the FFI, if it can be made here. `object_slot` gets the
+// object that is made for it, if there is one.
+llvm.func internal @examine(%object: !llvm.ptr, %any: !llvm.ptr, %view: !llvm.ptr, %object_slot: !llvm.ptr) -> i32 {
   %care = arith.constant ${CARE} : i32
   %no_care = arith.constant ${NO_CARE} : i32
-  %converted = llvm.call @convert(%object, %any, %view) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
-  %found = scf.if %converted -> i32 {
-    %direct = arith.constant ${DIRECT} : i32
-    scf.yield %direct : i32
+  %direct = arith.constant ${DIRECT} : i32
+  %direct_torch = arith.constant ${DIRECT_TORCH} : i32
+  %at_type = llvm.getelementptr %object[${OBJECT_TYPE}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %type = llvm.load %at_type : !llvm.ptr -> !llvm.ptr
+  %is_torch = llvm.call @is_torch(%type) : (!llvm.ptr) -> i1
+  %found = scf.if %is_torch -> i32 {
+    %good = llvm.call @torch_view(%object, %view) : (!llvm.ptr, !llvm.ptr) -> i1
+    %kind = arith.constant ${DLTENSOR} : i64
+    llvm.store %kind, %any : i64, !llvm.ptr
+    %to_torch = llvm.getelementptr %any[8] : (!llvm.ptr) -> !llvm.ptr, i8
+    llvm.store %view, %to_torch : !llvm.ptr, !llvm.ptr
+    %of_torch = arith.select %good, %direct_torch, %care : i32
+    scf.yield %of_torch : i32
   } else {
-    %at_type = llvm.getelementptr %object[${OBJECT_TYPE}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %type = llvm.load %at_type : !llvm.ptr -> !llvm.ptr
-    %is_torch = llvm.call @is_torch(%type) : (!llvm.ptr) -> i1
-    %of_others = scf.if %is_torch -> i32 {
-      %good = llvm.call @torch_view(%object, %view) : (!llvm.ptr, !llvm.ptr) -> i1
-      %kind = arith.constant ${DLTENSOR} : i64
-      llvm.store %kind, %any : i64, !llvm.ptr
-      %to_torch = llvm.getelementptr %any[8] : (!llvm.ptr) -> !llvm.ptr, i8
-      llvm.store %view, %to_torch : !llvm.ptr, !llvm.ptr
-      %direct_torch = arith.constant ${DIRECT_TORCH} : i32
-      %of_torch = arith.select %good, %direct_torch, %care : i32
-      scf.yield %of_torch : i32
+    %converted = llvm.call @convert(%object, %any, %view) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
+    %of_others = scf.if %converted -> i32 {
+      scf.yield %direct : i32
     } else {
-      %deep = arith.constant ${DEPTH} : i64
-      %fine = llvm.call @needs_no_care(%object, %deep) : (!llvm.ptr, i64) -> i1
-      %of_value = arith.select %fine, %no_care, %care : i32
+      %is_value = llvm.call @convert_value(%object, %any, %object_slot) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
+      %of_value = scf.if %is_value -> i32 {
+        scf.yield %direct : i32
+      } else {
+        %deep = arith.constant ${DEPTH} : i64
+        %fine = llvm.call @needs_no_care(%object, %deep) : (!llvm.ptr, i64) -> i1
+        %of_rest = arith.select %fine, %no_care, %care : i32
+        scf.yield %of_rest : i32
+      }
       scf.yield %of_value : i32
     }
     scf.yield %of_others : i32
@@ -191,8 +201,19 @@ llvm.func internal @call(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !ll
   %is_set = llvm.icmp "ne" %number, %null : !llvm.ptr
   %directly = arith.andi %converted, %is_set : i1
   %result = scf.if %directly -> !llvm.ptr {
-    %entry = llvm.call %as_pointer(%number) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
-    %value = llvm.call @enter(%entry, %anys, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+    %tagged = llvm.call %as_pointer(%number) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+    %word = llvm.ptrtoint %tagged : !llvm.ptr to i64
+    %machine_bit = arith.constant ${MACHINE_BIT} : i64
+    %tag = arith.andi %word, %machine_bit : i64
+    %is_native = arith.cmpi eq, %tag, %zero : i64
+    %value = scf.if %is_native -> !llvm.ptr {
+      %of_native = llvm.call @enter(%tagged, %anys, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+      scf.yield %of_native : !llvm.ptr
+    } else {
+      %of_machine = llvm.call @enter_machine(%tagged, %anys, %args, %count)
+        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+      scf.yield %of_machine : !llvm.ptr
+    }
     scf.yield %value : !llvm.ptr
   } else {
     %value = llvm.call @call_others(%self, %args, %count, %number, %anys, %views)
@@ -209,24 +230,20 @@ llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64,
     attributes {passthrough = ["noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
+  %null8 = arith.constant 0 : i8
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %most = arith.constant ${MAX_ARGUMENTS} : i64
   %care = arith.constant ${CARE} : i32
   %direct = arith.constant ${DIRECT} : i32
   %direct_torch = arith.constant ${DIRECT_TORCH} : i32
-  %p_slow_name = llvm.getelementptr %state[${at_slow_name}] : (!llvm.ptr) -> !llvm.ptr, i8
-  %slow_name = llvm.load %p_slow_name : !llvm.ptr -> !llvm.ptr
-  %p_plain_name = llvm.getelementptr %state[${at_plain_name}] : (!llvm.ptr) -> !llvm.ptr, i8
-  %plain_name = llvm.load %p_plain_name : !llvm.ptr -> !llvm.ptr
-  %p_call_method = llvm.getelementptr %state[${at_call_method}] : (!llvm.ptr) -> !llvm.ptr, i8
-  %call_method = llvm.load %p_call_method : !llvm.ptr -> !llvm.ptr
   %p_as_pointer = llvm.getelementptr %state[${at_as_pointer}] : (!llvm.ptr) -> !llvm.ptr, i8
   %as_pointer = llvm.load %p_as_pointer : !llvm.ptr -> !llvm.ptr
-  %room = arith.addi %count, %one : i64
-  %with_self = llvm.alloca %room x !llvm.ptr : (i64) -> !llvm.ptr
   %few = arith.cmpi sle, %count, %most : i64
   %end = arith.select %few, %count, %zero : i64
+  %objects_bytes = arith.constant ${POINTERS_BYTES} : i64
+  %objects = llvm.alloca %objects_bytes x i8 {alignment = 16 : i64} : (i64) -> !llvm.ptr
+  "llvm.intr.memset"(%objects, %null8, %objects_bytes) <{isVolatile = false}> : (!llvm.ptr, i8, i64) -> ()
   %start = arith.select %few, %direct, %care : i32
   %seen, %torch = scf.for %i = %zero to %end step %one iter_args(%so_far = %start, %last = %null)
     -> (i32, !llvm.ptr) : i64 {
@@ -236,7 +253,8 @@ llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64,
       %object = llvm.load %p_object : !llvm.ptr -> !llvm.ptr
       %any = llvm.getelementptr %anys[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<${ANY_BYTES} x i8>
       %view = llvm.getelementptr %views[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<${DL_BYTES} x i8>
-      %found = llvm.call @examine(%object, %any, %view) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+      %slot = llvm.getelementptr %objects[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+      %found = llvm.call @examine(%object, %any, %view, %slot) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
       %worst = arith.minui %found, %so_far : i32
       %is_torch = arith.cmpi eq, %found, %direct_torch : i32
       %tensor = llvm.select %is_torch, %object, %last : i1, !llvm.ptr
@@ -248,41 +266,64 @@ llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64,
   }
   %is_set = llvm.icmp "ne" %number, %null : !llvm.ptr
   %all_direct = arith.cmpi eq, %seen, %direct : i32
-  %ready = arith.andi %all_direct, %is_set : i1
-  %entry = scf.if %ready -> !llvm.ptr {
-    %tagged = llvm.call %as_pointer(%number) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
-    %word = llvm.ptrtoint %tagged : !llvm.ptr to i64
-    %handle_bit = arith.constant ${HANDLE_BIT} : i64
-    %tag = arith.andi %word, %handle_bit : i64
-    %takes_handles = arith.cmpi ne, %tag, %zero : i64
-    %chosen = llvm.select %takes_handles, %null, %tagged : i1, !llvm.ptr
-    scf.yield %chosen : !llvm.ptr
-  } else {
-    scf.yield %null : !llvm.ptr
-  }
-  %directly = llvm.icmp "ne" %entry, %null : !llvm.ptr
+  %directly = arith.andi %all_direct, %is_set : i1
   %result = scf.if %directly -> !llvm.ptr {
-    %value = llvm.call @enter_torch(%entry, %anys, %count, %torch) : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+    %entry = llvm.call %as_pointer(%number) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+    %word = llvm.ptrtoint %entry : !llvm.ptr to i64
+    %object_bits = arith.constant ${OBJECT_BITS} : i64
+    %tag = arith.andi %word, %object_bits : i64
+    %takes_views = arith.cmpi eq, %tag, %zero : i64
+    %value = scf.if %takes_views -> !llvm.ptr {
+      %of_views = llvm.call @enter_either(%entry, %anys, %count, %torch)
+        : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+      scf.yield %of_views : !llvm.ptr
+    } else {
+      %of_objects = llvm.call @enter_objects(%entry, %anys, %args, %count, %torch, %objects)
+        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
+      scf.yield %of_objects : !llvm.ptr
+    }
     scf.yield %value : !llvm.ptr
   } else {
     %with_care = arith.cmpi eq, %seen, %care : i32
-    %name = llvm.select %with_care, %slow_name, %plain_name : i1, !llvm.ptr
-    llvm.store %self, %with_self : !llvm.ptr, !llvm.ptr
-    scf.for %i = %zero to %count step %one : i64 {
-      %p_object = llvm.getelementptr %args[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-      %object = llvm.load %p_object : !llvm.ptr -> !llvm.ptr
-      %behind = arith.addi %i, %one : i64
-      %p_copy = llvm.getelementptr %with_self[%behind] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-      llvm.store %object, %p_copy : !llvm.ptr, !llvm.ptr
+    %value = scf.if %with_care -> !llvm.ptr {
+      %of_any = llvm.call @call_slow(%self, %args, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+      scf.yield %of_any : !llvm.ptr
+    } else {
+      %of_ffi = llvm.call @call_ffi(%self, %args, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+      scf.yield %of_ffi : !llvm.ptr
     }
-    %value = llvm.call %call_method(%name, %with_self, %room, %null)
-      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
     scf.yield %value : !llvm.ptr
   }
+  llvm.call @drop_objects(%objects, %end) : (!llvm.ptr, i64) -> ()
   llvm.return %result : !llvm.ptr
 }
 
-// The number of elements of all arguments, which are DLTensors or FFI tensors.
+// What the method of `self` for any arguments gives.
+llvm.func internal @call_slow(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !llvm.ptr {
+  %state = llvm.mlir.addressof @state : !llvm.ptr
+  %null = llvm.mlir.zero : !llvm.ptr
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %p_name = llvm.getelementptr %state[${at_slow_name}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %name = llvm.load %p_name : !llvm.ptr -> !llvm.ptr
+  %p_call_method = llvm.getelementptr %state[${at_call_method}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %call_method = llvm.load %p_call_method : !llvm.ptr -> !llvm.ptr
+  %room = arith.addi %count, %one : i64
+  %with_self = llvm.alloca %room x !llvm.ptr : (i64) -> !llvm.ptr
+  llvm.store %self, %with_self : !llvm.ptr, !llvm.ptr
+  scf.for %i = %zero to %count step %one : i64 {
+    %p_object = llvm.getelementptr %args[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+    %object = llvm.load %p_object : !llvm.ptr -> !llvm.ptr
+    %behind = arith.addi %i, %one : i64
+    %p_copy = llvm.getelementptr %with_self[%behind] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+    llvm.store %object, %p_copy : !llvm.ptr, !llvm.ptr
+  }
+  %value = llvm.call %call_method(%name, %with_self, %room, %null)
+    : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+  llvm.return %value : !llvm.ptr
+}
+
+// The number of elements of the tensors among the arguments, which are values of the FFI.
 llvm.func internal @elements(%anys: !llvm.ptr, %count: i64) -> i64 {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -292,19 +333,27 @@ llvm.func internal @elements(%anys: !llvm.ptr, %count: i64) -> i64 {
     %at_value = llvm.getelementptr %any[8] : (!llvm.ptr) -> !llvm.ptr, i8
     %value = llvm.load %at_value : !llvm.ptr -> !llvm.ptr
     %object = arith.constant ${TENSOR} : i32
+    %view = arith.constant ${DLTENSOR} : i32
     %is_object = arith.cmpi eq, %kind, %object : i32
-    %inside = llvm.getelementptr %value[${OBJECT_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %tensor = llvm.select %is_object, %inside, %value : i1, !llvm.ptr
-    %at_ndim = llvm.getelementptr %tensor[${DL_NDIM}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %ndim = llvm.load %at_ndim : !llvm.ptr -> i32
-    %at_shape = llvm.getelementptr %tensor[${DL_SHAPE}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %shape = llvm.load %at_shape : !llvm.ptr -> !llvm.ptr
-    %rank = arith.extsi %ndim : i32 to i64
-    %size = scf.for %axis = %zero to %rank step %one iter_args(%product = %one) -> (i64) : i64 {
-      %at = llvm.getelementptr %shape[%axis] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-      %dim = llvm.load %at : !llvm.ptr -> i64
-      %next = arith.muli %product, %dim : i64
-      scf.yield %next : i64
+    %is_view = arith.cmpi eq, %kind, %view : i32
+    %is_tensor = arith.ori %is_object, %is_view : i1
+    %size = scf.if %is_tensor -> i64 {
+      %inside = llvm.getelementptr %value[${OBJECT_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %tensor = llvm.select %is_object, %inside, %value : i1, !llvm.ptr
+      %at_ndim = llvm.getelementptr %tensor[${DL_NDIM}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %ndim = llvm.load %at_ndim : !llvm.ptr -> i32
+      %at_shape = llvm.getelementptr %tensor[${DL_SHAPE}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %shape = llvm.load %at_shape : !llvm.ptr -> !llvm.ptr
+      %rank = arith.extsi %ndim : i32 to i64
+      %all = scf.for %axis = %zero to %rank step %one iter_args(%product = %one) -> (i64) : i64 {
+        %at = llvm.getelementptr %shape[%axis] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+        %dim = llvm.load %at : !llvm.ptr -> i64
+        %next = arith.muli %product, %dim : i64
+        scf.yield %next : i64
+      }
+      scf.yield %all : i64
+    } else {
+      scf.yield %zero : i64
     }
     %so_far = arith.addi %sum, %size : i64
     scf.yield %so_far : i64

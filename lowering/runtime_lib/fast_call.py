@@ -1,12 +1,14 @@
 """Calls of compiled functions from Python without a detour: a C function of CPython in generated code.
 
-`call` is the method ``__call__`` of compiled functions (calling convention METH_FASTCALL: self, arguments, number).
-NumPy arrays, FFI tensors and torch tensors (`fast_call_torch.mlir`) become values of the FFI here, on the stack. Calls
-with other arguments, and with arrays that are not plain (other strides, byte orders, dtypes, read-only), go to the
-method `PLAIN` of the compiled function where this code has seen that no torch tensor among them needs care, else to
-`SLOW`.
+`call` is the method ``__call__`` of native functions (calling convention METH_FASTCALL: self, arguments, number).
+NumPy arrays, FFI tensors, torch tensors (`fast_call_torch.mlir`), numbers, None and shapes of the FFI
+(`fast_call_values.mlir`) become values of the FFI here, on the stack. Where the function may keep what it is given, as
+functions of virtual machines do, tensors become objects (`fast_call_objects.mlir`). Calls with other arguments, and
+with arrays that are not plain (other strides, byte orders, dtypes, read-only), go to the FFI's own function where this
+code has seen that no torch tensor among them needs care, else to the method `SLOW`.
 What a call gives back, an error too, goes to Python by `finish`, a function of the FFI that takes the address of the
-outcome and, where a torch tensor was given, that one, by which the FFI knows that results are to be torch tensors.
+outcome and, where a torch tensor was given, that one, by which the FFI knows that results are to be torch tensors. None
+and single tensors are made here.
 
 All that is used of CPython and NumPy is in their stable ABIs (PyObject, PyArrayObject, PyArray_Descr of 64-bit
 systems; `runtime/object_layouts.py` checks them), or is given by address in the state, which `runtime/fast_call.py`
@@ -15,7 +17,18 @@ fills in. `probe` is an entry point that folds all it is given into one number: 
 
 from __future__ import annotations
 
-from relax_mlir.lowering.abi.unpack import ANY_BYTES, DL, DLTENSOR, INT, NONE, OBJECT_BYTES, TENSOR
+from relax_mlir.lowering.abi.unpack import (
+    ANY_BYTES,
+    BOOL,
+    DL,
+    DLTENSOR,
+    FLOAT,
+    INT,
+    NONE,
+    OBJECT_BYTES,
+    SHAPE,
+    TENSOR,
+)
 from relax_mlir.lowering.runtime_lib import fast_call_state as words
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 
@@ -36,6 +49,8 @@ _PYTHON = {
 """Offsets in the objects of CPython and NumPy. At the items' stand those of a tuple, the address of those of a list;
 byte order and type number are the descriptor's."""
 
+_PARTS = ("fast_call", "fast_call_torch", "fast_call_values", "fast_call_objects", "fast_call_probe")
+
 _PLAIN_FLAGS = 0x1 | 0x100 | 0x400
 """C-contiguous, aligned and writeable."""
 
@@ -48,7 +63,9 @@ _ENTER = {
     "parameter": "",
     "before": "",
     "after": "",
-    "second": "    %given = arith.constant 1 : i64\n",
+    "second": "      %given = arith.constant 1 : i64\n",
+    "tensor_result": "tensor_result",
+    "inlining": "alwaysinline",
 }
 
 _ENTER_TORCH = {
@@ -66,10 +83,12 @@ _ENTER_TORCH = {
   {_SET_ALLOCATOR}(%before, %not_global, %null) : {_ALLOCATOR_TYPE}
 """,
     "second": """\
-    %to_second = llvm.getelementptr %p_number[8] : (!llvm.ptr) -> !llvm.ptr, i8
-    llvm.store %torch, %to_second : !llvm.ptr, !llvm.ptr
-    %given = arith.constant 2 : i64
+      %to_second = llvm.getelementptr %p_number[8] : (!llvm.ptr) -> !llvm.ptr, i8
+      llvm.store %torch, %to_second : !llvm.ptr, !llvm.ptr
+      %given = arith.constant 2 : i64
 """,
+    "tensor_result": "torch_result",
+    "inlining": "noinline",
 }
 """What a call with tensors of torch does beside. As in calls by the FFI, packed functions that it calls make their
 tensors by torch, and so are results given."""
@@ -79,9 +98,7 @@ def fast_call_text() -> str:
     """The module, as MLIR text of level V."""
     values = _values()
     entering = [fill_template("fast_call_enter", {**values, **more}) for more in (_ENTER, _ENTER_TORCH)]
-    first, *others = (
-        fill_template(name, values) for name in ("fast_call", "fast_call_torch", "fast_call_probe")
-    )
+    first, *others = (fill_template(name, values) for name in _PARTS)
     return "\n".join([first, *entering, *others])
 
 
@@ -90,7 +107,7 @@ def _values() -> dict[str, object]:
     first_dtype = len(words.FIELDS)
     first_kind = first_dtype + words.DTYPES
     agreed = (
-        *("CARE", "NO_CARE", "DIRECT", "DIRECT_TORCH", "DEPTH", "DTYPES", "HANDLE_BIT", "KINDS"),
+        *("CARE", "NO_CARE", "DIRECT", "DIRECT_TORCH", "DEPTH", "DTYPES", "KINDS", "MACHINE_BIT"),
         *("MAX_ARGUMENTS", "PROBE_FACTOR", "SHORT_BIT", "SHORT_ELEMENTS", "STATE"),
     )
     fields = ("DATA", "DEVICE", "NDIM", "DTYPE", "SHAPE", "STRIDES", "BYTE_OFFSET", "BYTES")
@@ -99,21 +116,31 @@ def _values() -> dict[str, object]:
         **{f"at_{name}": _POINTER_BYTES * number for number, name in enumerate(words.FIELDS)},
         **{f"DL_{name}": getattr(DL, name) for name in fields},
         **_PYTHON,
-        "ADDRESS_BITS": ~(words.SHORT_BIT | words.HANDLE_BIT),
+        "ADDRESS_BITS": ~(words.SHORT_BIT | words.HANDLE_BIT | words.MACHINE_BIT),
         "ANYS_BYTES": words.MAX_ARGUMENTS * ANY_BYTES,
         "ANY_BYTES": ANY_BYTES,
         "BIG_ENDIAN": ord(">"),
+        "BOOL": BOOL,
         "DLTENSOR": DLTENSOR,
         "DL_BITS": DL.DTYPE + 1,
         "DL_LANES": DL.DTYPE + 2,
         "FIRST_DTYPE": first_dtype,
         "FIRST_KIND": _POINTER_BYTES * first_kind,
+        "FLOAT": FLOAT,
         "INT": INT,
+        "MANAGED_DELETER": 16,
         "NONE": NONE,
+        "OBJECT_BITS": words.HANDLE_BIT | words.MACHINE_BIT,
         "OBJECT_BYTES": OBJECT_BYTES,
+        "ONE_REFERENCE": 1 << 32 | 1,
         "OUTCOME_BYTES": ANY_BYTES + 8,
         "PLAIN_FLAGS": _PLAIN_FLAGS,
+        "POINTERS_BYTES": words.MAX_ARGUMENTS * _POINTER_BYTES,
+        "SHAPE": SHAPE,
+        "SHAPE_NUMBERS": OBJECT_BYTES + 16,
+        "SOURCE": OBJECT_BYTES + DL.BYTES,
         "TENSOR": TENSOR,
+        "TENSOR_TABLES": OBJECT_BYTES + DL.BYTES + 8,
         "VIEWS_BYTES": words.MAX_ARGUMENTS * DL.BYTES,
         "WORDS": first_kind + words.KINDS,
     }

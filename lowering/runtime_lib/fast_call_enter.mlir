@@ -1,6 +1,7 @@
 // Call the packed interface of an FFI entry point; the result as a Python object, null with an exception set. There are
 // two such functions: `before`, `after` and `second` are what the one for arguments with tensors of torch does beside.
-llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${parameter}) -> !llvm.ptr {
+llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${parameter}) -> !llvm.ptr
+    attributes {passthrough = ["${inlining}"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -37,7 +38,6 @@ llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${p
   llvm.store %zero, %to_empty : i64, !llvm.ptr
   %to_status = llvm.getelementptr %outcome[${ANY_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %zero, %to_status : i64, !llvm.ptr
-  llvm.store %null, %p_self : !llvm.ptr, !llvm.ptr
   llvm.store %anys, %p_any : !llvm.ptr, !llvm.ptr
   llvm.store %narrow, %p_count : i32, !llvm.ptr
   llvm.store %outcome, %p_result : !llvm.ptr, !llvm.ptr
@@ -55,7 +55,15 @@ llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${p
   %tag = arith.andi %word, %bit : i64
   %address_bits = arith.constant ${ADDRESS_BITS} : i64
   %address = arith.andi %word, %address_bits : i64
-  %entry = llvm.inttoptr %address : i64 to !llvm.ptr
+  %place = llvm.inttoptr %address : i64 to !llvm.ptr
+  %machine_bit = arith.constant ${MACHINE_BIT} : i64
+  %machine_tag = arith.andi %word, %machine_bit : i64
+  %is_machine = arith.cmpi ne, %machine_tag, %zero : i64
+  %p_machine_entry = llvm.getelementptr %state[${at_machine_entry}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %machine_entry = llvm.load %p_machine_entry : !llvm.ptr -> !llvm.ptr
+  %entry = llvm.select %is_machine, %machine_entry, %place : i1, !llvm.ptr
+  %self = llvm.select %is_machine, %place, %null : i1, !llvm.ptr
+  llvm.store %self, %p_self : !llvm.ptr, !llvm.ptr
   %is_short = arith.cmpi ne, %tag, %zero : i64
   %keeps = scf.if %is_short -> i1 {
     %elements = llvm.call @elements(%anys, %count) : (!llvm.ptr, i64) -> i64
@@ -80,16 +88,26 @@ ${after}  %status = llvm.load %to_status : !llvm.ptr -> i32
   %good = arith.cmpi eq, %status, %ok : i32
   %void = arith.cmpi eq, %kind, %nothing : i32
   %simple = arith.andi %good, %void : i1
+  %object_kind = arith.constant ${TENSOR} : i32
+  %is_object = arith.cmpi eq, %kind, %object_kind : i32
+  %is_tensor = arith.andi %good, %is_object : i1
   %value = scf.if %simple -> !llvm.ptr {
     llvm.call %increment(%none) : !llvm.ptr, (!llvm.ptr) -> ()
     scf.yield %none : !llvm.ptr
   } else {
-    %number = llvm.call %from_pointer(%outcome) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
-    llvm.store %number, %p_number : !llvm.ptr, !llvm.ptr
-${second}    %made = llvm.call %vectorcall(%finish, %p_number, %given, %null)
-      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
-    llvm.call %decrement(%number) : !llvm.ptr, (!llvm.ptr) -> ()
-    scf.yield %made : !llvm.ptr
+    %of_value = scf.if %is_tensor -> !llvm.ptr {
+      %handle = llvm.load %to_empty : !llvm.ptr -> !llvm.ptr
+      %tensor = llvm.call @${tensor_result}(%handle) : (!llvm.ptr) -> !llvm.ptr
+      scf.yield %tensor : !llvm.ptr
+    } else {
+      %number = llvm.call %from_pointer(%outcome) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+      llvm.store %number, %p_number : !llvm.ptr, !llvm.ptr
+${second}      %made = llvm.call %vectorcall(%finish, %p_number, %given, %null)
+        : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+      llvm.call %decrement(%number) : !llvm.ptr, (!llvm.ptr) -> ()
+      scf.yield %made : !llvm.ptr
+    }
+    scf.yield %of_value : !llvm.ptr
   }
   llvm.return %value : !llvm.ptr
 }

@@ -1,6 +1,8 @@
 // The part of `fast_call` by which its self-test sees what calls are given: an entry point, which gives None without
 // arguments, else the number that all of them make (see `PROBE_FACTOR`).
 
+llvm.func @TVMFFIAnyViewToOwnedAny(!llvm.ptr, !llvm.ptr) -> i32
+
 llvm.func internal @probe(%slots: !llvm.ptr) {
   %at_p_anys = llvm.getelementptr %slots[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %p_anys = llvm.load %at_p_anys : !llvm.ptr -> !llvm.ptr
@@ -25,39 +27,58 @@ llvm.func internal @probe(%slots: !llvm.ptr) {
     %at_value = llvm.getelementptr %any[8] : (!llvm.ptr) -> !llvm.ptr, i8
     %value = llvm.load %at_value : !llvm.ptr -> !llvm.ptr
     %object = arith.constant ${TENSOR} : i64
+    %view = arith.constant ${DLTENSOR} : i64
     %is_object = arith.cmpi eq, %kind, %object : i64
-    %inside = llvm.getelementptr %value[${OBJECT_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %tensor = llvm.select %is_object, %inside, %value : i1, !llvm.ptr
+    %is_view = arith.cmpi eq, %kind, %view : i64
+    %is_tensor = arith.ori %is_object, %is_view : i1
     %grown_kind = arith.muli %total, %factor : i64
     %with_kind = arith.addi %grown_kind, %kind : i64
-    %at_data = llvm.getelementptr %tensor[${DL_DATA}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %data = llvm.load %at_data : !llvm.ptr -> i64
-    %grown_data = arith.muli %with_kind, %factor : i64
-    %with_data = arith.addi %grown_data, %data : i64
-    %at_device = llvm.getelementptr %tensor[${DL_DEVICE}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %device = llvm.load %at_device : !llvm.ptr -> i64
-    %grown_device = arith.muli %with_data, %factor : i64
-    %with_device = arith.addi %grown_device, %device : i64
-    %at_ndim = llvm.getelementptr %tensor[${DL_NDIM}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %ndim = llvm.load %at_ndim : !llvm.ptr -> i32
-    %wide_ndim = arith.extui %ndim : i32 to i64
-    %grown_ndim = arith.muli %with_device, %factor : i64
-    %with_ndim = arith.addi %grown_ndim, %wide_ndim : i64
-    %at_dtype = llvm.getelementptr %tensor[${DL_DTYPE}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %dtype = llvm.load %at_dtype : !llvm.ptr -> i32
-    %wide_dtype = arith.extui %dtype : i32 to i64
-    %grown_dtype = arith.muli %with_ndim, %factor : i64
-    %with_dtype = arith.addi %grown_dtype, %wide_dtype : i64
-    %at_shape = llvm.getelementptr %tensor[${DL_SHAPE}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %shape = llvm.load %at_shape : !llvm.ptr -> !llvm.ptr
-    %with_shape = scf.for %axis = %zero to %wide_ndim step %one iter_args(%sum = %with_dtype) -> (i64) : i64 {
-      %at = llvm.getelementptr %shape[%axis] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-      %dim = llvm.load %at : !llvm.ptr -> i64
-      %grown = arith.muli %sum, %factor : i64
-      %more = arith.addi %grown, %dim : i64
-      scf.yield %more : i64
+    %folded = scf.if %is_tensor -> i64 {
+      %inside = llvm.getelementptr %value[${OBJECT_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %tensor = llvm.select %is_object, %inside, %value : i1, !llvm.ptr
+      %at_data = llvm.getelementptr %tensor[${DL_DATA}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %data = llvm.load %at_data : !llvm.ptr -> i64
+      %grown_data = arith.muli %with_kind, %factor : i64
+      %with_data = arith.addi %grown_data, %data : i64
+      %at_device = llvm.getelementptr %tensor[${DL_DEVICE}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %device = llvm.load %at_device : !llvm.ptr -> i64
+      %grown_device = arith.muli %with_data, %factor : i64
+      %with_device = arith.addi %grown_device, %device : i64
+      %at_ndim = llvm.getelementptr %tensor[${DL_NDIM}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %ndim = llvm.load %at_ndim : !llvm.ptr -> i32
+      %wide_ndim = arith.extui %ndim : i32 to i64
+      %grown_ndim = arith.muli %with_device, %factor : i64
+      %with_ndim = arith.addi %grown_ndim, %wide_ndim : i64
+      %at_dtype = llvm.getelementptr %tensor[${DL_DTYPE}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %dtype = llvm.load %at_dtype : !llvm.ptr -> i32
+      %wide_dtype = arith.extui %dtype : i32 to i64
+      %grown_dtype = arith.muli %with_ndim, %factor : i64
+      %with_dtype = arith.addi %grown_dtype, %wide_dtype : i64
+      %at_shape = llvm.getelementptr %tensor[${DL_SHAPE}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %shape = llvm.load %at_shape : !llvm.ptr -> !llvm.ptr
+      %with_shape = llvm.call @fold(%with_dtype, %shape, %wide_ndim) : (i64, !llvm.ptr, i64) -> i64
+      scf.yield %with_shape : i64
+    } else {
+      %shape_kind = arith.constant ${SHAPE} : i64
+      %is_shape = arith.cmpi eq, %kind, %shape_kind : i64
+      %of_others = scf.if %is_shape -> i64 {
+        %at_numbers = llvm.getelementptr %value[${OBJECT_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
+        %numbers = llvm.load %at_numbers : !llvm.ptr -> !llvm.ptr
+        %at_size = llvm.getelementptr %at_numbers[8] : (!llvm.ptr) -> !llvm.ptr, i8
+        %size = llvm.load %at_size : !llvm.ptr -> i64
+        %grown_size = arith.muli %with_kind, %factor : i64
+        %with_size = arith.addi %grown_size, %size : i64
+        %with_numbers = llvm.call @fold(%with_size, %numbers, %size) : (i64, !llvm.ptr, i64) -> i64
+        scf.yield %with_numbers : i64
+      } else {
+        %bits = llvm.ptrtoint %value : !llvm.ptr to i64
+        %grown_bits = arith.muli %with_kind, %factor : i64
+        %with_bits = arith.addi %grown_bits, %bits : i64
+        scf.yield %with_bits : i64
+      }
+      scf.yield %of_others : i64
     }
-    scf.yield %with_shape : i64
+    scf.yield %folded : i64
   }
   %is_nothing = arith.cmpi eq, %count, %zero : i64
   %none = arith.constant ${NONE} : i64
@@ -67,4 +88,34 @@ llvm.func internal @probe(%slots: !llvm.ptr) {
   %to_all = llvm.getelementptr %result[8] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %all, %to_all : i64, !llvm.ptr
   llvm.return
+}
+
+// Another entry point of the self-test: it gives its only argument back.
+llvm.func internal @give(%slots: !llvm.ptr) {
+  %at_p_anys = llvm.getelementptr %slots[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %p_anys = llvm.load %at_p_anys : !llvm.ptr -> !llvm.ptr
+  %anys = llvm.load %p_anys : !llvm.ptr -> !llvm.ptr
+  %at_p_result = llvm.getelementptr %slots[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %p_result = llvm.load %at_p_result : !llvm.ptr -> !llvm.ptr
+  %result = llvm.load %p_result : !llvm.ptr -> !llvm.ptr
+  %at_p_status = llvm.getelementptr %slots[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %to_status = llvm.load %at_p_status : !llvm.ptr -> !llvm.ptr
+  %status = llvm.call @TVMFFIAnyViewToOwnedAny(%anys, %result) : (!llvm.ptr, !llvm.ptr) -> i32
+  llvm.store %status, %to_status : i32, !llvm.ptr
+  llvm.return
+}
+
+// The number that more words make of one (see `PROBE_FACTOR`).
+llvm.func internal @fold(%start: i64, %words: !llvm.ptr, %count: i64) -> i64 {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %factor = arith.constant ${PROBE_FACTOR} : i64
+  %all = scf.for %i = %zero to %count step %one iter_args(%sum = %start) -> (i64) : i64 {
+    %at = llvm.getelementptr %words[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    %word = llvm.load %at : !llvm.ptr -> i64
+    %grown = arith.muli %sum, %factor : i64
+    %more = arith.addi %grown, %word : i64
+    scf.yield %more : i64
+  }
+  llvm.return %all : i64
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TORCH_FIELDS = (
     *("torch_type", "parameter_type", "tuple_type", "list_type"),
-    *("torch_to_dltensor", "clear_error", "allocator"),
+    *("torch_to_dltensor", "torch_from_managed", "clear_error", "allocator"),
     *("impl_offset", "keys_offset", "storage_offset", "start_offset", "bytes_offset"),
     *("plain_keys", "inference_keys"),
 )
@@ -16,21 +16,26 @@ KINDS = 10
 
 STATE = "__relax_fast_call_state"
 
-ENTRY, SLOW, PLAIN = "_entry", "_call_any", "_call_plain"
-"""Attributes of compiled functions: the address of the packed interface of the entry point, plus `SHORT_BIT` and
-`HANDLE_BIT`; a method that takes any arguments; one for arguments among which no torch tensor needs care."""
+ENTRY, FFI, SLOW, REFUSED = "_entry", "ffi", "_call_any", "_call_refused"
+"""Attributes of native functions: the address of the packed interface of the entry point, or of the descriptor of a
+function of a virtual machine, plus the bits below; the function of the FFI; a method that takes any arguments; one that
+gets what the FFI has raised, and the arguments."""
 
-SHORT_BIT, HANDLE_BIT = 1, 2
-"""Of functions that are latency-critical; of those that take handles, to which a torch tensor goes as an object."""
+SHORT_BIT, HANDLE_BIT, MACHINE_BIT = 1, 2, 1 << 62
+"""Of functions that are latency-critical; of those that take handles, to which a torch tensor goes as an object; of
+those of virtual machines, to which all tensors go as objects."""
 SHORT_ELEMENTS = 1024
 """Latency-critical functions keep the GIL where their arguments have fewer elements than that, together."""
 
 FIELDS = (
-    *("call", "finish_code", "probe"),
+    *("call", "finish_code", "probe", "give"),
     *("array_type", "tensor_type", "tensor_handle", "none", "finish", "entry_offset"),
-    *("slow_name", "plain_name"),
+    *("tensor_view", "tensor_new", "no_arguments"),
+    *("slow_name", "refused_name", "ffi_offset", "machine_entry"),
     *("save_thread", "restore_thread", "call_method", "vectorcall", "from_pointer", "as_pointer"),
-    *("increment", "decrement"),
+    *("increment", "decrement", "fetch_error", "normalize_error", "set_traceback"),
+    *("is_initialized", "ensure_gil", "release_gil", "no_memory"),
+    *("int_type", "float_type", "bool_type", "shape_type", "true", "int_value", "float_value"),
     *TORCH_FIELDS,
 )
 """Words of the state: what the code gives (the addresses of its functions), then what it needs; then the dtypes, then
@@ -50,4 +55,4 @@ DEPTH = 4
 
 PROBE_FACTOR = 1_000_003
 """The entry point `probe` multiplies what it has by this, and adds the next word: of each argument the kind, and of its
-tensor the address, device, rank, dtype and dimensions."""
+tensor the address, device, rank, dtype and dimensions; of a shape the rank and the dimensions; of a number its bits."""

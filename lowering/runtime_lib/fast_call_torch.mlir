@@ -5,6 +5,8 @@
 // tensor. Both are read where torch keeps them. runtime/torch_layouts.py finds the places in this process and tests what
 // this code sees there; without it, and for all tensors that are not plain, runtime/torch_tensors.py asks torch.
 
+llvm.func @TVMFFITensorToDLPackVersioned(!llvm.ptr, !llvm.ptr) -> i32
+
 llvm.func internal @is_torch(%type: !llvm.ptr) -> i1 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %p_torch_type = llvm.getelementptr %state[${at_torch_type}] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -129,6 +131,44 @@ llvm.func internal @fits(%view: !llvm.ptr, %storage: !llvm.ptr) -> i1 {
   %there = arith.andi %within, %behind : i1
   %result = arith.ori %there, %empty : i1
   llvm.return %result : i1
+}
+
+// The torch tensor of Python for a tensor, whose reference it takes; that of the FFI where torch cannot take it; null with
+// an exception set.
+llvm.func internal @torch_result(%handle: !llvm.ptr) -> !llvm.ptr {
+  %state = llvm.mlir.addressof @state : !llvm.ptr
+  %one = arith.constant 1 : i64
+  %ok = arith.constant 0 : i32
+  %p_from_managed = llvm.getelementptr %state[${at_torch_from_managed}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %from_managed = llvm.load %p_from_managed : !llvm.ptr -> !llvm.ptr
+  %p_clear_error = llvm.getelementptr %state[${at_clear_error}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %clear_error = llvm.load %p_clear_error : !llvm.ptr -> !llvm.ptr
+  %p_managed = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %p_tensor = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  %exported = llvm.call @TVMFFITensorToDLPackVersioned(%handle, %p_managed) : (!llvm.ptr, !llvm.ptr) -> i32
+  %is_exported = arith.cmpi eq, %exported, %ok : i32
+  %result = scf.if %is_exported -> !llvm.ptr {
+    %managed = llvm.load %p_managed : !llvm.ptr -> !llvm.ptr
+    %status = llvm.call %from_managed(%managed, %p_tensor) : !llvm.ptr, (!llvm.ptr, !llvm.ptr) -> i32
+    %is_taken = arith.cmpi eq, %status, %ok : i32
+    %made = scf.if %is_taken -> !llvm.ptr {
+      %rc = llvm.call @TVMFFIObjectDecRef(%handle) : (!llvm.ptr) -> i32
+      %tensor = llvm.load %p_tensor : !llvm.ptr -> !llvm.ptr
+      scf.yield %tensor : !llvm.ptr
+    } else {
+      llvm.call %clear_error() : !llvm.ptr, () -> ()
+      %at_deleter = llvm.getelementptr %managed[${MANAGED_DELETER}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %deleter = llvm.load %at_deleter : !llvm.ptr -> !llvm.ptr
+      llvm.call %deleter(%managed) : !llvm.ptr, (!llvm.ptr) -> ()
+      %of_ffi = llvm.call @tensor_result(%handle) : (!llvm.ptr) -> !llvm.ptr
+      scf.yield %of_ffi : !llvm.ptr
+    }
+    scf.yield %made : !llvm.ptr
+  } else {
+    %of_ffi = llvm.call @tensor_result(%handle) : (!llvm.ptr) -> !llvm.ptr
+    scf.yield %of_ffi : !llvm.ptr
+  }
+  llvm.return %result : !llvm.ptr
 }
 
 // Whether an argument is no torch tensor that needs care, nor holds one; tuples and lists are looked into `depth` deep.

@@ -15,21 +15,23 @@ llvm.func @free(!llvm.ptr)
 llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
 
 llvm.mlir.global internal @depth_key(0 : i32) : i32
-llvm.mlir.global internal @table() : !llvm.array<6 x ptr> {
-  %0 = llvm.mlir.zero : !llvm.array<6 x ptr>
+llvm.mlir.global internal @table() : !llvm.array<7 x ptr> {
+  %0 = llvm.mlir.zero : !llvm.array<7 x ptr>
   %create = llvm.mlir.addressof @create : !llvm.ptr
   %release = llvm.mlir.addressof @release : !llvm.ptr
   %make = llvm.mlir.addressof @make_function : !llvm.ptr
   %store = llvm.mlir.addressof @store_any : !llvm.ptr
   %retain = llvm.mlir.addressof @retain : !llvm.ptr
-  %1 = llvm.insertvalue %create, %0[0] : !llvm.array<6 x ptr>
-  %2 = llvm.insertvalue %release, %1[1] : !llvm.array<6 x ptr>
-  %3 = llvm.insertvalue %make, %2[2] : !llvm.array<6 x ptr>
-  %4 = llvm.insertvalue %store, %3[3] : !llvm.array<6 x ptr>
-  %5 = llvm.insertvalue %retain, %4[4] : !llvm.array<6 x ptr>
+  %1 = llvm.insertvalue %create, %0[0] : !llvm.array<7 x ptr>
+  %2 = llvm.insertvalue %release, %1[1] : !llvm.array<7 x ptr>
+  %3 = llvm.insertvalue %make, %2[2] : !llvm.array<7 x ptr>
+  %4 = llvm.insertvalue %store, %3[3] : !llvm.array<7 x ptr>
+  %5 = llvm.insertvalue %retain, %4[4] : !llvm.array<7 x ptr>
   %observe = llvm.mlir.addressof @observe : !llvm.ptr
-  %6 = llvm.insertvalue %observe, %5[5] : !llvm.array<6 x ptr>
-  llvm.return %6 : !llvm.array<6 x ptr>
+  %6 = llvm.insertvalue %observe, %5[5] : !llvm.array<7 x ptr>
+  %packed = llvm.mlir.addressof @enter_packed : !llvm.ptr
+  %7 = llvm.insertvalue %packed, %6[6] : !llvm.array<7 x ptr>
+  llvm.return %7 : !llvm.array<7 x ptr>
 }
 
 llvm.mlir.global internal constant @argument_error("ArgumentError\00")

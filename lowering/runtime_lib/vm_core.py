@@ -19,7 +19,7 @@ from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 
 STATE = "__relax_vm_core"
 
-TABLE = ("create", "release", "make_function", "store_any", "retain", "observe")
+TABLE = ("create", "release", "make_function", "store_any", "retain", "observe", "enter_packed")
 """The functions of the core, as addresses in the table that `STATE` gives."""
 
 HEAD = (

@@ -7,17 +7,14 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tvm_ffi
 
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.lowering.runtime_lib.fast_call_state import HANDLE_BIT, SHORT_BIT
 from relax_mlir.mlir import ir
-from relax_mlir.runtime import fast_call
-from relax_mlir.runtime.arrays import needs_help, to_ffi
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.memory_plan import MemoryPlan
-from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
+from relax_mlir.runtime.native_function import NativeFunction
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
@@ -28,7 +25,7 @@ DEFAULT_OPT_LEVEL = 2
 """LLVM's; at 0 LLVM stops the process on AMX tiles."""
 
 
-class CompiledFunction:
+class CompiledFunction(NativeFunction):
     """A function of an executable.
 
     Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, and gives FFI tensors, which
@@ -41,37 +38,18 @@ class CompiledFunction:
     `ffi` is the bare `tvm_ffi.Function`. It does the same, except that it refuses what the FFI cannot convert:
     read-only and bfloat16 NumPy arrays, inside tuples too, and that it trusts torch tensors: it does not
     see their negative bit, nor that their storage has been resized. It is slower: calls with plain NumPy arrays, FFI
-    tensors and torch tensors alone go to the native code directly.
+    tensors, torch tensors, numbers and shapes of the FFI alone go to the native code directly.
     """
 
-    __slots__ = ("_entry", "ffi", "inputs", "name")
+    __slots__ = ()
 
-    def __init__(self, name: str, ffi: tvm_ffi.Function, inputs: int, entry: int) -> None:
-        """`entry`: the address of the packed interface of the FFI entry point, which `ffi` keeps alive; see `ENTRY`."""
-        self.name, self.ffi, self.inputs, self._entry = name, ffi, inputs, entry
-        fast_call.install(CompiledFunction)
-
-    def __call__(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
-        """Call the function; see the class."""
-        return self._call_any(*args)
-
-    def _call_any(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
-        return self._call_plain(*plain_torch_tensors(self.name, args, self.inputs))
-
-    def _call_plain(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
-        """Call through the FFI; elements of torch tensors are what memory says."""
-        try:
-            return self.ffi(*args)
-        except REFUSALS as error:
-            if not may_convert(error, self.name, args):
-                raise
-        for i, out in enumerate(args[self.inputs :]):
+    def _check_results(self, results: tuple[object, ...]) -> None:
+        for i, out in enumerate(results):
             if isinstance(out, np.ndarray) and not (out.flags.writeable and out.flags.c_contiguous):
                 fault = "read-only" if not out.flags.writeable else "non-contiguous"
                 raise ArgumentError(
                     f"{self.name}: the given result {i} is a {fault} array, so it cannot be written to"
                 )
-        return self.ffi(*(to_ffi(arg) if needs_help(arg) else arg for arg in args))
 
     def call_into(self, out: object, *args: object) -> None:
         """Call with `args` and write the result into `out` (several results: into a tuple or list of arrays).

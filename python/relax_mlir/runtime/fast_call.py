@@ -1,4 +1,4 @@
-"""Compiled functions as C functions of CPython, whose calls cost little more than their work.
+"""Native functions as C functions of CPython, whose calls cost little more than their work.
 
 The code (`lowering.runtime_lib.fast_call`) reads objects where they lie in memory. At the first compiled function of a
 process `object_layouts` checks what it relies on, and `fast_call_test` calls a function that says what it has seen; at
@@ -21,7 +21,16 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.lowering.runtime_lib.fast_call import fast_call_text
-from relax_mlir.lowering.runtime_lib.fast_call_state import DTYPES, ENTRY, FIELDS, KINDS, PLAIN, SLOW, STATE
+from relax_mlir.lowering.runtime_lib.fast_call_state import (
+    DTYPES,
+    ENTRY,
+    FFI,
+    FIELDS,
+    KINDS,
+    REFUSED,
+    SLOW,
+    STATE,
+)
 from relax_mlir.runtime import fast_call_test, object_layouts, torch_layouts
 from relax_mlir.runtime.arrays import DLPACK_CODES
 from relax_mlir.runtime.fast_call_torch_test import wrong_torch_calls
@@ -64,27 +73,27 @@ _torch: list[FastCalls] = []
 
 def fast_calls() -> FastCalls:
     """How calls of compiled functions go in this process."""
-    from relax_mlir.runtime.executable import CompiledFunction
+    from relax_mlir.runtime.native_function import NativeFunction
 
-    return install(CompiledFunction)
+    return install(NativeFunction)
 
 
 @functools.cache
 def install(cls: type) -> FastCalls:
-    """Make the generated code the method ``__call__`` of a class whose instances have `ENTRY` and `SLOW`.
+    """Make the generated code the method ``__call__`` of a class whose instances have `ENTRY`, `FFI` and the methods.
 
     The class stays as it is if this interpreter, NumPy or the FFI is not one that the code knows.
     """
     if os.environ.get(SWITCH) == "0":
         return FastCalls(False, f"{SWITCH} is 0")
     try:
-        found = object_layouts.layouts(cls, ENTRY, DTYPES)
+        found = object_layouts.layouts(cls, ENTRY, FFI, DTYPES)
         state = _filled_state(found)
     except UnknownLayoutError as error:
         return FastCalls(False, str(error))
     call = _descriptor(cls, state)
     try:
-        wrong = fast_call_test.wrong_calls(cls, call, state.probe)
+        wrong = fast_call_test.wrong_calls(cls, call, state.probe, state.give)
     except Exception as error:  # whatever a call raises that has read something else
         wrong = f"it raises {type(error).__name__}: {error}"
     if wrong is not None:
@@ -92,6 +101,20 @@ def install(cls: type) -> FastCalls:
     type.__setattr__(cls, "__call__", call)
     _installed.append((cls, state))
     return FastCalls(True)
+
+
+@functools.cache
+def install_subclass(cls: type) -> None:
+    """Give a subclass a method of its own: calls of that of its base take some nanoseconds more."""
+    for base, state in _installed:
+        if cls is not base and issubclass(cls, base):
+            type.__setattr__(cls, "__call__", _descriptor(cls, state))
+
+
+def set_machine_entry(address: int) -> None:
+    """Let the generated code know the entry point of functions of virtual machines; see `MACHINE_BIT`."""
+    for _, state in _installed:
+        state.machine_entry = address
 
 
 def install_torch() -> FastCalls | None:
@@ -122,7 +145,7 @@ def _with_torch(cls: type, state: _State) -> FastCalls:
     state.clear_error = object_layouts.address("PyErr_Clear")
     state.parameter_type, state.torch_type = id(torch.nn.Parameter), id(torch.Tensor)
     try:
-        wrong = wrong_torch_calls(cls, cls.__call__, state.probe)
+        wrong = wrong_torch_calls(cls, cls.__call__, state.probe, state.give)
     except Exception as error:  # whatever a call raises that has read something else
         wrong = f"it raises {type(error).__name__}: {error}"
     if wrong is None:
@@ -137,9 +160,14 @@ def _filled_state(found: Layouts) -> _State:
     state.array_type, state.tensor_type = id(np.ndarray), id(tvm_ffi.Tensor)
     state.tensor_handle, state.entry_offset, state.none = found.tensor_handle, found.entry, id(None)
     finish = tvm_ffi.Function.__from_extern_c__(state.finish_code)
-    slow, plain = sys.intern(SLOW), sys.intern(PLAIN)
-    _kept.extend((state, finish, slow, plain))
-    state.finish, state.slow_name, state.plain_name = id(finish), id(slow), id(plain)
+    slow, refused = sys.intern(SLOW), sys.intern(REFUSED)
+    _kept.extend((state, finish, slow, refused))
+    state.finish, state.slow_name, state.refused_name = id(finish), id(slow), id(refused)
+    state.ffi_offset = found.ffi
+    no_arguments: tuple[object, ...] = ()
+    _kept.append(no_arguments)
+    state.tensor_view, state.tensor_new = found.tensor_view, object_layouts.constructor(tvm_ffi.Tensor)
+    state.no_arguments = id(no_arguments)
     state.tuple_type, state.list_type = id(tuple), id(list)
     state.kinds[:] = [id(kind) for kind in _HOLD_NO_TORCH_TENSORS]
     address = object_layouts.address
@@ -149,6 +177,13 @@ def _filled_state(found: Layouts) -> _State:
     state.call_method = address("PyObject_VectorcallMethod")
     state.from_pointer, state.as_pointer = address("PyLong_FromVoidPtr"), address("PyLong_AsVoidPtr")
     state.increment, state.decrement = address("Py_IncRef"), address("Py_DecRef")
+    state.fetch_error, state.normalize_error = address("PyErr_Fetch"), address("PyErr_NormalizeException")
+    state.set_traceback, state.no_memory = address("PyException_SetTraceback"), address("PyErr_NoMemory")
+    state.is_initialized = address("Py_IsInitialized")
+    state.ensure_gil, state.release_gil = address("PyGILState_Ensure"), address("PyGILState_Release")
+    state.int_type, state.float_type, state.bool_type = id(int), id(float), id(bool)
+    state.shape_type, state.true = id(tvm_ffi.Shape), id(True)
+    state.int_value, state.float_value = address("PyLong_AsLongLongAndOverflow"), address("PyFloat_AsDouble")
     for dtype in map(np.dtype, object_layouts.PLAIN_TYPES):
         state.dtypes[dtype.num] = DLPACK_CODES[dtype.kind] | dtype.itemsize * 8 << 8 | 1 << 16
     return state

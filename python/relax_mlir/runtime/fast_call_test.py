@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,32 +10,50 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.lowering.abi.unpack import DLTENSOR, TENSOR
-from relax_mlir.lowering.runtime_lib.fast_call_state import ENTRY, MAX_ARGUMENTS, PLAIN, PROBE_FACTOR, SLOW
+from relax_mlir.lowering.abi.unpack import BOOL, DLTENSOR, FLOAT, INT, NONE, SHAPE, TENSOR
+from relax_mlir.lowering.runtime_lib.fast_call_state import (
+    ENTRY,
+    FFI,
+    HANDLE_BIT,
+    MAX_ARGUMENTS,
+    PROBE_FACTOR,
+    REFUSED,
+    SLOW,
+)
 from relax_mlir.runtime.arrays import DLPACK_CODES
 from relax_mlir.runtime.object_layouts import PLAIN_TYPES
 
 WITH_CARE, WITHOUT_CARE = object(), object()
-"""What calls give in the test that go to the method for any arguments, and to that for arguments without torch tensors
-that need care; together with these arguments."""
+"""What calls give in the test that go to the method for any arguments, and to the function of the FFI; together with
+these arguments."""
 _CPU = 1
 
 
-def wrong_calls(cls: type, call: Callable[..., Any], probe: int) -> str | None:
+def wrong_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> str | None:
     """What is wrong with calls by `call`, the descriptor of the generated code for `cls`; None if nothing is.
 
-    `probe` is the address of the entry point of the function that folds what it is given into one number.
+    `probe` is the address of the entry point of the function that folds what it is given into one number, `give` that
+    of the one that gives its argument back.
     """
 
-    methods = {SLOW: lambda _, *args: (WITH_CARE, args), PLAIN: lambda _, *args: (WITHOUT_CARE, args)}
-    function: Any = object.__new__(type("Probe", (cls,), {"__slots__": (), **methods}))
-    setattr(function, ENTRY, probe)
+    methods = {SLOW: lambda _, *args: (WITH_CARE, args), REFUSED: lambda _, *args: args}
+    functions: list[Any] = [
+        object.__new__(type("Probe", (cls,), {"__slots__": (), **methods})) for _ in range(2)
+    ]
+    for function, bits in zip(functions, (0, HANDLE_BIT), strict=True):
+        setattr(function, ENTRY, probe + bits)
+        setattr(function, FFI, lambda *args: (WITHOUT_CARE, args))
+    function, by_handle = functions
     for arguments in _direct():
-        before = list(map(sys.getrefcount, arguments))
-        found, expected = call(function, *arguments), _seen(arguments)
-        if found != expected:
-            return f"a call with {_text(arguments)} has seen {found}, not {expected}"
-        if list(map(sys.getrefcount, arguments)) != before:
+        counted = [
+            item for item in arguments if not isinstance(item, int | None)
+        ]  # others refer to those, too
+        before = list(map(sys.getrefcount, counted))
+        for called, as_objects in ((function, False), (by_handle, _has_values(arguments))):
+            found, expected = call(called, *arguments), _seen(arguments, as_objects)
+            if found != expected:
+                return f"a call with {_text(arguments)} has seen {found}, not {expected}"
+        if list(map(sys.getrefcount, counted)) != before:
             return f"a call with {_text(arguments)} changes how often they are referred to"
     for mark, calls in ((WITH_CARE, _with_care()), (WITHOUT_CARE, _without_care())):
         for arguments in calls:
@@ -42,6 +61,40 @@ def wrong_calls(cls: type, call: Callable[..., Any], probe: int) -> str | None:
             same = isinstance(found, tuple) and len(found) == 2 and found[0] is mark
             if not same or len(found[1]) != len(arguments) or any(map(_differ, found[1], arguments)):
                 return f"a call with {_text(arguments)} does not go through the FFI as it should"
+    return _wrong_refusal(function, call) or _wrong_result(function, call, give)
+
+
+def _wrong_result(function: Any, call: Callable[..., Any], give: int) -> str | None:  # noqa: ANN401 - an instance of a class
+    """What is wrong with a tensor that a call gives back."""
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = tvm_ffi.from_dlpack(array)
+    counts = ctypes.c_uint32.from_address(tensor.__chandle__())
+    setattr(function, ENTRY, give)
+    before = counts.value
+    found = call(function, tensor)
+    same = type(found) is tvm_ffi.Tensor and found.__chandle__() == tensor.__chandle__()
+    if not same or counts.value != before + 1:
+        return f"a call gives {type(found).__name__} instead of the tensor that the function gives"
+    if found.shape != (2, 3) or not np.array_equal(np.from_dlpack(found), array):
+        return "a tensor that a call gives has other elements"
+    del found
+    return None if counts.value == before else "a tensor that a call gives is not given up"
+
+
+def _wrong_refusal(function: Any, call: Callable[..., Any]) -> str | None:  # noqa: ANN401 - an instance of a class
+    """What is wrong where the function of the FFI raises."""
+    error, text = ValueError("refused"), "text"
+
+    def refuse(*_: object) -> None:
+        raise error
+
+    setattr(function, FFI, refuse)
+    found = call(function, text)
+    if not isinstance(found, tuple) or len(found) != 2 or found[0] is not error or found[1] is not text:
+        return f"what the FFI raises is not given to '{REFUSED}'"
+    if error.__traceback__ is None:
+        return "what the FFI raises has no traceback"
+    error.__traceback__ = None
     return None
 
 
@@ -51,7 +104,29 @@ def _direct() -> list[Sequence[Any]]:
     tensor = tvm_ffi.from_dlpack(np.zeros((4, 1, 5), np.int16))
     scalar, empty = np.zeros((), np.float64), np.zeros((0, 7), np.float32)
     many = [arrays[i % len(arrays)] for i in range(MAX_ARGUMENTS)]
-    return [*((array,) for array in arrays), (), (tensor,), (scalar, tensor, empty), many]
+    shape = tvm_ffi.Shape((2, 0, 2**62))
+    values: list[Any] = [
+        3,
+        -(2**63),
+        2**63 - 1,
+        0,
+        1.5,
+        float("-inf"),
+        -0.0,
+        True,
+        False,
+        None,
+        shape,
+        tvm_ffi.Shape(()),
+    ]
+    calls: list[Sequence[Any]] = [
+        *((array,) for array in arrays),
+        (),
+        (tensor,),
+        (scalar, tensor, empty),
+        many,
+    ]
+    return [*calls, *((value,) for value in values), (tensor, *values, empty)]
 
 
 def _with_care() -> list[Sequence[Any]]:
@@ -75,34 +150,44 @@ def _without_care() -> list[Sequence[Any]]:
         shifted,
         plain.astype(">f4"),
         plain.astype(complex),
-        3,
+        2**63,
+        -(2**63) - 1,
         "text",
-        None,
-        True,
         b"bytes",
-        tvm_ffi.Shape((2, 3)),
         tvm_ffi.Array([1]),
         (2, [3.5, (plain, "text")]),
         (),
         [],
     )
-    return [*((other,) for other in others), (plain, 1.5), (plain, plain.T, (4, 6))]
+    return [*((other,) for other in others), (plain, 1.5, "text"), (plain, plain.T, (4, 6))]
 
 
-def _seen(arguments: Sequence[Any]) -> int | None:
+def _has_values(arguments: Sequence[Any]) -> bool:
+    """Whether some arguments are neither arrays nor tensors: then views become objects for functions of handles."""
+    return any(not isinstance(argument, np.ndarray | tvm_ffi.Tensor) for argument in arguments)
+
+
+def _seen(arguments: Sequence[Any], as_objects: bool = False) -> int | None:
     """What the probe gives: None of nothing."""
     if not arguments:
         return None
     total = 0
     for argument in arguments:
-        for word in _words(argument):
+        for word in _words(argument, as_objects):
             total = (total * PROBE_FACTOR + word) % 2**64
     return total - 2**64 if total >= 2**63 else total
 
 
-def _words(argument: Any) -> list[int]:  # noqa: ANN401 - an array or a tensor
+def _words(argument: Any, as_objects: bool) -> list[int]:  # noqa: ANN401 - an argument
+    if isinstance(argument, tvm_ffi.Shape):
+        return [SHAPE, len(argument), *argument]
+    if argument is None:
+        return [NONE, 0]
+    if isinstance(argument, bool | int | float):
+        kind = {bool: BOOL, int: INT, float: FLOAT}[type(argument)]
+        return [kind, int(np.array([argument], np.float64 if kind == FLOAT else np.int64).view(np.int64)[0])]
     if isinstance(argument, np.ndarray):
-        dtype, data, kind = argument.dtype, argument.ctypes.data, DLTENSOR
+        dtype, data, kind = argument.dtype, argument.ctypes.data, TENSOR if as_objects else DLTENSOR
     else:
         view = np.from_dlpack(argument)
         dtype, data, kind = view.dtype, view.ctypes.data, TENSOR

@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import tvm_ffi
 
-from relax_mlir.lowering.runtime_lib.fast_call_state import ENTRY, HANDLE_BIT, PLAIN, SLOW
+from relax_mlir.lowering.runtime_lib.fast_call_state import ENTRY, FFI, HANDLE_BIT, SLOW
 
 _WITH_CARE, _WITHOUT = "with care", "without"
 
 
-def wrong_torch_calls(cls: type, call: Callable[..., Any], probe: int) -> str | None:
+def wrong_torch_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> str | None:
     """What is wrong with calls by `call` with torch tensors, as in `fast_call_test.wrong_calls`; None if nothing is."""
-    methods = {"__slots__": (), SLOW: lambda *_: _WITH_CARE, PLAIN: lambda *_: _WITHOUT}
+    methods = {"__slots__": (), SLOW: lambda *_: _WITH_CARE}
     functions: list[Any] = [object.__new__(type("Probe", (cls,), methods)) for _ in range(2)]
     for function, bits in zip(functions, (0, HANDLE_BIT), strict=True):
         setattr(function, ENTRY, probe + bits)
+        setattr(function, FFI, lambda *_: _WITHOUT)
     direct, by_handle = functions
     for name, tensor in _plain().items():
-        found = call(direct, tensor), call(direct, (tensor, 3)), call(by_handle, tensor)
-        if not isinstance(found[0], int) or found[1:] != (_WITHOUT, _WITHOUT):
+        found = call(direct, tensor), call(by_handle, tensor), call(direct, (tensor, 3))
+        if not all(isinstance(seen, int) for seen in found[:2]) or found[2] != _WITHOUT:
             return f"a tensor of torch ({name}) is taken for one that needs care"
     tensor = _plain()["rank 2"]
     if call(direct, tensor) != call(direct, np.from_dlpack(tensor)):
         return "a tensor of torch is seen otherwise than the array that shares its memory"
+    references = sys.getrefcount(tensor)
+    if call(by_handle, tensor) != call(direct, tvm_ffi.from_dlpack(tensor)):
+        return "a tensor of torch becomes another object than that of the FFI"
+    if sys.getrefcount(tensor) != references:
+        return "a call changes how often a tensor of torch is referred to"
     for name, tensor in _others().items():
         for arguments in ((tensor,), (3, (tensor,)), (_plain()["rank 2"], [tensor])):
             if call(direct, *arguments) != _WITH_CARE:
                 return f"a tensor of torch ({name}) is taken for a plain one"
+    setattr(by_handle, ENTRY, give + HANDLE_BIT)
+    for name, tensor in _plain().items():
+        found = call(by_handle, tensor)
+        if type(found) is not type(tensor.data) or found.data_ptr() != tensor.data_ptr():
+            return f"a call gives {type(found).__name__} for a tensor of torch ({name})"
+        if (found.shape, found.dtype, found.stride()) != (tensor.shape, tensor.dtype, tensor.stride()):
+            return f"a tensor of torch ({name}) that a call gives is another"
+        references = sys.getrefcount(tensor)
+        del found
+        if sys.getrefcount(tensor) != references - 1:
+            return f"a tensor of torch ({name}) that a call gives is not given up"
     return None
 
 

@@ -14,10 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.lowering.abi.unpack import OBJECT_BYTES
+
 FIRST_PYTHON, LAST_PYTHON = (3, 10), (3, 13)
 PLAIN_TYPES = "?bBhHiIlLqQefd"
 METHOD_WITH_ARRAY = 0x0080
 """METH_FASTCALL."""
+_TP_NEW = 65
+"""Py_tp_new."""
 
 
 class Method(ctypes.Structure):
@@ -68,22 +72,27 @@ class Layouts:
 
     tensor_handle: int
     """Offset in an FFI tensor of the address of the object that it stands for."""
+    tensor_view: int
+    """Offset there of the address of the object's DLTensor."""
     entry: int
-    """Offset of the slot with the entry point in a compiled function."""
+    """Offset of the slot with the entry point in a native function."""
+    ffi: int
+    """Offset of the slot with the function of the FFI there."""
 
 
 class UnknownLayoutError(Exception):
     """Objects do not lie in memory as the generated code reads them; the message says which."""
 
 
-def layouts(cls: type, entry: str, type_numbers: int) -> Layouts:
-    """The layouts, for compiled functions of the class `cls` that hold their entry point in the slot `entry`.
+def layouts(cls: type, entry: str, ffi: str, type_numbers: int) -> Layouts:
+    """The layouts, for native functions of the class `cls` with their entry point, and their function of the FFI, in
+    the slots `entry` and `ffi`.
 
     Raises UnknownLayoutError.
     """
     require_known_interpreter()
     require_known_numpy(type_numbers)
-    return Layouts(tensor_handle_offset(), slot_offset(cls, entry))
+    return Layouts(*tensor_offsets(), slot_offset(cls, entry), slot_offset(cls, ffi))
 
 
 def address(*names: str) -> int:
@@ -140,13 +149,24 @@ def slot_offset(cls: type, name: str) -> int:
     return _place(instance, cls.__basicsize__, id(mark), f"slot '{name}' of {cls.__name__}")
 
 
-def tensor_handle_offset() -> int:
-    """Where FFI tensors hold the address of the object that they stand for."""
+def tensor_offsets() -> tuple[int, int]:
+    """Where FFI tensors hold the address of the object that they stand for, and that of its DLTensor."""
     tensor = tvm_ffi.from_dlpack(np.zeros(1, np.float32))
-    size = tvm_ffi.Tensor.__basicsize__
-    return _place(
-        tensor, size, tensor.__chandle__(), f"handle of tensors of the TVM FFI {tvm_ffi.__version__}"
+    size, handle = tvm_ffi.Tensor.__basicsize__, tensor.__chandle__()
+    of = f"of tensors of the TVM FFI {tvm_ffi.__version__}"
+    return _place(tensor, size, handle, f"handle {of}"), _place(
+        tensor, size, handle + OBJECT_BYTES, f"view {of}"
     )
+
+
+def constructor(cls: type) -> int:
+    """The address of the function that makes instances of a class (tp_new)."""
+    get = ctypes.pythonapi.PyType_GetSlot
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_int)
+    found: int | None = get(cls, _TP_NEW)
+    if not found:
+        raise UnknownLayoutError(f"{cls.__name__} has no constructor")
+    return found
 
 
 def _place(instance: object, size: int, word: int, what: str) -> int:

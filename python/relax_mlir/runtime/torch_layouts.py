@@ -44,6 +44,7 @@ class TorchLayouts:
     """Words of the state of the generated code, under the names that they have there."""
 
     torch_to_dltensor: int
+    torch_from_managed: int
     allocator: int
     impl_offset: int
     keys_offset: int
@@ -81,6 +82,7 @@ def torch_layouts() -> TorchLayouts:
     size = torch.Tensor.__basicsize__ // 8
     return TorchLayouts(
         torch_to_dltensor=api.to_dltensor,
+        torch_from_managed=api.from_managed,
         allocator=api.allocator,
         impl_offset=_offset(list(map(id, samples)), size, impls, "implementation of a tensor"),
         keys_offset=_offset(impls, _IMPL_WORDS, keys, "dispatch keys"),
@@ -115,8 +117,8 @@ def _exchange_api(tensor_type: Any) -> _ExchangeAPI:  # noqa: ANN401 - a class w
     api = _ExchangeAPI.from_address(address)
     if api.major != _DLPACK_MAJOR:
         raise UnknownLayoutError(f"torch has version {api.major} of DLPack")
-    if not api.to_dltensor:
-        raise UnknownLayoutError("torch has no function for views of tensors by DLPack")
+    if not (api.to_dltensor and api.from_managed):
+        raise UnknownLayoutError("torch has no functions for views and tensors by DLPack")
     return api
 
 

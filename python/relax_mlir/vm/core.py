@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import tvm_ffi
 
 from relax_mlir.lowering.runtime_lib.vm_core import STATE, TABLE, vm_core_text
+from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.process_code import state_address
 
 
@@ -19,7 +20,8 @@ class Core:
 
     `create(bytes)`: a machine's memory, all zero, with one reference, or 0; `retain` and `release` count references;
     `store_any(address, value)` keeps a value of the FFI in a table of a machine; `make_function(descriptor)` gives a
-    function of the FFI; `observe`: the address of what calls go through while somebody watches them.
+    function of the FFI; `observe`: the address of what calls go through while somebody watches them; `enter`: that of
+    what runs a function, by the packed interface of entry points.
     """
 
     table: int
@@ -44,6 +46,10 @@ class Core:
     def observe(self) -> int:
         return self._address("observe")
 
+    @property
+    def enter(self) -> int:
+        return self._address("enter_packed")
+
     def _address(self, name: str) -> int:
         address = ctypes.c_size_t.from_address(self.table + 8 * TABLE.index(name))
         return int(address.value)
@@ -52,4 +58,7 @@ class Core:
 @functools.cache
 def core() -> Core:
     """The core, compiled when it is first needed."""
-    return Core(state_address(vm_core_text(), STATE))
+    found = Core(state_address(vm_core_text(), STATE))
+    fast_call.fast_calls()
+    fast_call.set_machine_entry(found.enter)
+    return found

@@ -93,9 +93,12 @@ class Image:
 
     def function(self, name: str) -> tvm_ffi.Function:
         """A new function of the FFI for a function of the machine; it keeps the memory."""
-        place = self._first_descriptor + _WORD * len(DESCRIPTOR) * self._descriptors[name]
-        made: tvm_ffi.Function = core().make_function(place)
+        made: tvm_ffi.Function = core().make_function(self.descriptor(name))
         return made
+
+    def descriptor(self, name: str) -> int:
+        """The address of the descriptor of a function."""
+        return self._first_descriptor + _WORD * len(DESCRIPTOR) * self._descriptors[name]
 
     def counters(self) -> Words:
         """Where the core counts for a profile: calls and nanoseconds, for each instruction; valid while this is."""

@@ -9,8 +9,8 @@ from typing import Any
 import tvm_ffi
 
 from relax_mlir.error import ArgumentError, PackedFunctionError, UnknownNameError, expect
-from relax_mlir.runtime.arrays import to_ffi
-from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
+from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
+from relax_mlir.runtime.native_function import NativeFunction
 from relax_mlir.vm.assertions import register_assertions
 from relax_mlir.vm.builtins import builtin_functions
 from relax_mlir.vm.code_table import Words
@@ -25,47 +25,25 @@ DEFAULT_MAX_DEPTH = 10_000
 """How many calls of functions of a machine may be active at a time."""
 
 
-_TAKEN = frozenset({tvm_ffi.Tensor, tvm_ffi.Shape, tvm_ffi.Function, int, float, bool, str, type(None)})
-"""What the FFI takes by itself, whatever the value."""
-
-
-class VMFunction:
+class VMFunction(NativeFunction):
     """A function of a virtual machine.
 
     Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, shapes (tuples of integers), numbers,
     strings, functions, and tuples of such values; gives FFI values, torch tensors where torch tensors came in. `ffi` is
     the bare `tvm_ffi.Function`, which does the same for what the FFI takes by itself. Both stay valid without the
     machine.
+
+    A call raises ArgumentError for another number of arguments, or one that the FFI cannot convert; RecursionError
+    where too many calls are active at a time; BytecodeError where an instruction cannot do what it says with the values
+    that are there; any error of a packed function that is called, as it is.
     """
 
-    __slots__ = ("ffi", "info")
+    __slots__ = ("info",)
 
-    def __init__(self, info: FunctionInfo, ffi: tvm_ffi.Function) -> None:
-        self.info, self.ffi = info, ffi
-
-    @property
-    def name(self) -> str:
-        """The function's name."""
-        return self.info.name
-
-    def __call__(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
-        """Run the function.
-
-        Raises:
-            ArgumentError: another number of arguments, or one that the FFI cannot convert.
-            RecursionError: too many calls are active at a time.
-            BytecodeError: an instruction cannot do what it says with the values that are there.
-            Any error of a packed function that is called, as it is.
-        """
-        if _TAKEN.issuperset(map(type, args)):
-            return self.ffi(*args)
-        args = plain_torch_tensors(self.name, args, len(args))
-        try:
-            return self.ffi(*args)
-        except REFUSALS as error:
-            if not may_convert(error, self.name, args):
-                raise
-        return self.ffi(*(to_ffi(arg) for arg in args))
+    def __init__(self, info: FunctionInfo, ffi: tvm_ffi.Function, descriptor: int) -> None:
+        """`descriptor`: the function's, in a machine that `ffi` keeps alive."""
+        super().__init__(info.name, ffi, info.num_args, descriptor | MACHINE_BIT)
+        self.info = info
 
     def __repr__(self) -> str:
         names = ", ".join(self.info.param_names) or f"{self.info.num_args} arguments"
@@ -130,7 +108,8 @@ class VirtualMachine(Mapping[str, VMFunction]):
             known = self.executable.function_names
             if name not in known:
                 raise UnknownNameError("function", name, known)
-            self._functions[name] = VMFunction(self.executable.function(name), self._image.function(name))
+            info = self.executable.function(name)
+            self._functions[name] = VMFunction(info, self._image.function(name), self._image.descriptor(name))
         return self._functions[name]
 
     def __contains__(self, name: object) -> bool:

@@ -19,7 +19,6 @@ from relax_mlir.instrument import PassStatistics
 from relax_mlir.runtime import cache_key, cache_store, fast_call, memory, threads
 from relax_mlir.runtime.compile_parts import SHARED_ENTRY
 from relax_mlir.runtime.elf_object import SUPPORTED
-from relax_mlir.runtime.executable import CompiledFunction
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 
@@ -31,9 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The cache is on, in a directory of the test's own."""
     memory.memory_stats()
     threads._address()
-    fast_call.install(
-        CompiledFunction
-    )  # all that a process has once is there: other entries are those of modules
+    fast_call.fast_calls()  # all that a process has once is there: other entries are those of modules
     monkeypatch.setenv(cache_store.SWITCH, "1")
     monkeypatch.setenv(cache_store.DIRECTORY, str(tmp_path / "cache"))
     monkeypatch.setattr(cache_store, "_warned", set())

@@ -43,7 +43,7 @@ def add() -> CompiledFunction:
 
 def test_it_is_there(add: CompiledFunction) -> None:
     assert type(CompiledFunction.__call__).__name__ == "method_descriptor"
-    assert fast_call.install(CompiledFunction).active
+    assert fast_call.fast_calls().active
     assert str(fast_call.fast_calls()) == "direct"
     assert "args" in inspect.signature(add).parameters
     with pytest.raises(TypeError, match="keyword"):

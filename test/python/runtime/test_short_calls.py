@@ -12,7 +12,6 @@ from relax_mlir import op
 from relax_mlir.lowering.runtime_lib.fast_call_state import SHORT_ELEMENTS
 from relax_mlir.lowering.shapes.latency_critical import MAX_CALLS, MAX_STATIC
 from relax_mlir.runtime import fast_call
-from relax_mlir.runtime.executable import CompiledFunction
 
 Body = Callable[[rx.BlockBuilder, rx.Var, rx.Var], object]
 
@@ -88,7 +87,7 @@ def gil() -> Iterator[list[str]]:
         events.append("takes it again")
 
     functions = (ctypes.CFUNCTYPE(ctypes.c_size_t)(save), ctypes.CFUNCTYPE(None, ctypes.c_size_t)(restore))
-    assert fast_call.install(CompiledFunction).active
+    assert fast_call.fast_calls().active
     state = next(item for item in fast_call._kept if isinstance(item, fast_call._State))
     before = state.save_thread, state.restore_thread
     state.save_thread, state.restore_thread = (ctypes.cast(f, ctypes.c_void_p).value for f in functions)

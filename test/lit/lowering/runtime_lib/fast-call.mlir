@@ -1,7 +1,7 @@
 // RUN: python -c "from relax_mlir.lowering.runtime_lib.fast_call import fast_call_text; print(fast_call_text())" | relax-opt | filecheck %s
 
-// The templates fast_call, fast_call_enter, fast_call_torch and fast_call_probe make one module. The first words of its
-// state are the functions that the runtime takes from it.
+// The templates fast_call, fast_call_enter, fast_call_torch, fast_call_values, fast_call_objects and fast_call_probe make
+// one module. The first words of its state are the functions that the runtime takes from it.
 // CHECK: llvm.mlir.global internal @state()
 // CHECK-LABEL: llvm.func @__relax_fast_call_state() -> !llvm.ptr
 // CHECK: %[[STATE:[A-Za-z0-9_]+]] = llvm.mlir.addressof @state
@@ -29,7 +29,13 @@
 // CHECK: %[[FEW:[A-Za-z0-9_]+]] = arith.cmpi sle, %{{[a-z0-9_]+}}, %[[MOST]]
 // CHECK: scf.for {{.*}} iter_args(%{{[A-Za-z0-9_]+}} = %[[FEW]])
 // CHECK: scf.if
+// CHECK: %[[MACHINE:[A-Za-z0-9_]+]] = arith.constant 4611686018427387904 : i64
+// CHECK: %[[TAG:[A-Za-z0-9_]+]] = arith.andi %{{[a-z0-9_]+}}, %[[MACHINE]]
+// CHECK: %[[IS_NATIVE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[TAG]],
+// CHECK: scf.if %[[IS_NATIVE]]
 // CHECK: llvm.call @enter(
+// CHECK: } else {
+// CHECK: llvm.call @enter_machine(
 // CHECK: } else {
 // CHECK: llvm.call @call_others(
 
@@ -37,10 +43,14 @@
 // CHECK-LABEL: llvm.func internal @call_others(
 // CHECK: %[[CARE:[A-Za-z0-9_]+]] = arith.constant 0 : i32
 // CHECK: llvm.call @examine(
-// CHECK: llvm.call @enter_torch(
-// CHECK: } else {
+// CHECK: llvm.call @enter_either(
+// CHECK: llvm.call @enter_objects(
 // CHECK: %[[WITH_CARE:[A-Za-z0-9_]+]] = arith.cmpi eq, %{{[A-Za-z0-9_#]+}}, %[[CARE]]
-// CHECK: llvm.select %[[WITH_CARE]],
+// CHECK: scf.if %[[WITH_CARE]]
+// CHECK: llvm.call @call_slow(
+// CHECK: } else {
+// CHECK: llvm.call @call_ffi(
+// CHECK: llvm.call @drop_objects(
 
 // The GIL is kept for little work only; without torch no allocator is set.
 // CHECK-LABEL: llvm.func internal @enter(
@@ -83,6 +93,29 @@
 // CHECK-LABEL: llvm.func internal @needs_no_care(
 // CHECK: llvm.call @needs_no_care(
 // CHECK: llvm.call @is_torch(
+
+// Numbers beyond 64 bits are no values here.
+// CHECK-LABEL: llvm.func internal @convert_value(
+// CHECK: %[[OVERFLOW:[A-Za-z0-9_]+]] = llvm.alloca
+// CHECK: %[[BEYOND:[A-Za-z0-9_]+]] = llvm.load %[[OVERFLOW]]
+// CHECK: arith.cmpi eq, %[[BEYOND]],
+
+// What the FFI raises goes to a method.
+// CHECK-LABEL: llvm.func internal @call_ffi(
+// CHECK: %[[THERE:[A-Za-z0-9_]+]] = llvm.icmp "ne"
+// CHECK: scf.if %[[THERE]]
+// CHECK: } else {
+// CHECK: llvm.call @call_refused(
+
+// An object to which nobody else refers ends at once, without the deleter, which would ask for the GIL.
+// CHECK-LABEL: llvm.func internal @drop_objects(
+// CHECK: %[[ALONE:[A-Za-z0-9_]+]] = arith.constant 4294967297 : i64
+// CHECK: %[[REFERENCES:[A-Za-z0-9_]+]] = llvm.load %{{[A-Za-z0-9_]+}} atomic acquire
+// CHECK: %[[OURS:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[REFERENCES]], %[[ALONE]]
+// CHECK: scf.if %[[OURS]]
+// CHECK: llvm.call @free(
+// CHECK: } else {
+// CHECK-NEXT: llvm.call @TVMFFIObjectDecRef(
 
 // CHECK-LABEL: llvm.func internal @probe(
 // CHECK: %[[FACTOR:[A-Za-z0-9_]+]] = arith.constant 1000003 : i64

@@ -1,0 +1,55 @@
+"""What functions of executables and of virtual machines share: calls that go to the native code directly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm_ffi
+
+from relax_mlir.runtime.arrays import needs_help, to_ffi
+from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
+
+
+class NativeFunction:
+    """A function in native code, which is called by generated code (`fast_call`) or through the FFI.
+
+    Attributes:
+        name: the function's name.
+        ffi: the bare `tvm_ffi.Function`.
+        inputs: how many parameters it has.
+    """
+
+    __slots__ = ("_entry", "ffi", "inputs", "name")
+
+    def __init__(self, name: str, ffi: tvm_ffi.Function, inputs: int, entry: int) -> None:
+        """`entry`: where calls go that do not go through `ffi`, which keeps it alive; see `ENTRY`."""
+        from relax_mlir.runtime import fast_call
+
+        self.name, self.ffi, self.inputs, self._entry = name, ffi, inputs, entry
+        fast_call.fast_calls()
+        fast_call.install_subclass(self.__class__)
+
+    def __call__(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Call the function; see the class."""
+        return self._call_any(*args)
+
+    def _call_any(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Call through the FFI with any arguments."""
+        args = plain_torch_tensors(self.name, args, self.inputs)
+        try:
+            return self.ffi(*args)
+        except REFUSALS as error:
+            return self._call_refused(error, *args)
+
+    def _call_refused(self, error: Exception, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Call again if the FFI has raised `error` for arguments that it cannot convert; else raise it.
+
+        Elements of torch tensors are what memory says.
+        """
+        if not isinstance(error, REFUSALS) or not may_convert(error, self.name, args):
+            raise error
+        self._check_results(args[self.inputs :])
+        return self.ffi(*(to_ffi(arg) if needs_help(arg) else arg for arg in args))
+
+    def _check_results(self, results: tuple[object, ...]) -> None:
+        """Raise for given results that a conversion would replace."""
