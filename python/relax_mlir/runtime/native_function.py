@@ -27,7 +27,8 @@ class NativeFunction:
 
         self.name, self.ffi, self.inputs, self._entry = name, ffi, inputs, entry
         fast_call.fast_calls()
-        fast_call.install_subclass(self.__class__)
+        cls: type = type(self)
+        fast_call.install_subclass(cls)
 
     def __call__(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
         """Call the function; see the class."""
