@@ -10,6 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from relax_mlir.analysis.structural_equal import assert_structural_equal, structural_equal
+    from relax_mlir.analysis.structural_hash import structural_hash
     from relax_mlir.builder import BlockBuilder
     from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple
     from relax_mlir.dialects.value import Value, Var, var
@@ -40,7 +42,10 @@ _HOMES = {
     "Value": "relax_mlir.dialects.value",
     "Var": "relax_mlir.dialects.value",
     "VirtualMachine": "relax_mlir.vm.machine",
+    "assert_structural_equal": "relax_mlir.analysis.structural_equal",
     "build": "relax_mlir.runtime.build",
+    "structural_equal": "relax_mlir.analysis.structural_equal",
+    "structural_hash": "relax_mlir.analysis.structural_hash",
     "te_tensor": "relax_mlir.te.emit_te",
     "var": "relax_mlir.dialects.value",
 }
@@ -50,6 +55,7 @@ _MODULES = (
     "analysis",
     "error",
     "instrument",
+    "ir",
     "op",
     "profiler",
     "rewrite",
@@ -98,7 +104,10 @@ __all__ = [
     "Var",
     "VirtualMachine",
     "__version__",
+    "assert_structural_equal",
     "build",
+    "structural_equal",
+    "structural_hash",
     "te_tensor",
     "var",
 ]

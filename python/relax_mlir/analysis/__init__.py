@@ -4,6 +4,7 @@ from relax_mlir.analysis.call_graph import call_graph, recursion
 from relax_mlir.analysis.memory_estimate import MemoryEstimate, estimate_memory
 from relax_mlir.analysis.purity import is_pure
 from relax_mlir.analysis.structural_equal import assert_structural_equal, find_difference, structural_equal
+from relax_mlir.analysis.structural_hash import structural_hash
 from relax_mlir.analysis.symbols import bound_symbols, defined_symbols, free_symbols
 from relax_mlir.analysis.use_def import Use, UseDef, compile_time_computable, name_to_binding, use_def
 
@@ -23,5 +24,6 @@ __all__ = [
     "name_to_binding",
     "recursion",
     "structural_equal",
+    "structural_hash",
     "use_def",
 ]

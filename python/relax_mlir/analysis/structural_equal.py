@@ -1,66 +1,136 @@
-"""Structural equality of modules: the same functions, up to the names of SSA values and of symbols.
+"""Structural equality of modules and of functions, up to the names of SSA values and of symbols.
 
 Locations do not count, nor whether an attribute that has its default is written. Symbols may be renamed, one to one per
 function: ``(n, m)`` and ``(a, b)`` are equal, where ``(n, n)`` and ``(a, b)`` are not. Constants are compared by their
 elements.
+
+Modules have the same functions, by name. A function compared by itself has no name: that belongs to the module, as does
+whether it is private. The names of the functions that it calls count, unless ``map_free_vars=True``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.dialects.attributes import SYMBOL_BOUNDS
+from relax_mlir.analysis.declared_sizes import prim_params
+from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
 from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.dialects.symbolic_attributes import dim_attribute_names, dims_in
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
-from relax_mlir.error import RelaxError
+from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_queries import ops_of
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
 
 DIM_KINDS = (ir.ArrayAttr, ir.StringAttr, ir.IntegerAttr)
+NAME_ATTRIBUTES = ("sym_name", "sym_visibility")
+"""What a function is called, and by whom: the module's part of it."""
+
+Comparable: TypeAlias = "IRModule | ir.Module | func.FuncOp"
+"""What can be compared: a module, or a function, Relax or prim."""
 
 
 class _Different(Exception):
     """Carries the description of the first difference."""
 
 
-def structural_equal(left: IRModule, right: IRModule) -> bool:
-    """Whether the two modules are structurally equal."""
-    return find_difference(left, right) is None
+def structural_equal(left: Comparable, right: Comparable, map_free_vars: bool = False) -> bool:
+    """Whether two modules, or two functions, are structurally equal; see `assert_structural_equal`."""
+    return find_difference(left, right, map_free_vars) is None
 
 
-def assert_structural_equal(left: IRModule, right: IRModule) -> None:
-    """Raise `AssertionError` with the first difference unless the modules are structurally equal."""
-    difference = find_difference(left, right)
+def assert_structural_equal(left: Comparable, right: Comparable, map_free_vars: bool = False) -> None:
+    """Raise `AssertionError` with the first difference and its place unless the two are structurally equal.
+
+    Args:
+        left: an `IRModule`, or a function of one (``mod["main"]``), Relax or prim.
+        right: another of the same kind.
+        map_free_vars: names of functions may differ, one to one: those of the functions of modules, which are taken in
+            their order then, and those of the functions that they call.
+
+    Raises:
+        AssertionError: the two differ.
+        ArgumentError: one is neither a module nor a function, or only one of them is a module.
+    """
+    difference = find_difference(left, right, map_free_vars)
     if difference is not None:
-        raise AssertionError(f"the modules differ: {difference}")
+        what = "functions" if isinstance(left, func.FuncOp) else "modules"
+        raise AssertionError(f"the {what} differ: {difference}")
 
 
-def find_difference(left: IRModule, right: IRModule) -> str | None:
-    """The first difference between the modules in words, or None. The order of functions does not count."""
-    ours, theirs = _tops(left), _tops(right)
-    if set(ours) != set(theirs):
+def find_difference(left: Comparable, right: Comparable, map_free_vars: bool = False) -> str | None:
+    """The first difference between two modules or functions in words, or None; functions may stand in another order."""
+    ours, theirs = tops_of(left, "left"), tops_of(right, "right")
+    single = isinstance(left, func.FuncOp)
+    if single != isinstance(right, func.FuncOp):
+        raise ArgumentError(f"structural equality: {left!r} is compared with {right!r}: one is no module")
+    if single or map_free_vars:
+        if len(ours) != len(theirs):
+            return f"the left module has {len(ours)} functions, the right one {len(theirs)}"
+        pairs = list(zip(ours, theirs, strict=True))
+    elif set(ours) != set(theirs):
         missing, extra = sorted(set(ours) - set(theirs)), sorted(set(theirs) - set(ours))
         return f"functions {missing} are only in the left, {extra} only in the right module"
-    for name in ours:
-        difference = _difference(name, ours[name], theirs[name])
+    else:
+        pairs = [(name, name) for name in ours]
+    names = Names(single or map_free_vars, map_free_vars, dict(pairs) if single or map_free_vars else {})
+    for name, other_name in pairs:
+        difference = _difference(name, ours[name], theirs[other_name], names)
         if difference is not None:
-            mine, other = _as_written(ours[name]), _as_written(theirs[name])
-            if mine is None or other is None or _difference(name, mine, other) is not None:
+            mine, other = _as_written(ours[name]), _as_written(theirs[other_name])
+            if mine is None or other is None or _difference(name, mine, other, names) is not None:
                 return difference
     return None
 
 
-def _difference(name: str, left: ir.Operation, right: ir.Operation) -> str | None:
+def tops_of(given: Comparable, what: str = "argument") -> dict[str, ir.Operation]:
+    """The functions of a module by name, and what else stands in it; of a function itself alone."""
+    if isinstance(given, func.FuncOp):
+        return {given.name.value: given.operation}
+    module = getattr(given, "mlir", given)
+    if not isinstance(module, ir.Module):
+        raise ArgumentError(
+            f"structural equality: the {what} is {given!r:.80} ({type(given).__name__}), expected an IRModule or a "
+            "function of one"
+        )
+    named: dict[str, ir.Operation] = {}
+    for index, view in enumerate(module.body.operations):
+        is_named = "sym_name" in view.attributes
+        named[ir.StringAttr(view.attributes["sym_name"]).value if is_named else f"#{index}"] = view.operation
+    return named
+
+
+@dataclass
+class Names:
+    """Which names of functions may differ, and which one is which so far."""
+
+    own: bool
+    """Whether functions may have other names."""
+    called: bool
+    """Whether the functions that they call may."""
+    known: dict[str, str] = field(default_factory=dict)
+
+    def same(self, mine: str, other: str) -> bool:
+        """Whether two names stand for the same function."""
+        if mine in self.known:
+            return self.known[mine] == other
+        if not self.called:
+            return mine == other and other not in self.known.values()
+        if other in self.known.values():
+            return False
+        self.known[mine] = other
+        return True
+
+
+def _difference(name: str, left: ir.Operation, right: ir.Operation, names: Names) -> str | None:
     try:
-        _Comparison(name).compare_op(left, right)
+        _Comparison(name, names).compare_op(left, right)
     except _Different as difference:
         return str(difference)
     return None
@@ -77,19 +147,10 @@ def _as_written(op: ir.Operation) -> ir.Operation | None:
             return None  # invalid ops have a text that nobody can read
 
 
-def _tops(module: IRModule) -> dict[str, ir.Operation]:
-    named: dict[str, ir.Operation] = {}
-    for index, view in enumerate(module.mlir.body.operations):
-        key = (
-            ir.StringAttr(view.attributes["sym_name"]).value if "sym_name" in view.attributes else f"#{index}"
-        )
-        named[key] = view.operation
-    return named
-
-
 @dataclass
 class _Comparison:
     function: str
+    names: Names
     values: dict[ir.Value, ir.Value] = field(default_factory=dict)
     symbols: dict[str, str] = field(default_factory=dict)
 
@@ -137,6 +198,9 @@ class _Comparison:
         ours = {a.name: a.attr for a in map(left.attributes.__getitem__, range(len(left.attributes)))}
         theirs = {a.name: a.attr for a in map(right.attributes.__getitem__, range(len(right.attributes)))}
         for attributes in (ours, theirs):
+            if self.names.own and left.name == "func.func":
+                for item in NAME_ATTRIBUTES:
+                    attributes.pop(item, None)
             if "arg_attrs" in attributes and not any(_without_names(attributes["arg_attrs"])):
                 del attributes["arg_attrs"]
         if set(ours) != set(theirs):
@@ -148,10 +212,27 @@ class _Comparison:
                 if _without_names(mine) != _without_names(theirs[name]):
                     self.fail(left, "the attributes of its parameters differ")
                 continue
+            if name == PARAMS and self.same_params(left, right):
+                continue
             if not self.same_attribute(left, name, mine, theirs[name]):
                 self.fail(
                     left, f"attribute '{name}' is {str(mine)[:80]}, the other's {str(theirs[name])[:80]}"
                 )
+
+    def same_params(self, left: ir.Operation, right: ir.Operation) -> bool:
+        """Whether two prim funcs declare the same parameters, up to their names and those of sizes."""
+        try:
+            ours, theirs = prim_params(_function(left)), prim_params(_function(right))
+        except RelaxError:
+            return False
+        if ours is None or theirs is None or len(ours) != len(theirs):
+            return False
+        for mine, other in zip(ours, theirs, strict=True):
+            if mine.dtype != other.dtype or not self.same_dims(mine.shape, other.shape):
+                return False
+            if mine.dtype is None and not self.same_symbol(mine.name, other.name):
+                return False  # an integer, which the sizes of buffers may use
+        return True
 
     def compare_bounds(self, left: ir.Operation, right: ir.Operation) -> None:
         """The bounds of symbols, once it is known which symbol is which."""
@@ -165,6 +246,8 @@ class _Comparison:
             return self.same_dims(list(dims_in(mine)), list(dims_in(other)))
         if op.name == "relax.constant" and name == "value":
             return self.same_elements(mine, other)
+        if isinstance(mine, ir.FlatSymbolRefAttr) and isinstance(other, ir.FlatSymbolRefAttr):
+            return self.names.same(mine.value, other.value)
         return str(mine) == str(other)
 
     @staticmethod
@@ -235,3 +318,9 @@ def _type_text(type_: ir.Type) -> str:
         return str(struct_info(type_))
     except RelaxError:
         return str(type_)
+
+
+def _function(op: ir.Operation) -> func.FuncOp:
+    view = op.opview
+    assert isinstance(view, func.FuncOp), f"{op.name} has the attribute {PARAMS}"
+    return view
