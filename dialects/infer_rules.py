@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.base import OpArgs, implies
-from relax_mlir.dialects.types import StructInfo, Tuple
+from relax_mlir.dialects.types import StructInfo, Tuple, contains_unknown
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError, expect
 from relax_mlir.mlir import ir
 
@@ -57,6 +57,11 @@ def has_rule(name: str) -> bool:
     return name in _RULES
 
 
+def rule_of(name: str) -> InferRule | None:
+    """The rule of the packed function `name`, if it has one."""
+    return _RULES.get(name)
+
+
 def deduced(args: OpArgs) -> StructInfo | None:
     """What the rule of a packed call's function says of its result; None where there is no rule.
 
@@ -86,12 +91,23 @@ def check_rule(args: OpArgs, result: StructInfo) -> None:
 
     A call for its effect alone, whose result is the empty tuple, is never wrong.
     """
-    expected = None if result == Tuple() else deduced(args)
+    expected = None if result == Tuple() else _expected(args)
     if expected is not None and not implies(expected, result):
         name = args.str_attr("func")
         raise ShapeError(
             f"{args.op}: the result of '{name}' is {result}, but its registered shape rule gives {expected}"
         )
+
+
+def _expected(args: OpArgs) -> StructInfo | None:
+    """What the rule says; None where it fails on sizes that are unknown, as all are to the virtual machine."""
+    try:
+        return deduced(args)
+    except ArgumentError as error:
+        failed = error.__cause__ is not None and not isinstance(error.__cause__, RelaxError)
+        if failed and any(map(contains_unknown, args.tuple(0).fields)):
+            return None
+        raise
 
 
 def _arguments(args: OpArgs) -> list[Any]:

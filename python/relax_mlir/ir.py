@@ -1,4 +1,4 @@
-"""What TVM has in ``tvm.ir``: the module, and structural equality.
+"""What TVM has in ``tvm.ir``: the module, structural equality, ops by name.
 
 >>> from relax_mlir.ir import assert_structural_equal
 """
@@ -8,5 +8,13 @@ from __future__ import annotations
 from relax_mlir.analysis.structural_equal import assert_structural_equal, structural_equal
 from relax_mlir.analysis.structural_hash import structural_hash
 from relax_mlir.ir_module import IRModule
+from relax_mlir.op.op_registry import Op, register_op_attr
 
-__all__ = ["IRModule", "assert_structural_equal", "structural_equal", "structural_hash"]
+__all__ = [
+    "IRModule",
+    "Op",
+    "assert_structural_equal",
+    "register_op_attr",
+    "structural_equal",
+    "structural_hash",
+]

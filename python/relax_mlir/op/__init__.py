@@ -174,8 +174,10 @@ from relax_mlir.op import (
 const = constant
 match_cast = match_shape
 dot = matmul
+from relax_mlir.op.op_registry import Op, infer_rule, register_op_attr, unregister_op
 
 __all__ = [
+    "Op",
     "abs",
     "acos",
     "acosh",
@@ -231,6 +233,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "if_then_else",
+    "infer_rule",
     "invoke_closure",
     "invoke_pure_closure",
     "isfinite",
@@ -270,6 +273,7 @@ __all__ = [
     "print",
     "prod",
     "register_infer",
+    "register_op_attr",
     "reshape",
     "right_shift",
     "round",
@@ -301,6 +305,7 @@ __all__ = [
     "tuple_get_item",
     "unique",
     "unregister_infer",
+    "unregister_op",
     "variance",
     "vm",
     "where",

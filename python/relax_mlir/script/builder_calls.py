@@ -12,6 +12,7 @@ from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
+from relax_mlir.op.op_registry import written_name
 from relax_mlir.script.constants import number_text
 
 RENAMED = {
@@ -22,8 +23,6 @@ RENAMED = {
 """Attributes whose builder's argument has another name."""
 
 PREFIX = "relax."
-FAMILIES = ("memory", "nn", "vm")
-"""Families whose ops are written with a dot."""
 
 
 def keyword_arguments(op: ir.Operation, cls: type[RelaxOp]) -> dict[str, Any] | None:
@@ -40,16 +39,9 @@ def keyword_arguments(op: ir.Operation, cls: type[RelaxOp]) -> dict[str, Any] | 
         except ValueError:
             return None
     builder: Any = builders
-    for part in script_name(op.name).split("."):
+    for part in written_name(op.name).split("."):
         builder = getattr(builder, part, None)
     return arguments if callable(builder) and _makes_it(op, builder, arguments) else None
-
-
-def script_name(op_name: str) -> str:
-    """``nn.softmax`` for ``relax.nn_softmax``."""
-    name = op_name.removeprefix(PREFIX)
-    family, _, rest = name.partition("_")
-    return f"{family}.{rest}" if family in FAMILIES else name
 
 
 def _makes_it(op: ir.Operation, builder: Any, arguments: dict[str, Any]) -> bool:  # noqa: ANN401 - a builder

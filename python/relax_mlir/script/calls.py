@@ -363,7 +363,16 @@ STATEMENTS = {
     "outputs": "R.output(...) is the last statement of a dataflow block",
     "func_attr": "R.func_attr({...}) is a statement of its own",
     "function": "R.function is a decorator",
-    "register_infer": "register_infer is called in Python, not in a script",
-    "unregister_infer": "unregister_infer is called in Python, not in a script",
+    **{
+        name: f"{name} is called in Python, not in a script"
+        for name in (
+            "Op",
+            "infer_rule",
+            "register_infer",
+            "register_op_attr",
+            "unregister_infer",
+            "unregister_op",
+        )
+    },
     "if_then_else": "write `if c: … else: …`, or `a if c else b`",
 }

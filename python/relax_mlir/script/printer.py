@@ -27,8 +27,9 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import VerifyError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
+from relax_mlir.op.op_registry import written_name
 from relax_mlir.script.attribute_text import attribute_text, dictionary_text
-from relax_mlir.script.builder_calls import keyword_arguments, python_text, python_value, quoted, script_name
+from relax_mlir.script.builder_calls import keyword_arguments, python_text, python_value, quoted
 from relax_mlir.script.constants import constant_names, literal
 from relax_mlir.script.inlining import inlined_ops
 from relax_mlir.script.scriptable import OPERATORS, PREDICATES, RESERVED, SIGNATURE, is_scriptable
@@ -299,7 +300,7 @@ class _Printer:
         if arguments is None:
             return self.generic(op, operands, ir_fields(cls)[1])
         keywords = [f"{name}={python_text(value)}" for name, value in arguments.items()]
-        return f"R.{script_name(op.name)}({', '.join(operands + keywords)})"
+        return f"R.{written_name(op.name)}({', '.join(operands + keywords)})"
 
     @staticmethod
     def generic(op: ir.Operation, operands: Sequence[str], attributes: Sequence[str]) -> str:

@@ -1,0 +1,271 @@
+"""Ops by name: their shape rules, and attributes that users give ops of their own.
+
+>>> from relax_mlir import op as R
+>>> R.infer_rule("relax.add")(Tensor(("n", 4)), Tensor((4,)))
+Tensor((n, 4), "float32")
+>>> @R.register_op_attr("my.pad", "FInferShape")
+... def pad(x, amount):
+...     return (x.shape[0] + 2 * amount,)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from relax_mlir.dialects import dialect
+from relax_mlir.dialects.base import RelaxOp, op_classes
+from relax_mlir.dialects.fresh_symbols import building
+from relax_mlir.dialects.infer_rules import register_infer, rule_of, unregister_infer
+from relax_mlir.dialects.location import located_at
+from relax_mlir.dialects.traits import HasEffect, ops_with
+from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, expect
+from relax_mlir.mlir import func, ir
+
+PREFIX = "relax."
+FAMILIES = ("memory", "nn", "vm")
+"""Families whose ops are written with a dot."""
+
+RULES = ("FInferShape", "FInferType", "FInferStructInfo")
+"""Keys of shape rules: what gives the shape, the dtype, or both."""
+PURITY = "FPurity"
+KEYS = (*RULES, PURITY)
+
+_given: dict[str, dict[str, tuple[int, Any]]] = {}
+"""The attributes that users have registered, each with its level, by op and key."""
+
+
+@dataclass(frozen=True)
+class Op:
+    """An op by its name, as `Call` has it: one of Relax (``Op.get("relax.add")``), or a user's.
+
+    A user's op is a packed function that has a shape rule: `register_op_attr` or `register_infer` gives it one. A call
+    of it is a `call_pure_packed` if its attribute ``FPurity`` is True, else a `call_packed`.
+    """
+
+    name: str
+    """As it is written: ``relax.nn.relu``."""
+
+    @staticmethod
+    def get(name: str) -> Op:
+        """The op called `name`, with or without ``relax.``; raises `UnknownNameError`."""
+        expect("Op.get: 'name'", name, str, "the name of an op")
+        if op_class_of(name) is not None:
+            return Op(PREFIX + written_name(name))
+        if rule_of(name) is None and name not in _given:
+            hint = "register_op_attr(name, 'FInferShape', rule) makes an op of a packed function"
+            raise UnknownNameError("op", name, [PREFIX + item for item in _all_names()], hint)
+        return Op(name)
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether it is an op of Relax, rather than a user's."""
+        return op_class_of(self.name) is not None
+
+    def get_attr(self, key: str) -> Any:  # noqa: ANN401 - a rule, or a bool
+        """The attribute `key`: ``FInferShape`` (also ``FInferType``, ``FInferStructInfo``), ``FPurity``; None if unset.
+
+        Raises:
+            UnknownNameError: there is no attribute of this name.
+        """
+        _check_key(key)
+        if not self.is_builtin:
+            _, own = _given.get(self.name, {}).get(key, (0, None))
+            return rule_of(self.name) if own is None and key in RULES else own
+        if key in RULES:
+            return infer_rule(self.name)
+        return f"{PREFIX}{_ir_name(self.name)}" not in ops_with(HasEffect)
+
+    def has_attr(self, key: str) -> bool:
+        """Whether the op has the attribute `key`."""
+        return self.get_attr(key) is not None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def register_op_attr(
+    op_name: str,
+    attr_key: str,
+    value: Any = None,  # noqa: ANN401 - a rule, or a bool
+    level: int = 10,
+) -> Any:  # noqa: ANN401 - the value, or a decorator
+    """Give an op of the user's, which is the packed function `op_name`, an attribute; also a decorator.
+
+    Args:
+        op_name: the name under which the function is registered.
+        attr_key: ``FInferShape``: the shape rule, as for `register_infer`; besides a `StructInfo` it may give a shape,
+            whose dtype ``FInferType`` says then. ``FInferType``: gives the name of a dtype, or a `StructInfo`.
+            ``FInferStructInfo``: both in one. ``FPurity``: whether the function has no effects.
+        value: the rule or the bool; None gives a decorator.
+        level: of two values the one of the higher level counts; two of one level are an error.
+
+    Raises:
+        ArgumentError: the op is one of Relax, whose rules are what it means; or it has the attribute already.
+        UnknownNameError: there is no attribute `attr_key`.
+    """
+    expect("register_op_attr: 'op_name'", op_name, str, "the name of a packed function")
+    _check_key(attr_key)
+    if value is None:
+        return lambda late: register_op_attr(op_name, attr_key, late, level)
+    if op_class_of(op_name) is not None:
+        raise ArgumentError(
+            f"register_op_attr: '{op_name}' is an op of Relax, whose rules do not change; infer_rule('{op_name}') "
+            "gives its shape rule"
+        )
+    if attr_key == PURITY:
+        expect(f"register_op_attr: {PURITY} of '{op_name}'", value, bool, "True or False")
+    elif not callable(value):
+        raise ArgumentError(f"register_op_attr: {attr_key} of '{op_name}' is {value!r}, expected a function")
+    attributes = _given.setdefault(op_name, {})
+    before, _ = attributes.get(attr_key, (level - 1, None))
+    if before == level:
+        raise ArgumentError(
+            f"register_op_attr: '{op_name}' has {attr_key} of level {level} already; level={level + 1} replaces it"
+        )
+    if before < level:
+        attributes[attr_key] = level, value
+    if attr_key in RULES:
+        register_infer(op_name, functools.partial(_combined, op_name), override=True)
+    return value
+
+
+def unregister_op(op_name: str) -> None:
+    """Forget the attributes of a user's op."""
+    _given.pop(op_name, None)
+    unregister_infer(op_name)
+
+
+def _combined(name: str, *args: Any) -> StructInfo:  # noqa: ANN401 - infos and literals
+    """What the rules of a user's op say together."""
+    rules = {key: rule for key, (_, rule) in _given[name].items()}
+    if "FInferStructInfo" in rules:
+        found: StructInfo = rules["FInferStructInfo"](*args)
+        return found
+    shape = rules["FInferShape"](*args) if "FInferShape" in rules else None
+    if isinstance(shape, StructInfo):
+        return shape
+    dtype = rules["FInferType"](*args) if "FInferType" in rules else None
+    if isinstance(dtype, StructInfo):
+        if not isinstance(dtype, Tensor) or shape is None:
+            return dtype
+        dtype = dtype.dtype
+    if dtype is None:
+        raise DTypeError(
+            f"FInferShape of '{name}' gives the shape {shape}, and nothing says the dtype: register FInferType, or "
+            "give a Tensor"
+        )
+    return Tensor(shape, dtype)
+
+
+def infer_rule(name: str) -> Callable[..., StructInfo]:
+    """The shape rule of the op `name`, of Relax or a user's: ``rule(*infos, **attributes)`` gives the result's info.
+
+    A rule of Relax takes a `StructInfo` per operand, other arguments as the op's builder has them, and raises what the
+    builder raises; several results are a `Tuple`.
+
+    Raises:
+        UnknownNameError: there is no such op.
+    """
+    op = Op.get(name)
+    if not op.is_builtin:
+        rule = rule_of(name)
+        if rule is None:
+            raise UnknownNameError(
+                "shape rule", name, [], "register_op_attr(name, 'FInferShape', rule) sets it"
+            )
+        return rule
+    builder = builder_of(name)
+    if builder is None:
+        raise ArgumentError(
+            f"infer_rule: {op.name} has no rule on infos alone: its result is given, or follows from its body"
+        )
+    return functools.partial(_asked, op.name, builder)
+
+
+def _asked(name: str, builder: Callable[..., Any], *operands: Any, **attributes: Any) -> StructInfo:  # noqa: ANN401
+    """What the builder's op gives: it is built in a function of its own, which nobody keeps."""
+    infos = [item for item in _nested(operands) if isinstance(item, StructInfo)]
+    with _context(), ir.Location.unknown(), located_at(f"infer_rule({name!r})", 0, 0):
+        holder = func.FuncOp("rule", ir.FunctionType.get([i.to_type() for i in infos], []), ip=False)
+        block = holder.add_entry_block()
+        with ir.InsertionPoint(block), building(holder.operation):
+            arguments = iter([Value(argument) for argument in block.arguments])
+            made = builder(*(_values(item, arguments) for item in operands), **attributes)
+            results = made if isinstance(made, list | tuple) else [made]
+            found = [item.struct_info for item in results]
+    return found[0] if len(found) == 1 else Tuple(found)
+
+
+def _nested(items: Sequence[Any]) -> Iterator[Any]:
+    for item in items:
+        if isinstance(item, list | tuple):
+            yield from _nested(item)
+        else:
+            yield item
+
+
+def _values(item: Any, arguments: Iterator[Value]) -> Any:  # noqa: ANN401 - an argument of a builder
+    if isinstance(item, list | tuple):
+        return [_values(inner, arguments) for inner in item]
+    return next(arguments) if isinstance(item, StructInfo) else item
+
+
+def _context() -> contextlib.AbstractContextManager[object]:
+    """Enters a context of this module where there is none."""
+    return _own_context() if ir.Context.current is None else contextlib.nullcontext()
+
+
+@functools.cache
+def _own_context() -> ir.Context:
+    return dialect.context()
+
+
+# -- names
+
+
+def _ir_name(name: str) -> str:
+    return name.removeprefix(PREFIX).replace(".", "_")
+
+
+def op_class_of(name: str) -> type[RelaxOp] | None:
+    """The class of an op of Relax, called with or without ``relax.``, ``nn.relu`` or ``nn_relu``; else None."""
+    dialect.import_families()
+    return op_classes().get(PREFIX + _ir_name(name))
+
+
+def written_name(name: str) -> str:
+    """``nn.softmax`` for ``relax.nn_softmax``."""
+    name = _ir_name(name)
+    family, _, rest = name.partition("_")
+    return f"{family}.{rest}" if family in FAMILIES else name
+
+
+def builder_of(name: str) -> Callable[..., Any] | None:
+    """The function of `relax_mlir.op` that builds the op `name`; None for an op without one."""
+    from relax_mlir import op
+
+    found: Any = op
+    for part in written_name(name).split("."):
+        found = getattr(found, part, None) if isinstance(found, ModuleType) else None
+    return found if callable(found) else None
+
+
+def _all_names() -> list[str]:
+    dialect.import_families()
+    return [written_name(name) for name in op_classes()]
+
+
+def _check_key(key: str) -> None:
+    expect("the attribute of an op", key, str, "its name")
+    if key not in KEYS:
+        raise UnknownNameError("attribute of an op", key, KEYS)
+
+
+__all__ = ["Op", "infer_rule", "register_op_attr", "unregister_op"]
