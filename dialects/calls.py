@@ -1,9 +1,10 @@
 """Calls: of Relax functions, of prim funcs by destination passing, and of packed functions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.extern_func import ExternFunc, function_name
 from relax_mlir.dialects.infer_rules import check_rule, deduced
 from relax_mlir.dialects.structure import make_tuple, prim_value
 from relax_mlir.dialects.traits import (
@@ -226,12 +227,15 @@ def tir_vars_attr(op: str, tir_vars: Sequence[DimLike]) -> ir.ArrayAttr:
 
 
 def call_tir(
-    callee: Callee,
+    callee: Callee | ExternFunc,
     args: Sequence[Value | StaticArg],
     out: Tensor | Sequence[Tensor],
     tir_vars: Sequence[DimLike] = (),
 ) -> Value:
     """`relax_mlir.op.call_tir` with the callee first."""
+    if isinstance(callee, ExternFunc):
+        _refuse_tir_vars("call_tir", callee.global_symbol, tir_vars)
+        return call_dps_packed(callee, args, out)
     name, target = resolved("call_tir", callee, tir_vars)
     if target is None and is_registered(name):
         return call_dps_packed(name, args, out)
@@ -242,16 +246,21 @@ def call_tir(
     return create(CallTirOp, [make_tuple(*args)], attributes, [result_info(out)])[0]  # type: ignore[arg-type]  # make_tuple refuses literals
 
 
-def resolved(op: str, callee: Callee, tir_vars: Sequence[DimLike]) -> tuple[str, func.FuncOp | None]:
+def resolved(
+    op: str, callee: Callee | ExternFunc, tir_vars: Sequence[DimLike]
+) -> tuple[str, func.FuncOp | None]:
     """The name of a callee, and the function of the module that is being built, None where it has none.
 
     Raises `ArgumentError` for `tir_vars` of a registered function.
     """
     point = require_insertion_point(op)
+    if isinstance(callee, ExternFunc):
+        _refuse_tir_vars(op, callee.global_symbol, tir_vars)
+        return callee.global_symbol, None
     name = callee_name(op, callee)
     target = _symbol(point, name)
     if target is None and tir_vars and is_registered(name):
-        raise ArgumentError(f"{op}: the packed function '{name}' takes no tir_vars; give them as arguments")
+        _refuse_tir_vars(op, name, tir_vars)
     return name, target
 
 
@@ -260,6 +269,11 @@ def is_registered(name: str) -> bool:
     import tvm_ffi  # which imports torch where that is installed; tools that only read modules need neither
 
     return tvm_ffi.get_global_func(name, allow_missing=True) is not None
+
+
+def _refuse_tir_vars(op: str, name: str, tir_vars: Sequence[DimLike]) -> None:
+    if tir_vars:
+        raise ArgumentError(f"{op}: the packed function '{name}' takes no tir_vars; give them as arguments")
 
 
 def _symbol(point: ir.InsertionPoint, name: str) -> func.FuncOp | None:
@@ -276,17 +290,19 @@ def _symbol(point: ir.InsertionPoint, name: str) -> func.FuncOp | None:
 
 
 def call_dps_packed(
-    func: str, args: Sequence[Value | StaticArg], out: Tensor | Sequence[Tensor] | None = None
+    func: str | ExternFunc,
+    args: Sequence[Value | StaticArg],
+    out: Tensor | Sequence[Tensor] | None = None,
 ) -> Value:
     """Call the packed function registered as `func` with `args`, then the allocated results, which it fills.
 
     `out` may be left out where `register_infer` has a rule for `func`.
     """
-    expect("call_dps_packed: 'func'", func, str, "the name of a packed function")
+    func = function_name("call_dps_packed", func)
     operands, spec = arg_spec_of("call_dps_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     packed = make_tuple(*operands)
-    result = _ruled("call_dps_packed", packed, attributes) if out is None else result_info(out)
+    result = ruled("call_dps_packed", packed, attributes) if out is None else result_info(out)
     if result is None:
         raise ArgumentError(
             f"call_dps_packed: '{func}' has no registered shape rule, so that 'out' must say what it fills"
@@ -294,32 +310,36 @@ def call_dps_packed(
     return create(CallDpsPackedOp, [packed], attributes, [result])[0]
 
 
-def call_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = None) -> Value | None:
+def call_packed(
+    func: str | ExternFunc, *args: Value | StaticArg, out: StructInfo | None = None
+) -> Value | None:
     """Call the packed function registered as `func`; it may have any effect.
 
     `out` says what it returns (for instance ``Tensor(ndim=1)``, then `match_shape`). None: the rule that
     `register_infer` has for `func` says it; where there is none, nothing is used of what it returns, and None is
     returned here too.
     """
-    expect("call_packed: 'func'", func, str, "the name of a packed function")
+    func = function_name("call_packed", func)
     operands, spec = arg_spec_of("call_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     packed = make_tuple(*operands)
-    out = _ruled("call_packed", packed, attributes) if out is None else out
+    out = ruled("call_packed", packed, attributes) if out is None else out
     result = create(CallPackedOp, [packed], attributes, [Tuple() if out is None else out])[0]
     return None if out is None else result
 
 
-def call_pure_packed(func: str, *args: Value | StaticArg, out: StructInfo | None = None) -> Value:
+def call_pure_packed(
+    func: str | ExternFunc, *args: Value | StaticArg, out: StructInfo | None = None
+) -> Value:
     """Call the packed function registered as `func`, which has no effects and allocates its result, `out`.
 
     `out` may be left out where `register_infer` has a rule for `func`.
     """
-    expect("call_pure_packed: 'func'", func, str, "the name of a packed function")
+    func = function_name("call_pure_packed", func)
     operands, spec = arg_spec_of("call_pure_packed", args)
     attributes = {"func": ir.StringAttr.get(func), "arg_spec": spec}
     packed = make_tuple(*operands)
-    result = _ruled("call_pure_packed", packed, attributes) if out is None else out
+    result = ruled("call_pure_packed", packed, attributes) if out is None else out
     if result is None:
         raise ArgumentError(
             f"call_pure_packed: '{func}' has no registered shape rule, so that 'out' must say what it returns"
@@ -334,7 +354,8 @@ def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:
     return create(CallOp, [make_tuple(*args)], attributes, [result])[0]
 
 
-def _ruled(op: str, packed: Value, attributes: dict[str, ir.Attribute]) -> StructInfo | None:
+def ruled(op: str, packed: Value, attributes: Mapping[str, ir.Attribute]) -> StructInfo | None:
+    """What the shape rule of a packed function says of a call with the tuple `packed`; None where it has none."""
     return deduced(OpArgs(op, ("args",), (packed.struct_info,), attributes))
 
 

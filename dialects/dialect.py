@@ -22,6 +22,7 @@ FAMILIES = (
     "ir_types",
     "structure",
     "calls",
+    "extern_func",
     "inplace",
     "effects",
     "closures",

@@ -365,6 +365,12 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @extern_func {
+      %0 = irdl.base "#builtin.string" 
+      irdl.attributes {"func" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @eye {
       %0 = irdl.base "#builtin.array" 
       %1 = irdl.base "#builtin.integer" 

@@ -23,6 +23,7 @@ from relax_mlir.dialects.calls import (
 )
 from relax_mlir.dialects.calls import call_tir as call_with_callee_first
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.extern_func import ExternFunc
 from relax_mlir.dialects.fresh_symbols import fresh_symbols
 from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.dialects.shape_functions import bind_shape
@@ -41,22 +42,22 @@ ShapeLike: TypeAlias = Value | Sequence[DimLike]
 
 
 def call_tir(
-    callee: Callee | ShapeLike | Sequence[ShapeLike],
-    args: Value | Sequence[Value | StaticArg] | Callee,
+    callee: Callee | ExternFunc | ShapeLike | Sequence[ShapeLike],
+    args: Value | Sequence[Value | StaticArg] | Callee | ExternFunc,
     out: Tensor | Sequence[Tensor] | Value | Sequence[Value | StaticArg],
     tir_vars: Sequence[DimLike] = (),
 ) -> Value:
     """Call the prim func `callee` of the module on `args`; `out`: the result's shape and dtype, or several.
 
-    `tir_vars` are integers that the prim func takes after its outputs. A name that the module does not have, but
-    that a packed function is registered under, makes it a `call_dps_packed`. Returns a tensor, or a tuple of
-    tensors when `out` is a sequence.
+    `tir_vars` are integers that the prim func takes after its outputs. An `ExternFunc`, and a name that the module
+    does not have, but that a packed function is registered under, make it a `call_dps_packed`. Returns a tensor, or
+    a tuple of tensors when `out` is a sequence.
 
     The order of the first design is taken, too: ``call_tir(shape, callee, args, tir_vars)``. The shape is a tuple of
     dimensions or a shape value, or a list of such for several results; the prim func says their dtypes, a registered
     function's have that of its first tensor.
     """
-    if isinstance(callee, str | func.FuncOp):
+    if isinstance(callee, str | func.FuncOp | ExternFunc):
         return call_with_callee_first(callee, args, out, tir_vars)  # type: ignore[arg-type]  # it checks them
     shapes, several = read_shapes(callee)
     name, target = resolved("call_tir", args, tir_vars)  # type: ignore[arg-type]  # it checks the callee
@@ -64,7 +65,7 @@ def call_tir(
     if target is not None:
         params = declared_params(target)
         return call_prim_func(target, shapes, several, of_declared_dtypes(values_of(given), params), tir_vars)
-    if not is_registered(name):
+    if not isinstance(args, ExternFunc) and not is_registered(name):
         raise ArgumentError(
             f"call_tir: '{name}' is neither a function of the module nor the name of a registered one"
         )

@@ -255,6 +255,10 @@ class Tuple(StructInfo):
     fields: tuple[StructInfo, ...] = field(default=())
 
     def __init__(self, fields: Sequence[StructInfo] = ()) -> None:
+        if isinstance(fields, list | tuple) and any(hasattr(type(item), "struct_info") for item in fields):
+            raise ArgumentError(
+                "Tuple: this is what is known of a tuple; values are put into rx.expr.Tuple(fields), or op.make_tuple"
+            )
         object.__setattr__(self, "fields", _infos("Tuple: 'fields'", fields))
 
     def symbols(self) -> Iterator[str]:

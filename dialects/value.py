@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from relax_mlir.dialects import frames
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
+from relax_mlir.dialects.checked_types import CheckedType, checked_type
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.python_protocols import OTHER_NAMES, Dims, PythonProtocols
 from relax_mlir.dialects.torch_tensors import from_torch, is_torch
@@ -32,9 +33,14 @@ class Value(PythonProtocols):
     Operators (``x + y``, ``x @ y``, ``-x``, ``x > 0``, ``t[0]``) emit the ops of the same name; numbers become
     constants of the other operand's dtype. ``==`` and ``!=`` do so while a function is built; elsewhere, and with what
     is no operand, they compare handles, as Python does by default. In dictionaries a value is found by its identity.
+    Views of a finished program are equal if they are of one value.
     """
 
-    __hash__ = object.__hash__
+    _identity: ir.Value | None = None
+    """For a view of a finished program (`relax_mlir.expr`), which value of it this is."""
+
+    def __hash__(self) -> int:
+        return object.__hash__(self) if self._identity is None else hash(self._identity)
 
     def __init__(self, ssa: ir.Value) -> None:
         self._ssa: ir.Value | None = ssa
@@ -62,9 +68,35 @@ class Value(PythonProtocols):
     def struct_info(self) -> StructInfo:
         """What is known of the value."""
         if self._info is None:
-            assert self._ssa is not None, "variables are made with their info"
+            if self._ssa is None:
+                raise ArgumentError(f"nothing is known of {self!r} before it is bound")
             self._info = struct_info(self._ssa.type)
         return self._info
+
+    @property
+    def checked_type(self) -> CheckedType:
+        """Rank and dtype, or the kind of a value that is no tensor: what is known without its shape."""
+        return checked_type(self.struct_info)
+
+    checked_type_ = checked_type
+
+    @property
+    def shape_(self) -> Any:  # noqa: ANN401 - a ShapeExpr, or a Tuple of such
+        """The dimensions of a tensor as a `ShapeExpr`; of a tuple the tuple of those of its fields; else None.
+
+        None also where a dimension is unknown. A dimension that an expression gives at run time is a symbol, which a
+        `match_shape` of that expression defines.
+        """
+        from relax_mlir.dialects.nodes import shape_field  # expressions are values
+
+        return shape_field(self.struct_info)
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same value of a program, also where ``==`` would make an op."""
+        if self is other or not isinstance(other, Value):
+            return self is other
+        mine, theirs = self._identity or self._ssa, other._identity or other._ssa
+        return mine is not None and theirs is not None and bool(mine == theirs)
 
     @property
     def tensor_info(self) -> Tensor:
@@ -234,9 +266,13 @@ class Value(PythonProtocols):
         return _binary("bitwise_xor", self, other)
 
     def __eq__(self, other: object) -> Any:  # noqa: ANN401 - a Value, or a bool
+        if self._identity is not None and isinstance(other, Value) and not is_building():
+            return self.same_as(other)
         return _binary("equal", self, other) if _are_compared(self, other) else NotImplemented
 
     def __ne__(self, other: object) -> Any:  # noqa: ANN401 - a Value, or a bool
+        if self._identity is not None and isinstance(other, Value) and not is_building():
+            return not self.same_as(other)
         return _binary("not_equal", self, other) if _are_compared(self, other) else NotImplemented
 
     def __lt__(self, other: ValueLike) -> Value:
@@ -253,14 +289,17 @@ class Value(PythonProtocols):
 
 
 class Var(Value):
-    """A named parameter: made before its function, bound to an SSA value when the function is opened."""
+    """A named parameter: made before its function, bound to an SSA value when the function is opened.
 
-    def __init__(self, name: str, struct_info: StructInfo) -> None:
+    One without an info is the left side of a `VarBinding`: what is known of it is what is known of the value.
+    """
+
+    def __init__(self, name: str, struct_info: StructInfo | None = None) -> None:
         expect("Var: 'name'", name, str, "a string")
         expect(
             f"Var '{name}': 'struct_info'",
             struct_info,
-            StructInfo,
+            StructInfo | None,
             'a StructInfo such as Tensor(("n",), dtype)',
         )
         self.name = name
@@ -268,8 +307,16 @@ class Var(Value):
         self._frame = None
         self._info = struct_info
 
+    @property
+    def name_hint(self) -> str:
+        """The name, as TVM calls it."""
+        return self.name
+
+    vid = name_hint
+
     def __repr__(self) -> str:
-        return f"<Var {self.name}: {self.struct_info}>"
+        known = "" if self._info is None and self._ssa is None else f": {self.struct_info}"
+        return f"<{type(self).__name__} {self.name}{known}>"
 
 
 def var(name: str, shape: Sequence[DimLike] | None = None, dtype: str | None = "float32") -> Var:

@@ -23,6 +23,7 @@ from relax_mlir.dialects.types import (
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, ops_of, symbol_names
 from relax_mlir.mlir import func, ir
+from relax_mlir.passes.closures.extern_functions import lift_extern_functions
 from relax_mlir.symbolic import symbols
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
@@ -30,7 +31,7 @@ COPIED = ops_with(CopiedIntoFunctions)
 
 
 class LambdaLift(ModulePass):
-    """Make a private function of every `relax.lambda`, which becomes a `relax.make_closure`.
+    """Make a private function of every `relax.lambda` and `relax.extern_func`, which becomes a `relax.make_closure`.
 
     The values that the body takes from around it become the function's last parameters, and symbols that neither
     these nor its own parameters define become a shape value behind them. Constants move into the function.
@@ -40,6 +41,7 @@ class LambdaLift(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         for function in list(relax_functions(module)):
+            lift_extern_functions(module, function)
             for op in list(_lambdas(function.operation)):
                 _lift(module, function, op)
 

@@ -78,9 +78,10 @@ def function_called(module: ir.Module, name: str) -> func.FuncOp:
 
 
 def kept(module: ir.Module, function: func.FuncOp) -> func.FuncOp:
-    """A function that users get: it keeps the module, without which there is no function."""
-    vars(function)["relax_module"] = module
-    return function
+    """A function that users get: it shows its parts, and keeps the module, without which there is no function."""
+    from relax_mlir.expr.function import Function
+
+    return Function.view(function, module)
 
 
 def as_function(where: str, source: object) -> func.FuncOp:

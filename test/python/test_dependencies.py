@@ -41,6 +41,8 @@ LAYERS: tuple[frozenset[str], ...] = (
         {
             "passes",
             "builder",
+            "expr",
+            "ir",
             "ir_module",
             "module_file",
             "module_functions",

@@ -25,6 +25,7 @@ CONSTRUCTS = frozenset(
 REPEATED = {
     "expressions": "each language (script, te, tir) has its own",
     "fast_call": "the generated code, and the runtime's half that loads it",
+    "ir": "the script's decorators of classes, and what TVM has in ``tvm.ir``",
     "parser": "each language (script, tir, symbolic) has its own",
     "printer": "each language (script, tir) has its own",
     "print_ir": "the instrument, and the pass",
@@ -102,6 +103,7 @@ def test_names_of_files_repeat_for_a_reason() -> None:
 
 TABLES = {
     "analysis/memory_estimate": "the two ops that it is about",
+    "expr/program": "the ops of dataflow blocks, and the expression that each leaf is",
     "lowering/parts/early_kernels": "the ops whose kernels are compiled before anything else is known",
     "vm/codegen/constants_and_tuples": "instructions that are moves",
     "vm/codegen/fresh_results": "which registers hold memory of their own",

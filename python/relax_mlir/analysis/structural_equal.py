@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.declared_sizes import prim_params
 from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
 from relax_mlir.dialects.constants import to_numpy
+from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.dialects.symbolic_attributes import dim_attribute_names, dims_in
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import ArgumentError, RelaxError

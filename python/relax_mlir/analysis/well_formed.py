@@ -463,7 +463,7 @@ def parameter_names(op: func.FuncOp) -> list[str]:
     names = []
     given = list(ir.ArrayAttr(op.attributes["arg_attrs"])) if "arg_attrs" in op.attributes else []
     for index in range(len(op.type.inputs)):
-        attributes = ir.DictAttr(given[index]) if index < len(given) else ir.DictAttr.get({})
+        attributes = ir.DictAttr(given[index]) if index < len(given) else ir.DictAttr.get({}, op.context)
         name = (
             attributes[PARAM_NAME]
             if PARAM_NAME in attributes

@@ -61,6 +61,7 @@ from relax_mlir.dialects.data_dependent import (
     unique,
 )
 from relax_mlir.dialects.effects import assert_op, print
+from relax_mlir.dialects.extern_func import ExternFunc, extern_func
 from relax_mlir.dialects.infer_rules import (
     register_infer,
     unregister_infer,
@@ -170,13 +171,14 @@ from relax_mlir.op import (
     nn,
     vm,
 )
+from relax_mlir.op.op_registry import Op, infer_rule, register_op_attr, unregister_op
 
 const = constant
 match_cast = match_shape
 dot = matmul
-from relax_mlir.op.op_registry import Op, infer_rule, register_op_attr, unregister_op
 
 __all__ = [
+    "ExternFunc",
     "Op",
     "abs",
     "acos",
@@ -222,6 +224,7 @@ __all__ = [
     "ewise_fma",
     "exp",
     "expand_dims",
+    "extern_func",
     "eye",
     "flatten",
     "floor",

@@ -4,7 +4,7 @@ A visitor looks at every binding, a mutator may replace it: by nothing, one valu
 `relax_mlir.op` emit with their shapes deduced. ``docs/writing-passes.md`` is the introduction.
 """
 
-from relax_mlir.rewrite.binding import Binding
+from relax_mlir.expr.bindings import Binding
 from relax_mlir.rewrite.mutator import DataflowMutator, ExprMutator
 from relax_mlir.rewrite.visitor import ExprVisitor
 

@@ -13,11 +13,11 @@ from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import ArgumentError, RelaxError
+from relax_mlir.expr.bindings import Binding, binding_of
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import enclosing_function, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
-from relax_mlir.rewrite.binding import Binding
 from relax_mlir.rewrite.replace import Replacer
 from relax_mlir.rewrite.visitor import Target, Walker, roots_of
 
@@ -132,7 +132,7 @@ class ExprMutator(Walker):
                     self._visit_block(nested, root, inside)
             if len(op.regions):
                 replacer.refresh_results(op)
-            binding = Binding(op)
+            binding = binding_of(op)
             if inside and (binding.in_dataflow or not self.dataflow_only):
                 self._rewrite(binding, replacer)
 
@@ -150,7 +150,7 @@ class ExprMutator(Walker):
         for op in emitted:
             if binding.in_dataflow and not is_pure(op):
                 raise ArgumentError(
-                    f"{name} emits {Binding(op).op} in a dataflow block, which holds pure ops without control "
+                    f"{name} emits {binding_of(op).op} in a dataflow block, which holds pure ops without control "
                     "flow only; use an ExprMutator outside of dataflow blocks"
                 )
         replacer.place(binding.operation, emitted, result)

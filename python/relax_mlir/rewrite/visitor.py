@@ -12,11 +12,11 @@ from relax_mlir.dialects.dialect import Relax, import_families
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import ArgumentError, UnknownNameError
+from relax_mlir.expr import bindings as views
+from relax_mlir.expr.bindings import NAMES, Binding, binding_of
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
-from relax_mlir.rewrite import binding as views
-from relax_mlir.rewrite.binding import NAMES, Binding
 from relax_mlir.transform import relax_functions
 
 PREFIX = "visit_"
@@ -61,7 +61,7 @@ class Walker:
 
     def users(self, value: Value) -> list[Binding]:
         """The bindings that use `value`, each once, in no particular order; ends of blocks are left out."""
-        found = [Binding(use.owner.operation) for use in value.ssa.uses]
+        found = [binding_of(use.owner.operation) for use in value.ssa.uses]
         return list(dict.fromkeys(item for item in found if not has_trait(item.operation, EndsBlock)))
 
     def _method(self, binding: Binding) -> Callable[[Binding], Any]:
@@ -95,7 +95,7 @@ class ExprVisitor(Walker):
                 if isinstance(root, func.FuncOp):
                     self.visit_function(root.name.value, parameters(root))
                 for op in bindings_in(root.operation):
-                    found = Binding(op)
+                    found = binding_of(op)
                     self._method(found)(found)
 
     def visit_function(self, name: str, params: list[Var]) -> None:

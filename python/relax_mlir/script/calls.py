@@ -34,7 +34,12 @@ from relax_mlir.script.call_arguments import (
 from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
 from relax_mlir.script.dimensions import DIMENSIONS, read_dim, read_dims, symbols_of
 from relax_mlir.script.effects import assertion, inplace, printing
-from relax_mlir.script.packed_calls import read_dps_packed, read_packed, read_pure_packed
+from relax_mlir.script.packed_calls import (
+    read_dps_packed,
+    read_extern,
+    read_packed,
+    read_pure_packed,
+)
 from relax_mlir.script.python_names import INSTEAD
 from relax_mlir.script.shape_first import has_dtype, is_shape_first, shape_and_dtype, shape_first
 from relax_mlir.script.source import Problem
@@ -353,6 +358,8 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "make_tuple": Calls.tuple,
     "op": Calls.generic,
     "emit_te": read_emit_te,
+    "ExternFunc": read_extern,
+    "extern_func": read_extern,
     **memory_calls.READERS,
 }
 """What takes annotations, shapes or functions, which are no values, among its arguments."""

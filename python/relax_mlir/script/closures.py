@@ -120,6 +120,11 @@ def function_value(expressions: Expressions, node: ast.expr) -> Value | None:
 
 def invoke(calls: Calls, expressions: Expressions, node: ast.Call, closure: Value) -> Value:
     """``f(x, y)`` of a function value."""
+    from relax_mlir.script.packed_calls import call_of_extern, extern_name
+
+    name = extern_name(closure)
+    if name is not None:
+        return call_of_extern(expressions, node, closure, name)
     if node.keywords:
         raise Problem(node.keywords[0], "function values take their arguments by position")
     operands = calls.tuple_of(expressions, node, node.args)

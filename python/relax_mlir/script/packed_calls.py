@@ -6,9 +6,12 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.calls import call_dps_packed, call_packed, call_pure_packed
+from relax_mlir.dialects.extern_func import ExternFunc, ExternFuncOp, extern_func, result_of
 from relax_mlir.dialects.infer_rules import has_rule
-from relax_mlir.dialects.types import Object, StructInfo, Tuple
+from relax_mlir.dialects.types import Callable, Object, StructInfo, Tuple
 from relax_mlir.dialects.value import Value
+from relax_mlir.ir_queries import defining_op
+from relax_mlir.mlir import ir
 from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.call_arguments import (
     OUT,
@@ -23,6 +26,10 @@ from relax_mlir.script.source import Problem
 if TYPE_CHECKING:
     from relax_mlir.script.calls import Calls
     from relax_mlir.script.expressions import Expressions
+
+EXTERN = (("R", "ExternFunc"), ("R", "extern_func"))
+ALIASES = {"name": "global_symbol", "func": "global_symbol", "struct_info": "signature", "ty": "signature"}
+"""Other names of the parameters of ``R.ExternFunc``."""
 
 
 def read_dps_packed(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
@@ -79,10 +86,60 @@ def annotated_call(expressions: Expressions, node: ast.Call, info: StructInfo, *
 
 
 def function_name(expressions: Expressions, node: ast.expr) -> str:
-    """The name of a registered function, a string; also ``R.ExternFunc("name")``."""
-    if isinstance(node, ast.Call) and expressions.scope.path(node.func) == ("R", "ExternFunc"):
-        return literal_text(named_arguments(node, ("name",), 1)["name"])
-    return literal_text(node)
+    """The name of a registered function: a string, ``R.ExternFunc("name")``, or a name that is bound to one."""
+    name = registered_name(expressions, node)
+    return literal_text(node) if name is None else name
+
+
+def registered_name(expressions: Expressions, node: ast.expr) -> str | None:
+    """What `function_name` gives; None where the expression names no registered function."""
+    if isinstance(node, ast.Call) and expressions.scope.path(node.func) in EXTERN:
+        return literal_text(
+            named_arguments(node, ("global_symbol", "signature"), 1, ALIASES)["global_symbol"]
+        )
+    if isinstance(node, ast.Name):
+        return extern_name(expressions.scope.values.get(node.id))
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return literal_text(node) if is_text else None
+
+
+def extern_name(value: object) -> str | None:
+    """The name of the registered function that a value is known to be; else None."""
+    if isinstance(value, ExternFunc):
+        return value.global_symbol
+    defining = defining_op(value.ssa) if isinstance(value, Value) else None
+    if defining is None or defining.name != ExternFuncOp.OPERATION_NAME:
+        return None
+    return str(ir.StringAttr(defining.attributes["func"]).value)
+
+
+def read_extern(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
+    """``R.ExternFunc("name", R.Callable((R.Tensor((n,)),), R.Tensor((n,))))``, a registered function as a value."""
+    parts = named_arguments(node, ("global_symbol", "signature"), 1, ALIASES)
+    name = literal_text(parts["global_symbol"])
+    info = Callable()
+    if "signature" in parts:
+        given = read_annotation(parts["signature"], expressions.scope)
+        if not isinstance(given, Callable):
+            raise Problem(parts["signature"], f"the type of a function is R.Callable(...), not {given}")
+        info = given
+    return expressions.apply(node, extern_func, name, info)
+
+
+def call_of_extern(expressions: Expressions, node: ast.Call, closure: Value, name: str) -> Value:
+    """``f(x, 3)`` of a registered function."""
+    if node.keywords:
+        raise Problem(node.keywords[0], "function values take their arguments by position")
+    args = packed_elements(expressions, node.args)
+    info = closure.struct_info
+    assert isinstance(info, Callable)
+    out = expressions.apply(node, result_of, ExternFunc(name, info), args)
+    if out is None and not has_rule(name):
+        out = Object()
+    builder = call_pure_packed if info.pure else call_packed
+    found = expressions.apply(node, builder, name, *args, out=out)
+    assert found is not None, "it has a result"
+    return found
 
 
 def _packed_call(

@@ -328,6 +328,11 @@ class _Printer:
         text = self.text(op.operands[0])
         return text if defining is not None and defining.name == "arith.cmpi" else f"R.prim_to_tensor({text})"
 
+    def on_extern_func(self, op: ir.Operation) -> str:
+        info = struct_info(op.results[0].type)
+        known = "" if info == Callable() else f", {annotation(info)}"
+        return f"R.ExternFunc({attribute_text(op.attributes['func'])}{known})"
+
     def on_tensor_extract(self, op: ir.Operation) -> str:
         return self.text(op.operands[0])
 

@@ -9,8 +9,9 @@ from relax_mlir.dialects.shape_first import ShapeLike, call_prim_func, call_regi
 from relax_mlir.dialects.types import Shape, Tensor, all_dims
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnknownNameError
-from relax_mlir.script.call_arguments import literal_text, named_arguments, packed_arguments
+from relax_mlir.script.call_arguments import named_arguments, packed_arguments
 from relax_mlir.script.dimensions import read_dims, symbols_of
+from relax_mlir.script.packed_calls import registered_name
 from relax_mlir.script.source import Problem
 from relax_mlir.script.tir_calls import prim_arguments, tir_variables, unpacked
 
@@ -24,18 +25,14 @@ def is_shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> bo
     if len(node.args) < 3 or any(isinstance(a, ast.Starred) for a in node.args):
         return False
     first, second = node.args[:2]
-    if calls.callee(first) is not None or isinstance(first, ast.Constant):
+    if calls.callee(first) is not None or registered_name(expressions, first) is not None:
         return False
-    return _named(calls, expressions, second) is not None or _is_text(second)
+    return _named(calls, expressions, second) is not None or registered_name(expressions, second) is not None
 
 
 def has_dtype(node: ast.Call) -> bool:
     """Whether a `call_tir` says the dtype of its result by name."""
     return any(keyword.arg == "dtype" for keyword in node.keywords)
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _named(calls: Calls, expressions: Expressions, node: ast.expr) -> str | None:
@@ -71,12 +68,12 @@ def _call(calls: Calls, expressions: Expressions, node: ast.Call, given: dict[st
     several = _shapes(expressions, given["shape"])
     shapes = [_shape(expressions, shape) for shape in several or [given["shape"]]]
     results = shapes, several is not None
-    if _is_text(given["callee"]):
+    name = registered_name(expressions, given["callee"])
+    if name is not None:
         if "tir_vars" in given:
             raise Problem(
                 given["tir_vars"], "a registered function takes no tir_vars; give them as arguments"
             )
-        name = literal_text(given["callee"])
         values = packed_arguments(expressions, given["args"])
         made = expressions.apply(node, call_registered, name, *results, values, dtype)
     else:

@@ -18,7 +18,7 @@ from relax_mlir.error import UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.call_arguments import OUT, destinations, named_arguments
 from relax_mlir.script.dimensions import read_dims
-from relax_mlir.script.packed_calls import dps_packed
+from relax_mlir.script.packed_calls import dps_packed, registered_name
 from relax_mlir.script.source import Problem
 from relax_mlir.symbolic import Dim
 
@@ -31,10 +31,10 @@ SPELLINGS = {**OUT, "gvar": "callee", "func": "callee"}
 
 
 def read_call_tir(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-    """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``; of a string: `call_dps_packed`."""
+    """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``; of a registered function: `call_dps_packed`."""
     parts = named_arguments(node, ("callee", "args", "out", "tir_vars"), 3, SPELLINGS)
     parts = unpacked(expressions, node, parts)
-    if isinstance(parts["callee"], ast.Constant) and "tir_vars" not in parts:
+    if registered_name(expressions, parts["callee"]) is not None and "tir_vars" not in parts:
         return dps_packed(expressions, node, parts["callee"], parts["args"], parts["out"])
     callee = prim_func(calls, "call_tir", parts["callee"])
     operands = prim_arguments(expressions, parts["args"])

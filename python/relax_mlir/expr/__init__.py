@@ -1,0 +1,53 @@
+"""The parts of a program as objects, by the names that TVM and the first design give them.
+
+Functions that a module gives (``mod["main"]``) are `Function`s, whose parts are views: ``func.params``,
+``func.body.blocks``, ``block.bindings``, ``binding.var``, ``binding.value``. The same classes make new parts, and
+``Function(params, body, ret_type)`` a function of them. In a `BlockBuilder` new expressions are values: `bb.emit` takes
+them.
+
+What the script writes inside an expression is inside here, too: constants, shapes, tuples without a name. The rest are
+bindings. `Tuple` is the expression; ``rx.Tuple`` is what is known of one.
+"""
+
+from relax_mlir.dialects.extern_func import ExternFunc
+from relax_mlir.dialects.nodes import Constant, Node, PrimValue, ShapeExpr, Tuple, TupleGetItem
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.expr.attrs import Attrs
+from relax_mlir.expr.bindings import Binding, MatchCast, MatchShape, VarBinding
+from relax_mlir.expr.compound import Call, If, LocalFunction, Loop
+from relax_mlir.expr.function import Function
+from relax_mlir.expr.program import DataflowVar
+from relax_mlir.expr.sequences import BindingBlock, DataflowBlock, SeqExpr
+from relax_mlir.module_functions import GlobalVar
+from relax_mlir.op.op_registry import Op
+
+Expr = Value
+"""Any expression."""
+
+__all__ = [
+    "Attrs",
+    "Binding",
+    "BindingBlock",
+    "Call",
+    "Constant",
+    "DataflowBlock",
+    "DataflowVar",
+    "Expr",
+    "ExternFunc",
+    "Function",
+    "GlobalVar",
+    "If",
+    "LocalFunction",
+    "Loop",
+    "MatchCast",
+    "MatchShape",
+    "Node",
+    "Op",
+    "PrimValue",
+    "SeqExpr",
+    "ShapeExpr",
+    "Tuple",
+    "TupleGetItem",
+    "Var",
+    "VarBinding",
+]

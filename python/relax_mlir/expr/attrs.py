@@ -1,0 +1,51 @@
+"""`Attrs`: the attributes of a call, as Python values and as they are in the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from relax_mlir.error import UnknownAttributeError, UnknownNameError
+from relax_mlir.mlir import ir
+
+
+class Attrs(Mapping[str, Any]):
+    """Attributes of an op: ``attrs.axis``, ``attrs["axis"]`` give numbers, texts, lists, None for what is not given."""
+
+    def __init__(self, attributes: Mapping[str, ir.Attribute]) -> None:
+        self._raw = dict(attributes)
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> Attrs:
+        """The attributes of `op`."""
+        named = map(op.attributes.__getitem__, range(len(op.attributes)))
+        return cls({item.name: item.attr for item in named})
+
+    @property
+    def raw(self) -> Mapping[str, ir.Attribute]:
+        """The attributes of the IR."""
+        return self._raw
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - as many kinds as attributes have
+        from relax_mlir.expr.bindings import python_value
+
+        if name not in self._raw:
+            raise UnknownNameError("attribute of the op", name, self._raw)
+        return python_value(self._raw[name])
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as `__getitem__`
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except UnknownNameError as error:
+            raise UnknownAttributeError(str(error)) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __repr__(self) -> str:
+        return f"Attrs({', '.join(f'{name}={self[name]!r}' for name in self)})"

@@ -1,0 +1,137 @@
+"""`Function`: a Relax function with its parts, as a view of the op, or made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from relax_mlir.analysis.purity import is_pure
+from relax_mlir.dialects.attributes import PRIM_FUNC, SIGNATURE
+from relax_mlir.dialects.checked_types import CheckedType, checked_type
+from relax_mlir.dialects.types import Callable, StructInfo, struct_info
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.error import RelaxError
+from relax_mlir.expr.program import Program
+from relax_mlir.expr.sequences import SeqExpr
+from relax_mlir.ir_queries import entry_block
+from relax_mlir.mlir import func, ir
+
+HEAD = ("sym_name", "function_type", "sym_visibility", "arg_attrs")
+
+
+class Function(func.FuncOp):
+    """A Relax function: what ``mod["main"]`` gives, and what ``Function(params, body, ret_type)`` makes.
+
+    It is a ``func.func`` of the bindings; its parts are views, valid until the function is changed. One that is made of
+    parts stands in a module of its own: `BlockBuilder.add_func` copies it into another one.
+    """
+
+    def __init__(
+        self,
+        params: Sequence[Var],
+        body: Value,
+        ret_struct_info: StructInfo | None = None,
+        is_pure: bool | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        *,
+        name: str = "main",
+    ) -> None:
+        """Make a function.
+
+        Args:
+            params: its parameters: `Var`s with what is known of them.
+            body: what it returns: a `SeqExpr`, or another expression.
+            ret_struct_info: what is known of the result; None: what follows from the body.
+            is_pure: True: effects are an error; None: as the body says.
+            attrs: attributes: bools, numbers, texts and lists of these.
+            name: what calls of itself in `body` call it.
+
+        Raises:
+            ArgumentError: a variable of `body` is bound nowhere; and what the builders of its ops raise.
+            ShapeError: the result is not what `ret_struct_info` says.
+        """
+        from relax_mlir.expr.from_parts import build_function
+
+        module, op = build_function(name, params, body, ret_struct_info, is_pure, attrs)
+        self._hold(op, module)
+
+    def _hold(self, op: ir.Operation, keep: object) -> None:
+        ir.OpView.__init__(self, op)
+        vars(self)["relax_module"] = keep
+
+    @classmethod
+    def view(cls, op: func.FuncOp, keep: object) -> func.FuncOp:
+        """`op` as a `Function`, if it is a Relax function with a body, else as it is; `keep` owns it."""
+        if not _has_parts(op):
+            vars(op)["relax_module"] = keep
+            return op
+        found = cls.__new__(cls)
+        found._hold(op.operation, keep)
+        return found
+
+    @property
+    def _program(self) -> Program:
+        return Program(self)
+
+    @property
+    def params(self) -> list[Var]:
+        """The parameters."""
+        program = self._program
+        return [program.variable(argument) for argument in entry_block(self).arguments]
+
+    @property
+    def body(self) -> SeqExpr:  # type: ignore[override]  # the bindings have the region there: `regions[0]`
+        """The blocks, and the value that the function returns."""
+        return SeqExpr.of(entry_block(self), self._program)
+
+    @property
+    def ret_struct_info(self) -> StructInfo:
+        """What is known of the result."""
+        return struct_info(self.type.results[0])
+
+    ret_type = ret_struct_info
+
+    @property
+    def struct_info(self) -> Callable:
+        """What the function takes and gives."""
+        params = [struct_info(type_) for type_ in self.type.inputs]
+        return Callable(params, self.ret_struct_info, self.is_pure)
+
+    @property
+    def checked_type(self) -> CheckedType:
+        """The types of parameters and result, without shapes."""
+        return checked_type(self.struct_info)
+
+    checked_type_ = checked_type
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether the function has no effects."""
+        return is_pure(self)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it cannot be called from outside the module."""
+        return "sym_visibility" in self.attributes
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """The attributes beyond its signature, as Python values."""
+        from relax_mlir.expr.attrs import Attrs
+
+        given = Attrs.of(self.operation).raw
+        return Attrs({name: value for name, value in given.items() if name not in HEAD})
+
+
+def _has_parts(op: func.FuncOp) -> bool:
+    """Whether `op` is a Relax function with a body, at a level at which it returns one value."""
+    if op.is_external or PRIM_FUNC in op.attributes or SIGNATURE in op.attributes:
+        return False
+    if len(op.regions[0].blocks) != 1 or len(op.type.results) != 1:
+        return False
+    try:
+        for type_ in (*op.type.inputs, *op.type.results):
+            struct_info(type_)
+    except RelaxError:
+        return False
+    return True

@@ -1,0 +1,158 @@
+"""What the values of a finished function are as expressions: variables, and what stands inside other expressions."""
+
+from __future__ import annotations
+
+from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.extern_func import ExternFunc, ExternFuncOp
+from relax_mlir.dialects.location import name_of
+from relax_mlir.dialects.nodes import Constant, Node, PrimValue, ShapeExpr, Tuple, TupleGetItem
+from relax_mlir.dialects.structure import TUPLE, ConstantOp, PrimValueOp, ShapeExprOp, TupleGetItemOp
+from relax_mlir.dialects.traits import IsLoop, WrittenInside, has_trait
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.mlir import func, ir
+
+DATAFLOW, OUTPUT, EXTRACT = "relax.dataflow", "relax.output", "tensor.extract"
+
+LEAVES: dict[str, type[Node]] = {
+    ConstantOp.OPERATION_NAME: Constant,
+    ExternFuncOp.OPERATION_NAME: ExternFunc,
+    PrimValueOp.OPERATION_NAME: PrimValue,
+    ShapeExprOp.OPERATION_NAME: ShapeExpr,
+    TUPLE: Tuple,
+    TupleGetItemOp.OPERATION_NAME: TupleGetItem,
+}
+"""The ops whose expressions are of a class of their own, and have no regions."""
+
+
+class DataflowVar(Var):
+    """A variable that is visible in its dataflow block only."""
+
+
+class Program:
+    """Gives the expressions of one function, and keeps the module that they are views of."""
+
+    def __init__(self, keep: object) -> None:
+        self.keep = keep
+
+    def expression(self, ssa: ir.Value) -> Value:
+        """What an operand is: a variable, or the expression that stands there."""
+        identity = visible_source(ssa)
+        op = defining_op(identity)
+        if op is None or not is_inside(op):
+            return self.variable(ssa)
+        return self.expression(op.operands[0]) if op.name == EXTRACT else self.node(op, ssa)
+
+    def node(self, op: ir.Operation, ssa: ir.Value | None = None) -> Node:
+        """The expression that an op computes; `ssa`: its value as it is seen where the expression stands."""
+        from relax_mlir.expr.compound import Call, If, LocalFunction, Loop
+
+        if op.name in LEAVES:
+            return LEAVES[op.name].view(op, self, ssa)
+        if op.name == "scf.if":
+            return If.view(op, self, ssa)
+        if op.name == "relax.lambda":
+            return LocalFunction.view(op, self, ssa)
+        if has_trait(op, IsLoop):
+            return Loop.view(op, self, ssa)
+        return Call.view(op, self, ssa)
+
+    def variable(self, ssa: ir.Value) -> Var:
+        """The variable of a value: what is bound in a dataflow block and does not leave it is a `DataflowVar`."""
+        identity = visible_source(ssa)
+        op = defining_op(identity)
+        local = op is not None and _is_local(op, identity)
+        kind = DataflowVar if local else Var
+        var = kind.__new__(kind)
+        var.name = _name(identity, op, "lv" if local else "gv")
+        var._ssa, var._identity, var._frame, var._info = ssa, identity, None, None
+        vars(var)["_program"] = self
+        return var
+
+
+def visible_source(ssa: ir.Value) -> ir.Value:
+    """The value inside a dataflow block that leaves it as `ssa`; other values are themselves."""
+    while True:
+        op = defining_op(ssa)
+        if op is None:
+            return ssa
+        if op.name == DATAFLOW:
+            leaving = outputs_of(op)
+            if len(leaving) != 1 or _is_unpacked(op):
+                return ssa
+            ssa = leaving[0]
+        elif is_unpacking(op):
+            block = defining_op(op.operands[0])
+            assert block is not None
+            ssa = outputs_of(block)[ir.IntegerAttr(op.attributes["index"]).value]
+        else:
+            return ssa
+
+
+def outputs_of(dataflow: ir.Operation) -> list[ir.Value]:
+    """The values that leave a dataflow block."""
+    leaving = entry_block(dataflow).operations[-1].operation.operands[0]
+    if not _is_unpacked(dataflow):
+        return [leaving]
+    packing = defining_op(leaving)
+    assert packing is not None
+    return list(packing.operands)
+
+
+def _is_unpacked(dataflow: ir.Operation) -> bool:
+    """Whether several values leave the block, as one tuple that is taken apart behind it."""
+    packing = defining_op(entry_block(dataflow).operations[-1].operation.operands[0])
+    if packing is None or packing.name != TUPLE or packing.block != entry_block(dataflow):
+        return False
+    users = [use.owner.operation for use in dataflow.results[0].uses]
+    taken = all(user.name == TupleGetItemOp.OPERATION_NAME for user in users)
+    return name_of(packing.location) is None and taken and len(list(packing.results[0].uses)) == 1
+
+
+def is_unpacking(op: ir.Operation) -> bool:
+    """Whether an op takes one of several values out of what a dataflow block gives."""
+    if op.name != TupleGetItemOp.OPERATION_NAME:
+        return False
+    source = defining_op(op.operands[0])
+    return source is not None and source.name == DATAFLOW and _is_unpacked(source)
+
+
+def is_inside(op: ir.Operation) -> bool:
+    """Whether an op stands inside the expressions that use it, and is no binding: it has no name there."""
+    if not has_trait(op, WrittenInside) or (op.name != EXTRACT and name_of(op.location) is not None):
+        return False
+    users = [use.owner.operation for use in op.results[0].uses]
+    return bool(users) and not any(user.name == OUTPUT for user in users)
+
+
+def is_hidden(op: ir.Operation) -> bool:
+    """Whether an op is no binding: it stands inside expressions, or only hands on what leaves a dataflow block."""
+    if is_inside(op) or is_unpacking(op):
+        return True
+    block = op.parent
+    if op.name != TUPLE or block is None or block.operation.name != DATAFLOW:
+        return False
+    leaving = entry_block(block.operation).operations[-1].operation.operands[0]
+    return bool(leaving == op.results[0]) and _is_unpacked(block.operation)
+
+
+def _is_local(op: ir.Operation, value: ir.Value) -> bool:
+    block = op.parent
+    return (
+        block is not None
+        and block.operation.name == DATAFLOW
+        and all(value != leaving for leaving in outputs_of(block.operation))
+    )
+
+
+def _name(value: ir.Value, op: ir.Operation | None, default: str) -> str:
+    if op is not None:
+        return name_of(op.location) or default
+    owner = ir.BlockArgument(value).owner.owner.operation
+    number: int = ir.BlockArgument(value).arg_number
+    view = owner.opview
+    if isinstance(view, func.FuncOp):
+        return parameter_names(view)[number]
+    if owner.name == "relax.lambda":
+        return str(ir.StringAttr(ir.ArrayAttr(owner.attributes["names"])[number]).value)
+    return name_of(value.location) or default
