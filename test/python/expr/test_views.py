@@ -272,7 +272,7 @@ def test_a_shape_that_a_call_gives() -> None:
 def main(x: R.Tensor((4,), "float32")):
     with R.dataflow():
         s: R.Shape(ndim=2) = R.call_pure_packed("my_shape", x)
-        y: R.Tensor[s, "float32"] = R.call_tir(s, "custom", [x], dtype="float32")
+        y: R.Tensor[s, "float32"] = R.call_tir(s, "custom", [x])
         R.output(y)
     return y
 """)
