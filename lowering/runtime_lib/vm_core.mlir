@@ -40,6 +40,7 @@ llvm.mlir.global internal constant @recursion_error("RecursionLimitError\00")
 llvm.mlir.global internal constant @bytecode_error("BytecodeError\00")
 llvm.mlir.global internal constant @wrong_count("%s: takes %lld arguments; got %lld\00")
 llvm.mlir.global internal constant @too_deep("%s: more than %lld calls are active: is the recursion endless? VirtualMachine(..., max_depth=N) allows more\00")
+llvm.mlir.global internal constant @too_many_bytes("%s: the registers of the calls that are active take more than %lld bytes (those of this one are %lld): is the recursion endless? VirtualMachine(..., max_frame_bytes=N) allows more\00")
 llvm.mlir.global internal constant @too_nested("%s: more than %lld calls of this thread have entered a virtual machine from packed functions and closures: is the recursion endless?\00")
 llvm.mlir.global internal constant @no_stack("%s: the C stack of this thread has no room for another call that enters a virtual machine from a packed function or a closure: is the recursion endless, or the stack small?\00")
 llvm.mlir.global internal constant @no_view("%s: argument %lld is a DLTensor, which somebody else may end while the function has it; give a tensor\00")
@@ -173,10 +174,11 @@ llvm.func internal @interrupted(%last: !llvm.ptr) -> i32 attributes {passthrough
 
 // -- frames --------------------------------------------------------------------------------------------------------
 
-// A stack whose chunk has room for `bytes`: {previous chunk, end, ...}; null if there is no memory.
-llvm.func internal @new_chunk(%bytes: i64, %previous: !llvm.ptr) -> !llvm.ptr attributes {passthrough = ["noinline"]} {
+// A stack whose chunk has room for `bytes`: {previous chunk, end, bytes of all chunks of the thread, 0, ...}; null if there
+// is no memory. `before`: the bytes of the other chunks.
+llvm.func internal @new_chunk(%bytes: i64, %previous: !llvm.ptr, %before: i64) -> !llvm.ptr attributes {passthrough = ["noinline"]} {
   %usual = llvm.mlir.constant(${CHUNK_BYTES} : i64) : i64
-  %head = llvm.mlir.constant(16 : i64) : i64
+  %head = llvm.mlir.constant(${CHUNK_HEAD} : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr
   %needed = llvm.add %bytes, %head : i64
   %more = llvm.icmp "sgt" %needed, %usual : i64
@@ -189,6 +191,9 @@ llvm.func internal @new_chunk(%bytes: i64, %previous: !llvm.ptr) -> !llvm.ptr at
   %end = llvm.getelementptr %chunk[%size] : (!llvm.ptr, i64) -> !llvm.ptr, i8
   %p8 = llvm.getelementptr %chunk[8] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %end, %p8 : !llvm.ptr, !llvm.ptr
+  %total = llvm.add %before, %size : i64
+  %p16 = llvm.getelementptr %chunk[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %total, %p16 : i64, !llvm.ptr
   llvm.br ^end
 ^end:
   llvm.return %chunk : !llvm.ptr
@@ -218,6 +223,9 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %null = llvm.mlir.zero : !llvm.ptr
   %patience = llvm.mlir.constant(${SIGNAL_INSTRUCTIONS} : i64) : i64
   %nesting = llvm.mlir.constant(${MAX_NESTING} : i64) : i64
+  %count_bits = llvm.mlir.constant(${COUNT_MASK} : i64) : i64
+  %count_size = llvm.mlir.constant(${COUNT_BITS} : i64) : i64
+  %too_many_bytes = llvm.mlir.addressof @too_many_bytes : !llvm.ptr
   %argument_error = llvm.mlir.addressof @argument_error : !llvm.ptr
   %memory_error = llvm.mlir.addressof @memory_error : !llvm.ptr
   %recursion_error = llvm.mlir.addressof @recursion_error : !llvm.ptr
@@ -264,8 +272,11 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
 
 ^nest:
   %key = llvm.load %key_at : !llvm.ptr -> i32
+  // What a thread keeps: how often it has entered machines, and above it the bytes of all their stacks.
   %nested_p = llvm.call @pthread_getspecific(%key) : (i32) -> !llvm.ptr
-  %nested = llvm.ptrtoint %nested_p : !llvm.ptr to i64
+  %nested_word = llvm.ptrtoint %nested_p : !llvm.ptr to i64
+  %nested = llvm.and %nested_word, %count_bits : i64
+  %taken_before = llvm.lshr %nested_word, %count_size : i64
   %deep = llvm.icmp "sge" %nested, %nesting : i64
   llvm.cond_br %deep, ^bad_nesting, ^measure
 ^bad_nesting:
@@ -284,8 +295,6 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
 
 ^start:
   %nested1 = llvm.add %nested, %one : i64
-  %nested1_p = llvm.inttoptr %nested1 : i64 to !llvm.ptr
-  %rc0 = llvm.call @pthread_setspecific(%key, %nested1_p) : (i32, !llvm.ptr) -> i32
   %p_code = llvm.getelementptr %machine[${code}] : (!llvm.ptr) -> !llvm.ptr, i8
   %code = llvm.load %p_code : !llvm.ptr -> !llvm.ptr
   %p_functions = llvm.getelementptr %machine[${functions}] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -296,6 +305,8 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %descriptors = llvm.load %p_descriptors : !llvm.ptr -> !llvm.ptr
   %p_max_args = llvm.getelementptr %machine[${max_args}] : (!llvm.ptr) -> !llvm.ptr, i8
   %max_args = llvm.load %p_max_args : !llvm.ptr -> i64
+  %p_max_bytes = llvm.getelementptr %machine[${max_frame_bytes}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %max_bytes = llvm.load %p_max_bytes : !llvm.ptr -> i64
   %p_max_depth = llvm.getelementptr %machine[${max_depth}] : (!llvm.ptr) -> !llvm.ptr, i8
   %max_depth = llvm.load %p_max_depth : !llvm.ptr -> i64
   %p_observer = llvm.getelementptr %machine[${observer}] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -307,16 +318,23 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %has_stack = llvm.icmp "ne" %kept, %null : !llvm.ptr
   llvm.cond_br %has_stack, ^stack(%kept : !llvm.ptr), ^make_stack
 ^make_stack:
-  %made = llvm.call @new_chunk(%buffer_bytes, %null) : (i64, !llvm.ptr) -> !llvm.ptr
+  %made = llvm.call @new_chunk(%buffer_bytes, %null, %zero) : (i64, !llvm.ptr, i64) -> !llvm.ptr
   %is_missing = llvm.icmp "eq" %made, %null : !llvm.ptr
   llvm.cond_br %is_missing, ^bad_stack, ^stack(%made : !llvm.ptr)
 ^bad_stack:
   llvm.call @raise(%memory_error, %no_memory, %own_name, %zero, %buffer_bytes, %zero)
     : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
-  %rc1 = llvm.call @pthread_setspecific(%key, %nested_p) : (i32, !llvm.ptr) -> i32
   llvm.return %failed32 : i32
 ^stack(%chunk0: !llvm.ptr):
-  %buffer = llvm.getelementptr %chunk0[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %buffer = llvm.getelementptr %chunk0[${CHUNK_HEAD}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %chunk0_8 = llvm.getelementptr %chunk0[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %chunk0_end = llvm.load %chunk0_8 : !llvm.ptr -> i64
+  %chunk0_word = llvm.ptrtoint %chunk0 : !llvm.ptr to i64
+  %chunk0_size = llvm.sub %chunk0_end, %chunk0_word : i64
+  %chunk0_total = llvm.add %chunk0_size, %taken_before : i64
+  %chunk0_16 = llvm.getelementptr %chunk0[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %chunk0_total, %chunk0_16 : i64, !llvm.ptr
+  llvm.call @note_thread(%key, %nested1, %chunk0_total) : (i32, i64, i64) -> ()
   %bottom = llvm.getelementptr %buffer[%buffer_bytes] : (!llvm.ptr, i64) -> !llvm.ptr, i8
   llvm.store %bottom, %v_top : !llvm.ptr, !llvm.ptr
   llvm.store %chunk0, %v_chunk : !llvm.ptr, !llvm.ptr
@@ -348,7 +366,19 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %enough = llvm.icmp "sle" %frame_bytes, %available : i64
   llvm.cond_br %enough, ^frame(%top, %chunk : !llvm.ptr, !llvm.ptr), ^grow
 ^grow:
-  %chunk1 = llvm.call @new_chunk(%frame_bytes, %chunk) : (i64, !llvm.ptr) -> !llvm.ptr
+  %p_total = llvm.getelementptr %chunk[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %total = llvm.load %p_total : !llvm.ptr -> i64
+  %total_then = llvm.add %total, %frame_bytes : i64
+  %too_large = llvm.icmp "ugt" %total_then, %max_bytes : i64
+  llvm.cond_br %too_large, ^bad_bytes, ^new_chunk
+^bad_bytes:
+  %large_name_p = llvm.getelementptr %callee[${name}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %large_name = llvm.load %large_name_p : !llvm.ptr -> !llvm.ptr
+  llvm.call @raise(%recursion_error, %too_many_bytes, %large_name, %max_bytes, %reg_count, %zero)
+    : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
+  llvm.br ^fail(%failed32 : i32)
+^new_chunk:
+  %chunk1 = llvm.call @new_chunk(%frame_bytes, %chunk, %total) : (i64, !llvm.ptr, i64) -> !llvm.ptr
   %no_chunk = llvm.icmp "eq" %chunk1, %null : !llvm.ptr
   llvm.cond_br %no_chunk, ^bad_frame, ^grown
 ^bad_frame:
@@ -358,7 +388,10 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
     : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
   llvm.br ^fail(%failed32 : i32)
 ^grown:
-  %first = llvm.getelementptr %chunk1[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %p_total1 = llvm.getelementptr %chunk1[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %total1 = llvm.load %p_total1 : !llvm.ptr -> i64
+  llvm.call @note_thread(%key, %nested1, %total1) : (i32, i64, i64) -> ()
+  %first = llvm.getelementptr %chunk1[${CHUNK_HEAD}] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.br ^frame(%first, %chunk1 : !llvm.ptr, !llvm.ptr)
 ^frame(%frame: !llvm.ptr, %in_chunk: !llvm.ptr):
   %previous = llvm.load %v_frame : !llvm.ptr -> !llvm.ptr
@@ -599,7 +632,8 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %resumed = llvm.load %done16 : !llvm.ptr -> i64
   %done24 = llvm.getelementptr %done[24] : (!llvm.ptr) -> !llvm.ptr, i8
   %wanted = llvm.load %done24 : !llvm.ptr -> i64
-  llvm.call @leave_frame(%done, %v_top, %v_chunk) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  llvm.call @leave_frame(%done, %v_top, %v_chunk, %key, %nested1)
+    : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
   %depth_now = llvm.load %v_depth : !llvm.ptr -> i64
   %depth_less = llvm.sub %depth_now, %one : i64
   llvm.store %depth_less, %v_depth : i64, !llvm.ptr
@@ -627,7 +661,8 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %failing_regs = llvm.getelementptr %failing[${FRAME_HEAD}] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.call @drop_all(%failing_regs, %failing_count) : (!llvm.ptr, i64) -> ()
   %outer = llvm.load %failing : !llvm.ptr -> !llvm.ptr
-  llvm.call @leave_frame(%failing, %v_top, %v_chunk) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  llvm.call @leave_frame(%failing, %v_top, %v_chunk, %key, %nested1)
+    : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
   llvm.store %outer, %v_frame : !llvm.ptr, !llvm.ptr
   llvm.br ^fail(%error : i32)
 
@@ -698,8 +733,18 @@ llvm.func internal @drop_made(%words: !llvm.ptr, %buffer: !llvm.ptr, %count: i64
   llvm.return
 }
 
+// Let a thread know how often it has entered machines, and the bytes of their stacks.
+llvm.func internal @note_thread(%key: i32, %count: i64, %bytes: i64) {
+  %size = llvm.mlir.constant(${COUNT_BITS} : i64) : i64
+  %above = llvm.shl %bytes, %size : i64
+  %word = llvm.or %above, %count : i64
+  %value = llvm.inttoptr %word : i64 to !llvm.ptr
+  %rc = llvm.call @pthread_setspecific(%key, %value) : (i32, !llvm.ptr) -> i32
+  llvm.return
+}
+
 // Give a frame's memory back, with its chunk if it began one.
-llvm.func internal @leave_frame(%frame: !llvm.ptr, %v_top: !llvm.ptr, %v_chunk: !llvm.ptr) attributes {passthrough = ["alwaysinline"]} {
+llvm.func internal @leave_frame(%frame: !llvm.ptr, %v_top: !llvm.ptr, %v_chunk: !llvm.ptr, %key: i32, %count: i64) attributes {passthrough = ["alwaysinline"]} {
   %at32 = llvm.getelementptr %frame[32] : (!llvm.ptr) -> !llvm.ptr, i8
   %top = llvm.load %at32 : !llvm.ptr -> !llvm.ptr
   %at40 = llvm.getelementptr %frame[40] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -711,6 +756,9 @@ llvm.func internal @leave_frame(%frame: !llvm.ptr, %v_top: !llvm.ptr, %v_chunk: 
   llvm.cond_br %same, ^end, ^free
 ^free:
   llvm.call @free(%chunk) : (!llvm.ptr) -> ()
+  %p_total = llvm.getelementptr %before[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %total = llvm.load %p_total : !llvm.ptr -> i64
+  llvm.call @note_thread(%key, %count, %total) : (i32, i64, i64) -> ()
   llvm.br ^end
 ^end:
   llvm.return

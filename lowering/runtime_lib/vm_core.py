@@ -25,7 +25,7 @@ TABLE = ("create", "release", "make_function", "store_any", "retain", "observe",
 HEAD = (
     *("code", "functions", "constants", "descriptors", "stack", "max_depth", "max_args", "observer"),
     *("vm_state", "vm_state_payload", "values", "value_count", "references", "numbers", "names"),
-    *("instrument", "instrument_payload", "profile"),
+    *("instrument", "instrument_payload", "profile", "max_frame_bytes"),
 )
 """Words of a machine's head. `functions`, `constants` and `names` are tables of values, all within the `value_count`
 from `values` on, which go with the machine, as do `vm_state` and `instrument`; `descriptors`: by function, null for
@@ -38,6 +38,10 @@ name, the number of its first instruction."""
 
 FRAME_HEAD = 48
 CHUNK_BYTES = 1 << 16
+CHUNK_HEAD = 32
+
+COUNT_BITS = 16
+"""Bits of a thread's word that count how often it has entered machines; above are the bytes of their stacks."""
 
 SIGNAL_INSTRUCTIONS = 32
 """How many instructions run between two looks at the clock, which tells whether to ask for signals (Ctrl-C)."""
@@ -71,6 +75,9 @@ def vm_core_text() -> str:
         "STATE": STATE,
         "CALL": CALL,
         "CHUNK_BYTES": CHUNK_BYTES,
+        "CHUNK_HEAD": CHUNK_HEAD,
+        "COUNT_BITS": COUNT_BITS,
+        "COUNT_MASK": (1 << COUNT_BITS) - 1,
         "ENTER_BYTES": ENTER_BYTES,
         "FRAME_HEAD": FRAME_HEAD,
         "GOTO": GOTO,

@@ -25,7 +25,11 @@ class Image:
     """
 
     def __init__(
-        self, executable: Executable, functions: Mapping[str, tvm_ffi.Function], max_depth: int
+        self,
+        executable: Executable,
+        functions: Mapping[str, tvm_ffi.Function],
+        max_depth: int,
+        max_frame_bytes: int,
     ) -> None:
         """`functions`: the packed functions by name. Raises MemoryError."""
         infos = executable.functions
@@ -58,6 +62,7 @@ class Image:
             constants=at + constants,
             descriptors=at + by_function,
             max_depth=max_depth,
+            max_frame_bytes=max_frame_bytes,
             max_args=max_args,
             values=at + values,
             value_count=2 * len(infos) + len(executable.constants),

@@ -23,6 +23,8 @@ from relax_mlir.vm.state import VMState
 
 DEFAULT_MAX_DEPTH = 10_000
 """How many calls of functions of a machine may be active at a time."""
+DEFAULT_MAX_FRAME_BYTES = 256 << 20
+"""How much memory their registers may take, of a thread."""
 
 
 class VMFunction(NativeFunction):
@@ -60,6 +62,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
         executable: what it runs.
         state: what the register `%vm` holds.
         max_depth: how many calls of functions of the machine may be active at a time.
+        max_frame_bytes: how many bytes their registers may take.
     """
 
     def __init__(
@@ -68,12 +71,15 @@ class VirtualMachine(Mapping[str, VMFunction]):
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         max_depth: int = DEFAULT_MAX_DEPTH,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
     ) -> None:
         """Load `executable`: compile its kernels, look up its packed functions.
 
         Args:
             functions: packed functions of this machine alone, which are looked up before those registered with the FFI.
             max_depth: how many calls of functions of the machine may be active at a time.
+            max_frame_bytes: how many bytes their registers may take, with those of other machines that a thread has
+                entered; 16 for each register.
 
         Raises:
             PackedFunctionError: packed functions that are not registered; names them, and who calls them.
@@ -85,16 +91,14 @@ class VirtualMachine(Mapping[str, VMFunction]):
             Executable,
             "a bytecode executable (ExecBuilder.get() gives one)",
         )
-        if isinstance(max_depth, bool) or not isinstance(max_depth, int) or not 0 < max_depth < 1 << 40:
-            raise ArgumentError(
-                f"VirtualMachine: 'max_depth' is {max_depth!r}, expected a number of calls from 1 on"
-            )
+        _check_limit("max_depth", max_depth, "calls")
+        _check_limit("max_frame_bytes", max_frame_bytes, "bytes")
         register_assertions()
         self.executable = executable
         library = executable.library or load_kernels(executable)
-        self.max_depth = max_depth
+        self.max_depth, self.max_frame_bytes = max_depth, max_frame_bytes
         self._packed = _packed_functions(executable, {**functions_of(library), **(functions or {})})
-        self._image = Image(executable, self._packed, max_depth)
+        self._image = Image(executable, self._packed, max_depth, max_frame_bytes)
         weakref.finalize(self, self._image.release).atexit = False
         self.state = VMState(self)
         self._image.keep("vm_state", tvm_ffi.convert(self.state))
@@ -170,6 +174,11 @@ class VirtualMachine(Mapping[str, VMFunction]):
     def _watch(self) -> None:
         watched = self._watcher.instrument is not None or self._profile is not None
         self._image.observe(watched)
+
+
+def _check_limit(name: str, value: object, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 40:
+        raise ArgumentError(f"VirtualMachine: '{name}' is {value!r}, expected a number of {what} from 1 on")
 
 
 def _packed_functions(

@@ -33,7 +33,7 @@
 // The stack of the machine is taken, so that another thread makes one of its own.
 // CHECK: %[[KEPT:[A-Za-z0-9_]+]] = llvm.atomicrmw xchg %[[PLACE:[A-Za-z0-9_]+]], %{{[A-Za-z0-9_]+}} acq_rel
 // A frame's registers are None before anything is in them, so that they can be dropped at any time.
-// CHECK: %[[DEPTH:[A-Za-z0-9_]+]] = llvm.load %[[V_DEPTH:[A-Za-z0-9_]+]]
+// CHECK: %[[DEPTH:[A-Za-z0-9_]+]] = llvm.load %v_depth
 // CHECK: llvm.icmp "sge" %[[DEPTH]],
 // CHECK: %[[REGS:[A-Za-z0-9_]+]] = llvm.getelementptr %{{[A-Za-z0-9_]+}}[48]
 // CHECK: "llvm.intr.memset"(%[[REGS]],
