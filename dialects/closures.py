@@ -8,14 +8,26 @@ from relax_mlir.dialects.attributes import FUNCTION_ATTRS
 from relax_mlir.dialects.base import OpArgs, RelaxOp, implies
 from relax_mlir.dialects.structure import make_tuple
 from relax_mlir.dialects.traits import (
+    EVERY_FORM,
     CallsFunction,
+    CapturesTensors,
     EndsBlock,
     HasEffect,
     HoldsFunctionValues,
     InvokesClosure,
+    IsInstant,
     OnFunctionValues,
 )
-from relax_mlir.dialects.types import Callable, Shape, StructInfo, Tensor, Tuple, struct_info, substitute
+from relax_mlir.dialects.types import (
+    Callable,
+    Object,
+    Shape,
+    StructInfo,
+    Tensor,
+    Tuple,
+    struct_info,
+    substitute,
+)
 from relax_mlir.dialects.value import Value, create, require_insertion_point
 from relax_mlir.error import ArgumentError, RelaxError, ShapeError, expect
 from relax_mlir.ir_queries import fresh_name
@@ -86,9 +98,17 @@ def _check_lambda(op: ir.Operation) -> None:
 
 
 class MakeClosureOp(
-    RelaxOp, name="make_closure", traits=[ext.Pure, CallsFunction, HoldsFunctionValues, OnFunctionValues]
+    RelaxOp,
+    name="make_closure",
+    traits=[
+        *(ext.Pure, CallsFunction, CapturesTensors, HoldsFunctionValues, IsInstant, OnFunctionValues),
+        *EVERY_FORM,
+    ],
 ):
-    """The function `callee` of the module as a value; its last parameters are bound to the fields of `captured`."""
+    """The function `callee` of the module as a value; its last parameters are bound to the fields of `captured`.
+
+    Behind `lower-closures` the result is an object.
+    """
 
     captured: ext.Operand[Any]
     callee: ir.FlatSymbolRefAttr
@@ -97,7 +117,7 @@ class MakeClosureOp(
     @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
         args.tuple(0)
-        if not isinstance(results[0], Callable):
+        if not isinstance(results[0], Callable | Object):
             raise ArgumentError(f"{args.op}: its result is {results[0]}, expected a Callable")
 
 

@@ -27,6 +27,7 @@ from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes
 from relax_mlir.passes.canonicalize_calls import CanonicalizeCalls
 from relax_mlir.passes.check_prim_calls import CheckPrimCalls
 from relax_mlir.passes.closures.lambda_lift import LambdaLift
+from relax_mlir.passes.closures.lower_closures import LowerClosures
 from relax_mlir.passes.closures.specialize_closures import SpecializeClosures
 from relax_mlir.passes.explicit_effects import ExplicitEffects
 from relax_mlir.passes.fold_constant import FoldConstant
@@ -56,6 +57,7 @@ def phases(
     target: str = "cpu",
     low_precision: bool = True,
     take_kernels: Callable[[list[Part]], None] | None = None,
+    keep_closures: bool = False,
 ) -> tuple[Phase, ...]:
     """All phases, in order.
 
@@ -65,8 +67,10 @@ def phases(
             for them at each level.
         take_kernels: gets the kernels that can be compiled apart (see `CutKernels`), which are in no later phase then,
             and neither are the support functions that all modules need (see `early_support`).
+        keep_closures: function values may be known only when the program runs: for the virtual machine.
     """
     cut = (CutKernels(take_kernels),) if take_kernels else ()
+    lowered = (LowerClosures(),) if keep_closures else ()
     halves = (ExpandFloats(target),) if low_precision else ()
     cleanup = known_passes("canonicalize,cse")
     return (
@@ -78,7 +82,8 @@ def phases(
                 CheckPrimFuncs(),
                 LambdaLift(),
                 ExplicitEffects(),
-                SpecializeClosures(),
+                SpecializeClosures(keep_closures),
+                *lowered,
                 CanonicalizeCalls(),
                 FoldConstant(),
                 FuseAttention(),
@@ -165,7 +170,7 @@ def pipeline_phases(name: str, target: str = "cpu") -> list[Phase]:
     branch = memory_phases()
     native = phases(target)
     if any(phase.name == last for phase in branch):
-        return _up_to([*_up_to(native, "legalize"), *branch], last)
+        return _up_to([*_up_to(phases(target, keep_closures=True), "legalize"), *branch], last)
     return _up_to(native, last)
 
 

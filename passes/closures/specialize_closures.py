@@ -46,6 +46,10 @@ LIMIT = 64
 """More clones of functions than this mean a recursion that makes a new closure at every step."""
 
 
+ELSE = 'or run it as bytecode, build(mod, exec_mode="bytecode")'
+
+
+@dataclass(frozen=True)
 class SpecializeClosures(ModulePass):
     """Call the functions that function values stand for.
 
@@ -53,18 +57,40 @@ class SpecializeClosures(ModulePass):
     Functions that are given closures are cloned for them, with the captured values as parameters; functions that
     return closures return the captured values. A call of one of two closures that a condition chooses becomes a
     conditional. Comes after ``lambda-lift``.
+
+    With `keep_unknown` a module with a function value that is known only when the program runs stays as it is, for
+    ``lower-closures``.
     """
 
     name: ClassVar[str] = "specialize-closures"
+    keep_unknown: bool = False
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function value that is not known before the program runs."""
+        before = module.operation.clone() if self.keep_unknown else None
+        try:
+            self._specialize(module, ctx)
+        except UnsupportedError as error:
+            if before is None:
+                raise UnsupportedError(f"{error}; {ELSE}") from None
+            _restore(module, before)
+
+    def _specialize(self, module: ir.Module, ctx: PassContext) -> None:
         make_all_effects_explicit(module)
         functions = [f for f in relax_functions(module) if _uses_callables(f)]
         for function in functions:
             ToNonDataflow().run_on_function(function, module, ctx)
         if functions:
             _Specializer(module).run()
+
+
+def _restore(module: ir.Module, before: ir.Operation) -> None:
+    """Let a module hold what a copy of it holds."""
+    for op in list(module.body.operations):
+        op.operation.erase()
+    with ir.InsertionPoint(module.body), ir.Location.unknown(module.context):
+        for op in list(before.operation.regions[0].blocks[0].operations):
+            op.operation.clone()
 
 
 def _uses_callables(function: func.FuncOp) -> bool:

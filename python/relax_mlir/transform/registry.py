@@ -82,6 +82,7 @@ PASSES: dict[str, str] = {
     "pack-constants": "relax_mlir.lowering.constants.pack_constants:PackConstants",
     "select-kernels": "relax_mlir.lowering.kernels.select_kernels:SelectKernels",
     "static-plan-block-memory": "relax_mlir.passes.memory.static_plan_block_memory:StaticPlanBlockMemory",
+    "lower-closures": "relax_mlir.passes.closures.lower_closures:LowerClosures",
     "specialize-closures": "relax_mlir.passes.closures.specialize_closures:SpecializeClosures",
     "to-non-dataflow": "relax_mlir.passes.to_non_dataflow:ToNonDataflow",
     "vm-memory-lower": "relax_mlir.passes.vm.vm_memory_lower:VMMemoryLower",

@@ -56,7 +56,7 @@ def without_machine_code(mod: IRModule, target: Target) -> tuple[Executable, IRM
     """The bytecode of a module, and the module of its kernels."""
     work = mod.clone()
     verify_each = is_observed()
-    for phase in phases(str(target)):
+    for phase in phases(str(target), keep_closures=True):
         if phase.name in LEGALIZING:
             run_phase(phase, work, verify_each=True)
     kernels = outline_kernels(work.mlir)

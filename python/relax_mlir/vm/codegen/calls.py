@@ -22,6 +22,12 @@ def call(code: FunctionCode, op: ir.Operation) -> None:
     code.b.emit_call(callee_of(op), args=code.fields(op.operands[0]), dst=code.define(op.results[0]))
 
 
+@handles("relax.make_closure")
+def make_closure(code: FunctionCode, op: ir.Operation) -> None:
+    args = [code.b.f(callee_of(op)), *code.fields(op.operands[0])]
+    code.call("make_closure", *args, dst=code.define(op.results[0]))
+
+
 @handles("relax.call_packed", "relax.call_pure_packed")
 def call_packed(code: FunctionCode, op: ir.Operation) -> None:
     operands = iter(code.fields(op.operands[0]))

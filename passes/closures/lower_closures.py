@@ -1,0 +1,108 @@
+"""Pass ``lower-closures``: function values that are known only when the program runs, for the virtual machine."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.calls import CallPackedOp, CallPurePackedOp
+from relax_mlir.dialects.closures import InvokePureClosureOp
+from relax_mlir.dialects.structure import pack, unpack
+from relax_mlir.dialects.traits import InvokesClosure, has_trait
+from relax_mlir.dialects.types import Callable, Object, StructInfo, Tuple, struct_info
+from relax_mlir.ir_queries import entry_block, ops_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.closures.sources import has_callables
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+INVOKE = "vm.builtin.invoke_closure"
+CHECK = "vm.builtin.check_func_info"
+
+
+class LowerClosures(ModulePass):
+    """Turn calls of function values into calls of a builtin of the virtual machine, which takes them as objects.
+
+    `make_closure` stays, and gives an object. A function that users get checks that its parameters are functions.
+    Comes after ``specialize-closures`` with ``keep-unknown``.
+    """
+
+    name: ClassVar[str] = "lower-closures"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        for function in relax_functions(module):
+            _check_parameters(function)
+            for op in [op for op in ops_of(function.operation) if has_trait(op, InvokesClosure)]:
+                with op.location, ir.InsertionPoint(op):
+                    _invoke(op)
+        for function in relax_functions(module):
+            _erase_types(function)
+
+
+def _check_parameters(function: func.FuncOp) -> None:
+    if "sym_visibility" in function.attributes:
+        return
+    block = entry_block(function)
+    with function.location, ir.InsertionPoint.at_block_begin(block):
+        for name, argument in zip(parameter_names(function), block.arguments, strict=True):
+            if isinstance(struct_info(argument.type), Callable):
+                context = ir.StringAttr.get(f"{function.name.value}: parameter '{name}'")
+                _call(
+                    CallPackedOp.OPERATION_NAME,
+                    CHECK,
+                    [argument],
+                    [ir.UnitAttr.get(), context],
+                    Tuple().to_type(),
+                )
+
+
+def _invoke(op: ir.Operation) -> None:
+    given = struct_info(op.operands[1].type)
+    assert isinstance(given, Tuple)
+    values = [op.operands[0], *unpack(op.operands[1], [item.to_type() for item in given.fields])]
+    is_pure = op.name == InvokePureClosureOp.OPERATION_NAME
+    name = CallPurePackedOp.OPERATION_NAME if is_pure else CallPackedOp.OPERATION_NAME
+    unused = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)  # where the machine's state stands
+    spec = [unused, *[ir.UnitAttr.get()] * len(values)]
+    result = _call(name, INVOKE, values, spec, op.results[0].type)
+    op.results[0].replace_all_uses_with(result)
+    op.erase()
+
+
+def _call(
+    name: str, callee: str, values: list[ir.Value], spec: list[ir.Attribute], result: ir.Type
+) -> ir.Value:
+    return ir.Operation.create(
+        name,
+        results=[result],
+        operands=[pack(values, ir.Location.current)],
+        attributes={"func": ir.StringAttr.get(callee), "arg_spec": ir.ArrayAttr.get(spec)},
+    ).results[0]
+
+
+def _erase_types(function: func.FuncOp) -> None:
+    """Functions are objects in the types of all values."""
+    for argument in entry_block(function).arguments:
+        argument.set_type(_erased(argument.type))
+    for op in list(ops_of(function.operation)):
+        for result in op.results:
+            result.set_type(_erased(result.type))
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    argument.set_type(_erased(argument.type))
+        if op.name == "builtin.unrealized_conversion_cast" and op.operands[0].type == op.results[0].type:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+    inputs = [argument.type for argument in entry_block(function).arguments]
+    results = [_erased(type_) for type_ in function.type.results]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+
+
+def _erased(type_: ir.Type) -> ir.Type:
+    return _without_callables(struct_info(type_)).to_type() if has_callables(type_) else type_
+
+
+def _without_callables(info: StructInfo) -> StructInfo:
+    if isinstance(info, Callable):
+        return Object()
+    return Tuple([_without_callables(item) for item in info.fields]) if isinstance(info, Tuple) else info

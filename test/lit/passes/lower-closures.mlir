@@ -1,0 +1,41 @@
+// RUN: relax-opt --specialize-closures="keep-unknown=true" --lower-closures %s | filecheck %s
+// RUN: relax-opt --specialize-closures="keep-unknown=true" %s | filecheck %s --check-prefix KEPT
+
+// Functions that the module does not make stay function values, as they were.
+// KEPT-LABEL: func.func @take(
+// KEPT: "relax.invoke_closure"
+
+// A function that users give is an object that is checked, and called by a builtin.
+// CHECK-LABEL: func.func @take(
+// CHECK-SAME: %[[F:[a-z0-9_]+]]: !relax.object
+// CHECK: arg_spec = [unit, "take: parameter 'f'"], func = "vm.builtin.check_func_info"
+// CHECK: arg_spec = [0, unit, unit], func = "vm.builtin.invoke_closure"
+func.func @take(%f: !relax.callable<[tensor<2xf32>], tensor<2xf32>, false> {relax.name = "f"}, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %r = "relax.invoke_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, false>, tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// A function without effects stays one.
+// CHECK-LABEL: func.func @pure(
+// CHECK: relax.call_pure_packed
+func.func @pure(%f: !relax.callable<[tensor<2xf32>], tensor<2xf32>, true> {relax.name = "f"}, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %r = "relax.invoke_pure_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, true>, tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// A closure is an object.
+// CHECK-LABEL: func.func @give(
+// CHECK-SAME: -> !relax.object
+// CHECK: callee = @add
+// CHECK-SAME: !relax.object
+func.func @give(%x: tensor<2xf32>) -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %c = "relax.make_closure"(%t) {callee = @add} : (tuple<tensor<2xf32>>) -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
+  return %c : !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
+}
+func.func private @add(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
+  %r = "relax.add"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
