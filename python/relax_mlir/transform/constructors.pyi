@@ -43,6 +43,7 @@ from relax_mlir.passes.canonicalize_bindings import CanonicalizeBindings as Cano
 from relax_mlir.passes.canonicalize_calls import CanonicalizeCalls as CanonicalizeCalls
 from relax_mlir.passes.check_prim_calls import CheckPrimCalls as CheckPrimCalls
 from relax_mlir.passes.closures.lambda_lift import LambdaLift as LambdaLift
+from relax_mlir.passes.closures.lower_closures import LowerClosures as LowerClosures
 from relax_mlir.passes.closures.specialize_closures import SpecializeClosures as SpecializeClosures
 from relax_mlir.passes.convert_to_dataflow import ConvertToDataflow as ConvertToDataflow
 from relax_mlir.passes.dead_code_elimination import DeadCodeElimination as DeadCodeElimination
@@ -112,6 +113,7 @@ __all__ = [
     "LegalizeOps",
     "LinalgToLoops",
     "LowerChecks",
+    "LowerClosures",
     "LowerConstants",
     "LowerContractions",
     "LowerCopies",
