@@ -8,7 +8,7 @@ import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
-from relax_mlir.dialects.cast import dtype_attr, dtype_of
+from relax_mlir.dialects.cast import astype, dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import dimension
 from relax_mlir.dialects.shape_functions import bind_shape
@@ -171,14 +171,17 @@ def arange_size(args: OpArgs) -> Dim:
 
 
 def full(shape: ShapeLike, fill_value: ValueLike, dtype: str | DType | None = None) -> Value:
-    """A tensor filled with `fill_value` (see `FullOp`). A number is float32, int64 or bool, or of `dtype`."""
+    """A tensor filled with `fill_value` (see `FullOp`), converted to `dtype`.
+
+    Without `dtype` a number is float32, int64 or bool.
+    """
     return create_one(FullOp, [_shape(shape), _fill("full", fill_value, dtype)])
 
 
 def full_like(x: Value, fill_value: ValueLike, dtype: str | DType | None = None) -> Value:
     """A tensor of the shape of `x` filled with `fill_value` (see `FullLikeOp`).
 
-    A number takes the dtype of `x` unless `dtype` is given.
+    A number takes the dtype of `x` unless `dtype` is given, to which a value is converted.
     """
     if dtype is None and not isinstance(fill_value, Value):
         return create_one(FullLikeOp, [x, as_value(fill_value, x.struct_info)])
@@ -238,9 +241,8 @@ def _shape(shape: ShapeLike) -> Value:
 def _fill(op: str, fill_value: ValueLike, dtype: str | DType | None) -> Value:
     require_insertion_point(op)
     if isinstance(fill_value, Value):
-        if dtype is not None and fill_value.dtype != dtypes.dtype(dtype).name:
-            raise ArgumentError(f"{op}: fill_value has dtype {fill_value.dtype}, not {dtype}; astype it")
-        return fill_value
+        same = dtype is None or fill_value.dtype == dtypes.dtype(dtype).name
+        return fill_value if same or dtype is None else astype(fill_value, dtype)
     if isinstance(fill_value, np.generic):
         fill_value = np.asarray(fill_value)
     return constant(fill_value, None if dtype is None else dtypes.dtype(dtype).name)

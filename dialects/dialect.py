@@ -47,6 +47,7 @@ FAMILIES = (
     "group_norm",
     "shape_functions",
     "memory",
+    "memory_view",
     "vm",
 )
 """Modules that define the types and ops, in the order in which they are printed."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.integers import is_integer, prim_to_tensor
 from relax_mlir.dialects.number_attributes import (
     bool_attr,
     dimension,
@@ -353,12 +354,15 @@ def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0)
 
 
 def take(x: ValueLike, indices: ValueLike, axis: int | None = None, mode: TakeMode = "clip") -> Value:
-    """The elements of `x` at `indices` (see `TakeOp`). Without `axis`, `x` is flattened.
+    """The elements of `x` at `indices` (see `TakeOp`), or at one integer. Without `axis`, `x` is flattened.
 
     ``"fast"`` is Relax's name for "the caller promises that the indices are in range"; here it means ``"clip"``.
     """
     require_insertion_point("take")
-    value, positions = as_value(x), as_value(indices)
+    value = as_value(x)
+    positions = as_value(indices)
+    if is_integer(positions):
+        positions = prim_to_tensor(positions)
     if axis is None and value.ndim != 1:
         value = flatten(value)
     attributes = {

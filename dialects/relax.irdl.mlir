@@ -630,6 +630,20 @@ module {
       %0 = irdl.any
       irdl.operands(tensor: %0)
     }
+    irdl.operation @memory_view {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x: %0, shape: %1)
+      %2 = irdl.base "#builtin.type" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%2, %3) 
+      %5 = irdl.base "#builtin.string" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.any_of(%5, %6) 
+      irdl.attributes {"dtype" = %4, "relative_byte_offset" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
+    }
     irdl.operation @min {
       %0 = irdl.any
       irdl.operands(x: %0)

@@ -7,6 +7,7 @@ import numpy as np
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
 from relax_mlir.dialects.binary import common_dtype
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.number_attributes import integer
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import (
     Scalar,
@@ -96,6 +97,8 @@ def clip(x: Value, min: Scalar | None = None, max: Scalar | None = None) -> Valu
 
 def bound_attr(dtype: DType | None, name: str, bound: Scalar | None) -> ir.Attribute:
     """Bound `name` of a `clip` of a tensor of `dtype` as an attribute: ``unit`` where it has no effect."""
+    if isinstance(bound, Value):  # what a `prim_value` gives
+        bound = integer(bound, f"clip: {name}")
     if bound is None:
         return ir.UnitAttr.get()
     if isinstance(bound, bool) or not isinstance(bound, int | float):

@@ -40,6 +40,7 @@ FAMILIES: tuple[str, ...] = (
     "unary",
     "linear_algebra",
     "manipulate",
+    "memory_view",
     "nn",
 )
 """Modules of `relax_mlir.lowering.legalize` that register rules; first those that are no families of the dialect."""

@@ -21,8 +21,8 @@ RUN_OP = "relax_mlir.run.op"
 RUN_SHAPE_TO_TENSOR = "relax_mlir.run.shape_to_tensor"
 RUN_TENSOR_TO_SHAPE = "relax_mlir.run.tensor_to_shape"
 
-SYMBOLIC_ATTRIBUTES = ("begin", "end", "shape")
-"""Attributes that hold lists of expressions of the symbols in scope."""
+SYMBOLIC_ATTRIBUTES = ("begin", "end", "shape", "relative_byte_offset")
+"""Attributes that hold expressions of the symbols in scope, or lists of them."""
 
 
 def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
@@ -102,7 +102,7 @@ def _run(op: ir.Operation, cls: type[RelaxOp], infos: list[StructInfo]) -> ir.Va
 
 def _symbols(attributes: dict[str, ir.Attribute]) -> Iterator[str]:
     for name in SYMBOLIC_ATTRIBUTES:
-        if isinstance(attributes.get(name), ir.ArrayAttr):
-            for item in ir.ArrayAttr(attributes[name]):
-                if isinstance(item, ir.StringAttr):
-                    yield from symbolic.symbols(symbolic.to_dim(item.value))
+        given = attributes.get(name)
+        for item in given if isinstance(given, ir.ArrayAttr) else [given]:
+            if isinstance(item, ir.StringAttr):
+                yield from symbolic.symbols(symbolic.to_dim(item.value))

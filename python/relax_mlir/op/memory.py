@@ -7,6 +7,7 @@ from relax_mlir.dialects.memory import (
     kill_storage,
     kill_tensor,
 )
+from relax_mlir.dialects.memory_view import view
 
 __all__ = [
     "alloc_storage",
@@ -14,4 +15,5 @@ __all__ = [
     "copy",
     "kill_storage",
     "kill_tensor",
+    "view",
 ]

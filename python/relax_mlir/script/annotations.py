@@ -6,6 +6,7 @@ import ast
 
 from relax_mlir.dialects.dtypes import DTYPES
 from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, UnknownNameError
 from relax_mlir.script.dimensions import is_unknown, read_dim, read_dims
 from relax_mlir.script.scope import Scope
@@ -29,6 +30,8 @@ ALLOWED = {
 }
 SPELLINGS = {"ret": "result", "purity": "pure"}
 """TVM's names of arguments of annotations."""
+OF_VALUES = ("ty", "struct_info")
+"""TVM's attributes of a value that stand for its annotation."""
 MAX_RANK = 1024
 """The most dimensions that an annotation may give a tensor."""
 UNSUPPORTED = {
@@ -41,6 +44,8 @@ def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
     """The struct info that an annotation says; raises `Problem`."""
     if isinstance(node, ast.Constant) and node.value is None:
         return Tuple()
+    if isinstance(node, ast.Attribute) and node.attr in OF_VALUES and scope.path(node) is None:
+        return _of_value(node, scope)
     head, arguments, keywords = _parts(node)
     path = scope.path(head)
     if path is not None and path[0] == "T" and path[1] in DTYPES and not (arguments or keywords):
@@ -67,6 +72,14 @@ def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
         return _read(kind, node, arguments, named, scope)
     except RelaxError as error:
         raise Problem.of(node, error) from None
+
+
+def _of_value(node: ast.Attribute, scope: Scope) -> StructInfo:
+    """``x.ty``: what is known of the value ``x``."""
+    value = scope.lookup(node.value) if isinstance(node.value, ast.Name) else None
+    if not isinstance(value, Value):
+        raise Problem(node, f"`{ast.unparse(node)[:40]}` is no annotation: only values have a `.{node.attr}`")
+    return value.struct_info
 
 
 def parts_of(node: ast.expr, scope: Scope) -> tuple[str, list[ast.expr], dict[str, ast.expr]]:

@@ -92,9 +92,10 @@ def named_arguments(
 
 
 def destinations(expressions: Expressions, node: ast.expr) -> StructInfo:
-    """``out`` of a destination-passing call: an annotation, or a list of them."""
+    """``out`` of a destination-passing call: an annotation, or a list of them; of one it is that one."""
     if isinstance(node, ast.List | ast.Tuple):
-        return Tuple([destinations(expressions, item) for item in node.elts])
+        infos = [destinations(expressions, item) for item in node.elts]
+        return infos[0] if len(infos) == 1 else Tuple(infos)
     if isinstance(node, ast.Call) and expressions.scope.path(node.func) == ("R", "shaped"):
         found = expressions.evaluate(node)
         assert isinstance(found, StructInfo)

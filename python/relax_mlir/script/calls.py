@@ -17,13 +17,13 @@ from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.base import RelaxOp, ir_fields, op_classes
 from relax_mlir.dialects.calls import CallOp
 from relax_mlir.dialects.closures import InvokeClosureOp, InvokePureClosureOp
-from relax_mlir.dialects.structure import constant, make_tuple, match_shape, prim_value, shape_expr
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, as_dim
+from relax_mlir.dialects.structure import constant, make_tuple, prim_value, shape_expr
+from relax_mlir.dialects.types import StructInfo, Tuple
 from relax_mlir.dialects.value import Value, create, create_one
 from relax_mlir.error import DTypeError, UnknownNameError
 from relax_mlir.mlir import func, ir
-from relax_mlir.script import memory_calls
-from relax_mlir.script.annotations import KINDS, read_annotation
+from relax_mlir.script import memory_calls, tvm_spellings
+from relax_mlir.script.annotations import KINDS
 from relax_mlir.script.call_arguments import (
     arguments,
     check_arguments,
@@ -32,8 +32,9 @@ from relax_mlir.script.call_arguments import (
     named_arguments,
 )
 from relax_mlir.script.closures import closure_of, function_value, invocation, invoke
-from relax_mlir.script.dimensions import DIMENSIONS, read_dim, read_dims, symbols_of
+from relax_mlir.script.dimensions import DIMENSIONS, read_dim, read_dims
 from relax_mlir.script.effects import assertion, inplace, printing
+from relax_mlir.script.matching import read_match
 from relax_mlir.script.packed_calls import (
     read_dps_packed,
     read_extern,
@@ -65,6 +66,9 @@ class Signatures(Protocol):
 
     def require(self, name: str) -> None:
         """Raise `UnknownNameError` unless the module has a function `name`, Relax or prim."""
+
+    def exported(self, name: str) -> str:
+        """The name in the module of what the script calls ``cls.name``."""
 
     def is_pure(self, name: str) -> bool:
         """Whether the function `name` is known to have no effects."""
@@ -98,6 +102,8 @@ class Calls:
         if callee is not None:
             return self.module_call(expressions, node, callee)
         path = expressions.scope.path(node.func)
+        if path is None and tvm_spellings.is_view(expressions, node.func):
+            return tvm_spellings.view_of_runtime(expressions, node)
         if path is None:
             closure = function_value(expressions, node.func)
             if closure is not None:
@@ -133,9 +139,9 @@ class Calls:
         if node.value.id not in (*MODULE_NAMES, self.class_name):
             return None
         if isinstance(node, ast.Attribute):
-            return node.attr
+            return self.signatures.exported(node.attr)
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            return node.slice.value
+            return self.signatures.exported(node.slice.value)
         raise Problem(node, 'a function of the module is written cls.f or cls["f"]')
 
     def python_call(self, expressions: Expressions, node: ast.Call) -> Any:  # noqa: ANN401
@@ -205,27 +211,6 @@ class Calls:
             return value
         fields = expressions.elements(list(args))
         return expressions.relax_value(node, tuple(fields))
-
-    def match_shape(self, expressions: Expressions, node: ast.Call) -> Value:
-        """``R.match_shape(x, (n, 4))``; also ``R.match_cast(x, R.Tensor(("n", 4), "float32"))``."""
-        parts = named_arguments(node, ("value", "pattern", "dtype"), 2)
-        value = expressions.value(parts["value"])
-        dtype = expressions.evaluate(parts["dtype"]) if "dtype" in parts else None
-        pattern: Any
-        if isinstance(parts["pattern"], ast.Tuple | ast.List):
-            pattern = read_dims(parts["pattern"], expressions.scope)
-        else:
-            info = read_annotation(parts["pattern"], expressions.scope)
-            pattern = (
-                info.values if isinstance(info, Shape) else info.shape if isinstance(info, Tensor) else None
-            )
-            if isinstance(info, Tensor) and info.dtype is not None:
-                dtype = info.dtype.name
-        if pattern is None:
-            raise Problem(parts["pattern"], "the pattern is a shape of known rank, such as (n, 4)")
-        result = expressions.apply(node, match_shape, value, pattern, dtype)
-        expressions.scope.symbols |= symbols_of([as_dim(p) for p in pattern])
-        return result
 
     def const(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.const([1.0, 2.0], "float32")``."""
@@ -343,11 +328,12 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "call_dps_packed": read_dps_packed,
     "call_packed": read_packed,
     "call_pure_packed": read_pure_packed,
-    "match_shape": Calls.match_shape,
-    "match_cast": Calls.match_shape,
+    "match_shape": read_match,
+    "match_cast": read_match,
     "const": Calls.const,
     "constant": Calls.const,
     "shape": Calls.shape,
+    "ShapeExpr": Calls.shape,
     "shape_expr": Calls.shape,
     "invoke_closure": invocation(InvokeClosureOp),
     "invoke_pure_closure": invocation(InvokePureClosureOp),
@@ -361,6 +347,7 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     "ExternFunc": read_extern,
     "extern_func": read_extern,
     **memory_calls.READERS,
+    **tvm_spellings.READERS,
 }
 """What takes annotations, shapes or functions, which are no values, among its arguments."""
 

@@ -10,13 +10,14 @@ from relax_mlir.dialects.attributes import FORCE_PURE, SYMBOL_BOUNDS
 from relax_mlir.dialects.types import parameter_symbols
 from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import ir
+from relax_mlir.script.scope import Scope, is_path
 from relax_mlir.script.source import Problem
 
 if TYPE_CHECKING:
     from relax_mlir.script.statements import Block
 
 NAME = "global_symbol"
-"""TVM's attribute for the name by which a function is exported: here it is the function's own."""
+"""TVM's attribute for the name by which a function is exported, which is what the function is called here."""
 LOWER, UPPER = "tir_var_lower_bound", "tir_var_upper_bound"
 """TVM's dictionaries of bounds of symbols."""
 Bounds = dict[str, tuple[int, int | None]]
@@ -38,6 +39,20 @@ def function_attributes(block: Block, node: ast.Call) -> None:
         elif name != FORCE_PURE or value:
             flag = True if name == FORCE_PURE and not isinstance(value, ir.Attribute) else value
             block.attributes[name] = block.expressions.apply(node, attribute, name, flag)
+
+
+def exported_name(node: ast.FunctionDef, scope: Scope) -> str:
+    """The name by which a function is called from outside: what ``global_symbol`` says, else its own."""
+    for statement in node.body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not is_path(scope.path(call.func), "R", "func_attr"):
+            continue
+        given = call.args[0] if call.args else None
+        for key, value in zip(given.keys, given.values, strict=True) if isinstance(given, ast.Dict) else ():
+            if isinstance(key, ast.Constant) and key.value == NAME and isinstance(value, ast.Constant):
+                is_name = isinstance(value.value, str) and value.value.isidentifier()
+                return str(value.value) if is_name else node.name
+    return node.name
 
 
 def _bounds(block: Block, node: ast.Call, given: dict[str, Any]) -> Bounds:

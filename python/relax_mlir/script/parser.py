@@ -14,7 +14,7 @@ from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects.attributes import MODULE_ATTRS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.location import located_at
-from relax_mlir.dialects.types import Object, StructInfo
+from relax_mlir.dialects.types import Object, StructInfo, Tuple
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import Diagnostic, RelaxError, UnknownNameError, VerifyError
 from relax_mlir.ir_module import IRModule
@@ -24,7 +24,8 @@ from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.calls import Calls
 from relax_mlir.script.decorator_options import options
 from relax_mlir.script.expressions import Expressions
-from relax_mlir.script.function_attributes import attribute
+from relax_mlir.script.function_attributes import attribute, exported_name
+from relax_mlir.script.reading_order import place_in_order, reading_order
 from relax_mlir.script.scope import Scope, is_path
 from relax_mlir.script.source import Poisoned, Problem, Source
 from relax_mlir.script.statements import Block, Owner
@@ -67,6 +68,8 @@ class ModuleParser:
     broken: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     """The functions that a call has taken to be as they are annotated."""
+    names: dict[str, str] = field(default_factory=dict)
+    """The names in the module of functions that are exported under another name than the script's."""
 
     def __post_init__(self) -> None:
         self.context = self.builder.mod.context
@@ -149,8 +152,11 @@ class ModuleParser:
                     self.broken.add(node.name)
                     self.source.report(problem)
             self.mlir(texts)
-            for signature in self.signatures.values():
+            order = reading_order(self.signatures, calls.callee)
+            for signature in order:
                 self.function(signature, calls)
+            if order != list(self.signatures.values()):
+                place_in_order([f for f in map(self.found, self.signatures) if f is not None])
             self.check_purity()
             self.source.check()
             return self.verified()
@@ -184,6 +190,14 @@ class ModuleParser:
         if name not in known:
             raise UnknownNameError("function of the module", name, known)
 
+    def exported(self, name: str) -> str:
+        """The name in the module of what the script calls ``cls.name``."""
+        return self.names.get(name, name)
+
+    def found(self, name: str) -> func.FuncOp | None:
+        """The function `name`, unless it is left out after a mistake."""
+        return self.builder.lookup(name) if name in self.builder.symbol_names() else None
+
     def is_pure(self, name: str) -> bool:
         """Whether the function `name` has been read and has no effects."""
         functions = {f.name.value: f for f in self.builder.mod.functions()}
@@ -214,6 +228,9 @@ class ModuleParser:
     def head(self, node: ast.FunctionDef) -> None:
         """Read the decorator and the signature of a function."""
         given = self.decorators(node)
+        name = node.name if given.get("private") else exported_name(node, self.scope())
+        if name != node.name:
+            self.names[node.name] = node.name = name
         if node.name in {*self.signatures, *self.builder.symbol_names()}:
             raise Problem(node, f"function '{node.name}' is defined already")
         arguments = node.args
@@ -234,7 +251,9 @@ class ModuleParser:
                     f'parameter \'{parameter.arg}\' needs an annotation, such as R.Tensor(("n", 4), "float32")',
                 )
             params[parameter.arg] = read_annotation(parameter.annotation, scope)
-        result = None if node.returns is None else read_annotation(node.returns, scope)
+        result = None
+        if node.returns is not None and not self.is_any_tuple(node.returns):
+            result = read_annotation(node.returns, scope)
         symbols = {name for info in params.values() for name in info.symbols()}
         private, pure = given.get("private", False), given.get("pure", False)
         self.signatures[node.name] = Signature(node, private, pure, params, result, symbols)
@@ -243,6 +262,10 @@ class ModuleParser:
             with ir.InsertionPoint(self.declarations.body), ir.Location.unknown():
                 kind = ir.FunctionType.get(inputs, [result.to_type()])
                 self.declared[node.name] = func.FuncOp(node.name, kind, visibility="private")
+
+    def is_any_tuple(self, node: ast.expr | None) -> bool:
+        """Whether an annotation is ``R.Tuple``, which says nothing of the fields."""
+        return isinstance(node, ast.Attribute) and is_path(self.scope().path(node), "R", "Tuple")
 
     def is_prim(self, node: ast.FunctionDef) -> bool:
         """Whether a function is a ``@T.prim_func``."""
@@ -338,10 +361,11 @@ class ModuleParser:
         info = block.result.struct_info
         if isinstance(signature.result, Object) and node.name not in self.asked:
             return  # R.Any: a result of any kind, which is known better by now
-        if signature.result is not None and not implies(info, signature.result):
+        is_wrong = self.is_any_tuple(node.returns) and not isinstance(info, Tuple)
+        if is_wrong or (signature.result is not None and not implies(info, signature.result)):
             raise Problem(
                 node.returns or node,
-                f"'{node.name}' is annotated to return {signature.result}, but returns {info}; "
+                f"'{node.name}' is annotated to return {signature.result or 'a tuple'}, but returns {info}; "
                 "R.match_shape asserts at run time what is not known here",
                 "ShapeError",
             )

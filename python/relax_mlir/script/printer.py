@@ -395,7 +395,9 @@ class _Printer:
 
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
-        return f"[{', '.join(map(annotation, info.fields))}]" if isinstance(info, Tuple) else annotation(info)
+        if not isinstance(info, Tuple) or len(info.fields) == 1:  # a list of one stands for the one
+            return annotation(info)
+        return f"[{', '.join(map(annotation, info.fields))}]"
 
     def on_call_dps_packed(self, op: ir.Operation) -> str:
         arguments = ", ".join(self.packed_arguments(op))

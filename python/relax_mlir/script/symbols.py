@@ -18,6 +18,8 @@ INTEGERS = ("int64", "int32")
 SYMBOL = "int64"
 """The type of symbols."""
 FLOATS = ("float16", "float32", "float64")
+IMMEDIATE = {"IntImm": INTEGERS, "FloatImm": FLOATS}
+"""TVM's numbers with a dtype as text."""
 NAMED = ("Var", "SizeVar", "var")
 """``T.Var("m", "int64")``; ``T.var("int64")``."""
 
@@ -63,7 +65,16 @@ def _name(target: ast.Name, node: ast.Call, kind: str) -> str | None:
 
 
 def number(expressions: Expressions, node: ast.Call, kind: str) -> Any:  # noqa: ANN401 - a number or an expression
-    """``T.int64(4)`` and ``T.float32(1.5)``, where an operand stands: the number."""
+    """``T.int64(4)``, ``T.float32(1.5)`` and ``T.FloatImm("float32", 1.5)``, where an operand stands: the number."""
+    if kind in IMMEDIATE and len(node.args) == 2 and not node.keywords:
+        dtype = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+        if dtype not in IMMEDIATE[kind]:
+            raise Problem(
+                node, f"the first argument of T.{kind} is one of {', '.join(IMMEDIATE[kind])}", "DTypeError"
+            )
+        return number(
+            expressions, ast.copy_location(ast.Call(node.func, node.args[1:], []), node), str(dtype)
+        )
     if kind not in (*INTEGERS, *FLOATS, "bool"):
         hint = "stands in the body of a function with @T.prim_func"
         raise Problem(

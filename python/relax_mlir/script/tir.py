@@ -23,6 +23,9 @@ class Buffer:
         return cls
 
 
+buffer = Buffer
+
+
 class handle:
     """A pointer in a signature, which ``T.match_buffer`` gives a shape and a dtype."""
 
@@ -48,4 +51,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - nothing that can be used
     )
 
 
-__all__ = ["Buffer", "handle", "int32", "int64", "prim_func"]
+__all__ = ["Buffer", "buffer", "handle", "int32", "int64", "prim_func"]

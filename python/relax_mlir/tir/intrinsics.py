@@ -113,6 +113,7 @@ ALIASES = {
     "fabs": "abs",
     "nearbyint": "round",
     "div": "truncdiv",
+    "Div": "truncdiv",
     "floor_div": "floordiv",
     "floor_mod": "floormod",
     "left_shift": "shift_left",

@@ -123,7 +123,7 @@ def _parameter(parameter: ast.arg, scope: Scope) -> Parameter | None:
         return None
     if path[1] in INTEGERS or path[1] == "int":
         return Parameter(parameter, parameter.arg, None, None)
-    if path[1] == "Buffer":
+    if path[1] in ("Buffer", "buffer"):
         shape, dtype = read_buffer_type(node, arguments, keywords, scope)
         return Parameter(parameter, parameter.arg, shape, dtype)
     if path[1] in dtypes.DTYPES:

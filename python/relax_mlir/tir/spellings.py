@@ -10,6 +10,8 @@
 | ``x: T.let[T.int64] = …`` | ``x: T.int64 = …`` |
 | ``A.shape[0]``, ``T.grid(*A.shape)`` | the sizes with which ``A`` is declared |
 | ``T.meta_var(4)`` | 4 |
+| ``T.thread_binding(n, thread="threadIdx.x")`` | ``T.parallel(n)``: the threads of a CPU are not numbered |
+| ``T.attr(0, "pragma_unroll", 4)``, alone or with `with` | what it stands before, since pragmas are hints |
 | a parameter ``s: T.float32`` | a buffer of rank 0, read where ``s`` stands |
 """
 
@@ -27,6 +29,12 @@ RENAMED = {
     "sblock_alloc_buffer": "alloc_buffer",
     "sblock_attr": "block_attr",
 }
+
+
+THREADS = (*(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx", "vthread") for axis in "xyz"), "vthread")
+"""What TVM binds loops to."""
+PRAGMA = "pragma_"
+ALLOCATIONS = ("alloc_buffer", "sblock_alloc_buffer")
 
 
 def normalized(
@@ -130,12 +138,46 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if self.path(node.func) == "meta_var" and len(node.args) == 1 and not node.keywords:
             return self.visit(node.args[0])  # type: ignore[no-any-return]  # it is an expression
+        if self.path(node.func) == "thread_binding":
+            node = self.thread_loop(node)
+        node.args = self.unpacked(node.args)
+        sizes = self.sizes(node.args[0]) if node.args and self.path(node.func) in ALLOCATIONS else None
+        if sizes is not None:
+            node.args[0] = ast.copy_location(ast.Tuple(sizes, ast.Load()), node.args[0])
+        return self.generic_visit(node)  # type: ignore[return-value]  # likewise
+
+    def unpacked(self, items: Sequence[ast.expr]) -> list[ast.expr]:
+        """Arguments, with ``*A.shape`` written out."""
         arguments: list[ast.expr] = []
-        for item in node.args:
+        for item in items:
             sizes = self.sizes(item.value) if isinstance(item, ast.Starred) else None
             arguments += [item] if sizes is None else sizes
-        node.args = arguments
-        return self.generic_visit(node)  # type: ignore[return-value]  # likewise
+        return arguments
+
+    def thread_loop(self, node: ast.Call) -> ast.Call:
+        """The loop of which TVM lets each thread of a GPU do one iteration, as one whose order does not matter."""
+        named = {str(keyword.arg): keyword.value for keyword in node.keywords}
+        thread = named.pop("thread", None)
+        named.pop("annotations", None)
+        is_known = isinstance(thread, ast.Constant) and thread.value in THREADS
+        if named or not is_known or len(node.args) not in (1, 2):
+            message = f'write T.thread_binding(n, thread="threadIdx.x"), with one of {", ".join(THREADS)}'
+            raise Problem(node, message, "ArgumentError")
+        assert isinstance(node.func, ast.Attribute)
+        called = ast.copy_location(ast.Attribute(node.func.value, "parallel", ast.Load()), node.func)
+        return ast.copy_location(ast.Call(called, node.args, []), node)
+
+    def is_hint(self, node: ast.expr) -> bool:
+        """Whether `node` is ``T.attr(…, "pragma_…", …)``, which says how to compile and not what."""
+        if not isinstance(node, ast.Call) or self.path(node.func) != "attr" or len(node.args) != 3:
+            return False
+        key = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
+        return isinstance(key, str) and key.startswith(PRAGMA)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
+        if self.is_hint(node.value):
+            return []
+        return self.generic_visit(node)  # type: ignore[return-value]  # it is a statement
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         sizes, index = self.sizes(node.value), node.slice
@@ -158,6 +200,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.stmt:
         call = node.iter
+        if isinstance(call, ast.Call):
+            call.args = self.unpacked(call.args)
         if (
             isinstance(node.target, ast.Name)
             and isinstance(call, ast.Call)
@@ -172,6 +216,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:
         call = node.items[0].context_expr
+        if len(node.items) == 1 and self.is_hint(call):
+            return self.statements(node.body)
         name = self.path(call.func) if isinstance(call, ast.Call) else None
         if node.items[0].optional_vars is None or not isinstance(call, ast.Call):
             return self.generic_visit(node)  # type: ignore[return-value]  # it is a statement

@@ -324,8 +324,6 @@ class Body:
         name = self.path(node.func)
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             name = "serial"
-        if name == "thread_binding":
-            raise Problem(node, "T.thread_binding: there are no threads on this target", "UnsupportedError")
         if name not in (*KINDS, "grid"):
             raise Problem(
                 node, "a loop runs over range(n), T.serial(n), T.grid(n, m), T.parallel, T.unroll, …"

@@ -123,11 +123,6 @@ CASES: dict[str, tuple[Body, str, Body]] = {
         "give an integer",
         lambda bb, p: op.clip(p["j"], 0, 2),
     ),
-    "fill": (
-        lambda bb, p: op.full((3,), op.const(1.0, "float64"), "float32"),
-        "astype it",
-        lambda bb, p: op.full((3,), op.astype(op.const(1.0, "float64"), "float32"), "float32"),
-    ),
     "branches": (
         lambda bb, p: op.if_then_else(p["c"], lambda: p["x"], lambda: p["o"]),
         "match_shape one of them",

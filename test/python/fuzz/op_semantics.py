@@ -140,6 +140,24 @@ def _reshape(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
     return x.reshape(sizes)
 
 
+def _view(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    x, sizes = np.asarray(values[0]), values[1]
+    info = args.infos[0]
+    assert isinstance(info, Tensor) and info.dtype is not None
+    if x.dtype.kind == "f" and np.isnan(x).any():
+        raise UnknownMeaningError("the bits of a NaN")
+    target, begin = _dtype(args, "dtype"), dim(args.attrs["relative_byte_offset"])
+    kind = numpy_dtype("uint8" if target == "bool" else target)
+    raw = x.astype(info.dtype.numpy).tobytes()
+    end = begin + math.prod(sizes) * kind.itemsize
+    if not 0 <= begin <= end <= len(raw):
+        raise FailsError(f"bytes {begin} to {end} of {len(raw)}")
+    found = np.frombuffer(raw[begin:end], kind).reshape(sizes)
+    if target == "bool":
+        return found != 0
+    return found.astype(np.float64) if references.is_float(target) else found
+
+
 def _broadcast(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
     try:
         return np.broadcast_to(values[0], values[1])
@@ -297,6 +315,7 @@ SEMANTICS: dict[str, Semantics] = {
     "matmul": lambda args, values, dim: _matmul(args, values),
     "reshape": _reshape,
     "flatten": lambda args, values, dim: values[0].reshape(-1),
+    "memory_view": _view,
     "expand_dims": _expand_dims,
     "squeeze": _squeeze,
     "permute_dims": _permute,

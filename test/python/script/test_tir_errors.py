@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.error import ScriptError, UnsupportedError
+from relax_mlir.error import ScriptError
 from relax_mlir.script import parse
 
 HEAD = """@T.prim_func
@@ -95,6 +95,15 @@ def test_a_mistake_does_not_follow_its_names() -> None:
         parse(HEAD + "    x = y\n    A[0, 0] = x\n")
 
 
-def test_threads_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="no threads on this target"):
-        parse(HEAD + '    for i in T.thread_binding(n, thread="threadIdx.x"):\n        B[i] = 1\n')
+@pytest.mark.parametrize(
+    "call",
+    [
+        "T.thread_binding(n)",
+        'T.thread_binding(n, thread="warp")',
+        'T.thread_binding(n, thread="threadIdx.x", threads=4)',
+        'T.thread_binding(0, n, 2, thread="threadIdx.x")',
+    ],
+)
+def test_loops_are_bound_to_threads_of_known_names(call: str) -> None:
+    with pytest.raises(ScriptError, match=r"with one of blockIdx\.x, blockIdx\.y"):
+        parse(HEAD + f"    for i in {call}:\n        B[i] = 1\n")

@@ -308,6 +308,11 @@ def movement() -> dict[str, Spec]:
             lambda x: x[1:-1:2],
             [[floats(7, 2)], [integers(5)], [floats(1)]],
         ),
+        "memory.view": (
+            lambda x: R.memory.view(x, (4, 2), "int16", 4),
+            lambda x: x.reshape(-1).view(np.int16)[2:10].reshape(4, 2),
+            [[floats(2, 3)], [integers(5)], [floats(3, dtype=np.float64)]],
+        ),
         "unique": (R.unique, np.unique, [[floats(4)], [integers(3, 5)], [flags(6)], [floats(0)]]),
         "nonzero": (
             R.nonzero,
