@@ -45,6 +45,7 @@ FAMILIES = (
     "manipulate",
     "nn",
     "group_norm",
+    "convolution",
     "shape_functions",
     "memory",
     "memory_view",

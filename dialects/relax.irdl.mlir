@@ -713,6 +713,60 @@ module {
       %10 = irdl.any
       irdl.results(result: %10)
     }
+    irdl.operation @nn_conv1d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.string" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.type" 
+      %10 = irdl.base "#builtin.unit" 
+      %11 = irdl.any_of(%9, %10) 
+      irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %11}
+      %12 = irdl.any
+      irdl.results(result: %12)
+    }
+    irdl.operation @nn_conv2d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.string" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.type" 
+      %10 = irdl.base "#builtin.unit" 
+      %11 = irdl.any_of(%9, %10) 
+      irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %11}
+      %12 = irdl.any
+      irdl.results(result: %12)
+    }
+    irdl.operation @nn_conv3d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.string" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.type" 
+      %10 = irdl.base "#builtin.unit" 
+      %11 = irdl.any_of(%9, %10) 
+      irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %11}
+      %12 = irdl.any
+      irdl.results(result: %12)
+    }
     irdl.operation @nn_gelu {
       %0 = irdl.any
       irdl.operands(data: %0)

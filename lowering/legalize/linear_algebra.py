@@ -16,7 +16,7 @@ def legalize_matmul(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     result = op.results[0]
     assert result.dtype is not None
     wide = result.with_dtype(compute_dtype(result.dtype))
-    body = _matrices if _is_plain(op.operands, wide) else _batched
+    body = matrices if _is_plain(op.operands, wide) else _batched
     products = lz.prim("matmul", op.operands, [wide], body, pattern="out_fusable")
     return [cast(lz, products[0], result.dtype)]
 
@@ -27,7 +27,8 @@ def _is_plain(operands: Sequence[Arg], out: Tensor) -> bool:
     return out.dtype.kind != "bool" and all(len(a.shape) == 2 and a.info.dtype == out.dtype for a in operands)
 
 
-def _matrices(prim: PrimBody) -> Sequence[ir.Value]:
+def matrices(prim: PrimBody) -> Sequence[ir.Value]:
+    """The body of a product of two matrices, whose dtype is that of the sum."""
     return [linalg.matmul(*prim.ins, outs=[zeroed(prim)])]
 
 

@@ -28,6 +28,7 @@ Pattern = Literal["elementwise", "broadcast", "injective", "reduction", "out_fus
 FAMILIES: tuple[str, ...] = (
     "attention",
     "group_norm",
+    "convolution",
     "binary",
     "bitwise",
     "cast",

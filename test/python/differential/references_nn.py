@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -116,3 +117,43 @@ def attention(
     subnormal = 2.0**-123 * keys * np.max(sizes, axis=-2, keepdims=True)
     magnitude = np.matmul(shares, sizes) * largest + subnormal
     return Inexact(np.moveaxis(result, 1, 2), np.moveaxis(magnitude, 1, 2))
+
+
+def convolution(
+    x: Array,
+    weight: Array,
+    layouts: tuple[str, str, str],
+    strides: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Any:
+    """A convolution in any number of dimensions; `layouts` are those of data, kernels and result."""
+    spatial = sorted(set(layouts[0]) - set("NC"))
+    data = x.transpose([layouts[0].index(c) for c in ("N", "C", *spatial)])
+    kernels = weight.transpose([layouts[1].index(c) for c in ("O", "I", *spatial)])
+    order = [layouts[0].replace("N", "").replace("C", "").index(c) for c in spatial]
+    sides = [(padding[axis], padding[len(order) + axis]) for axis in order]
+    data = np.pad(data, [(0, 0), (0, 0), *sides])
+    size = [
+        (data.shape[2 + i] - (kernels.shape[2 + i] - 1) * dilation[axis] - 1) // strides[axis] + 1
+        for i, axis in enumerate(order)
+    ]
+    found, magnitude = [], []
+    for part, kernel in zip(np.split(data, groups, 1), np.split(kernels, groups, 0), strict=True):
+        sums = np.zeros((len(data), len(kernel), *size), data.dtype)
+        bound = np.zeros_like(sums)
+        for place in np.ndindex(*kernel.shape[2:]):
+            at = tuple(
+                slice(u * dilation[axis], u * dilation[axis] + (n - 1) * strides[axis] + 1, strides[axis])
+                for u, n, axis in zip(place, size, order, strict=True)
+            )
+            window = part[(slice(None), slice(None), *at)]
+            taps = kernel[(slice(None), slice(None), *place)]
+            sums = sums + np.einsum("nc...,oc->no...", window, taps)
+            bound = bound + np.einsum("nc...,oc->no...", np.abs(window), np.abs(taps))
+        found.append(sums)
+        magnitude.append(bound)
+    back = [("N", "C", *spatial).index(c) for c in layouts[2]]
+    value, error = (np.concatenate(parts, 1).transpose(back) for parts in (found, magnitude))
+    return value if value.dtype.kind != "f" else Inexact(value, error)

@@ -30,6 +30,7 @@ class Sizes(tuple[int, ...]):
     """The value of a shape."""
 
 
+CONVOLUTIONS = ("nn_conv1d", "nn_conv2d", "nn_conv3d")
 Dim = Callable[[Any], int]
 """The value of a dimension or expression of symbols."""
 Semantics = Callable[[OpArgs, Sequence[Any], Dim], Any]
@@ -338,6 +339,7 @@ SEMANTICS: dict[str, Semantics] = {
         np.stack(np.nonzero(values[0])) if values[0].ndim else _unique(args, values, dim)
     ),
     "unique": _unique,
+    **{name: lambda args, values, dim: _convolution(args, values) for name in CONVOLUTIONS},
     "nn_softmax": _softmax,
     "nn_log_softmax": lambda args, values, dim: references.log_softmax(values[0], args.int_attr("axis")),
     "nn_layer_norm": _layer_norm,
@@ -364,6 +366,17 @@ def _matmul(args: OpArgs, values: Sequence[Any]) -> Any:
         raise UnknownMeaningError("matmul with out_dtype")
     try:
         return references.matmul(*values)
+    except ValueError as error:
+        raise FailsError(str(error)) from None
+
+
+def _convolution(args: OpArgs, values: Sequence[Any]) -> Any:
+    if not args.is_unit("out_dtype"):
+        raise UnknownMeaningError("a convolution with out_dtype")
+    first, second, third = (args.str_attr(f"{name}_layout") for name in ("data", "kernel", "out"))
+    numbers = [args.ints_attr(name) for name in ("strides", "padding", "dilation")]
+    try:
+        return references_nn.convolution(*values, (first, second, third), *numbers, args.int_attr("groups"))
     except ValueError as error:
         raise FailsError(str(error)) from None
 

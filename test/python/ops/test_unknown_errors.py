@@ -42,6 +42,8 @@ MISTAKES: dict[str, Mistake] = {
     "expand": (lambda x: R.expand_dims(x, 4), [((2,), "float32")]),
     "squeeze": (lambda x: R.squeeze(x, 0), [((2, 1), "float32")]),
     "reshape": (lambda x: R.reshape(x, (2, 2)), [((3,), "float32")]),
+    "conv": (R.nn.conv2d, [((1, 2, 5, 5), "float32"), ((1, 3, 3, 3), "float32")]),
+    "conv_rank": (R.nn.conv1d, [((1, 2, 5, 5), "float32"), ((1, 3, 3), "float32")]),
     "view": (lambda x: R.memory.view(x, (4,)), [((3,), "float32")]),
     "broadcast": (lambda x: R.broadcast_to(x, (2, 4)), [((3,), "float32")]),
     "concat": (lambda x, y: R.concat([x, y]), [((2, 3), "float32"), ((2, 4), "float32")]),

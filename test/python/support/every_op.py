@@ -28,6 +28,12 @@ def flags(*shape: int) -> Array:
     return RNG.integers(0, 2, shape).astype(bool)
 
 
+def _convolved(x: Array, w: Array) -> Array:
+    """The sums of products of `w` with each window of `x`, in float64."""
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), w.shape[2:], (2, 3))
+    return np.einsum("nchwuv,ocuv->nohw", windows, w.astype(np.float64)).astype(x.dtype)
+
+
 UNARY_INPUTS = [
     [floats(2, 3)],
     [floats(4, 1, dtype=np.float64)],
@@ -308,10 +314,27 @@ def movement() -> dict[str, Spec]:
             lambda x: x[1:-1:2],
             [[floats(7, 2)], [integers(5)], [floats(1)]],
         ),
+        "nn.conv2d": (
+            lambda x, w: R.nn.conv2d(x, w, strides=(2, 1), padding=(0, 1, 1, 0)),
+            lambda x, w: _convolved(np.pad(x, ((0, 0), (0, 0), (0, 1), (1, 0))), w)[:, :, ::2],
+            [[floats(2, 3, 5, 4), floats(4, 3, 2, 3)], [floats(1, 1, 2, 3), floats(1, 1, 1, 1)]],
+        ),
+        "nn.conv1d": (
+            R.nn.conv1d,
+            lambda x, w: _convolved(x[:, :, None], w[:, :, None])[:, :, 0],
+            [[floats(2, 3, 5), floats(4, 3, 2)], [integers(1, 2, 3), integers(1, 2, 3)]],
+        ),
+        "nn.conv3d": (
+            lambda x, w: R.nn.conv3d(x, w, groups=2),
+            lambda x, w: np.concatenate(
+                [_convolved(x[:, i : i + 1, :, 0], w[i : i + 1, :, :, 0])[:, :, :, None] for i in (0, 1)], 1
+            ),
+            [[floats(1, 2, 3, 1, 4), floats(2, 1, 2, 1, 3)]],
+        ),
         "memory.view": (
             lambda x: R.memory.view(x, (4, 2), "int16", 4),
             lambda x: x.reshape(-1).view(np.int16)[2:10].reshape(4, 2),
-            [[floats(2, 3)], [integers(5)], [floats(3, dtype=np.float64)]],
+            [[integers(5)], [integers(3, 4, dtype=np.int64)], [flags(3, 8)]],
         ),
         "unique": (R.unique, np.unique, [[floats(4)], [integers(3, 5)], [flags(6)], [floats(0)]]),
         "nonzero": (

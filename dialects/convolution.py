@@ -1,0 +1,322 @@
+"""Convolutions of one to three dimensions, as neural networks call them: cross-correlations with a kernel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.cast import dtype_attr, dtype_of
+from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.number_attributes import int_attr, integers, ints_attr, text_attr
+from relax_mlir.dialects.types import Tensor, dim_text
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+Ints = int | Sequence[int]
+SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+
+
+class ConvolutionOp(RelaxOp):
+    """Base of the convolutions: `count` is the number of spatial dimensions."""
+
+    count = 0
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Convolution.of(args).result
+
+
+class Conv1dOp(ConvolutionOp, name="nn_conv1d", traits=[ext.Pure]):
+    """The convolution of `data` (batch, channels, width) with `weight`; see `Conv2dOp`.
+
+    Example: shapes ``(n, 8, w)`` and ``(16, 8, 3)`` with padding ``[1, 1]`` give ``(n, 16, w)``.
+    """
+
+    data: ext.Operand[Any]
+    weight: ext.Operand[Any]
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    groups: ir.IntegerAttr
+    data_layout: ir.StringAttr
+    kernel_layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    out_dtype: ir.TypeAttr | ir.UnitAttr
+    result: ext.Result[Any]
+    count = 1
+
+
+class Conv2dOp(ConvolutionOp, name="nn_conv2d", traits=[ext.Pure]):
+    """The convolution of images `data` with the kernels `weight`, which are not turned round.
+
+    Result ``[n, o, y, x]`` is the sum over ``i, u, v`` of ``weight[o, i, u, v]`` times the element of `data` with
+    zeros around it, ``data[n, c + i, y*strides[0] + u*dilation[0] - top, x*strides[1] + v*dilation[1] - left]``.
+    The channels are cut into `groups` of neighbours: kernel ``o`` of `weight` sees those of its group, which begin
+    at ``c``. `padding` is top, left, bottom, right. The layouts are orders of the letters of ``NCHW`` and ``OIHW``:
+    where the dimensions stand. `out_dtype` is that of the result (``unit``: of `data`), to which products are
+    converted before they are added; 16-bit floats are added in float32.
+
+    Channels must be provably as many as `weight` has, times `groups`. A kernel that is larger than the padded image is
+    an error.
+
+    Example: shapes ``(n, 3, h, w)`` and ``(64, 3, 7, 7)`` with strides ``[2, 2]`` and padding ``[3, 3, 3, 3]`` give
+    ``(n, 64, (h - 1) // 2 + 1, (w - 1) // 2 + 1)``.
+    """
+
+    data: ext.Operand[Any]
+    weight: ext.Operand[Any]
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    groups: ir.IntegerAttr
+    data_layout: ir.StringAttr
+    kernel_layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    out_dtype: ir.TypeAttr | ir.UnitAttr
+    result: ext.Result[Any]
+    count = 2
+
+
+class Conv3dOp(ConvolutionOp, name="nn_conv3d", traits=[ext.Pure]):
+    """The convolution of `data` (batch, channels, depth, height, width) with `weight`; see `Conv2dOp`.
+
+    Example: shapes ``(n, 8, d, h, w)`` and ``(16, 8, 1, 1, 1)`` give ``(n, 16, d, h, w)``.
+    """
+
+    data: ext.Operand[Any]
+    weight: ext.Operand[Any]
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    groups: ir.IntegerAttr
+    data_layout: ir.StringAttr
+    kernel_layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    out_dtype: ir.TypeAttr | ir.UnitAttr
+    result: ext.Result[Any]
+    count = 3
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """What a convolution says, checked; positions of letters are those in the layouts."""
+
+    op: str
+    spatial: str
+    strides: tuple[int, ...]
+    before: tuple[int, ...]
+    """How many zeros stand before each spatial dimension."""
+    after: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+    data: str
+    kernel: str
+    out: str
+    result: Tensor
+
+    @classmethod
+    def of(cls, args: OpArgs) -> "Convolution":
+        """The convolution of an op; raises `ShapeError`, `DTypeError`, `ArgumentError`, `UnsupportedError`."""
+        count = {"1": 1, "2": 2, "3": 3}[args.op[-2]]
+        spatial = SPATIAL[count]
+        strides, dilation = (_numbers(args, name, count, least=1) for name in ("strides", "dilation"))
+        padding = _numbers(args, "padding", 2 * count, least=0)
+        groups = args.int_attr("groups")
+        if groups < 1:
+            raise ArgumentError(f"{args.op}: groups is {groups}, expected at least 1")
+        data, out = (_layout(args, name, f"NC{spatial}") for name in ("data_layout", "out_layout"))
+        kernel = _layout(args, "kernel_layout", f"OI{spatial}")
+        found = cls(
+            *(args.op, spatial, strides, padding[:count], padding[count:], dilation, groups),
+            *(data, kernel, out, Tensor(None, _dtype(args), ndim=count + 2)),
+        )
+        shape = found.shape(_dims(args, 0, data), _dims(args, 1, kernel))
+        return found if shape is None else replace(found, result=Tensor(shape, found.result.dtype))
+
+    def shape(
+        self, image: dict[str, Dim | None] | None, kernel: dict[str, Dim | None] | None
+    ) -> list[Dim | None] | None:
+        """The shape of the result, in its layout."""
+        if image is None or kernel is None:
+            return None
+        self.check_channels(image["C"], kernel["I"], kernel["O"])
+        dims = {"N": image["N"], "C": kernel["O"]}
+        for axis, letter in enumerate(self.spatial):
+            dims[letter] = self.size(axis, image[letter], kernel[letter])
+        return [dims[letter] for letter in self.out]
+
+    def size(self, axis: int, image: Dim | None, kernel: Dim | None) -> Dim | None:
+        """The size of spatial dimension `axis` of the result."""
+        if image is None or kernel is None:
+            return None
+        padded = image + self.before[axis] + self.after[axis]
+        reach = (kernel - 1) * self.dilation[axis] + 1
+        if symbolic.prove_less_equal(padded + 1, reach):
+            raise ShapeError(
+                f"{self.op}: in dimension {self.spatial[axis]} the kernel reaches over {dim_text(reach)}, but the "
+                f"padded data has size {dim_text(padded)}"
+            )
+        return symbolic.floordiv(padded - reach, self.strides[axis]) + 1
+
+    def check_channels(self, channels: Dim | None, inputs: Dim | None, outputs: Dim | None) -> None:
+        """Raise `ShapeError` unless the channels of data and kernels fit, as far as they are known."""
+        if channels is not None and inputs is not None:
+            wanted = inputs * self.groups
+            if not symbolic.prove_equal(channels, wanted):
+                certain = symbolic.prove_not_equal(channels, wanted)
+                raise ShapeError(
+                    f"{self.op}: operand 'data' has {dim_text(channels)} channels, but 'weight' takes "
+                    f"{dim_text(inputs)} in each of {self.groups} groups"
+                    + ("" if certain else "; match_shape one of them first")
+                )
+        if outputs is not None and not symbolic.prove_divisible(outputs, self.groups):
+            raise ShapeError(
+                f"{self.op}: operand 'weight' has {dim_text(outputs)} kernels, which is not provably a multiple of "
+                f"groups, {self.groups}"
+            )
+
+
+def _numbers(args: OpArgs, name: str, count: int, *, least: int) -> tuple[int, ...]:
+    found = tuple(args.ints_attr(name))
+    if len(found) != count or any(number < least for number in found):
+        raise ArgumentError(
+            f"{args.op}: {name} is {list(found)}, expected {count} integers that are at least {least}"
+        )
+    return found
+
+
+def _layout(args: OpArgs, name: str, letters: str) -> str:
+    text = args.str_attr(name)
+    if sorted(text) == sorted(letters):
+        return text
+    if any(c.isdigit() for c in text):
+        raise UnsupportedError(
+            f"{args.op}: {name} is {text!r}: dimensions in blocks are not supported; give an order of {letters}"
+        )
+    raise ArgumentError(f"{args.op}: {name} is {text!r}, expected an order of the letters {letters}")
+
+
+def _dims(args: OpArgs, index: int, layout: str) -> dict[str, Dim | None] | None:
+    """The dimensions of an operand by letter."""
+    info = args.tensor(index)
+    if info.ndim is not None and info.ndim != len(layout):
+        raise ShapeError(
+            f"{args.op}: operand '{args.name_of(index)}' is {info}, expected {len(layout)} dimensions ({layout})"
+        )
+    return None if info.shape is None else dict(zip(layout, info.shape, strict=True))
+
+
+def _dtype(args: OpArgs) -> DType | None:
+    """The dtype of the result."""
+    for index in (0, 1):
+        args.require_dtype(index, lambda d: d.kind != "bool", "a number")
+    data, weight = args.tensor(0).dtype, args.tensor(1).dtype
+    if data is not None and weight is not None:
+        promote(data, weight, args.op)
+    if args.is_unit("out_dtype"):
+        return data
+    found = dtype_of(args, "out_dtype")
+    if found.kind == "bool":
+        raise ArgumentError(f"{args.op}: out_dtype is bool, expected a number")
+    return found
+
+
+# -- builders --------------------------------------------------------------------------------------------------
+
+
+def conv1d(
+    data: ValueLike,
+    weight: ValueLike,
+    strides: Ints = 1,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+    data_layout: str = "NCW",
+    kernel_layout: str = "OIW",
+    out_layout: str | None = None,
+    out_dtype: str | DType | None = None,
+) -> Value:
+    """The convolution of `data` with `weight` (see `Conv1dOp`); `padding` is one number, or left and right."""
+    layouts = data_layout, kernel_layout, out_layout
+    return _convolution(Conv1dOp, data, weight, strides, padding, dilation, groups, layouts, out_dtype)
+
+
+def conv2d(
+    data: ValueLike,
+    weight: ValueLike,
+    strides: Ints = (1, 1),
+    padding: Ints = (0, 0),
+    dilation: Ints = (1, 1),
+    groups: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str | None = None,
+    out_dtype: str | DType | None = None,
+) -> Value:
+    """The convolution of `data` with `weight` (see `Conv2dOp`).
+
+    `padding` is one number, one for both sides of each dimension, or top, left, bottom, right. `out_layout` is
+    `data_layout` unless given.
+    """
+    layouts = data_layout, kernel_layout, out_layout
+    return _convolution(Conv2dOp, data, weight, strides, padding, dilation, groups, layouts, out_dtype)
+
+
+def conv3d(
+    data: ValueLike,
+    weight: ValueLike,
+    strides: Ints = (1, 1, 1),
+    padding: Ints = (0, 0, 0),
+    dilation: Ints = (1, 1, 1),
+    groups: int = 1,
+    data_layout: str = "NCDHW",
+    kernel_layout: str = "OIDHW",
+    out_layout: str | None = None,
+    out_dtype: str | DType | None = None,
+) -> Value:
+    """The convolution of `data` with `weight` (see `Conv3dOp`); `padding` as that of `conv2d`, front first."""
+    layouts = data_layout, kernel_layout, out_layout
+    return _convolution(Conv3dOp, data, weight, strides, padding, dilation, groups, layouts, out_dtype)
+
+
+def _convolution(
+    cls: type[ConvolutionOp],
+    data: ValueLike,
+    weight: ValueLike,
+    strides: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+    layouts: tuple[str, str, str | None],
+    out_dtype: str | DType | None,
+) -> Value:
+    what = f"conv{cls.count}d"
+    require_insertion_point(what)
+    target = None if out_dtype is None else dtypes.dtype(out_dtype)
+    attributes = {
+        "strides": ints_attr(_repeated(strides, what, "strides", cls.count), f"{what}: 'strides'"),
+        "padding": ints_attr(_both_sides(padding, what, cls.count), f"{what}: 'padding'"),
+        "dilation": ints_attr(_repeated(dilation, what, "dilation", cls.count), f"{what}: 'dilation'"),
+        "groups": int_attr(groups, f"{what}: 'groups'"),
+        "data_layout": text_attr(layouts[0], f"{what}: 'data_layout'"),
+        "kernel_layout": text_attr(layouts[1], f"{what}: 'kernel_layout'"),
+        "out_layout": text_attr(layouts[2] or layouts[0], f"{what}: 'out_layout'"),
+        "out_dtype": ir.UnitAttr.get() if target is None else dtype_attr(target),
+    }
+    return create_one(cls, [as_value(data), as_value(weight)], attributes)
+
+
+def _repeated(values: Ints, op: str, name: str, count: int) -> list[int]:
+    """One number for each spatial dimension; a single one is that of all."""
+    found = integers(values, f"{op}: '{name}'")
+    return found * count if len(found) == 1 else found
+
+
+def _both_sides(values: Ints, op: str, count: int) -> list[int]:
+    """The padding before each spatial dimension, then that behind each."""
+    found = _repeated(values, op, "padding", count)
+    return found * 2 if len(found) == count else found

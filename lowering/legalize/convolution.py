@@ -1,0 +1,224 @@
+"""Legalisation of convolutions: zeros around the data, then one sum over a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.convolution import Convolution
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value
+from relax_mlir.dialects.views import reshape
+from relax_mlir.lowering.legalize.contraction import cast, zeroed
+from relax_mlir.lowering.legalize.linear_algebra import matrices
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.window import Window, is_empty, sizes_of
+from relax_mlir.mlir import ir, tensor
+from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, convert, multiply
+from relax_mlir.scalars.linalg_builders import generic, identity, projection
+from relax_mlir.symbolic import Dim
+
+
+@legalization("relax.nn_conv1d", "relax.nn_conv2d", "relax.nn_conv3d")
+def legalize_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """In one group a product of two matrices: of the windows, one a row, and of the kernels, one a column."""
+    conv, result = Convolution.of(op.args), op.results[0]
+    assert result.dtype is not None
+    wide = result.with_dtype(compute_dtype(result.dtype))
+    data = _padded(lz, conv, op.operands[0])
+    if conv.groups == 1:
+        return [_product(lz, conv, data, op.operands[1], result)]
+    loops = Loops.of(conv)
+    key = (conv.strides, conv.dilation, conv.groups, conv.data, conv.kernel, conv.out)
+    sums = lz.prim(_name(conv), [data, op.operands[1]], [wide], loops.body, pattern="out_fusable", key=key)
+    return [cast(lz, sums[0], result.dtype)]
+
+
+def _name(conv: Convolution) -> str:
+    return f"conv{len(conv.spatial)}d"
+
+
+def _product(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor) -> Arg:
+    """The convolution in one group, as a matrix product."""
+    assert result.dtype is not None
+    wide = compute_dtype(result.dtype)
+    sizes = dict(zip(conv.out, result.known_shape or (), strict=True))
+    kernel = dict(zip(conv.kernel, weight.shape, strict=True))
+    rows = [sizes["N"], *(sizes[letter] for letter in conv.spatial)]
+    window = [*(kernel[letter] for letter in conv.spatial), kernel["I"]]
+    patches = _patches(lz, conv, data, Tensor([*rows, *window], wide))
+    order = [
+        *(conv.kernel.index(letter) for letter in conv.spatial),
+        conv.kernel.index("I"),
+        conv.kernel.index("O"),
+    ]
+    kernels = _permuted(lz, f"{_name(conv)}_kernels", weight, order, Tensor([*window, kernel["O"]], wide))
+    left = _reshaped(patches, [symbolic.product(rows), symbolic.product(window)])
+    right = _reshaped(kernels, [symbolic.product(window), kernel["O"]])
+    product = lz.prim(
+        "matmul", [left, right], [Tensor([left.shape[0], kernel["O"]], wide)], matrices, pattern="out_fusable"
+    )
+    images = _reshaped(product[0], [*rows, kernel["O"]])
+    places = {"N": 0, "C": len(rows), **{letter: 1 + axis for axis, letter in enumerate(conv.spatial)}}
+    return _permuted(lz, f"{_name(conv)}_out", images, [places[letter] for letter in conv.out], result)
+
+
+def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor) -> Arg:
+    """The elements of `data` that each element of the result sees."""
+    loops = Loops(conv, ("N", *conv.spatial, *conv.spatial.lower(), "I"), ())
+    source, target = _known(data.info.dtype), _known(patches.dtype)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        rank = len(loops.parallel)
+        maps = [loops.of_data()], prim.outs, [identity(rank)], ["parallel"] * rank
+        return generic(prim.ins, *maps, lambda x, _: convert(source, target, x))
+
+    key = (conv.strides, conv.dilation, conv.data)
+    return lz.prim(f"{_name(conv)}_patches", [data], [patches], body, pattern="injective", key=key)[0]
+
+
+def _permuted(lz: Legalizer, name: str, value: Arg, order: Sequence[int], result: Tensor) -> Arg:
+    """`value` with dimension ``order[i]`` as dimension i, in the dtype of `result`."""
+    source, target, rank = _known(value.info.dtype), _known(result.dtype), len(order)
+    if list(order) == list(range(rank)):
+        return cast(lz, value, target)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        maps = [projection(rank, [order.index(axis) for axis in range(rank)])], prim.outs, [identity(rank)]
+        return generic(prim.ins, *maps, ["parallel"] * rank, lambda x, _: convert(source, target, x))
+
+    return lz.prim(name, [value], [result], body, pattern="injective", key=tuple(order))[0]
+
+
+def _reshaped(value: Arg, shape: Sequence[Dim]) -> Arg:
+    """`value` in another shape of as many elements: a view, which level R1 keeps."""
+    return Arg(reshape(Value(value.ssa), shape).ssa, Tensor(shape, value.info.dtype))
+
+
+def _padded(lz: Legalizer, conv: Convolution, data: Arg) -> Arg:
+    """`data` with zeros around it; itself if there are none."""
+    before, after = (dict(zip(conv.spatial, sizes, strict=True)) for sizes in (conv.before, conv.after))
+    if not any((*conv.before, *conv.after)):
+        return data
+    shape = [
+        dim + before.get(letter, 0) + after.get(letter, 0)
+        for letter, dim in zip(conv.data, data.shape, strict=True)
+    ]
+    result = Tensor(shape, data.info.dtype)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        filled = zeroed(prim)
+        if is_empty(data.info):
+            return [filled]
+        window = Window(sizes_of(prim, prim.ins[0]))
+        window.offsets = [before.get(letter, 0) for letter in conv.data]
+        return [window.insert(prim.ins[0], filled)]
+
+    key = (conv.data, conv.before, conv.after)
+    return lz.prim("pad", [data], [result], body, pattern="injective", key=key)[0]
+
+
+@dataclass(frozen=True)
+class Loops:
+    """The loops of a convolution by name: those of the result in its layout, then those of the sum.
+
+    ``N``, ``C`` (of the result, within its group) and the spatial letters; ``I`` and small letters are summed over;
+    ``G`` is the group, where there are several.
+    """
+
+    conv: Convolution
+    parallel: tuple[str, ...]
+    summed: tuple[str, ...]
+
+    @classmethod
+    def of(cls, conv: Convolution) -> Loops:
+        parallel = [part for letter in conv.out for part in _in_groups(conv, letter, "C")]
+        summed = ["I" if letter == "C" else letter.lower() for letter in conv.data if letter != "N"]
+        return cls(conv, tuple(parallel), tuple(summed))
+
+    def loop(self, name: str) -> ir.AffineExpr:
+        return ir.AffineDimExpr.get((*self.parallel, *self.summed).index(name))
+
+    def map(self, exprs: Sequence[ir.AffineExpr]) -> ir.AffineMap:
+        return ir.AffineMap.get(len(self.parallel) + len(self.summed), 0, list(exprs))
+
+    def of_data(self) -> ir.AffineMap:
+        """Where the data is read."""
+        exprs: list[ir.AffineExpr] = []
+        for letter in self.conv.data:
+            if letter == "C":
+                exprs += [self.loop(part) for part in _in_groups(self.conv, "I", "I")]
+            elif letter == "N":
+                exprs.append(self.loop("N"))
+            else:
+                axis = self.conv.spatial.index(letter)
+                moved = self.loop(letter.lower()) * self.conv.dilation[axis]
+                exprs.append(self.loop(letter) * self.conv.strides[axis] + moved)
+        return self.map(exprs)
+
+    def of_weight(self) -> ir.AffineMap:
+        """Where the kernels are read."""
+        names: list[str] = []
+        for letter in self.conv.kernel:
+            names += (
+                _in_groups(self.conv, "C", "C")
+                if letter == "O"
+                else [letter if letter == "I" else letter.lower()]
+            )
+        return self.map([self.loop(name) for name in names])
+
+    def body(self, prim: PrimBody) -> Sequence[ir.Value]:
+        conv = self.conv
+        data = _split(prim, prim.ins[0], prim.in_infos[0], conv.data.index("C"), conv.groups)
+        weight = _split(prim, prim.ins[1], prim.in_infos[1], conv.kernel.index("O"), conv.groups)
+        channel = conv.out.index("C")
+        target = _split(prim, zeroed(prim), prim.out_infos[0], channel, conv.groups)
+        dtypes = [info.dtype for info in (*prim.in_infos, *prim.out_infos)]
+        first, second, out = (_known(dtype) for dtype in dtypes)
+
+        def element(a: Scalar, b: Scalar, total: Scalar) -> Scalar:
+            return add(out, total, multiply(out, convert(first, out, a), convert(second, out, b)))
+
+        maps = [self.of_data(), self.of_weight()]
+        output = self.map([self.loop(name) for name in self.parallel])
+        kinds = ["parallel"] * len(self.parallel) + ["reduction"] * len(self.summed)
+        sums = generic([data, weight], maps, [target], [output], kinds, element)
+        return [_joined(sums[0], prim.outs[0].type, channel, conv.groups)]
+
+
+def _in_groups(conv: Convolution, letter: str, channel: str) -> list[str]:
+    """The loops of one dimension of a tensor: those of groups and of channels in them for the channels."""
+    return ["G", letter] if letter == channel and conv.groups > 1 else [letter]
+
+
+def _known(dtype: DType | None) -> DType:
+    assert dtype is not None
+    return dtype
+
+
+def _split(prim: PrimBody, value: ir.Value, info: Tensor, axis: int, groups: int) -> ir.Value:
+    """A tensor whose dimension `axis` is cut into groups: a view."""
+    if groups == 1:
+        return value
+    shape = info.known_shape
+    assert shape is not None
+    sizes: list[Dim] = [*shape[:axis], groups, symbolic.floordiv(shape[axis], groups), *shape[axis + 1 :]]
+    parts = [[i] if i < axis else [i + 1] for i in range(len(shape))]
+    parts[axis] = [axis, axis + 1]
+    dynamic = int(ir.ShapedType.get_dynamic_size())
+    static = [size if isinstance(size, int) else dynamic for size in sizes]
+    type_ = ir.RankedTensorType.get(static, ir.RankedTensorType(value.type).element_type)
+    unknown = [prim.index(size) for size in sizes if not isinstance(size, int)]
+    return tensor.expand_shape(type_, value, parts, unknown, static)
+
+
+def _joined(value: ir.Value, type_: ir.Type, axis: int, groups: int) -> ir.Value:
+    """The inverse of `_split`."""
+    if groups == 1:
+        return value
+    rank = ir.RankedTensorType(type_).rank
+    parts = [[i] if i < axis else [i + 1] for i in range(rank)]
+    parts[axis] = [axis, axis + 1]
+    return tensor.collapse_shape(type_, value, parts)

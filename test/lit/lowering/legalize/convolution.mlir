@@ -1,0 +1,25 @@
+// In one group: windows and kernels as matrices. In several: one sum over the window.
+// RUN: relax-opt %s --legalize-ops | filecheck %s
+
+// CHECK-LABEL: func.func @main(
+// CHECK: callee = @pad, tir_vars = []
+// CHECK: %[[P:[A-Za-z0-9_]+]] = "relax.call_tir"(%{{[A-Za-z0-9_]+}}) {callee = @conv2d_patches, tir_vars = []} : (tuple<tensor<2x3x6x6xf32>>) -> tensor<2x4x4x3x3x3xf32>
+// CHECK: %[[K:[A-Za-z0-9_]+]] = "relax.call_tir"(%{{[A-Za-z0-9_]+}}) {callee = @conv2d_kernels, tir_vars = []} : (tuple<tensor<8x3x3x3xf32>>) -> tensor<3x3x3x8xf32>
+// CHECK: "relax.reshape"(%[[P]], %{{[A-Za-z0-9_]+}}) {{.*}} -> tensor<32x27xf32>
+// CHECK: "relax.reshape"(%[[K]], %{{[A-Za-z0-9_]+}}) {{.*}} -> tensor<27x8xf32>
+// CHECK: callee = @matmul
+// CHECK: callee = @conv2d_out
+// CHECK: callee = @conv2d, tir_vars = []
+// CHECK-LABEL: func.func private @conv2d_patches(
+// CHECK: linalg.generic
+// CHECK-LABEL: func.func private @conv2d(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<1x4x5x5xf32>
+// CHECK: %[[GROUPS:[A-Za-z0-9_]+]] = tensor.expand_shape %[[X]] {{.*}} into tensor<1x2x2x5x5xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[GROUPS]],
+// CHECK: tensor.collapse_shape
+
+func.func @main(%x: tensor<2x3x4x4xf32>, %w: tensor<8x3x3x3xf32>, %y: tensor<1x4x5x5xf32>, %v: tensor<4x2x3x3xf32>) -> (tensor<2x8x4x4xf32>, tensor<1x4x3x3xf32>) {
+  %0 = "relax.nn_conv2d"(%x, %w) {strides = [1, 1], padding = [1, 1, 1, 1], dilation = [1, 1], groups = 1 : i64, data_layout = "NCHW", kernel_layout = "OIHW", out_layout = "NCHW", out_dtype = unit} : (tensor<2x3x4x4xf32>, tensor<8x3x3x3xf32>) -> tensor<2x8x4x4xf32>
+  %1 = "relax.nn_conv2d"(%y, %v) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 2 : i64, data_layout = "NCHW", kernel_layout = "OIHW", out_layout = "NCHW", out_dtype = unit} : (tensor<1x4x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32>
+  return %0, %1 : tensor<2x8x4x4xf32>, tensor<1x4x3x3xf32>
+}
