@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any as _Any
 
+from relax_mlir.op import Op as Op
 from relax_mlir.op import abs as abs
 from relax_mlir.op import acos as acos
 from relax_mlir.op import acosh as acosh
@@ -39,6 +40,7 @@ from relax_mlir.op import ewise_add as ewise_add
 from relax_mlir.op import ewise_fma as ewise_fma
 from relax_mlir.op import exp as exp
 from relax_mlir.op import expand_dims as expand_dims
+from relax_mlir.op import extern_func as extern_func
 from relax_mlir.op import eye as eye
 from relax_mlir.op import flatten as flatten
 from relax_mlir.op import floor as floor
@@ -50,6 +52,7 @@ from relax_mlir.op import full_like as full_like
 from relax_mlir.op import greater as greater
 from relax_mlir.op import greater_equal as greater_equal
 from relax_mlir.op import if_then_else as if_then_else
+from relax_mlir.op import infer_rule as infer_rule
 from relax_mlir.op import isfinite as isfinite
 from relax_mlir.op import isinf as isinf
 from relax_mlir.op import isnan as isnan
@@ -82,6 +85,7 @@ from relax_mlir.op import power as power
 from relax_mlir.op import prim_to_tensor as prim_to_tensor
 from relax_mlir.op import prod as prod
 from relax_mlir.op import register_infer as register_infer
+from relax_mlir.op import register_op_attr as register_op_attr
 from relax_mlir.op import reshape as reshape
 from relax_mlir.op import right_shift as right_shift
 from relax_mlir.op import round as round
@@ -112,6 +116,7 @@ from relax_mlir.op import trunc as trunc
 from relax_mlir.op import tuple_get_item as tuple_get_item
 from relax_mlir.op import unique as unique
 from relax_mlir.op import unregister_infer as unregister_infer
+from relax_mlir.op import unregister_op as unregister_op
 from relax_mlir.op import variance as variance
 from relax_mlir.op import vm as vm
 from relax_mlir.op import where as where
