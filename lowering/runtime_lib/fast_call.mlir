@@ -214,7 +214,9 @@ llvm.func internal @call(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !ll
         : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
       scf.yield %of_machine : !llvm.ptr
     }
-    scf.yield %value : !llvm.ptr
+    %outcome = llvm.call @or_refused(%value, %self, %args, %count)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+    scf.yield %outcome : !llvm.ptr
   } else {
     %value = llvm.call @call_others(%self, %args, %count, %number, %anys, %views)
       : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
@@ -282,7 +284,9 @@ llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64,
         : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
       scf.yield %of_objects : !llvm.ptr
     }
-    scf.yield %value : !llvm.ptr
+    %outcome = llvm.call @or_refused(%value, %self, %args, %count)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+    scf.yield %outcome : !llvm.ptr
   } else {
     %with_care = arith.cmpi eq, %seen, %care : i32
     %value = scf.if %with_care -> !llvm.ptr {

@@ -75,8 +75,7 @@ llvm.func internal @convert_value(%object: !llvm.ptr, %any: !llvm.ptr, %object_s
   llvm.return %done : i1
 }
 
-// What the FFI gives when it calls the function of `self` itself. What it raises goes to a method of `self`, since it may
-// be that the FFI cannot convert an argument.
+// What the FFI gives when it calls the function of `self` itself.
 llvm.func internal @call_ffi(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -88,6 +87,16 @@ llvm.func internal @call_ffi(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) ->
   %ffi = llvm.load %p_ffi : !llvm.ptr -> !llvm.ptr
   %value = llvm.call %vectorcall(%ffi, %args, %count, %null)
     : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+  %result = llvm.call @or_refused(%value, %self, %args, %count)
+    : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+  llvm.return %result : !llvm.ptr
+}
+
+// What a call gives; where it has raised, what a method of `self` makes of that: it may be that the FFI cannot convert an
+// argument, or that the exception was made for that of a packed function.
+llvm.func internal @or_refused(%value: !llvm.ptr, %self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !llvm.ptr
+    attributes {passthrough = ["alwaysinline"]} {
+  %null = llvm.mlir.zero : !llvm.ptr
   %is_there = llvm.icmp "ne" %value, %null : !llvm.ptr
   %result = scf.if %is_there -> !llvm.ptr {
     scf.yield %value : !llvm.ptr

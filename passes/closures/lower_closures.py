@@ -90,12 +90,21 @@ def _erase_types(function: func.FuncOp) -> None:
             for block in region.blocks:
                 for argument in block.arguments:
                     argument.set_type(_erased(argument.type))
-        if op.name == "builtin.unrealized_conversion_cast" and op.operands[0].type == op.results[0].type:
+        if _is_needless(op):
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()
     inputs = [argument.type for argument in entry_block(function).arguments]
     results = [_erased(type_) for type_ in function.type.results]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+
+
+def _is_needless(op: ir.Operation) -> bool:
+    """Whether an op converts a value to the type that it has."""
+    return (
+        op.name == "builtin.unrealized_conversion_cast"
+        and len(op.operands) == len(op.results) == 1
+        and op.operands[0].type == op.results[0].type
+    )
 
 
 def _erased(type_: ir.Type) -> ir.Type:

@@ -5,6 +5,7 @@ from relax_mlir.runtime.arrays import to_ffi, to_numpy
 from relax_mlir.runtime.errors import register_errors
 from relax_mlir.runtime.executable import CompiledFunction, Executable
 from relax_mlir.runtime.fast_call import FastCalls, fast_calls
+from relax_mlir.runtime.live_errors import keep_errors
 from relax_mlir.runtime.registration import register_functions
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Executable",
     "FastCalls",
     "fast_calls",
+    "keep_errors",
     "printing",
     "to_ffi",
     "to_numpy",

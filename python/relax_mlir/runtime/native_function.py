@@ -7,6 +7,7 @@ from typing import Any
 import tvm_ffi
 
 from relax_mlir.runtime.arrays import needs_help, to_ffi
+from relax_mlir.runtime.live_errors import live_error
 from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
 
 
@@ -39,18 +40,27 @@ class NativeFunction:
         args = plain_torch_tensors(self.name, args, self.inputs)
         try:
             return self.ffi(*args)
-        except REFUSALS as error:
-            return self._call_refused(error, *args)
+        except BaseException as error:
+            raised = error
+        # Outside of the handler, so that the error does not become the context of what is raised.
+        return self._call_refused(raised, *args)
 
-    def _call_refused(self, error: Exception, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
+    def _call_refused(self, error: BaseException, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
         """Call again if the FFI has raised `error` for arguments that it cannot convert; else raise it.
 
-        Elements of torch tensors are what memory says.
+        Elements of torch tensors are what memory says. Exceptions of packed functions are raised as they are.
         """
+        live = live_error(error)
+        if live is not error:
+            raise live
         if not isinstance(error, REFUSALS) or not may_convert(error, self.name, args):
             raise error
         self._check_results(args[self.inputs :])
-        return self.ffi(*(to_ffi(arg) if needs_help(arg) else arg for arg in args))
+        try:
+            return self.ffi(*(to_ffi(arg) if needs_help(arg) else arg for arg in args))
+        except BaseException as another:
+            raised = another
+        raise live_error(raised)
 
     def _check_results(self, results: tuple[object, ...]) -> None:
         """Raise for given results that a conversion would replace."""

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import tvm_ffi
 
+from relax_mlir.runtime.live_errors import keep_errors
+
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 MODULES = ("data_dependent", "run_dps", "run_op")
@@ -18,7 +20,7 @@ def registered(name: str) -> Callable[[FunctionT], FunctionT]:
     """Register a function as the FFI's global function `name`."""
 
     def register(function: FunctionT) -> FunctionT:
-        tvm_ffi.register_global_func(name, function, override=True)
+        tvm_ffi.register_global_func(name, keep_errors(function), override=True)
         return function
 
     return register

@@ -11,6 +11,7 @@ import tvm_ffi
 
 from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, UnknownNameError, expect
 from relax_mlir.runtime.arrays import to_ffi
+from relax_mlir.runtime.live_errors import live_error
 from relax_mlir.vm import debugger_text
 from relax_mlir.vm.bytecode import VM, VOID, Arg, ArgKind, Call, Goto, Instruction, Ret, register_name
 from relax_mlir.vm.executable import Executable
@@ -266,7 +267,14 @@ class Debugger:
                 )
             self.frames.append(Frame(callee, args, call.dst))
             return
-        self._give(frame, call.dst, self.machine.packed(callee.name)(*args))
+        self._give(frame, call.dst, self._call_packed(callee.name, args))
+
+    def _call_packed(self, name: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401 - any value
+        try:
+            return self.machine.packed(name)(*args)
+        except BaseException as error:
+            raised = error
+        raise live_error(raised)
 
     def _argument(self, frame: Frame, arg: Arg) -> Any:  # noqa: ANN401 - any value
         if arg.kind is ArgKind.REGISTER:

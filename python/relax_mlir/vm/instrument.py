@@ -11,6 +11,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.runtime.arrays import to_ffi
+from relax_mlir.runtime.live_errors import keep_errors
 from relax_mlir.vm.bytecode import Call
 from relax_mlir.vm.code_table import Words
 from relax_mlir.vm.executable import Executable
@@ -50,7 +51,7 @@ def function_of(watcher: Watcher) -> tvm_ffi.Function:
             return [to_ffi(answer.value)]
         return SKIP if type(answer) is int and answer == SKIP else None
 
-    return tvm_ffi.convert(call)
+    return tvm_ffi.convert(keep_errors(call))
 
 
 class VMProfile:

@@ -10,6 +10,7 @@ import tvm_ffi
 
 from relax_mlir.error import ArgumentError, PackedFunctionError, UnknownNameError, expect
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
+from relax_mlir.runtime.live_errors import keep_errors
 from relax_mlir.runtime.native_function import NativeFunction
 from relax_mlir.vm.assertions import register_assertions
 from relax_mlir.vm.builtins import builtin_functions
@@ -199,7 +200,8 @@ def _packed_functions(
         if function is None:
             missing.append(name)
         else:
-            found[name] = function if isinstance(function, tvm_ffi.Function) else tvm_ffi.convert(function)
+            is_ffi = isinstance(function, tvm_ffi.Function)
+            found[name] = function if is_ffi else tvm_ffi.convert(keep_errors(function))
     if missing:
         raise PackedFunctionError(_missing_text(executable, missing))
     return found

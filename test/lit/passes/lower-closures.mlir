@@ -39,3 +39,11 @@ func.func private @add(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
   %r = "relax.add"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
+
+// An empty tuple has nothing to convert.
+// CHECK-LABEL: func.func @nothing(
+// CHECK-SAME: -> tuple<>
+func.func @nothing(%x: tensor<2xf32> {relax.name = "x"}) -> tuple<> {
+  %t = builtin.unrealized_conversion_cast to tuple<>
+  return %t : tuple<>
+}

@@ -102,6 +102,8 @@
 
 // What the FFI raises goes to a method.
 // CHECK-LABEL: llvm.func internal @call_ffi(
+// CHECK: llvm.call @or_refused(
+// CHECK-LABEL: llvm.func internal @or_refused(
 // CHECK: %[[THERE:[A-Za-z0-9_]+]] = llvm.icmp "ne"
 // CHECK: scf.if %[[THERE]]
 // CHECK: } else {
