@@ -70,6 +70,10 @@ class CacheEntry:
             "memory_plans": dict(self.interface.memory_plans),
             "latency_critical": sorted(self.interface.latency_critical),
             "takes_handles": sorted(self.interface.takes_handles),
+            "signatures": dict(self.interface.signatures),
+            "packed": dict(self.interface.packed),
+            "target": self.interface.target,
+            "source": self.interface.source,
             "table": [dict(record) for record in self.table],
             "objects": len(self.objects),
             "sizes": [*map(len, self.objects), *(array.nbytes for array in self.arrays)],
@@ -95,7 +99,8 @@ class CacheEntry:
             for record, blob in zip(stored, blobs[head["objects"] :], strict=True)
         ]
         marks = (frozenset(head[mark]) for mark in ("latency_critical", "takes_handles"))
-        interface = Interface(head["functions"], head["memory_plans"], *marks)
+        facts = (head[fact] for fact in ("signatures", "packed", "target", "source"))
+        interface = Interface(head["functions"], head["memory_plans"], *marks, *facts)
         return CacheEntry(blobs[: head["objects"]], interface, head["table"], arrays)
 
 

@@ -86,6 +86,17 @@ def part_of(text: str, functions: Sequence[str], has_checks: bool = False) -> Pa
     )
 
 
+def object_of(part: Part, opt_level: int = 2) -> bytes:
+    """The object file of a part, from the persistent cache if that has it."""
+    if not cache_store.enabled():
+        return compile_part(part, shared_libraries(), opt_level, low_precision=False)
+    key = _key(part, opt_level)
+    if (data := cache_store.load(key)) is None:
+        data = compile_part(part, shared_libraries(), opt_level, low_precision=False)
+        cache_store.store(key, data)
+    return data
+
+
 def pointer_from(code: MachineCode, function: str) -> int:
     """What a function ``() -> !llvm.ptr`` of loaded code returns."""
     address = ctypes.c_void_p()

@@ -1,0 +1,6 @@
+"""Programs as files: libraries that run without this project, in Python, C and C++ (see ``docs/deploy.md``)."""
+
+from relax_mlir.export.inspect import LibraryInfo, inspect_library
+from relax_mlir.export.library import export_library
+
+__all__ = ["LibraryInfo", "export_library", "inspect_library"]
