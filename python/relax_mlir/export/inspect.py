@@ -41,6 +41,8 @@ class LibraryInfo:
         ]
         for name, function in facts["functions"].items():
             lines += ["", f"{name}({_listed(function['params'])}) -> {_results(function['results'])}"]
+            for symbol, (low, high) in function["bounds"].items():
+                lines.append(f"    {symbol}: from {low}" + ("" if high is None else f" to {high}"))
             if function["workspace"] != "0":
                 lines.append(f"    workspace: {function['workspace']} bytes")
         if facts["packed"]:

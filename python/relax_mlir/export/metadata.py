@@ -21,14 +21,14 @@ def metadata(engine: Engine, weights: int) -> dict[str, Any]:
 
     Keys: ``format``, ``relax_mlir`` and ``tvm_ffi`` (versions), ``target``, ``source`` (the SHA-256 of the module),
     ``weights`` (``bytes``, ``sha256``), ``packed`` (functions that must be registered, each with the place of a call)
-    and ``functions``: parameters and results, each with ``name``, ``kind`` and ``type``, and the ``workspace`` of
-    a call in bytes, a formula of the symbols.
+    and ``functions``: parameters and results, each with ``name``, ``kind`` and ``type``, the ``bounds`` of symbols
+    (lowest and highest value, which may be null), and the ``workspace`` of a call in bytes, a formula of the symbols.
     """
     interface = engine.interface
     digest = hashlib.sha256()
     for array in engine.constants:
         digest.update(array.reshape(-1).view("u1").data if array.size else b"")
-    functions = {name: _function(engine, name) for name in interface.functions}
+    functions = {name: function_facts(engine, name) for name in interface.functions}
     return {
         "format": FORMAT,
         "relax_mlir": version(),
@@ -46,13 +46,15 @@ def to_bytes(facts: dict[str, Any]) -> bytes:
     return json.dumps(facts, indent=1, sort_keys=True).encode()
 
 
-def _function(engine: Engine, name: str) -> dict[str, Any]:
+def function_facts(engine: Engine, name: str) -> dict[str, Any]:
+    """What the metadata says of one function; see `metadata`."""
     facts = engine.interface.signatures.get(name, {})
     plan = engine.memory_plans.get(name)
     workspace = "0" if plan is None else str(MemoryPlan.from_json(plan).formula)
     return {
         "params": [_value(value) for value in facts.get("params", ())],
         "results": [_value(value) for value in facts.get("results", ())],
+        "bounds": {symbol: list(pair) for symbol, pair in engine.interface.bounds.get(name, {}).items()},
         "workspace": workspace,
     }
 

@@ -235,7 +235,7 @@ def _compile_with(
 ) -> Executable:
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
-    facts = Interface({}, {})
+    facts = Interface.of_source(work.mlir, str(target), options.source)
     sites: tuple[Site, ...] = ()
     low_precision = mentions_low_precision(work.mlir)
     with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, low_precision) as compiler:
@@ -258,7 +258,7 @@ def _compile_with(
                 sites = profiled_sites(work.mlir)
             if phase.name == "kernels":
                 table = table_entries(work.mlir)
-                facts = Interface.facts_of(work.mlir, target.describe(), options.source)
+                facts = facts.with_facts_of(work.mlir)
             seconds[phase.name] = perf_counter() - started
         flat = work
         if (

@@ -72,6 +72,7 @@ class CacheEntry:
             "takes_handles": sorted(self.interface.takes_handles),
             "signatures": dict(self.interface.signatures),
             "packed": dict(self.interface.packed),
+            "bounds": dict(self.interface.bounds),
             "target": self.interface.target,
             "source": self.interface.source,
             "table": [dict(record) for record in self.table],
@@ -99,7 +100,7 @@ class CacheEntry:
             for record, blob in zip(stored, blobs[head["objects"] :], strict=True)
         ]
         marks = (frozenset(head[mark]) for mark in ("latency_critical", "takes_handles"))
-        facts = (head[fact] for fact in ("signatures", "packed", "target", "source"))
+        facts = (head[fact] for fact in ("signatures", "packed", "bounds", "target", "source"))
         interface = Interface(head["functions"], head["memory_plans"], *marks, *facts)
         return CacheEntry(blobs[: head["objects"]], interface, head["table"], arrays)
 

@@ -15,11 +15,12 @@ import tvm_ffi
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PACKED, SIGNATURE, TAKES_HANDLES
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX, INPUTS
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
 from relax_mlir.lowering.abi.signature import plain
 from relax_mlir.lowering.memory.report import MEMORY_PLAN
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import memory, threads
 from relax_mlir.runtime.machine_code import MachineCode
@@ -57,7 +58,7 @@ class Interface:
     which entry points have the marks `LATENCY_CRITICAL` and `TAKES_HANDLES`.
 
     `signatures`: of each entry point, the contents of `relax.signature`; `packed`: the functions of the FFI that the
-    code calls by name, each with the place of a call; `target`: for which machine it is; `source`: the hash of the
+    code calls by name, each with the place of a call; `bounds`: those of the symbols of functions that have some; `target`: for which machine it is; `source`: the hash of the
     module that it was compiled from. They are empty for code that `build` has not made.
     """
 
@@ -67,6 +68,7 @@ class Interface:
     takes_handles: frozenset[str] = frozenset()
     signatures: Mapping[str, Any] = field(default_factory=dict)
     packed: Mapping[str, str] = field(default_factory=dict)
+    bounds: Mapping[str, Mapping[str, Sequence[int | None]]] = field(default_factory=dict)
     target: str = ""
     source: str = ""
 
@@ -76,8 +78,13 @@ class Interface:
         return Interface({}, {}).with_entries_of(module)
 
     @staticmethod
-    def facts_of(module: ir.Module, target: str, source: str) -> Interface:
-        """What a module of level V says of signatures and of functions that it calls by name, without entry points."""
+    def of_source(module: ir.Module, target: str, source: str) -> Interface:
+        """What is known before a module is lowered: the bounds of its symbols, the target, and its own hash."""
+        every = {op.name.value: read_bounds(op) for op in module.body.operations if isinstance(op, func.FuncOp)}
+        return Interface({}, {}, bounds={n: b for n, b in every.items() if b}, target=target, source=source)
+
+    def with_facts_of(self, module: ir.Module) -> Interface:
+        """The same with what a module of level V says of signatures and of functions that it calls by name."""
         signatures, packed = {}, {}
         for op in module.body.operations:
             if SIGNATURE in op.attributes:
@@ -85,7 +92,7 @@ class Interface:
                 signatures[facts["name"]] = facts
             if PACKED in op.attributes:
                 packed.setdefault(plain(op.attributes[PACKED])["name"], location_text(op.location))
-        return Interface({}, {}, signatures=signatures, packed=packed, target=target, source=source)
+        return replace(self, signatures=signatures, packed=packed)
 
     def with_entries_of(self, module: ir.Module) -> Interface:
         """The same with the entry points of a module of level F or L, and their marks."""
