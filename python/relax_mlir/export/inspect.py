@@ -78,9 +78,7 @@ def inspect_library(path: str | Path) -> LibraryInfo:
         raise ParseError(f"{path}: not a library of relax-mlir: {error}") from None
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         found = facts.get("format") if isinstance(facts, dict) else None
-        raise ParseError(
-            f"{path}: metadata of format {found}, expected {FORMAT}: another version made it"
-        )
+        raise ParseError(f"{path}: metadata of format {found}, expected {FORMAT}: another version made it")
     return LibraryInfo(path, facts)
 
 

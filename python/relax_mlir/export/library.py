@@ -46,7 +46,9 @@ def export_library(executable: Executable, path: str | Path, linker: Linker | No
             names the op's place), there is no linker, or this system has no ELF objects.
         CompileError: the linker fails (with what it says).
     """
-    expect("export_library: 'executable'", executable, Executable, "an Executable (relax_mlir.build gives one)")
+    expect(
+        "export_library: 'executable'", executable, Executable, "an Executable (relax_mlir.build gives one)"
+    )
     expect("export_library: 'path'", path, str | Path, "a path that ends with .so, .o or .a")
     path = Path(path)
     writer = _WRITERS.get(path.suffix)

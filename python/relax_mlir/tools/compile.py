@@ -46,8 +46,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help=f"where to write: a name that ends with {', '.join(ENDINGS)}; with --emit, any file (default: stdout)",
     )
-    found.add_argument("--target", default="cpu", metavar="TEXT", help="the machine, as 'cpu -mcpu=haswell' (cpu: the host)")
-    found.add_argument("--emit", choices=FORMS, metavar="FORM", help=f"write the module at a level: {', '.join(FORMS)}")
+    found.add_argument(
+        "--target", default="cpu", metavar="TEXT", help="the machine, as 'cpu -mcpu=haswell' (cpu: the host)"
+    )
+    found.add_argument(
+        "--emit", choices=FORMS, metavar="FORM", help=f"write the module at a level: {', '.join(FORMS)}"
+    )
     found.add_argument(
         "--entry",
         action="append",
@@ -63,7 +67,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--no-cache", action="store_true", help="do not use the cache of compiled modules")
     found.add_argument("--inspect", action="store_true", help="show what a library says of itself, and exit")
     found.add_argument("--json", action="store_true", help="with --inspect: as JSON")
-    found.add_argument("-v", "--verbose", action="store_true", help="show how long each phase took, and sizes")
+    found.add_argument(
+        "-v", "--verbose", action="store_true", help="show how long each phase took, and sizes"
+    )
     found.add_argument("--version", action="version", version=f"{TOOL} {version()}")
     return found
 

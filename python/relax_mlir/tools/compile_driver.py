@@ -80,7 +80,9 @@ def compile_file(options: Namespace) -> None:
         raise ArgumentError("--json is for --inspect")
     if options.emit is None:
         if output is None:
-            raise ArgumentError(f"give a file with -o that ends with {', '.join(ENDINGS)}, or a form with --emit")
+            raise ArgumentError(
+                f"give a file with -o that ends with {', '.join(ENDINGS)}, or a form with --emit"
+            )
         _require_ending(output, options.exec_mode)
     elif options.exec_mode is not None:
         raise ArgumentError("--exec-mode is for files of code; the forms of --emit say what they are")
@@ -114,7 +116,9 @@ def _require_ending(output: Path, exec_mode: str | None) -> None:
     if output.suffix not in ENDINGS:
         raise ArgumentError(f"-o: {str(output)!r} does not end with {', '.join(ENDINGS)}")
     if exec_mode is not None and (exec_mode == "bytecode") != (output.suffix == BYTECODE):
-        raise ArgumentError(f"--exec-mode={exec_mode} does not go with {output.suffix}: {BYTECODE} is for bytecode")
+        raise ArgumentError(
+            f"--exec-mode={exec_mode} does not go with {output.suffix}: {BYTECODE} is for bytecode"
+        )
     if not output.parent.is_dir():
         raise ArgumentError(f"-o: {str(output)!r}: there is no folder {str(output.parent)!r}")
 

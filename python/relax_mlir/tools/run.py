@@ -24,7 +24,8 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     found.add_argument(
-        "model", help="a library (.so), bytecode (.vmexec), IR text, a saved module, or a Python file (file.py:Name)"
+        "model",
+        help="a library (.so), bytecode (.vmexec), IR text, a saved module, or a Python file (file.py:Name)",
     )
     found.add_argument("function", nargs="?", help="the function to call (default: the only one)")
     given = found.add_argument_group("inputs")
@@ -45,11 +46,15 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
     out = found.add_argument_group("results")
     out.add_argument("-o", dest="output", metavar="FILE", help="write the results there (.npz)")
-    out.add_argument("--compare", metavar="FILE", help="compare with the arrays of this file (.npz): result, or result0, …")
+    out.add_argument(
+        "--compare", metavar="FILE", help="compare with the arrays of this file (.npz): result, or result0, …"
+    )
     out.add_argument("--rtol", type=float, default=1e-5, help="allowed relative error (1e-05)")
     out.add_argument("--atol", type=float, default=1e-6, help="allowed absolute error (1e-06)")
     watch = found.add_argument_group("time")
-    watch.add_argument("--time", type=float, metavar="SECONDS", help="measure calls for this long, for all sizes together")
+    watch.add_argument(
+        "--time", type=float, metavar="SECONDS", help="measure calls for this long, for all sizes together"
+    )
     watch.add_argument(
         "--symbols",
         action="append",
@@ -57,8 +62,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="n=1:4096,m=64",
         help="with --time: measure at sizes from the first to the last value, with random arguments",
     )
-    watch.add_argument("--plot", metavar="FILE", help="with --symbols: plot the times (.png or .svg; needs matplotlib)")
-    watch.add_argument("--profile", metavar="FILE", help="write a trace of one call for chrome://tracing (of a module)")
+    watch.add_argument(
+        "--plot", metavar="FILE", help="with --symbols: plot the times (.png or .svg; needs matplotlib)"
+    )
+    watch.add_argument(
+        "--profile", metavar="FILE", help="write a trace of one call for chrome://tracing (of a module)"
+    )
     watch.add_argument("--threads", type=int, metavar="N", help="compile for this many threads (of a module)")
     found.add_argument("--version", action="version", version=f"{TOOL} {version()}")
     return found

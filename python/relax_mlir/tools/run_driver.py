@@ -17,7 +17,14 @@ from rich.console import Console
 from relax_mlir import terminal
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, UnsupportedError
 from relax_mlir.module_text import writing_atomically
-from relax_mlir.tools.run_inputs import arguments, is_array_file, read_archive, read_arrays, read_values, symbols_of
+from relax_mlir.tools.run_inputs import (
+    arguments,
+    is_array_file,
+    read_archive,
+    read_arrays,
+    read_values,
+    symbols_of,
+)
 from relax_mlir.tools.run_model import RunnableFunction, arrays_of, load_function
 from relax_mlir.tools.supervise import note
 
@@ -77,7 +84,9 @@ def _check(options: Namespace) -> None:
     if options.plot and not options.symbols:
         raise ArgumentError("--plot is for --time with --symbols n=1:4096")
     if options.symbols and (options.output or options.compare or options.profile or options.random):
-        raise ArgumentError("--symbols measures at several sizes: -o, --compare, --profile and --random are for one call")
+        raise ArgumentError(
+            "--symbols measures at several sizes: -o, --compare, --profile and --random are for one call"
+        )
     if options.time is not None and not options.time > 0:
         raise ArgumentError(f"--time: {options.time:g}, expected a number of seconds above 0")
     if options.output and not is_array_file(options.output):
@@ -138,7 +147,9 @@ def _sweep(options: Namespace, function: RunnableFunction, given: Mapping[str, A
         if name not in known:
             raise UnknownNameError("symbol", name, known)
     count = POINTS if any(low != high for low, high in ranges.values()) else 1
-    steps = [{name: _between(low, high, i, count) for name, (low, high) in ranges.items()} for i in range(count)]
+    steps = [
+        {name: _between(low, high, i, count) for name, (low, high) in ranges.items()} for i in range(count)
+    ]
     steps = [step for i, step in enumerate(steps) if step not in steps[:i]]
     timings = []
     for step in steps:

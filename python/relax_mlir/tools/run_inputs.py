@@ -39,7 +39,9 @@ def read_arrays(texts: Sequence[str], names: Sequence[str]) -> dict[str, Array]:
                 )
             loaded = {name or names[0]: loaded}
         elif name:
-            raise ArgumentError(f"--input: {path} has arrays with names of their own: give it without {name!r}")
+            raise ArgumentError(
+                f"--input: {path} has arrays with names of their own: give it without {name!r}"
+            )
         for key, array in loaded.items():
             if key not in names:
                 raise UnknownNameError("parameter", key, names)
@@ -192,7 +194,9 @@ def _size(dim: str, leaf: _Leaf, sizes: Mapping[str, int]) -> int:
     formula = symbolic.parse(dim)
     unknown = [name for name in symbolic.symbols(formula) if name not in sizes]
     if unknown:
-        raise ArgumentError(f"parameter {leaf.name!r}: symbol {unknown[0]!r} has no value: give --random {unknown[0]}=7")
+        raise ArgumentError(
+            f"parameter {leaf.name!r}: symbol {unknown[0]!r} has no value: give --random {unknown[0]}=7"
+        )
     return symbolic.evaluate(formula, sizes)
 
 

@@ -86,7 +86,9 @@ def _of_library(model: str, name: str | None) -> RunnableFunction:
         raise UnsupportedError(f"{model}: cannot be loaded: {error}") from None
     native = library.get_function(found)
     names = [value.get("name", str(i)) for i, value in enumerate(facts["params"])]
-    return RunnableFunction(found, lambda *args: native(*map(to_ffi, args)), names, facts["params"], facts["bounds"])
+    return RunnableFunction(
+        found, lambda *args: native(*map(to_ffi, args)), names, facts["params"], facts["bounds"]
+    )
 
 
 def _of_bytecode(model: str, name: str | None) -> RunnableFunction:
