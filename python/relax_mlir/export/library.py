@@ -15,8 +15,10 @@ from relax_mlir.export.start_code import start_objects
 from relax_mlir.export.weights import WeightsLayout, write_weights
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.legalize.packed import RUNTIME_PREFIX
+from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.executable import Executable
+from relax_mlir.target import Target
 
 _EXPORTS = f"{{ global: {ENTRY_PREFIX}*; local: *; }};\n"
 """A version script of linkers."""
@@ -97,7 +99,7 @@ _INSTEAD = {
 def _write_inputs(engine: Engine, folder: Path) -> list[str]:
     """Write objects and assembly to a folder; gives their names."""
     layout = WeightsLayout.of(engine.constants)
-    objects = [*engine.objects, *start_objects(layout.places)]
+    objects = [*engine.objects, *start_objects(layout.places, FunctionCpu.of(Target.parse(engine.interface.target)))]
     names = [f"part{number}.o" for number in range(len(objects))]
     for name, content in zip(names, objects, strict=True):
         (folder / name).write_bytes(content)

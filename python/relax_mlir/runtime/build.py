@@ -17,6 +17,7 @@ from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
 from relax_mlir.lowering.expand.expand_floats import mentions_low_precision
+from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.early_kernels import EarlyKernels
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
@@ -238,7 +239,10 @@ def _compile_with(
     facts = Interface.of_source(work.mlir, str(target), options.source)
     sites: tuple[Site, ...] = ()
     low_precision = mentions_low_precision(work.mlir)
-    with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, low_precision) as compiler:
+    compiler = PartCompiler(
+        shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, low_precision, FunctionCpu.of(target)
+    )
+    with compiler:
         compiler.meanwhile(prepare.warm_up(target.num_threads))
         apart = compiler.add if SUPPORTED and not verify_each else None
         if apart:  # what takes no time to write comes first: another CPU waits for work
