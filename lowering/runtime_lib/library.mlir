@@ -4,6 +4,8 @@ llvm.func @getenv(!llvm.ptr) -> !llvm.ptr
 llvm.func @strtod(!llvm.ptr, !llvm.ptr) -> f64
 llvm.func @sysconf(i32) -> i64
 llvm.func @pthread_atfork(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)
+llvm.func @${CPU_WORDS}(!llvm.ptr)
 llvm.func @${POOL_STATE}() -> !llvm.ptr
 llvm.func @${TEAM_STATE}() -> !llvm.ptr
 llvm.func @${CONSTANTS_ADDRESS}() -> !llvm.ptr
@@ -14,6 +16,12 @@ llvm.mlir.global external hidden @${WEIGHTS}() : i8
 llvm.mlir.global internal constant @memory_limit("${LIMIT_VARIABLE}\00")
 llvm.mlir.global internal constant @blocktime("${BLOCKTIME_VARIABLE}\00")
 llvm.mlir.global internal constant @places(dense<[${places}]> : tensor<${count}xi64>) : !llvm.array<${count} x i64>
+
+// What the CPU must have: per word of ${CPU_WORDS}, the bits of features that the code uses.
+llvm.mlir.global internal constant @needed(dense<[${needed}]> : tensor<${words}xi32>) : !llvm.array<${words} x i32>
+llvm.mlir.global internal constant @kind("RuntimeError\00")
+llvm.mlir.global internal constant @missing("${missing}\00")
+llvm.mlir.global internal @runs(0 : i8) : i8
 
 // The number that an environment variable gives, the default if it is not set, is no number, or is not within 0 and the largest.
 llvm.func internal @setting(%name: !llvm.ptr, %default: f64, %largest: f64) -> f64 {
@@ -116,7 +124,39 @@ llvm.func internal @bind_constants(%table: !llvm.ptr) {
   llvm.return
 }
 
-llvm.func @${START}() {
+// Whether the CPU has all that the code uses.
+llvm.func internal @is_supported() -> i1 {
+  %true = arith.constant true
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %count = arith.constant ${words} : i64
+  %found = llvm.alloca %count x i32 : (i64) -> !llvm.ptr
+  llvm.call @${CPU_WORDS}(%found) : (!llvm.ptr) -> ()
+  %needed = llvm.mlir.addressof @needed : !llvm.ptr
+  %all = scf.for %i = %zero to %count step %one iter_args(%good = %true) -> (i1) : i64 {
+    %p_needed = llvm.getelementptr %needed[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+    %p_found = llvm.getelementptr %found[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+    %wanted = llvm.load %p_needed : !llvm.ptr -> i32
+    %has = llvm.load %p_found : !llvm.ptr -> i32
+    %both = arith.andi %wanted, %has : i32
+    %these = arith.cmpi eq, %both, %wanted : i32
+    %still = arith.andi %good, %these : i1
+    scf.yield %still : i1
+  }
+  llvm.return %all : i1
+}
+
+// What an entry point returns on a CPU for which the library is not made.
+llvm.func internal @refuse() -> i32 {
+  %kind = llvm.mlir.addressof @kind : !llvm.ptr
+  %missing = llvm.mlir.addressof @missing : !llvm.ptr
+  %failed = arith.constant -1 : i32
+  llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %missing) : (!llvm.ptr, !llvm.ptr) -> ()
+  llvm.return %failed : i32
+}
+
+${entries}
+llvm.func internal @bind() {
   %null = llvm.mlir.zero : !llvm.ptr
   %constants = llvm.call @${CONSTANTS_ADDRESS}() : () -> !llvm.ptr
   %memory = llvm.call @${MEMORY_ADDRESS}() : () -> !llvm.ptr
@@ -136,3 +176,13 @@ llvm.func @${START}() {
   llvm.return
 }
 
+llvm.func @${START}() {
+  %supported = llvm.call @is_supported() : () -> i1
+  scf.if %supported {
+    %runs = llvm.mlir.addressof @runs : !llvm.ptr
+    %yes = arith.constant 1 : i8
+    llvm.call @bind() : () -> ()
+    llvm.store %yes, %runs : i8, !llvm.ptr
+  }
+  llvm.return
+}

@@ -10,13 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from relax_mlir.error import ParseError
+from relax_mlir.export.elf_sections import sections
 from relax_mlir.export.metadata import FORMAT, SECTION
 
-_IDENT = b"\x7fELF\x02\x01"
-_SECTIONS = struct.Struct("<40xQ10xHHH")
-"""Of the header of an ELF file: where section headers begin, their size, how many there are, which has the names."""
-_SECTION = struct.Struct("<II16xQQ24x")
-"""Of a section header: name, type, where it begins, its size."""
 _ARCHIVE = b"!<arch>\n"
 
 
@@ -94,12 +90,7 @@ def _member(data: bytes) -> int:
 
 
 def _section(data: bytes) -> bytes | None:
-    if not data.startswith(_IDENT):
-        raise ValueError("not an ELF file of 64 bits")
-    start, entry, count, names = _SECTIONS.unpack_from(data)
-    headers = [_SECTION.unpack_from(data, start + entry * i) for i in range(count)]
-    text = data[headers[names][2] : headers[names][2] + headers[names][3]]
-    for name, _, offset, size in headers:
-        if text[name : text.index(b"\0", name)].decode() == SECTION:
+    for name, offset, size in sections(data):
+        if name == SECTION:
             return data[offset : offset + size]
     return None

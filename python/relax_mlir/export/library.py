@@ -10,12 +10,13 @@ from pathlib import Path
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
 from relax_mlir.export import metadata
 from relax_mlir.export.assembly import library_assembly
+from relax_mlir.export.elf_sections import with_renamed_symbols
 from relax_mlir.export.linkers import Linker, binary_tool, run_tool
 from relax_mlir.export.start_code import start_objects
 from relax_mlir.export.weights import WeightsLayout, write_weights
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.legalize.packed import RUNTIME_PREFIX
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
+from relax_mlir.lowering.runtime_lib.library import CODE_PREFIX
 from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
@@ -75,6 +76,13 @@ def _require_exportable(engine: Engine) -> None:
             "export_library: the executable has no object files: this system cannot make them "
             "(they are ELF objects for x86-64 with Linux)"
         )
+    tiles = sorted(name for name in Target.parse(engine.interface.target).features if name.startswith("amx_"))
+    if tiles:
+        changes = ",".join(f"-{name}" for name in tiles)
+        raise UnsupportedError(
+            "export_library: the code may use AMX tiles, for which a process must ask the system first: build it for "
+            f"Target('cpu -mattr={changes}')"
+        )
     for name, place in engine.interface.packed.items():
         if name.startswith(RUNTIME_PREFIX):
             op = name.removeprefix(RUNTIME_PREFIX)
@@ -99,14 +107,16 @@ _INSTEAD = {
 def _write_inputs(engine: Engine, folder: Path) -> list[str]:
     """Write objects and assembly to a folder; gives their names."""
     layout = WeightsLayout.of(engine.constants)
-    objects = [*engine.objects, *start_objects(layout.places, FunctionCpu.of(Target.parse(engine.interface.target)))]
+    target = Target.parse(engine.interface.target)
+    own = [with_renamed_symbols(data, ENTRY_PREFIX, CODE_PREFIX) for data in engine.objects]
+    objects = [*own, *start_objects(list(engine.functions), layout.places, target)]
     names = [f"part{number}.o" for number in range(len(objects))]
     for name, content in zip(names, objects, strict=True):
         (folder / name).write_bytes(content)
     with (folder / "weights").open("wb") as stream:
         write_weights(engine.constants, layout, stream)
     (folder / "metadata").write_bytes(metadata.to_bytes(metadata.metadata(engine, layout.size)))
-    (folder / "library.s").write_text(library_assembly("weights", "metadata"))
+    (folder / "library.s").write_text(library_assembly("weights", "metadata", target.architecture))
     (folder / "exports.map").write_text(_EXPORTS)
     return [*names, "library.s"]
 

@@ -80,7 +80,9 @@ class Interface:
     @staticmethod
     def of_source(module: ir.Module, target: str, source: str) -> Interface:
         """What is known before a module is lowered: the bounds of its symbols, the target, and its own hash."""
-        every = {op.name.value: read_bounds(op) for op in module.body.operations if isinstance(op, func.FuncOp)}
+        every = {
+            op.name.value: read_bounds(op) for op in module.body.operations if isinstance(op, func.FuncOp)
+        }
         return Interface({}, {}, bounds={n: b for n, b in every.items() if b}, target=target, source=source)
 
     def with_facts_of(self, module: ir.Module) -> Interface:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir.runtime import to_numpy
+from relax_mlir.script import parse
 
 from examples import minilm
 
@@ -69,8 +70,28 @@ def test_a_function_of_any_size_in_c(built: Path) -> None:
     )
 
 
+SCALE_ROWS = """
+@R.function
+def scale_rows(x: R.Tensor(("n", "m"), "float32"), factor: R.Tensor(("n",), "float32")):
+    return x * R.expand_dims(factor, axis=1)
+"""
+
+VALGRIND = ("valgrind", "-q", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=9")
+
+
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
-def test_valgrind_finds_no_leaks(built: Path) -> None:
-    tool = ("valgrind", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=9", "-q")
-    done = run(built / "c", *tool, "./scale_rows", "./scale_rows.so", "17", "33", code=0)
-    assert "definitely lost" not in done.stderr, done.stderr
+def test_valgrind_finds_no_leaks_and_no_wrong_accesses(built: Path, tmp_path: Path) -> None:
+    path = rx.build(parse(SCALE_ROWS), "cpu -mcpu=x86-64-v3").export_library(tmp_path / "scale_rows.so")
+    run(built / "c", *VALGRIND, "./scale_rows", str(path), "17", "33")
+    run(built / "c", *VALGRIND, "./scale_rows", str(path), "3", "4", "5", code=1)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.skipif(not rx.Target.host().has("avx512f"), reason="code for this CPU runs under valgrind")
+def test_a_cpu_that_lacks_something_gets_an_error(built: Path, tmp_path: Path) -> None:
+    """Valgrind's CPU has no AVX-512."""
+    path = rx.build(parse(SCALE_ROWS), "cpu -mcpu=x86-64-v4").export_library(tmp_path / "scale_rows.so")
+    done = run(built / "c", *VALGRIND, "./scale_rows", str(path), "17", "33", code=1)
+    assert (
+        "RuntimeError: this CPU lacks what the library is compiled for: cpu -mcpu=x86-64-v4\n" in done.stderr
+    )

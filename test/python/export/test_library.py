@@ -15,10 +15,12 @@ import pytest
 import relax_mlir as rx
 import tvm_ffi
 from relax_mlir.error import ArgumentError, CompileError, ParseError, UnsupportedError
-from relax_mlir.export import export_library, inspect_library
+from relax_mlir.export import export_library, inspect_library, start_code
+from relax_mlir.export.cpu_words import needed_words
 from relax_mlir.export.linkers import Linker
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
+from relax_mlir.target import host_flags
 
 Array = np.ndarray[Any, Any]
 
@@ -148,7 +150,7 @@ def test_equal_results_in_a_bare_python(
     shape, missing, check = json.loads(errors)
     assert shape == "layer: parameter 'x' has rank 1, expected rank 2 (x: Tensor((n, 64), \"float32\"))"
     assert "export.double" in missing and "not registered" in missing
-    assert check.startswith("never")
+    assert check.endswith(": never")
 
 
 def symbols(path: Path, *options: str) -> list[str]:
@@ -240,6 +242,29 @@ def test_weights_are_mapped_when_they_are_read(packages: Path, tmp_path: Path) -
     path = rx.build(parse(source, constants={"W": table}), cache=False).export_library(tmp_path / "large.so")
     assert inspect_library(path).facts["weights"]["bytes"] == table.nbytes
     bare_python.run(packages, "import sys\n" + WEIGHTS, str(path))
+
+
+def test_the_words_of_the_cpu(
+    executable: rx.Executable, packages: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Code that needs what no CPU has is not run; what the host has is found."""
+    host = rx.Target.host()
+    assert any(needed_words(host, host_flags()))
+    assert not any(needed_words(rx.Target("cpu -mcpu=x86-64"), host_flags()))
+    assert not any(needed_words(rx.Target("cpu -mcpu=neoverse-n1"), host_flags()))
+    monkeypatch.setattr(
+        start_code, "needed_words", lambda target, flags: [0, 0, 1 << 24, 0, 0, 0, 0]
+    )  # reserved
+    path = executable.export_library(tmp_path / "no.so")
+    script = """
+import numpy as np
+try:
+    tvm_ffi.load_module(sys.argv[1]).layer(tvm_ffi.from_dlpack(np.zeros((1, 64), np.float32)))
+except RuntimeError as error:
+    print(error)
+"""
+    said = bare_python.run(packages, "import sys\n" + script, str(path))
+    assert said == f"this CPU lacks what the library is compiled for: {host}\n"
 
 
 def test_what_a_library_says_of_itself(executable: rx.Executable, library: Path) -> None:
