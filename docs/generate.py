@@ -255,6 +255,7 @@ API = (
     "relax_mlir.frontend.tvm",
     "relax_mlir.runtime",
     "relax_mlir.runtime.memory",
+    "relax_mlir.export",
     "relax_mlir.profiler",
     "relax_mlir.tools.emit_code",
     "relax_mlir.runtime.memory_plan",

@@ -1,4 +1,4 @@
-"""What an exported library does when it is loaded: it fills the tables that the runtime fills in a process that compiles.
+"""What an exported library does when it is loaded: it fills the tables that else the runtime fills.
 
 It binds the pointers of constants to the weights that are linked beside it, and gives the code the library's own pool
 of memory (`pool.py`) and team of threads (`thread_pool.py`). The variables RELAX_MLIR_MEMORY_LIMIT and

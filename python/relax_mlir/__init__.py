@@ -97,6 +97,7 @@ _MODULES = (
     "analysis",
     "error",
     "expr",
+    "export",
     "instrument",
     "ir",
     "op",

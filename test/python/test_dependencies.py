@@ -58,7 +58,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"lowering"}),
-    frozenset({"runtime", "profiler", "vm"}),
+    frozenset({"runtime", "profiler", "vm", "export"}),
     frozenset({"tools", "frontend"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""

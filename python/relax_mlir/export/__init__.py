@@ -2,5 +2,6 @@
 
 from relax_mlir.export.inspect import LibraryInfo, inspect_library
 from relax_mlir.export.library import export_library
+from relax_mlir.export.linkers import Linker
 
-__all__ = ["LibraryInfo", "export_library", "inspect_library"]
+__all__ = ["LibraryInfo", "Linker", "export_library", "inspect_library"]

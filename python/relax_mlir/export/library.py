@@ -31,8 +31,8 @@ _SHARED = ("-shared", "-Wl,-z,nodelete", "-Wl,-z,noexecstack", "-Wl,--version-sc
 def export_library(executable: Executable, path: str | Path, linker: Linker | None = None) -> Path:
     """Write compiled functions to a file that runs without this project.
 
-    The functions are the symbols ``__tvm_ffi_NAME``, with the calling convention of the TVM FFI: ``tvm_ffi.load_module``
-    loads a shared library in Python, the FFI's C API in C and C++. Nothing else is exported. Code, constants (with
+    The functions are the symbols ``__tvm_ffi_NAME``, with the calling convention of the TVM FFI:
+    ``tvm_ffi.load_module`` loads a shared library in Python, the FFI's C API in C and C++. Nothing else is exported. Code, constants (with
     those that are packed at load), memory pool and threads are inside; what is needed at run time is ``libtvm_ffi`` and
     the C library. The file runs on CPUs that have the features of the target.
 

@@ -7,7 +7,7 @@ import json
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import memory, threads
 from relax_mlir.runtime.machine_code import MachineCode
+from relax_mlir.symbolic import Bounds
 
 _PackedInterface = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
 
@@ -57,9 +58,9 @@ class Interface:
     """What the code of a module offers: entry points, each with its number of parameters, texts of memory plans, and
     which entry points have the marks `LATENCY_CRITICAL` and `TAKES_HANDLES`.
 
-    `signatures`: of each entry point, the contents of `relax.signature`; `packed`: the functions of the FFI that the
-    code calls by name, each with the place of a call; `bounds`: those of the symbols of functions that have some; `target`: for which machine it is; `source`: the hash of the
-    module that it was compiled from. They are empty for code that `build` has not made.
+    Of code that `build` has made, also: `signatures`: of each entry point, the contents of `relax.signature`; `packed`: the
+    functions of the FFI that the code calls by name, each with the place of a call; `bounds`: those of the symbols of
+    functions that have some; `target`: for which machine it is; `source`: the hash of the module.
     """
 
     functions: Mapping[str, int]
@@ -83,11 +84,25 @@ class Interface:
         every = {
             op.name.value: read_bounds(op) for op in module.body.operations if isinstance(op, func.FuncOp)
         }
-        return Interface({}, {}, bounds={n: b for n, b in every.items() if b}, target=target, source=source)
+        return Interface({}, {}, bounds=_as_lists(every), target=target, source=source)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as values of JSON, which `from_json` reads."""
+        return {
+            each.name: sorted(value) if isinstance(value := getattr(self, each.name), frozenset) else value
+            for each in fields(self)
+        }
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> Interface:
+        """The inverse of `as_json`; raises TypeError or KeyError on anything else."""
+        marks = {name: frozenset(found[name]) for name in ("latency_critical", "takes_handles")}
+        return Interface(**{**found, **marks})
 
     def with_facts_of(self, module: ir.Module) -> Interface:
         """The same with what a module of level V says of signatures and of functions that it calls by name."""
-        signatures, packed = {}, {}
+        signatures: dict[str, Any] = {}
+        packed: dict[str, str] = {}
         for op in module.body.operations:
             if SIGNATURE in op.attributes:
                 facts = plain(op.attributes[SIGNATURE])
@@ -105,6 +120,12 @@ class Interface:
             latency_critical=frozenset(entry_points_with(LATENCY_CRITICAL, module)),
             takes_handles=frozenset(entry_points_with(TAKES_HANDLES, module)),
         )
+
+
+def _as_lists(bounds: Mapping[str, Bounds]) -> dict[str, dict[str, list[int | None]]]:
+    return {
+        name: {symbol: list(pair) for symbol, pair in each.items()} for name, each in bounds.items() if each
+    }
 
 
 class Engine:

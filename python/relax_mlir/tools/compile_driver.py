@@ -39,7 +39,7 @@ _CODE = {"llvm-ir": emit_code.llvm_ir, "asm": emit_code.assembly, "bytecode": em
 
 
 class Report:
-    """Phases and how long they took: told on stderr as they begin, if it is a terminal, and at the end, if asked for."""
+    """Phases and how long they took: told on stderr as they begin, on terminals, and at the end, if asked for."""
 
     def __init__(self, verbose: bool) -> None:
         self.verbose = verbose

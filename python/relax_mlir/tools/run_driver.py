@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ SAMPLE_SECONDS = 1e-3
 
 @dataclass(frozen=True)
 class Timing:
-    """The values of symbols, and seconds per call: median, and those that a tenth of the calls stays below and above."""
+    """The values of symbols, and seconds per call: the median, and the first and the last tenth."""
 
     sizes: Mapping[str, int]
     median: float
@@ -165,7 +166,8 @@ def _between(low: int, high: int, step: int, count: int) -> int:
     """The size at a step: they grow by one factor, from 1 on if the lowest is 0."""
     if low == high or step == 0:
         return low
-    return min(high, round(max(1, low) * (high / max(1, low)) ** (step / (count - 1))))
+    first = max(1, low)
+    return min(high, round(first * math.pow(high / first, step / (count - 1))))
 
 
 def _measure(

@@ -23,8 +23,8 @@ _DEFAULT_DTYPE = "float32"
 def read_arrays(texts: Sequence[str], names: Sequence[str]) -> dict[str, Array]:
     """The arrays that ``--input`` names, by parameter.
 
-    Raises ParseError: a file that cannot be read; UnknownNameError: no such parameter; ArgumentError: a name twice, or an
-    array (.npy) without one, if there are several parameters.
+    Raises ParseError: a file that cannot be read; UnknownNameError: no such parameter; ArgumentError: a name twice, or
+    an array (.npy) without one, if there are several parameters.
     """
     found: dict[str, Array] = {}
     for text in texts:

@@ -30,8 +30,8 @@ Array = np.ndarray[Any, Any]
 class RunnableFunction:
     """A function, what is known of its parameters, and how it is called with arrays and other values of the FFI.
 
-    `params`: name, kind and type of each, as `relax_mlir.export.metadata` has them; None: not known, and `names` are all
-    that is. `bounds`: lowest and highest values of symbols.
+    `params`: name, kind and type of each, as `relax_mlir.export.metadata` has them; None: not known, and `names` are
+    all that is. `bounds`: lowest and highest values of symbols.
     """
 
     name: str

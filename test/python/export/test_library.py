@@ -1,4 +1,4 @@
-"""Exported libraries: the same results, errors and threads as in the process that compiled them, without the compiler."""
+"""Exported libraries: results, errors and threads as in the process that compiled them, without the compiler."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def product(x: R.Tensor(("n", "k"), "float64"), y: R.Tensor(("k", "m"), "float64
     return R.matmul(x, y)
 
 @R.function
-def several(x: R.Tensor(("n",), "int32"), s: R.Shape(("a", "b")), t: R.Tuple(R.Tensor(("n",), "int32"), R.Prim("int64"))):
+def several(
+    x: R.Tensor(("n",), "int32"), s: R.Shape(("a", "b")), t: R.Tuple(R.Tensor(("n",), "int32"), R.Prim("int64"))
+):
     return x + t[0], s, R.reshape(R.arange(0, 6, 1, dtype="float32"), (2, 3)), t[1]
 
 @R.function

@@ -1,4 +1,4 @@
-"""A Python that has NumPy and the TVM FFI, and nothing of this project: children for which exported libraries are made."""
+"""A Python with NumPy and the TVM FFI, and nothing of this project: what exported libraries are made for."""
 
 from __future__ import annotations
 
