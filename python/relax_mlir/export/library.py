@@ -32,9 +32,9 @@ def export_library(executable: Executable, path: str | Path, linker: Linker | No
     """Write compiled functions to a file that runs without this project.
 
     The functions are the symbols ``__tvm_ffi_NAME``, with the calling convention of the TVM FFI:
-    ``tvm_ffi.load_module`` loads a shared library in Python, the FFI's C API in C and C++. Nothing else is exported. Code, constants (with
-    those that are packed at load), memory pool and threads are inside; what is needed at run time is ``libtvm_ffi`` and
-    the C library. The file runs on CPUs that have the features of the target.
+    ``tvm_ffi.load_module`` loads a shared library in Python, the FFI's C API in C and C++. Nothing else is
+    exported. Code, constants (with those that are packed at load), memory pool and threads are inside; what is needed
+    at run time is ``libtvm_ffi`` and the C library. The file runs on CPUs that have the features of the target.
 
     Args:
         executable: made by `relax_mlir.build`.

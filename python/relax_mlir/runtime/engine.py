@@ -58,9 +58,9 @@ class Interface:
     """What the code of a module offers: entry points, each with its number of parameters, texts of memory plans, and
     which entry points have the marks `LATENCY_CRITICAL` and `TAKES_HANDLES`.
 
-    Of code that `build` has made, also: `signatures`: of each entry point, the contents of `relax.signature`; `packed`: the
-    functions of the FFI that the code calls by name, each with the place of a call; `bounds`: those of the symbols of
-    functions that have some; `target`: for which machine it is; `source`: the hash of the module.
+    Of code that `build` has made, also: `signatures`: of each entry point, the contents of `relax.signature`;
+    `packed`: the functions of the FFI that the code calls by name, each with the place of a call; `bounds`: those of
+    the symbols of functions that have some; `target`: for which machine it is; `source`: the hash of the module.
     """
 
     functions: Mapping[str, int]
