@@ -117,7 +117,7 @@ class Executable(Mapping[str, CompiledFunction]):
 
     def export_library(self, path: str | Path) -> Path:
         """Write the functions to a file that runs without this project; see `relax_mlir.export.export_library`."""
-        from relax_mlir.export.library import export_library
+        from relax_mlir.export.export_library import export_library
 
         return export_library(self, path)
 

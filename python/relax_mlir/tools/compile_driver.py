@@ -20,7 +20,7 @@ from relax_mlir.module_text import write_atomically
 from relax_mlir.runtime.build import build
 from relax_mlir.target import Target
 from relax_mlir.tools import emit_code
-from relax_mlir.tools.compile import ENDINGS
+from relax_mlir.tools.compile_command import ENDINGS
 from relax_mlir.tools.module_input import keep_entries, read_module
 from relax_mlir.tools.supervise import note
 

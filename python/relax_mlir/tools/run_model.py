@@ -46,7 +46,7 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
     """The function of a file.
 
     Args:
-        model: a path, see `relax_mlir.tools.run`.
+        model: a path, see `relax_mlir.tools.run_command`.
         name: None: the only one.
         threads, profiled: how a module is compiled; libraries and bytecode are there as they are.
 
@@ -117,11 +117,11 @@ def arrays_of(result: object) -> dict[str, Array]:
     leaves: list[Array] = []
 
     def collect(value: object) -> None:
-        if isinstance(value, tvm_ffi.Array | tuple | list):
+        if isinstance(value, tvm_ffi.Shape):  # which is a tuple, too
+            leaves.append(np.array([*value], np.int64))
+        elif isinstance(value, tvm_ffi.Array | tuple | list):
             for each in value:
                 collect(each)
-        elif isinstance(value, tvm_ffi.Shape):
-            leaves.append(np.array([*value], np.int64))
         elif value is not None:
             leaves.append(np.asarray(value) if isinstance(value, int | float) else to_numpy(value))
 

@@ -29,7 +29,7 @@ class Model:
 
 
 def relax_compile(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[bytes]:
-    done = warm_process.run(["-m", "relax_mlir.tools.compile", *arguments], b"")
+    done = warm_process.run(["-m", "relax_mlir.tools.compile_command", *arguments], b"")
     assert done.returncode == code, done.stderr.decode()
     assert b"Traceback" not in done.stderr
     return done
@@ -39,7 +39,7 @@ def relax_compile(*arguments: str, code: int = 0) -> subprocess.CompletedProcess
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("models")
     (found / "model.py").write_text(MODEL)
-    (found / "two.py").write_text(MODEL + "\nclass Other: pass\nOther = I.ir_module(Other)\n")
+    (found / "two.py").write_text(MODEL + "\nOther = Model.clone()\n")
     (found / "none.py").write_text("x = 3\n")
     (found / "raises.py").write_text("1 / 0\n")
     text = '@R.function\ndef main(x: R.Tensor(("n",), "float32")):\n    return x + 1.0'

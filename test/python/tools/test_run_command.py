@@ -27,7 +27,7 @@ def mixed(
 
 
 def relax_run(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[bytes]:
-    done = warm_process.run(["-m", "relax_mlir.tools.run", *arguments], b"")
+    done = warm_process.run(["-m", "relax_mlir.tools.run_command", *arguments], b"")
     assert done.returncode == code, done.stdout.decode() + done.stderr.decode()
     assert b"Traceback" not in done.stderr
     return done
