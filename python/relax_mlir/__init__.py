@@ -96,8 +96,8 @@ _HOMES = {
 _MODULES = (
     "analysis",
     "error",
-    "expr",
     "export",
+    "expr",
     "instrument",
     "ir",
     "op",
