@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from relax_mlir.runtime.executable import Executable
     from relax_mlir.target import Target
     from relax_mlir.te.emit_te import te_tensor
+    from relax_mlir.vm.exec_builder import ExecBuilder
     from relax_mlir.vm.machine import VirtualMachine
 
     __version__: str
@@ -71,6 +72,7 @@ _HOMES = {
     "BlockBuilder": "relax_mlir.builder",
     "Callable": "relax_mlir.dialects.types",
     "CompileReport": "relax_mlir.runtime.build",
+    "ExecBuilder": "relax_mlir.vm.exec_builder",
     "Executable": "relax_mlir.runtime.executable",
     "GlobalVar": "relax_mlir.module_functions",
     "IRModule": "relax_mlir.ir_module",
@@ -140,6 +142,7 @@ __all__ = [
     "Constant",
     "DataflowBlock",
     "DataflowVar",
+    "ExecBuilder",
     "Executable",
     "Expr",
     "ExternFunc",
