@@ -69,7 +69,7 @@ def test_check_executable() -> None:
     with (
         pytest.raises(
             BytecodeError,
-            match=r"function 'wrong', instruction 0, register %2: is read, but no instruction writes",
+            match=r"'wrong', instruction 0, register %2: is read, but no instruction writes",
         ),
         ib.function("wrong", num_inputs=1),
     ):
