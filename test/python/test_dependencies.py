@@ -42,7 +42,6 @@ LAYERS: tuple[frozenset[str], ...] = (
             "passes",
             "builder",
             "expr",
-            "expr_functor",
             "ir",
             "ir_module",
             "module_file",
@@ -59,7 +58,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"lowering"}),
-    frozenset({"runtime", "profiler", "vm", "export"}),
+    frozenset({"runtime", "profiler", "vm"}),
     frozenset({"tools", "frontend"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""

@@ -8,19 +8,28 @@ Very few columns beyond whole vectors are dot products: a vector more in each ro
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
+from math import lcm
 
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
-from relax_mlir.lowering.kernels.core.addresses import address, item_bytes, memref_at
+from relax_mlir.lowering.kernels.core.addresses import item_bytes
+from relax_mlir.lowering.kernels.core.shuffles import transpose
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signature
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish
-from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import is_near, narrow_product, row_group, tile_rows
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import (
+    MAX_DEPTH,
+    is_near,
+    narrow_product,
+    row_group,
+    tile_rows,
+)
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_tall import TallTiles
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_tile import NarrowTile, emit_narrow_tile, place_in
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
-from relax_mlir.lowering.kernels.gemm.gemv import LONG_DOTS
+from relax_mlir.lowering.kernels.gemm.gemv import MAX_DOTS
 from relax_mlir.mlir import ir
 
 MAX_COLUMNS = 48
@@ -29,8 +38,11 @@ MAX_COLUMNS = 48
 _MAX_STRIDE = 2 * MAX_COLUMNS
 """Rows of B that are further apart share sets of the first-level cache."""
 
-_IDLE_PART = 4
+_IDLE_PART = 2
 """Columns beyond whole vectors that are at most such a part of a vector are dot products."""
+
+_SHORT_DOTS = 4
+"""Vectors of depth from which on these are worth adding up their lanes."""
 
 _MIN_DEPTH = 64
 """Blocks are at least so deep, unless there is less: after each one C is read and written."""
@@ -70,31 +82,26 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
             narrow_product(parts, e.metadata(a), tiling, [a, right, *rest])
 
 
-@dataclass(frozen=True)
-class _Tile:
-    """A register tile: its sums, as many vectors in each of its rows, and whether the last one may be read in part."""
-
-    name: str
-    rows: int
-    vectors: int
-    is_masked: bool
-
-
-def _tiles(parts: Parts, tiling: Tiling) -> tuple[_Tile, _Tile, _Tile, _Tile]:
-    """For one vector of columns, two, two that are whole, and three."""
-    rows, low = tile_rows(tiling)
-    return (
-        _Tile(parts.unpacked("one"), rows, 1, is_masked=True),
-        _Tile(parts.unpacked("two"), rows, 2, is_masked=True),
-        _Tile(parts.unpacked("two_whole"), rows, 2, is_masked=False),
-        _Tile(parts.unpacked("three"), low, 3, is_masked=True),
-    )
+def _tiles(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
+    """The tiles by their names: `whole` for the first columns, then those for what is left."""
+    one = NarrowTile(parts.unpacked("one"), tile_rows(tiling, 1), 1)
+    high = tile_rows(tiling, 2)
+    two = NarrowTile(parts.unpacked("two"), high, 2)
+    if tiling.half_lines:
+        # Lanes are masked by slow instructions.
+        whole = NarrowTile(parts.unpacked("two_whole"), high, 2, is_masked=False)
+        return {"whole": whole, "one": one, "two": two}
+    tiles = {"whole": two, "one": one, "two": two}
+    # Of f32, dot products or tall tiles do most of the columns for which this would be of use.
+    if tiling.lanes <= 8:
+        tiles["one_half"] = NarrowTile(parts.unpacked("one_half"), high, 2, ends_half=True)
+    return tiles
 
 
 def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -> None:
     """Emit C (+)= A B with its epilogue, where `is_narrow` holds; arguments as those of the packed way."""
     types = [*signature(element, element), *ep.types()]
-    tiles = _tiles(parts, tiling)
+    tiles, tall = _tiles(parts, tiling), TallTiles(parts, tiling, element)
     with e.function(block, parts.narrow, types) as arguments:
         by_parts(
             tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments, row_group=row_group(tiling)
@@ -102,176 +109,132 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
     with e.function(block, f"{parts.narrow}.part", [*types, *[ir.IndexType.get()] * 4]) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
         most_deep = _most_deep(tiling, element)
-        lines = e.stack(element, max(1, tiling.lanes // _IDLE_PART), most_deep)
+        most_dots = tiling.lanes // _IDLE_PART
+        lines = e.stack(element, most_dots, most_deep)
         epilogue = ep.Epilogue(*carried)
         a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))
-        depth, columns = a_parts.sizes[1], 2 * tiling.lanes
-        step, stride_bytes = row_group(tiling), e.mul(b_parts.strides[0], item_bytes(element))
+        depth = a_parts.sizes[1]
+        stride_bytes = e.mul(b_parts.strides[0], item_bytes(element))
+        wide = e.sub(last_column, first_column)
+        beyond = e.sub(wide, e.round_down(wide, tiling.lanes))
+        by_dots, by_tall = _dots_pay(a_parts, beyond, tiling), tall.pays(a_parts, beyond)
+        dots = e.select(by_dots, beyond, 0)
+        tiles_end = e.sub(last_column, e.select(e.any_of(by_dots, by_tall), beyond, 0))
         cached = e.div(tiling.l1_bytes * 3 // 4, e.maximum(stride_bytes, 1))
-        depth_step = even_step(e.maximum(depth, 1), e.maximum(cached, _MIN_DEPTH), tiling.lanes)
-        beyond = _columns_beyond(a_parts, b_parts, e.sub(last_column, first_column), tiling)
-        dots_from = e.sub(last_column, beyond)
+        # Few rows use each line of B once. All of C counts, and not the part: sums are not to depend on threads.
+        is_once = e.all_of(
+            e.compare("le", e.dim(c, 0), row_group(tiling)), e.compare("gt", depth, 2 * MAX_DEPTH)
+        )
+        cached = e.select(is_once, depth, cached)
+        limit = e.select(e.compare("gt", dots, 0), e.minimum(cached, most_deep - tiling.lanes), cached)
+        depth_step = even_step(e.maximum(depth, 1), e.maximum(limit, _MIN_DEPTH), tiling.lanes)
+        kept_rows = e.div(tiling.l1_bytes // (4 * item_bytes(element)), depth_step)
+        unit = e.select(by_tall, lcm(tall.rows, row_group(tiling)), row_group(tiling))
+        step = e.maximum(e.round_down(kept_rows, unit), unit)
         with e.loop(0, depth, depth_step) as k:
             deep = e.minimum(e.sub(depth, k), depth_step)
-            _transpose(b, (k, deep), (dots_from, beyond), lines)
+            add = e.any_of(accumulate, e.compare("ne", k, 0))
+            done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
+            _transpose(b_parts, (k, deep), (tiles_end, dots), lines, most_dots)
             with e.loop(first_row, last_row, step) as i:
                 end = e.minimum(e.add(i, step), last_row)
-                add = e.any_of(accumulate, e.compare("ne", k, 0))
-                done = epilogue.when(e.compare("eq", e.add(k, deep), depth))
 
-                def multiply(j: e.Index, left: e.Index, tile: _Tile) -> None:
-                    with e.loop(i, end, tile.rows) as row:
-                        high = e.minimum(e.sub(end, row), tile.rows)
-                        arguments = [_place(a_parts, row, k), *a_parts.strides, high]
-                        arguments += [_place(b_parts, k, j), b_parts.strides[0], deep]
-                        e.call(
-                            tile.name, [*arguments, _place(c_parts, row, j), c_parts.strides[0], left, add]
-                        )
-                    with e.when(done):
-                        wide = e.minimum(left, tile.vectors * tiling.lanes)
-                        epilogue.run(i, e.sub(end, i), j, wide)
+                def multiply(j: e.Index, left: e.Index, tile: NarrowTile) -> None:
+                    arguments = [place_in(a_parts, i, k), *a_parts.strides, e.sub(end, i)]
+                    arguments += [place_in(b_parts, k, j), b_parts.strides[0], deep]
+                    e.call(tile.name, [*arguments, place_in(c_parts, i, j), c_parts.strides[0], left, add])
 
-                with e.when(e.compare("gt", beyond, 0)):
+                with e.when(e.compare("gt", dots, 0)):
                     high, places = e.sub(end, i), (e.mul(i, a_parts.strides[0]), e.mul(i, c_parts.strides[0]))
                     lines_of_a = e.view(
                         a_parts, (high, deep), a_parts.strides, e.add(places[0], k), unit_inner=True
                     )
-                    right = e.view(e.metadata(lines), (beyond, deep), (most_deep, 1), unit_inner=True)
-                    place = e.add(places[1], dots_from)
-                    part = e.view(c_parts, (high, beyond), c_parts.strides, place, unit_inner=True)
+                    right = e.view(e.metadata(lines), (dots, deep), (most_deep, 1), unit_inner=True)
+                    place = e.add(places[1], tiles_end)
+                    part = e.view(c_parts, (high, dots), c_parts.strides, place, unit_inner=True)
                     e.call(parts.dots, [lines_of_a, right, part, add])
-                    with e.when(done):
-                        epilogue.run(i, high, dots_from, beyond)
-
-                one, two, whole, three = tiles
-                # Two vectors at a time, until one, two or three are left.
-                wide = e.sub(dots_from, first_column)
-                pairs = e.mul(
-                    e.div(e.sub(e.maximum(wide, tiling.lanes + 1), tiling.lanes + 1), columns), columns
-                )
-                last = e.add(first_column, pairs)
-                with e.loop(first_column, last, columns) as j:
-                    multiply(j, e.index(columns), whole)
-                left = e.sub(dots_from, last)
-                ways = [(e.compare("eq", left, columns), whole)]
-                ways += [(e.compare("le", left, n * tiling.lanes), tile) for n, tile in ((1, one), (2, two))]
-                _first_of(ways, three, partial(multiply, last, left))
-    emit_finish(block, parts.unpacked("finish"), replace(tiling, vectors=1), element, None)
-    for tile in tiles:
-        _emit_tile(block, parts.unpacked("finish"), tile, tiling, element)
+                _by_tiles(tiling, tiles, first_column, tiles_end, multiply)
+                with e.when(by_tall):
+                    tall.emit_product(
+                        (a_parts, b_parts, c_parts), (i, end), (tiles_end, beyond), (k, deep), add
+                    )
+                with e.when(done):
+                    epilogue.run(i, e.sub(end, i), first_column, e.sub(last_column, first_column))
+    if tiling.half_lines:
+        emit_finish(block, parts.unpacked("finish"), replace(tiling, vectors=1), element, None)
+    for tile in {tile.name: tile for tile in tiles.values()}.values():
+        emit_narrow_tile(block, parts.unpacked("finish"), tile, tiling, element)
+    tall.emit(block)
 
 
 def _most_deep(tiling: Tiling, element: e.Type) -> int:
-    """The most depth of a block whose rows of B have more than a vector."""
-    cached = tiling.l1_bytes * 3 // 4 // ((tiling.lanes + 1) * item_bytes(element))
-    return max(cached, _MIN_DEPTH) + tiling.lanes
+    """The most depth of a block with dot products: their lines of B take half of the first-level cache at a time."""
+    return max(tiling.l1_bytes // (2 * MAX_DOTS * item_bytes(element)), _MIN_DEPTH) + tiling.lanes
 
 
-def _columns_beyond(a: e.Strided, b: e.Strided, columns: e.Index, tiling: Tiling) -> e.Value:
-    """The last columns that are to be dot products with lines of A: if those are long, lie so, and it pays; else 0."""
-    beyond = e.sub(columns, e.round_down(columns, tiling.lanes))
-    pays = e.all_of(
-        e.compare("le", beyond, tiling.lanes // _IDLE_PART),
-        e.compare("gt", columns, tiling.lanes),
-        e.compare("gt", b.strides[0], tiling.lanes),
+def _dots_pay(a: e.Strided, columns: e.Index, tiling: Tiling) -> e.Value:
+    """Whether so many columns are to be dot products with lines of A: if those are long, lie so, and it pays."""
+    return e.all_of(
+        e.compare("le", columns, tiling.lanes // _IDLE_PART),
         e.compare("eq", a.strides[1], 1),
-        e.compare("ge", a.sizes[1], LONG_DOTS * tiling.lanes),
+        e.compare("ge", a.sizes[1], _SHORT_DOTS * tiling.lanes),
     )
-    return e.select(pays, beyond, 0)
 
 
 def _transpose(
-    b: e.Value, rows: tuple[e.Index, e.Index], columns: tuple[e.Index, e.Index], lines: e.Value
+    b: e.Strided, rows: tuple[e.Index, e.Index], columns: tuple[e.Index, e.Index], lines: e.Value, lanes: int
 ) -> None:
-    """Copy a part of B, of rows and columns from some on, as many as are given, so that columns are lines."""
-    (row, high), (column, wide) = rows, columns
-    with e.loop(0, wide) as j, e.loop(0, high) as k:
-        e.store(e.load(b, e.add(row, k), e.add(column, j)), lines, j, k)
+    """Copy a part of B, of rows and columns from some on, as many as are given, so that columns are lines.
 
-
-def _first_of(ways: list[tuple[e.Value, _Tile]], otherwise: _Tile, emit: Callable[[_Tile], None]) -> None:
-    if not ways:
-        emit(otherwise)
-        return
-    (condition, tile), *rest = ways
-    e.branch(condition, lambda: emit(tile), lambda: _first_of(rest, otherwise, emit))
-
-
-def _place(parts: e.Strided, row: e.Index, column: e.Index) -> e.Value:
-    (down, right) = parts.strides
-    return address(parts, e.add(e.mul(row, down), e.mul(column, right)))
-
-
-def _emit_tile(block: e.Block, finish: str, tile: _Tile, tiling: Tiling, element: e.Type) -> None:
-    """Emit the function of a tile.
-
-    Arguments: the address of the first element of A, how far rows and elements of a row are apart, the number of rows
-    (where there are less than the tile has, it computes the last one several times); the address of the first element
-    of B, how far its rows are apart, the depth; the address of the tile in C, how far rows are apart there, the number
-    of columns from there, whether to add to C.
+    There are `lanes` lines, and no more columns; what is behind either of them is not defined.
     """
-    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
-    lanes, rows, vectors = tiling.lanes, tile.rows, tile.vectors
-    with e.function(block, tile.name, [*[size] * 10, flag]) as values:
-        a_at, a_stride, a_step, count, b_at, b_stride, depth, c_at, c_stride, left, accumulate = values
-        a, b = (memref_at(at, element, [1], unit_inner=True) for at in (a_at, b_at))
-        c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)
-        last = e.sub(count, 1)
-        starts = [e.mul(e.minimum(r, last), a_stride) for r in range(rows)]
-        where = simd.mask(e.sub(left, (vectors - 1) * lanes), lanes) if tile.is_masked else None
-        masks = [*[None] * (vectors - 1), where]
-        places = [(r, v * lanes) for r in range(rows) for v in range(vectors)]
-        zeros = [e.constant(e.vector_type(lanes, element), 0)] * len(places)
-        is_whole, initial = e.compare("eq", count, rows), zeros
-        if not tile.is_masked:
-            adds = e.all_of(is_whole, accumulate)
-            types = [zero.type for zero in zeros]
-            initial = e.choose(
-                adds, types, lambda: [simd.load(lanes, c, *at) for at in places], lambda: zeros
-            )
-        with e.carrying_loop(0, depth, 1, [*initial, e.index(0), e.index(0)], unroll=False) as k:
-            *sums, at, line_at = k.values
-            line = [
-                simd.load(lanes, b, e.add(line_at, v * lanes), where=mask) for v, mask in enumerate(masks)
-            ]
-            new = []
-            for r, start in enumerate(starts):
-                factor = simd.splat(e.load(a, e.add(start, at)), lanes)
-                old = sums[r * vectors : (r + 1) * vectors]
-                new += [simd.fma(factor, x, y, tiling.fused) for x, y in zip(line, old, strict=True)]
-            k.give([*new, e.add(at, a_step), e.add(line_at, b_stride)])
-        own = address(e.metadata(e.stack(element, rows * vectors * lanes)), 0)
+    (row, high), (column, wide) = rows, columns
+    matrix = e.view(b, b.sizes, b.strides, unit_inner=True)
+    where, last = simd.mask(wide, lanes), e.sub(high, 1)
+    with e.when(e.compare("gt", wide, 0)), e.loop(0, high, lanes) as k:
+        numbers = [e.add(row, e.minimum(e.add(k, n), last)) for n in range(lanes)]
+        square = [simd.load(lanes, matrix, number, column, where=where) for number in numbers]
+        for n, line in enumerate(transpose(square)):
+            simd.store(line, lines, n, k)
 
-        def place_of(v: int) -> e.Index:
-            return e.add(own, v * rows * lanes * item_bytes(element))
 
-        def keep(v: int) -> None:
-            memory = memref_at(place_of(v), element, [lanes, 1], unit_inner=True)
-            for r in range(rows):
-                simd.store(k.results[r * vectors + v], memory, r, 0)
+def _by_tiles(
+    tiling: Tiling,
+    tiles: dict[str, NarrowTile],
+    first: e.Value,
+    end: e.Index,
+    multiply: Callable[[e.Index, e.Index, NarrowTile], None],
+) -> None:
+    """Do some columns by tiles: two whole vectors at a time, then those tiles that leave the fewest lanes idle."""
+    lanes, columns = tiling.lanes, 2 * tiling.lanes
+    kept = lanes // 2 + 1
+    pairs = e.div(e.sub(e.maximum(e.sub(end, first), kept), kept), columns)
+    last = e.add(first, e.mul(pairs, columns))
+    with e.loop(first, last, columns) as j:
+        multiply(j, e.index(columns), tiles["whole"])
+    left = e.sub(end, last)
 
-        def write_kept(v: int) -> None:
-            beside, at = e.sub(left, v * lanes), e.add(c_at, v * lanes * item_bytes(element))
-            e.call(finish, [place_of(v), count, at, c_stride, beside, accumulate])
+    def use(*names: str) -> Callable[[], None]:
+        def emit() -> None:
+            done = 0
+            for name in names:
+                multiply(e.add(last, done), e.sub(left, done), tiles[name])
+                done += tiles[name].columns(tiling)
 
-        whole = range(vectors - tile.is_masked)
+        return emit
 
-        def directly() -> None:
-            for r, start in places:
-                if start // lanes in whole:
-                    simd.store(k.results[r * vectors + start // lanes], c, r, start)
+    limits = {"one": lanes, "one_half": lanes * 3 // 2, "two": columns}
+    ways = [(e.compare("le", left, limit), use(name)) for name, limit in limits.items() if name in tiles]
+    if not tiles["whole"].is_masked:
+        ways.insert(0, (e.compare("eq", left, columns), use("whole")))
+    otherwise = use("one", "one_half") if "one_half" in tiles else use("whole", "one")
+    with e.when(e.compare("gt", left, 0)):
+        _first_of(ways, otherwise)
 
-        def by_way_of_memory() -> None:
-            for v in whole:
-                keep(v)
-            for v in whole:
-                write_kept(v)
 
-        # Calls take all registers: what is written behind them is in memory before.
-        for v in range(len(whole), vectors):
-            keep(v)
-        if whole:
-            simple = e.all_of(is_whole, e.negate(accumulate)) if tile.is_masked else is_whole
-            e.branch(simple, directly, by_way_of_memory)
-        for v in range(len(whole), vectors):
-            write_kept(v)
+def _first_of(ways: list[tuple[e.Value, Callable[[], None]]], otherwise: Callable[[], None]) -> None:
+    if not ways:
+        otherwise()
+        return
+    (condition, emit), *rest = ways
+    e.branch(condition, emit, lambda: _first_of(rest, otherwise))

@@ -14,10 +14,10 @@ from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signature
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
-from relax_mlir.lowering.kernels.gemm.gemv import high_dots
+from relax_mlir.lowering.kernels.gemm.gemv import dot_group
 from relax_mlir.mlir import ir
 
-_DEPTH = 128
+MAX_DEPTH = 128
 """The most depth of a block: after each one C is read and written."""
 
 
@@ -25,17 +25,17 @@ MAX_TILE_ROWS = 8
 """The most rows of a tile: there are no lower ones, so that higher ones would be idle more often."""
 
 
-def tile_rows(tiling: Tiling) -> tuple[int, int]:
-    """Rows of the tiles of one or two vectors, and of three."""
-    return min(tiling.rows, MAX_TILE_ROWS), min((tiling.registers - 4) // 3, MAX_TILE_ROWS)
+def tile_rows(tiling: Tiling, vectors: int) -> int:
+    """Rows of the tile of one vector or two. Those of one hide how long an instruction takes."""
+    return MAX_TILE_ROWS if vectors == 1 else min(tiling.rows, MAX_TILE_ROWS)
 
 
 def row_group(tiling: Tiling) -> int:
     """How many rows are taken together: parts of threads and blocks begin at multiples of it.
 
-    The last bits of sums depend on whether a tile is whole, and on how many dot products go side by side.
+    The last bits of sums depend on how many dot products go side by side.
     """
-    return lcm(*tile_rows(tiling), high_dots(tiling))
+    return lcm(tile_rows(tiling, 1), tile_rows(tiling, 2), dot_group(tiling))
 
 
 def narrow_product(parts: Parts, a: e.Strided, tiling: Tiling, arguments: list[e.Value]) -> None:
@@ -65,11 +65,11 @@ def emit_narrow_left(block: e.Block, parts: Parts, packing: Packing) -> None:
         a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))
         depth, columns = b_parts.sizes
         lines = e.view(a_parts, a_parts.sizes[::-1], a_parts.strides[::-1], unit_inner=True)
-        leading = _DEPTH + tiling.lanes
-        most = max(tiling.rows, tiling.kept_left // _DEPTH)
+        leading = MAX_DEPTH + tiling.lanes
+        most = max(tiling.rows, tiling.kept_left // MAX_DEPTH)
         unit = lcm(tiling.lanes, row_group(tiling))
         rows_step = even_step(e.maximum(e.sub(last_row, first_row), 1), max(most, unit), unit)
-        depth_step = even_step(e.maximum(depth, 1), _DEPTH, tiling.lanes)
+        depth_step = even_step(e.maximum(depth, 1), MAX_DEPTH, tiling.lanes)
         with (
             e.scratch(element, e.mul(rows_step, leading)) as memory,
             e.loop(first_row, last_row, rows_step) as i,

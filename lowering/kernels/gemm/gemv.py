@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import reduce
 
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
@@ -20,8 +20,11 @@ MAX_NARROW_ROWS = 8
 LONG_DOTS = 8
 """Vectors of depth from which on dot products of lines of memory are worth adding up their lanes."""
 
-_DOTS = 4
-"""Columns of C whose dot products go side by side."""
+MAX_DOTS = 4
+"""The most columns of C whose dot products go side by side."""
+
+_FEW_DOTS = 3
+"""Columns of a block where less than `MAX_DOTS` are left: it computes the last one several times."""
 
 
 _WAYS = 8
@@ -30,7 +33,17 @@ _WAYS = 8
 
 def high_dots(tiling: Tiling) -> int:
     """Rows of C whose dot products go side by side, so that there is one for each lane of a vector."""
-    return max(1, tiling.lanes // _DOTS)
+    return max(1, tiling.lanes // MAX_DOTS)
+
+
+def dot_group(tiling: Tiling) -> int:
+    """Parts of a product by dot products begin at multiples of so many rows: the bits of sums depend on the block."""
+    return max(_block_rows(tiling, columns) for columns in (MAX_DOTS, _FEW_DOTS))
+
+
+def _block_rows(tiling: Tiling, columns: int) -> int:
+    """Rows of a block of dot products of some columns: their sums, and a line of each column, stay in registers."""
+    return 4 if tiling.registers >= 32 or columns < MAX_DOTS else 2
 
 
 def max_dot_rows(tiling: Tiling) -> int:
@@ -39,7 +52,7 @@ def max_dot_rows(tiling: Tiling) -> int:
     A block of dot products reads 1 / 4 + 1 / `high_dots` vectors per multiply-add, half of what is best for four rows
     at a time, and too much for few (measured with AVX-512 and AVX2 on Zen 4).
     """
-    return max(MAX_ROWS, 2 * high_dots(tiling) ** 2)
+    return max(2 * MAX_ROWS, 2 * high_dots(tiling) ** 2)
 
 
 def emit_by_rows(
@@ -159,45 +172,94 @@ def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, elem
     lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
     with e.function(block, name, [lines, lines, result, flag]) as (a, b, c, accumulate):
         rows, columns = e.dim(a, 0), e.dim(b, 0)
-        high, most = high_dots(tiling), max_dot_rows(tiling)
-        full = e.round_down(columns, _DOTS)
+        most = max_dot_rows(tiling)
+        full = e.round_down(columns, MAX_DOTS)
 
-        def several(row: e.Value, column: e.Value) -> None:
-            """A block of `high` rows and `_DOTS` columns."""
-            sums = simd_sums(row, column, high, _DOTS, 1)
-            total = sum_each(sums)
-            for r in range(high):
-                part, place = simd.lanes_of(total, r * _DOTS, _DOTS), (e.add(row, r), column)
-                zero = e.constant(part.type, 0)
-                (before,) = e.choose(
-                    accumulate, [part.type], partial(_loaded, c, place), partial(list, [zero])
-                )
-                simd.store(arith.addf(part, before), c, *place)
+        def simd_sums(rows: list[e.Index], columns: list[e.Index], chains: int) -> list[e.Value]:
+            return _dots(tiling, element, a, b, rows, columns, chains)
 
-        def one_row(row: e.Value, column: e.Value, count: int) -> None:
-            for n, line in enumerate(simd_sums(row, column, 1, count, 2)):
-                at = e.add(column, n)
+        def blocks(start: e.Value, end: e.Index, column: e.Index, wide: int, count: e.Index) -> None:
+            """Blocks of so many columns, of which `count` are there."""
+            high, last = _block_rows(tiling, wide), e.add(column, e.sub(count, 1))
+            lines = [e.add(column, n) for n in range(wide)]
+            if wide == _FEW_DOTS:
+                lines = [e.minimum(line, last) for line in lines]
+            with e.loop(start, end, high) as i:
+                numbers = [e.add(i, r) for r in range(high)]
+                sums = simd_sums(numbers, lines, 1)
+                _write_sums(tiling, sums, c, [(number, column) for number in numbers], count, accumulate)
+
+        def one_row(row: e.Value, column: e.Index, count: int) -> None:
+            lines = [e.add(column, n) for n in range(count)]
+            for at, line in zip(lines, simd_sums([row], lines, 2), strict=True):
                 before = e.load_if(accumulate, c, row, at)
                 e.store(arith.addf(before, simd.reduce("add", line, fastmath="reassoc")), c, row, at)
 
-        def simd_sums(row: e.Value, column: e.Value, high: int, wide: int, chains: int) -> list[e.Value]:
-            return _dots(tiling, element, a, b, (row, high), (column, wide), chains)
+        def whole_blocks(start: e.Value, end: e.Index, wide: int) -> e.Index:
+            """The first row that no block of so many columns has."""
+            return e.add(start, e.round_down(e.sub(end, start), _block_rows(tiling, wide)))
 
         with e.loop(0, rows, most) as start:  # of A, so that it stays in the caches while B goes by
             end = e.minimum(e.add(start, most), rows)
-            first = e.add(start, e.round_down(e.sub(end, start), high)) if high > 1 else start
-            with e.loop(0, full, _DOTS) as j:
-                if high > 1:
-                    with e.loop(start, first, high) as i:
-                        several(i, j)
+            first = whole_blocks(start, end, MAX_DOTS)
+            with e.loop(0, full, MAX_DOTS) as j:
+                blocks(start, first, j, MAX_DOTS, MAX_DOTS)
                 with e.loop(first, end) as i:
-                    one_row(i, j, _DOTS)
-            with e.loop(full, columns) as j, e.loop(start, end) as i:
-                one_row(i, j, 1)
+                    one_row(i, j, MAX_DOTS)
+            first = whole_blocks(start, end, _FEW_DOTS)
+            with e.when(e.compare("ne", full, columns)):
+                blocks(start, first, full, _FEW_DOTS, e.sub(columns, full))
+                with e.loop(first, end) as i, e.loop(full, columns) as j:
+                    one_row(i, j, 1)
 
 
-def _loaded(c: e.Value, place: Sequence[e.Index]) -> list[e.Value]:
-    return [simd.load(_DOTS, c, *place)]
+def _write_sums(
+    tiling: Tiling,
+    vectors: Sequence[e.Value],
+    c: e.Value,
+    places: Sequence[tuple[e.Index, e.Index]],
+    count: e.Index,
+    accumulate: e.Value,
+) -> None:
+    """Add the lanes of each vector up, and write the first `count` sums of each place, or add them to what is there."""
+    wide, step = len(vectors) // len(places), MAX_DOTS
+    padded = [v for n in range(0, len(vectors), wide) for v in [*vectors[n : n + wide], *vectors[:1]][:step]]
+    lanes = min(tiling.lanes, len(padded))
+    groups = [padded[n : n + lanes] for n in range(0, len(padded), lanes)]
+    totals = [sum_each([_folded(v, lanes) for v in group]) for group in groups]
+
+    def total(r: int) -> e.Value:
+        """The sums of a place."""
+        group, lane = divmod(r * step, lanes)
+        if lanes < step:
+            return simd.joined(totals[group : group + step // lanes])
+        return simd.lanes_of(totals[group], lane, step)
+
+    element = e.element_of(c.type)
+    if wide < step and (not tiling.masked or tiling.half_lines):
+        for r, place in enumerate(places):
+            for n in range(wide):
+                at = (place[0], e.add(place[1], n))
+                with e.when(e.compare("lt", n, count)):
+                    e.store(arith.addf(simd.lane(total(r), n), e.load_if(accumulate, c, *at)), c, *at)
+        return
+    where = simd.mask(count, step) if wide < step else None
+    type_ = e.vector_type(step, element)
+
+    def old() -> list[e.Value]:
+        return [simd.load(step, c, *place, where=where) for place in places]
+
+    before = e.choose(accumulate, [type_] * len(places), old, lambda: [e.constant(type_, 0)] * len(places))
+    for r, (place, value) in enumerate(zip(places, before, strict=True)):
+        simd.store(arith.addf(total(r), value), c, *place, where=where)
+
+
+def _folded(value: e.Value, lanes: int) -> e.Value:
+    """The upper half of a vector added to the lower one, until it has so many lanes."""
+    while (count := value.type.shape[0]) > lanes:
+        half = count // 2
+        value = arith.addf(simd.lanes_of(value, 0, half), simd.lanes_of(value, half, half))
+    return value
 
 
 def _dots(
@@ -205,16 +267,16 @@ def _dots(
     element: e.Type,
     a: e.Value,
     b: e.Value,
-    rows: tuple[e.Value, int],
-    columns: tuple[e.Value, int],
+    rows: Sequence[e.Index],
+    columns: Sequence[e.Index],
     chains: int,
 ) -> list[e.Value]:
-    """Vectors whose lanes are to be added up: products of some lines of A, from a row on, with some of B, in order.
+    """Vectors whose lanes are to be added up: products of some lines of A with some of B, in order.
 
     `chains`: sums of each product that do not wait for each other, to hide the latency of the multiply-add.
     """
     lanes, depth = tiling.lanes, e.dim(a, 1)
-    (row, high), (column, wide) = rows, columns
+    high, wide = len(rows), len(columns)
     zero = e.constant(e.vector_type(lanes, element), 0)
     step = lanes * chains
     full = e.round_down(depth, step)
@@ -229,9 +291,9 @@ def _dots(
             def line(memory: e.Value, number: e.Index, at: e.Index = at) -> e.Value:
                 return simd.widen(simd.load(lanes, memory, number, at, where=where), element)
 
-            rights = [line(b, e.add(column, n)) for n in range(wide)]
-            for r in range(high):
-                left = line(a, e.add(row, r))
+            rights = [line(b, number) for number in columns]
+            for r, number in enumerate(rows):
+                left = line(a, number)
                 for n, right in enumerate(rights):
                     place = (r * wide + n) * chains + u
                     result[place] = simd.fma(left, right, result[place], tiling.fused)

@@ -66,7 +66,10 @@ class CacheEntry:
 
     def to_bytes(self) -> bytes:
         head = {
-            "interface": self.interface.as_json(),
+            "functions": dict(self.interface.functions),
+            "memory_plans": dict(self.interface.memory_plans),
+            "latency_critical": sorted(self.interface.latency_critical),
+            "takes_handles": sorted(self.interface.takes_handles),
             "table": [dict(record) for record in self.table],
             "objects": len(self.objects),
             "sizes": [*map(len, self.objects), *(array.nbytes for array in self.arrays)],
@@ -91,7 +94,8 @@ class CacheEntry:
             np.frombuffer(blob, _dtype(record["dtype"])).reshape(record["shape"])
             for record, blob in zip(stored, blobs[head["objects"] :], strict=True)
         ]
-        interface = Interface.from_json(head["interface"])
+        marks = (frozenset(head[mark]) for mark in ("latency_critical", "takes_handles"))
+        interface = Interface(head["functions"], head["memory_plans"], *marks)
         return CacheEntry(blobs[: head["objects"]], interface, head["table"], arrays)
 
 

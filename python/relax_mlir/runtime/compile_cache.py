@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
+from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constants.constant_table import TableEntry
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
@@ -28,9 +29,9 @@ class CacheSlot:
 
     @staticmethod
     def of(
-        source: str, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
+        mod: IRModule, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
     ) -> CacheSlot | None:
-        """The place for a module, whose text (`source_text`) and constants are given, in the current `PassContext`.
+        """The place for `mod`, whose constants are given, in the current `PassContext`.
 
         `variant`: how it is compiled, if there is more than one way.
 
@@ -39,7 +40,7 @@ class CacheSlot:
         """
         if not SUPPORTED or not cache_store.enabled() or PassContext.current().instruments:
             return None
-        key = cache_key(source, target, opt_level, constants, variant)
+        key = cache_key(mod, target, opt_level, constants, variant)
         return None if key is None else CacheSlot(key, constants)
 
     def load(self) -> Executable | None:
@@ -50,7 +51,7 @@ class CacheSlot:
         try:
             entry = CacheEntry.from_bytes(data)
             table = entry.constant_table(self.constants)
-            return Executable(Engine(ObjectCode(entry.objects), entry.interface, table, entry.objects))
+            return Executable(Engine(ObjectCode(entry.objects), entry.interface, table))
         except (ValueError, KeyError, TypeError, IndexError, ObjectFileError, CompileError) as error:
             cache_store.drop(self.key, f"it cannot be loaded ({error})")
             return None

@@ -184,8 +184,10 @@ def test_inner_loops_of_narrow_products(cpu: str, bits: int) -> None:
         emit_by_dots(module.body, Parts("product").dots, sizes, element, element)
         emit_narrow(module.body, Parts("product"), sizes, element)
         code = code_of(module, target)
-    high, low = min(sizes.rows, 8), min((sizes.registers - 4) // 3, 8)
-    for kind, sums in (("one", high), ("two", 2 * high), ("two_whole", 2 * high), ("three", 3 * low)):
+    high = min(sizes.rows, 8)
+    tiles = {"one": 8, "two": 2 * high, "tall": 4 * (3 if cpu == "haswell" else 4)}
+    tiles |= {"two_whole": 2 * high} if cpu == "haswell" else {"one_half": 2 * high} if bits == 64 else {}
+    for kind, sums in tiles.items():
         inner = code[f"product.unpacked_{kind}"].loop_with(MULTIPLY_ADD)
         assert len(destinations(inner.matching(MULTIPLY_ADD))) == sums
         assert [line for line in inner.on_the_stack if not line.startswith("vmov")] == []

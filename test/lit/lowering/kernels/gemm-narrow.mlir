@@ -1,23 +1,46 @@
 // gemm_narrow.py: products of few columns read both operands where they lie.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s
+// RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=NEON
 
-// Nothing is packed: tiles of one, two and three vectors of columns, and columns beyond whole vectors as dot products.
+// Nothing is packed: tiles of one and two vectors of columns, the last of which have three at most. Few columns beyond
+// whole vectors are dot products, for which lines of them are made, or sums of tall tiles, which are transposed.
 // CHECK-LABEL: func.func private @relax.gemm.f32.narrow(
 // CHECK-NOT: call @relax.gemm.f32.pack_
 // CHECK-LABEL: func.func private @relax.gemm.f32.narrow.part(
 // CHECK-NOT: call @relax.gemm.f32.pack_
-// CHECK: func.call @relax.gemm.f32.unpacked_two_whole(
+// CHECK: %[[LINES:[A-Za-z0-9_]+]] = memref.alloca() {{.*}} : memref<8x1040xf32>
+// CHECK: vector.store {{.*}}, %[[LINES]]
+// CHECK: func.call @relax.gemm.f32.dots(
+// CHECK: func.call @relax.gemm.f32.unpacked_two(
 // CHECK: func.call @relax.gemm.f32.unpacked_one(
 // CHECK: func.call @relax.gemm.f32.unpacked_two(
-// CHECK: func.call @relax.gemm.f32.unpacked_three(
+// CHECK: func.call @relax.gemm.f32.unpacked_two(
+// CHECK: func.call @relax.gemm.f32.unpacked_one(
+// CHECK: func.call @relax.gemm.f32.unpacked_tall(
+// CHECK: func.call @relax.gemm.f32.unpacked_tall_write(
 
-// A tile that may end in part of a vector reads it with a mask; the one of two whole vectors does not.
-// CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_one(
-// CHECK: vector.maskedload
-// CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_two_whole(
-// CHECK-NOT: vector.maskedload
-// CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_three(
+// A tile may end in part of a vector, which it reads and writes with a mask.
+// CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_two(
+// CHECK: vector.maskedload {{.*}} into vector<16xf32>
+// CHECK: vector.maskedstore {{.*}} vector<16xf32>
+// CHECK-NOT: @relax.gemm.f32.unpacked_finish
+
+// A tall tile has vectors of rows; four columns of each row are written at a time.
+// CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_tall(
+// CHECK-NOT: vector.masked
+// CHECK: vector.store {{.*}} vector<16xf32>
+// CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_tall_write(
+// CHECK: vector.shuffle
+// CHECK: vector.maskedstore {{.*}} vector<4xf32>
+
+// With AVX2 that takes long: sums are written in pieces, and one tile has whole vectors only.
+// AVX2-LABEL: func.func private @relax.gemm.f32.unpacked_two_whole(
+// AVX2-NOT: vector.masked
+// AVX2-NOT: call @relax.gemm.f32.unpacked_finish
+// AVX2-LABEL: func.func private @relax.gemm.f32.unpacked_one(
+// AVX2: vector.maskedload {{.*}} into vector<8xf32>
+// AVX2: call @relax.gemm.f32.unpacked_finish(
 
 // A B whose columns have unit stride is transposed first.
 // CHECK-LABEL: func.func private @relax.gemm.f32.narrow_transposed(

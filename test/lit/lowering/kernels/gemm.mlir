@@ -94,8 +94,8 @@
 // AVX2-NOT: func.func private @relax.gemm.f32.tile_8(
 
 // It is the same with many rows to a tile.
-// AVX512-NOT: vector<8xf32>
 // AVX512: func.func private @relax.gemm.f32.packed.part(
+// AVX512-NOT: vector<8xf32>
 // AVX512: arith.cmpi ugt, %{{[a-z0-9_]+}}, %c400
 // AVX512: %[[UNIT:[A-Za-z0-9_]+]] = arith.cmpi eq, %strides#1, %c1
 // AVX512: %[[FAR:[A-Za-z0-9_]+]] = arith.cmpi ne, %strides#0,

@@ -1,0 +1,129 @@
+"""Few columns of a product whose A has columns with unit stride: its vectors go along the rows of C.
+
+In a tile of such a product each lane is a column of C, so that lanes beyond the last column are idle. Here each lane is
+a row: a tall tile reads vectors of A and elements of B, and its sums are transposed on their way to C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.addresses import address, memref_at
+from relax_mlir.lowering.kernels.core.shuffles import transpose
+from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_tile import NarrowTile, emit_narrow_tile, place_in
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.mlir import arith, ir
+
+_HIGH = 4
+"""Columns of C that a tall tile computes side by side."""
+
+_MIN_DEPTH = 2
+"""Steps of depth per column for transposing the sums to take less than what idle lanes would take."""
+
+
+@dataclass(frozen=True)
+class TallTiles:
+    """The functions for columns of C that are computed by tall tiles, and when these are of use."""
+
+    parts: Parts
+    tiling: Tiling
+    element: e.Type
+
+    @property
+    def _tile(self) -> NarrowTile:
+        vectors = 4 if self.tiling.registers >= 32 else 3
+        return NarrowTile(self.parts.unpacked("tall"), _HIGH, vectors, is_masked=False)
+
+    @property
+    def rows(self) -> int:
+        """Rows of C that are computed at a time."""
+        return self._tile.columns(self.tiling)
+
+    @property
+    def _max_columns(self) -> int:
+        return self.tiling.lanes - _HIGH
+
+    def pays(self, a: e.Strided, columns: e.Index) -> e.Value:
+        """Whether so many columns take less time than a vector of them in other tiles."""
+        return e.all_of(
+            e.compare("eq", a.strides[0], 1),
+            e.compare("ne", a.strides[1], 1),
+            e.compare("le", columns, self._max_columns // _HIGH * _HIGH),
+            e.compare("ge", a.sizes[0], self.rows),
+            e.compare("ge", a.sizes[1], e.mul(columns, _MIN_DEPTH)),
+        )
+
+    def emit_product(
+        self,
+        operands: tuple[e.Strided, e.Strided, e.Strided],
+        rows: tuple[e.Index, e.Index],
+        columns: tuple[e.Index, e.Index],
+        depth: tuple[e.Index, e.Index],
+        accumulate: e.Value,
+    ) -> None:
+        """Emit the product for rows from one to another, and for so many columns, and so much depth, from some on.
+
+        Only where `pays` holds.
+        """
+        a, b, c = operands
+        (column, wide), (k, deep), high = columns, depth, self.rows
+        sums = e.stack(self.element, max(1, self._max_columns), high)
+        own = address(e.metadata(sums), 0)
+        with e.loop(*rows, high) as i:
+            # The last tile begins earlier, but writes only what is new.
+            start = e.minimum(i, e.sub(a.sizes[0], high))
+            left = [place_in(b, k, column), *b.strides[::-1], wide]
+            right = [place_in(a, start, k), a.strides[1], deep]
+            e.call(self._tile.name, [*left, *right, own, high, high, e.flag(False)])
+            new = [e.sub(i, start), e.sub(e.minimum(e.add(i, high), rows[1]), start)]
+            e.call(
+                self.parts.unpacked("tall_write"),
+                [own, *new, wide, place_in(c, start, column), c.strides[0], accumulate],
+            )
+
+    def emit(self, block: e.Block) -> None:
+        """Emit the functions that `emit_product` uses."""
+        emit_narrow_tile(block, "", self._tile, self.tiling, self.element)
+        self._emit_write(block)
+
+    def _emit_write(self, block: e.Block) -> None:
+        """Emit the function that writes sums, of which lines are columns, to rows of C, or adds them.
+
+        Arguments: the address of the sums, the first element of each line and the end, the number of lines; the address
+        in C of the first element of all lines, and how far rows are apart there; whether to add to C.
+        """
+        size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
+        element, leading = self.element, self.rows
+        with e.function(block, self.parts.unpacked("tall_write"), [*[size] * 6, flag]) as values:
+            sums_at, first, last, wide, c_at, c_stride, accumulate = values
+            sums = memref_at(sums_at, element, [leading, 1], unit_inner=True)
+            c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)
+            whole = e.minimum(e.round_up(first, _HIGH), last)
+            end = e.maximum(e.round_down(last, _HIGH), whole)
+
+            def elements(start: e.Index, stop: e.Index) -> None:
+                with e.loop(start, stop) as r, e.loop(0, wide) as j:
+                    e.store(arith.addf(e.load(sums, j, r), e.load_if(accumulate, c, r, j)), c, r, j)
+
+            elements(first, whole)
+            with e.loop(0, wide, _HIGH) as j:
+                where, type_ = simd.mask(e.sub(wide, j), _HIGH), e.vector_type(_HIGH, element)
+                with e.loop(whole, end, _HIGH) as r:
+                    places = [(e.add(r, n), j) for n in range(_HIGH)]
+
+                    def old(
+                        places: list[tuple[e.Index, e.Value]] = places, where: e.Value = where
+                    ) -> list[e.Value]:
+                        return [simd.load(_HIGH, c, *place, where=where) for place in places]
+
+                    # A load, even of no lane, waits for the store of the row before where it overlaps that.
+                    zeros = [e.constant(type_, 0)] * _HIGH
+                    before = e.choose(accumulate, [type_] * _HIGH, old, partial(list[e.Value], zeros))
+                    lines = transpose([simd.load(_HIGH, sums, e.add(j, n), r) for n in range(_HIGH)])
+                    for place, line, value in zip(places, lines, before, strict=True):
+                        simd.store(arith.addf(line, value), c, *place, where=where)
+            elements(end, last)

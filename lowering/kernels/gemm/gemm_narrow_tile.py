@@ -1,0 +1,118 @@
+"""The register tiles of products with few columns: they read both operands where they lie.
+
+A tile reads some rows of A, element by element, with any strides, and rows of B, whose elements are next to each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.addresses import address, item_bytes, memref_at
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.mlir import ir
+
+
+@dataclass(frozen=True)
+class NarrowTile:
+    """A register tile: its rows, the vectors in each of them, and whether the last one may be read in part.
+
+    `ends_half`: the last vector has half as many lanes as the others. A CPU may do twice as many of these at a time.
+    """
+
+    name: str
+    rows: int
+    vectors: int
+    is_masked: bool = True
+    ends_half: bool = False
+
+    def lanes(self, tiling: Tiling) -> list[int]:
+        """Lanes of each of its vectors."""
+        last = tiling.lanes // (1 + self.ends_half)
+        return [tiling.lanes] * (self.vectors - 1) + [last]
+
+    def columns(self, tiling: Tiling) -> int:
+        """The most columns that it has."""
+        return sum(self.lanes(tiling))
+
+
+def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tiling, element: e.Type) -> None:
+    """Emit the function of a tile.
+
+    Arguments: the address of the first element of A, how far rows and elements of a row are apart, the number of rows
+    (where there are less than the tile has, it computes and writes the last one several times); the address of the
+    first element of B, how far its rows are apart, the depth; the address of the first element of C, how far rows are
+    apart there, the number of columns from there, whether to add to C.
+    """
+    size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
+    lanes, rows, vectors = tiling.lanes, tile.rows, tile.vectors
+    wide, places = tile.lanes(tiling), [v * lanes for v in range(vectors)]
+    # What is masked goes to C by `finish` if vectors are masked by a slow instruction only.
+    direct = vectors - (tile.is_masked and tiling.half_lines)
+    with e.function(block, tile.name, [*[size] * 10, flag]) as values:
+        a_at, a_stride, a_step, total_rows, b_at, b_stride, depth, c_at, c_stride, left, accumulate = values
+        a, b, c = (memref_at(at, element, [1], unit_inner=True) for at in (a_at, b_at, c_at))
+        own = e.stack(element, rows * lanes) if direct < vectors else None
+        where = simd.mask(e.sub(left, places[-1]), wide[-1]) if tile.is_masked else None
+        masks = [*[None] * (vectors - 1), where]
+        zeros = [e.constant(e.vector_type(count, element), 0) for count in wide] * rows
+        offsets = [[e.mul(r, stride) for r in range(rows)] for stride in (a_stride, c_stride)]
+        with e.loop(0, total_rows, rows) as row:
+            count = e.sub(total_rows, row)
+            is_there = [e.compare("lt", r, count) for r in range(rows)]
+
+            def starts_of(stride: e.Value, known: list[e.Index]) -> list[e.Index]:
+                first, last = e.mul(row, stride), e.mul(e.sub(total_rows, 1), stride)
+                return [
+                    e.select(there, e.add(first, offset), last)
+                    for there, offset in zip(is_there, known, strict=True)
+                ]
+
+            starts, c_starts = starts_of(a_stride, offsets[0]), starts_of(c_stride, offsets[1])
+
+            def old() -> list[e.Value]:
+                found = []
+                for start in c_starts:
+                    found += [
+                        simd.load(wide[v], c, e.add(start, places[v]), where=masks[v]) for v in range(direct)
+                    ]
+                    found += zeros[direct:vectors]
+                return found
+
+            types = [value.type for value in zeros]
+            initial = e.choose(accumulate, types, old, lambda: zeros) if direct else zeros
+            with e.carrying_loop(0, depth, 1, [*initial, e.index(0), e.index(0)], unroll=False) as k:
+                *sums, at, line_at = k.values
+                line = [
+                    simd.load(wide[v], b, e.add(line_at, places[v]), where=masks[v]) for v in range(vectors)
+                ]
+                new = []
+                for r, start in enumerate(starts):
+                    factor = simd.splat(e.load(a, e.add(start, at)), lanes)
+                    factors = [
+                        factor if count == lanes else simd.lanes_of(factor, 0, count) for count in wide
+                    ]
+                    before = sums[r * vectors : (r + 1) * vectors]
+                    new += [
+                        simd.fma(factor, x, y, tiling.fused)
+                        for factor, x, y in zip(factors, line, before, strict=True)
+                    ]
+                k.give([*new, e.add(at, a_step), e.add(line_at, b_stride)])
+            totals = [k.results[r * vectors : (r + 1) * vectors] for r in range(rows)]
+            for start, total in zip(c_starts, totals, strict=True):
+                for v in range(direct):
+                    simd.store(total[v], c, e.add(start, places[v]), where=masks[v])
+            if own is not None:
+                for r, total in enumerate(totals):
+                    simd.store(total[direct], own, r * lanes)
+                first = e.add(e.mul(row, c_stride), direct * lanes)
+                place = e.add(c_at, e.mul(first, item_bytes(element)))
+                beside = [place, c_stride, e.sub(left, direct * lanes), accumulate]
+                e.call(finish, [address(e.metadata(own), 0), e.minimum(count, rows), *beside])
+
+
+def place_in(parts: e.Strided, row: e.Index, column: e.Index) -> e.Value:
+    """The address of an element of a matrix."""
+    (down, right) = parts.strides
+    return address(parts, e.add(e.mul(row, down), e.mul(column, right)))
