@@ -18,8 +18,8 @@ INSTRUCTION, EMPTY_CALL = 20e-9, 250e-9
 SMALL, LARGE, LARGE_FROM = 1 / 1.10, 1 / 1.02, 128
 """Time of native code over that of bytecode, at least, below `LARGE_FROM` rows and from there on."""
 
-UNROLLED, ITERATIONS = 64, 2000
-ROUNDS, CALLS, SECONDS = 15, 5000, 0.5
+UNROLLED, ITERATIONS = 64, 100
+ROUNDS, CALLS, SECONDS = 15, 2000, 0.5
 
 
 def call_rows() -> Iterator[Row]:

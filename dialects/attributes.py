@@ -19,6 +19,8 @@ FORCE_PURE = "relax.force_pure"
 UNCHECKED = "relax.unchecked"
 """On a prim func: it needs checks at run time, so as not to leave its buffers (see the pass `check-bounds`).
 The value: per result, the number of the argument that is its destination."""
+DESTINATIONS = "relax.destinations"
+"""On a prim func from level T on: the numbers of the arguments that it writes its results into."""
 PATTERN = "relax.pattern"
 """On a prim func: how it may be fused."""
 KERNEL = "relax.kernel"

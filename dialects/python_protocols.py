@@ -17,13 +17,11 @@ OTHER_NAMES = {
     "int": 'op.astype(x, "int32")',
     "dot": "op.matmul(x, y)",
     "size": "op.shape_of(x)",
-    "checked_type": "what is known of a value is its struct_info: shape and dtype",
-    "shape_": "what is known of a value is its struct_info: shape and dtype",
     **dict.fromkeys(
         ("item", "numpy", "tolist"), "return the value from the function: it has no elements before"
     ),
 }
-"""What NumPy, PyTorch and the first design write behind a dot, and what to write instead."""
+"""What NumPy and PyTorch write behind a dot, and what to write instead."""
 
 
 class PythonProtocols:

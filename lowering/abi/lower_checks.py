@@ -9,6 +9,8 @@ So does a declaration that the attribute `relax.may_fail` says may fail: a part 
 A declaration `@g(…) -> i32` with the attribute `relax.status_of` = @f stands for a call of @f that does not leave the
 caller when it fails, but gives its status; @f has the same arguments and no results.
 
+A call of `@relax.leave_if` with a true argument leaves the function, which has no results, without an error.
+
 A call with the attribute `relax.defer` stands for clean-up: "always" is run on every exit that comes after
 it in the text of the function, "error" only on error exits; the later one first. It must be in straight-line code
 of the function's top level (its block dominates what follows), which the verifier holds.
@@ -33,6 +35,7 @@ from relax_mlir.mlir_text import functions, is_declaration
 from relax_mlir.transform import ModulePass, PassContext
 
 PROPAGATE = "relax.propagate"
+LEAVE = "relax.leave_if"
 STATUS_OF = "relax.status_of"
 ASSERT = "cf.assert"
 OK, FAILED = 0, -1
@@ -63,6 +66,8 @@ class _Failing:
         self.asserts: list[cf.AssertOp] = []
         self.deferring: set[str] = set()
         """Functions with clean-up."""
+        self.leaving: set[str] = set()
+        """Functions that may leave early, without an error."""
         self.asking: set[str] = set()
         """Functions that ask for the status of a call."""
         self.declared = {
@@ -79,6 +84,8 @@ class _Failing:
             self.asserts += [op for op in found if isinstance(op, cf.AssertOp)]
             if any(DEFER in op.attributes for op in found):
                 self.deferring.add(name)
+            if LEAVE in calls[name]:
+                self.leaving.add(name)
             if calls[name] & status:
                 self.asking.add(name)
         self.functions = self.declared | {
@@ -105,7 +112,7 @@ class _Failing:
     def at(self, op: ir.OpView) -> bool:
         """Whether control may leave the function at `op`."""
         name = _leaving(op)
-        return name in (PROPAGATE, ASSERT) or name in self.checks or name in self.functions
+        return name in (PROPAGATE, ASSERT, LEAVE) or name in self.checks or name in self.functions
 
 
 class LowerChecks(ModulePass):
@@ -125,7 +132,7 @@ class LowerChecks(ModulePass):
         raisers = Raisers([*checks.values(), *asserted], failing.places(bodies))
         raisers.fragment.splice(module)
         known = {name: check for name, (check, _) in checks.items()}
-        changing = failing.functions | failing.deferring
+        changing = failing.functions | failing.deferring | failing.leaving
         for function in bodies:
             if function.name.value in changing:
                 _Exits(function, failing, known, raisers).lower()
@@ -133,7 +140,7 @@ class LowerChecks(ModulePass):
             _add_status(table[name])
         for name in failing.asking:
             _ask_for_status(table[name], failing, table)
-        for name in failing.checks | ({PROPAGATE} & table.keys()):
+        for name in failing.checks | ({PROPAGATE, LEAVE} & table.keys()):
             table[name].operation.erase()
 
 
@@ -233,21 +240,32 @@ class _Exits:
             with ir.InsertionPoint(op):
                 well, written = self.condition(op)
             with ir.InsertionPoint(exit):
-                self.raise_error(op)
-                if place := self.failing.place(self.function, op):
-                    self.raisers.add_place(place)
-                self.clean_up(active, on_error=True)
-                status = arith.ConstantOp(self.status, FAILED)
-                func.ReturnOp([status.result, *(_nothing(type) for type in self.results)])
+                if callee(op) == LEAVE:
+                    self.leave(func.ReturnOp([]), active)
+                else:
+                    self.fail(op, active)
             op.operation.erase()
             with ir.InsertionPoint(block):
                 written.append(cf.CondBranchOp(well, [], [], rest, exit, branch_weights=UNLIKELY))
         return written
 
+    def fail(self, op: ir.OpView, active: Sequence[ir.OpView]) -> None:
+        """Leave with the error of `op`."""
+        self.raise_error(op)
+        if place := self.failing.place(self.function, op):
+            self.raisers.add_place(place)
+        self.clean_up(active, on_error=True)
+        status = arith.ConstantOp(self.status, FAILED)
+        func.ReturnOp([status.result, *(_nothing(type) for type in self.results)])
+
     def condition(self, op: ir.OpView) -> tuple[ir.Value, list[ir.OpView]]:
         """i1: whether to go on, with the operations that find it out; calls of failing functions are replaced."""
         if isinstance(op, cf.AssertOp) or callee(op) in self.failing.checks:
             return op.operands[0], []
+        if callee(op) == LEAVE:
+            yes = arith.ConstantOp(ir.IntegerType.get_signless(1), 1)
+            stays = arith.XOrIOp(op.operands[0], yes.result)
+            return stays.result, [yes, stays]
         written: list[ir.OpView] = []
         if callee(op) == PROPAGATE:
             status = op.operands[0]

@@ -9,7 +9,7 @@ from relax_mlir.dialects.base import RelaxOp, op_class
 from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.location import name_value, unnamed
 from relax_mlir.dialects.structure import pack
-from relax_mlir.dialects.traits import KeptAtR1, OnFunctionValues, ops_with
+from relax_mlir.dialects.traits import KeptAtR1, OnFunctionValues, OnMemory, ops_with
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.printing import legalize_print
@@ -75,8 +75,9 @@ def _legalized(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> ir
         return None
     rule = rule_for(op.name, cls.__module__.rpartition(".")[2])
     if rule is None:
-        raise UnsupportedError(
-            f"{where(op)}: {op.name} has no legalisation; it cannot be compiled to native code"
-        )
+        reason = "has no legalisation; it cannot be compiled to native code"
+        if op.name in ops_with(OnMemory):
+            reason = 'is explicit memory, which the virtual machine runs: build with exec_mode="bytecode"'
+        raise UnsupportedError(f"{where(op)}: {op.name} {reason}")
     results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]
     return pack(results, op.location) if isinstance(op.results[0].type, ir.TupleType) else results[0]

@@ -10,8 +10,11 @@ from relax_mlir.dialects.calls import CallPurePackedOp
 from relax_mlir.dialects.structure import pack
 from relax_mlir.mlir import ir
 
-UNIQUE = "relax_mlir.run.unique"
-NONZERO = "relax_mlir.run.nonzero"
+RUNTIME_PREFIX = "relax_mlir.run."
+"""Of functions of this project's runtime, which need Python."""
+
+UNIQUE = f"{RUNTIME_PREFIX}unique"
+NONZERO = f"{RUNTIME_PREFIX}nonzero"
 
 PackedRule = Callable[[ir.Operation, OpArgs], ir.Value]
 

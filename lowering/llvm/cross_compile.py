@@ -10,13 +10,12 @@ import functools
 from typing import Any
 
 from relax_mlir.error import CompileError, UnsupportedError
+from relax_mlir.lowering.llvm.function_cpu import feature_text
 from relax_mlir.lowering.llvm.llvm_ir import with_exact_floats
 from relax_mlir.target import Target
 
 EXTRA = "asm"
 """The extra of the package that brings ``llvmlite``."""
-
-_NAMES = {"sse4_1": "sse4.1", "asimd": "neon", "asimdhp": "fullfp16", "asimddp": "dotprod"}
 
 
 def assembly(text: str, target: Target, opt_level: int = 2) -> str:
@@ -34,20 +33,6 @@ def object_file(text: str, target: Target, opt_level: int = 2) -> bytes:
     """The LLVM IR `text` as a relocatable object of position-independent code; raises as `assembly` does."""
     machine, module = compiled(text, target, opt_level)
     return bytes(machine.emit_object(module))
-
-
-def feature_text(target: Target) -> str:
-    """What the target says about features, in LLVM's names: ``+avx2,-fma``; what is missing comes last and counts."""
-    wanted = [f"+{_llvm_name(name)}" for name in sorted(target.features)]
-    masked = [f"-{_llvm_name(name)}" for name in sorted(target.known_features - target.features)]
-    return ",".join([*wanted, *masked])
-
-
-def _llvm_name(feature: str) -> str:
-    """LLVM's name of a feature that Linux names ``avx512_bf16``, ``amx_tile`` or ``asimdhp``."""
-    if feature.startswith("amx_"):
-        return feature.replace("_", "-")
-    return _NAMES.get(feature, feature.replace("_", ""))
 
 
 def compiled(text: str, target: Target, opt_level: int) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from relax_mlir.lowering.abi.mangle_names import MangleNames
 from relax_mlir.lowering.constants.lower_constants import LowerConstants
 from relax_mlir.lowering.expand.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
+from relax_mlir.lowering.memory.skip_empty_results import SkipEmptyResults
 from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops
 from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.upstream import MLIRPass, known_passes
@@ -79,6 +80,7 @@ def flatten(target: str = "cpu", separate_support: bool = False) -> list[Pass]:
     If they are `separate_support`, the module declares the support functions that all modules need.
     """
     return [
+        SkipEmptyResults(),
         OutlineParallelLoops(target),
         *boundary(separate_support),
         *flat_control_flow(),

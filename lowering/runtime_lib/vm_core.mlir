@@ -58,6 +58,9 @@ llvm.func @${STATE}() -> !llvm.ptr {
   llvm.return %table : !llvm.ptr
 }
 
+// Values are copied a word at a time, which `volatile` keeps so: a value is written by words mostly, and a processor
+// waits where it is read as a whole then.
+
 // -- values --------------------------------------------------------------------------------------------------------
 
 // Give up what a TVMFFIAny holds.
@@ -108,8 +111,12 @@ llvm.func internal @take(%from: !llvm.ptr, %to: !llvm.ptr) -> i32 attributes {pa
   %is_number = llvm.icmp "slt" %kind, %numbers : i32
   llvm.cond_br %is_number, ^copy, ^convert
 ^copy:
-  %words = llvm.load %from {alignment = 8 : i64} : !llvm.ptr -> vector<2xi64>
-  llvm.store %words, %to {alignment = 8 : i64} : vector<2xi64>, !llvm.ptr
+  %word_kind = llvm.load volatile %from : !llvm.ptr -> i64
+  %word_from = llvm.getelementptr %from[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %word_value = llvm.load volatile %word_from : !llvm.ptr -> i64
+  llvm.store %word_kind, %to : i64, !llvm.ptr
+  %word_to = llvm.getelementptr %to[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %word_value, %word_to : i64, !llvm.ptr
   llvm.return %ok : i32
 ^convert:
   %status = llvm.call @TVMFFIAnyViewToOwnedAny(%from, %to) : (!llvm.ptr, !llvm.ptr) -> i32
@@ -485,8 +492,12 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %is_state = llvm.icmp "eq" %value, %vm_register : i64
   %at_register = llvm.getelementptr %regs[%value] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.struct<(i64, i64)>
   %source = llvm.select %is_state, %p_state, %at_register : i1, !llvm.ptr
-  %pair = llvm.load %source {alignment = 8 : i64} : !llvm.ptr -> vector<2xi64>
-  llvm.store %pair, %slot {alignment = 8 : i64} : vector<2xi64>, !llvm.ptr
+  %pair_kind = llvm.load volatile %source : !llvm.ptr -> i64
+  %pair_from = llvm.getelementptr %source[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %pair_value = llvm.load volatile %pair_from : !llvm.ptr -> i64
+  llvm.store %pair_kind, %slot : i64, !llvm.ptr
+  %pair_to = llvm.getelementptr %slot[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %pair_value, %pair_to : i64, !llvm.ptr
   llvm.br ^argument(%j1, %made_functions : i64, i64)
 ^immediate:
   llvm.store %one, %slot : i64, !llvm.ptr
@@ -495,8 +506,12 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   llvm.br ^argument(%j1, %made_functions : i64, i64)
 ^constant:
   %at_constant = llvm.getelementptr %constants[%value] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.struct<(i64, i64)>
-  %constant_pair = llvm.load %at_constant {alignment = 8 : i64} : !llvm.ptr -> vector<2xi64>
-  llvm.store %constant_pair, %slot {alignment = 8 : i64} : vector<2xi64>, !llvm.ptr
+  %constant_pair_kind = llvm.load volatile %at_constant : !llvm.ptr -> i64
+  %constant_pair_from = llvm.getelementptr %at_constant[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %constant_pair_value = llvm.load volatile %constant_pair_from : !llvm.ptr -> i64
+  llvm.store %constant_pair_kind, %slot : i64, !llvm.ptr
+  %constant_pair_to = llvm.getelementptr %slot[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %constant_pair_value, %constant_pair_to : i64, !llvm.ptr
   llvm.br ^argument(%j1, %made_functions : i64, i64)
 ^function:
   %at_described = llvm.getelementptr %descriptors[%value] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
@@ -505,8 +520,12 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   llvm.cond_br %is_packed, ^packed_function, ^new_function
 ^packed_function:
   %at_function = llvm.getelementptr %functions[%value] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.struct<(i64, i64)>
-  %function_pair = llvm.load %at_function {alignment = 8 : i64} : !llvm.ptr -> vector<2xi64>
-  llvm.store %function_pair, %slot {alignment = 8 : i64} : vector<2xi64>, !llvm.ptr
+  %function_pair_kind = llvm.load volatile %at_function : !llvm.ptr -> i64
+  %function_pair_from = llvm.getelementptr %at_function[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %function_pair_value = llvm.load volatile %function_pair_from : !llvm.ptr -> i64
+  llvm.store %function_pair_kind, %slot : i64, !llvm.ptr
+  %function_pair_to = llvm.getelementptr %slot[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %function_pair_value, %function_pair_to : i64, !llvm.ptr
   llvm.br ^argument(%j1, %made_functions : i64, i64)
 ^new_function:
   // A machine does not hold functions of its own, which hold it: one is made for this call.
@@ -571,8 +590,10 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %old_kind = llvm.load %place : !llvm.ptr -> i64
   %place8 = llvm.getelementptr %place[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %old_object = llvm.load %place8 : !llvm.ptr -> !llvm.ptr
-  %new_pair = llvm.load %result : !llvm.ptr -> vector<2xi64>
-  llvm.store %new_pair, %place {alignment = 8 : i64} : vector<2xi64>, !llvm.ptr
+  %new_kind = llvm.load volatile %result : !llvm.ptr -> i64
+  %new_value = llvm.load volatile %result8 : !llvm.ptr -> i64
+  llvm.store %new_kind, %place : i64, !llvm.ptr
+  llvm.store %new_value, %place8 : i64, !llvm.ptr
   llvm.call @drop_pair(%old_kind, %old_object) : (i64, !llvm.ptr) -> ()
   llvm.br ^loop(%go_on : i64)
 
@@ -615,8 +636,12 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
 
 ^return:
   %returned = llvm.getelementptr %regs[%first_word] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.struct<(i64, i64)>
-  %returned_pair = llvm.load %returned {alignment = 8 : i64} : !llvm.ptr -> vector<2xi64>
-  llvm.store %returned_pair, %result : vector<2xi64>, !llvm.ptr
+  %returned_kind = llvm.load volatile %returned : !llvm.ptr -> i64
+  %returned_from = llvm.getelementptr %returned[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %returned_value = llvm.load volatile %returned_from : !llvm.ptr -> i64
+  llvm.store %returned_kind, %result : i64, !llvm.ptr
+  %returned_to = llvm.getelementptr %result[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %returned_value, %returned_to : i64, !llvm.ptr
   llvm.store %zero, %returned : i64, !llvm.ptr
   llvm.br ^pop
 ^pop:
@@ -680,8 +705,12 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %success = llvm.icmp "eq" %code_of_status, %z32 : i32
   llvm.cond_br %success, ^give, ^give_up
 ^give:
-  %outcome = llvm.load %result : !llvm.ptr -> vector<2xi64>
-  llvm.store %outcome, %ret {alignment = 8 : i64} : vector<2xi64>, !llvm.ptr
+  %outcome_kind = llvm.load volatile %result : !llvm.ptr -> i64
+  %outcome_from = llvm.getelementptr %result[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %outcome_value = llvm.load volatile %outcome_from : !llvm.ptr -> i64
+  llvm.store %outcome_kind, %ret : i64, !llvm.ptr
+  %outcome_to = llvm.getelementptr %ret[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %outcome_value, %outcome_to : i64, !llvm.ptr
   llvm.return %z32 : i32
 ^give_up:
   llvm.return %code_of_status : i32

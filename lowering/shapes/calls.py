@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from relax_mlir.analysis.call_inference import needs_checks
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.attributes import DESTINATIONS, PRIM_FUNC
 from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
@@ -46,6 +46,7 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
             f"{where(op)}: call_tir of '{name}': {len(given)} arguments (outputs and tir_vars included), "
             f"the prim func takes {len(inputs)}"
         )
+    note_destinations(callee, range(len(arguments), len(arguments) + len(outs)))
     if any(isinstance(t, ir.MemRefType) for t in inputs):
         return _call_memref_prim(body, op, name, callee, arguments, extra)
     cast_args = [
@@ -53,6 +54,12 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     ]
     results = func.CallOp(list(callee.type.results), name, cast_args).results
     return call_result(op, [cast(r, out.type) for r, out in zip(results, outs, strict=True)])
+
+
+def note_destinations(callee: func.FuncOp, numbers: Iterable[int]) -> None:
+    """Note on a prim func that a call takes the arguments of these numbers for destinations."""
+    known = callee.attributes.get(DESTINATIONS, ())
+    callee.attributes[DESTINATIONS] = ir.DenseI64ArrayAttr.get(sorted({*known, *numbers}))
 
 
 def require_known(body: BodyLowering, op: ir.Operation, name: str) -> None:

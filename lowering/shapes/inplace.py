@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from relax_mlir.diagnostics import where
@@ -20,7 +21,7 @@ from relax_mlir.lowering.shapes.buffers import (
     owned_tensor,
     read_buffer,
 )
-from relax_mlir.lowering.shapes.calls import call_result, prim_callee, require_known
+from relax_mlir.lowering.shapes.calls import call_result, note_destinations, prim_callee, require_known
 from relax_mlir.mlir import bufferization, func, ir, memref
 
 
@@ -51,6 +52,7 @@ def _on_tensors(
     arguments = [leaf for item in fields for leaf in flatten(item)]
     outs = [body.empty(info) for info, index in zip(infos, indices, strict=True) if index == FRESH]
     given = _fitting(op, callee, [*arguments, *outs, *extra])
+    _note_destinations(callee, fields, indices, len(arguments), len(outs))
     args = [
         cast(v, t) if isinstance(t, ir.RankedTensorType) else v
         for v, t in zip(given, callee.type.inputs, strict=True)
@@ -89,12 +91,22 @@ def _on_memrefs(
     ]
     outs = [buffer for buffer, index in zip(buffers, indices, strict=True) if index == FRESH]
     given = _fitting(op, callee, [*arguments, *outs, *extra])
+    _note_destinations(callee, fields, indices, len(arguments), len(outs))
     args = [
         memref.cast(t, v) if isinstance(t, ir.MemRefType) and v.type != t else v
         for v, t in zip(given, callee.type.inputs, strict=True)
     ]
     func.CallOp([], callee.name.value, args)
     return [owned_tensor(info.storage_type(), buffer) for info, buffer in zip(infos, buffers, strict=True)]
+
+
+def _note_destinations(
+    callee: func.FuncOp, fields: Sequence[Lowered], indices: Sequence[int], arguments: int, outs: int
+) -> None:
+    """The arguments whose memory results take, and the outputs behind all arguments."""
+    ends = list(itertools.accumulate(len(flatten(item)) for item in fields))
+    taken = [ends[index] - 1 for index in indices if index != FRESH]
+    note_destinations(callee, [*taken, *range(arguments, arguments + outs)])
 
 
 def _fitting(op: ir.Operation, callee: func.FuncOp, given: list[ir.Value]) -> list[ir.Value]:

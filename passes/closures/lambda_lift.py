@@ -24,6 +24,7 @@ from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, ops_of, symbol_names
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.closures.extern_functions import lift_extern_functions
+from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.symbolic import symbols
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
@@ -42,7 +43,10 @@ class LambdaLift(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         for function in list(relax_functions(module)):
             lift_extern_functions(module, function)
-            for op in list(_lambdas(function.operation)):
+            lambdas = list(_lambdas(function.operation))
+            if lambdas:
+                make_effects_explicit(function)
+            for op in lambdas:
                 _lift(module, function, op)
 
 

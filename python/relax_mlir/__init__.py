@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Constant,
         DataflowBlock,
         DataflowVar,
+        DynTensorType,
         Expr,
         ExternFunc,
         Function,
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
         TupleGetItem,
         VarBinding,
     )
+    from relax_mlir.expr_functor import PyExprMutator, PyExprVisitor
     from relax_mlir.ir_module import IRModule
     from relax_mlir.module_functions import GlobalVar
     from relax_mlir.runtime.build import CompileReport, build
     from relax_mlir.runtime.executable import Executable
     from relax_mlir.target import Target
     from relax_mlir.te.emit_te import te_tensor
+    from relax_mlir.vm.exec_builder import ExecBuilder
     from relax_mlir.vm.machine import VirtualMachine
 
     __version__: str
@@ -54,6 +57,7 @@ _HOMES = {
     "Constant": "relax_mlir.expr",
     "DataflowBlock": "relax_mlir.expr",
     "DataflowVar": "relax_mlir.expr",
+    "DynTensorType": "relax_mlir.expr",
     "Expr": "relax_mlir.expr",
     "ExternFunc": "relax_mlir.expr",
     "Function": "relax_mlir.expr",
@@ -71,12 +75,15 @@ _HOMES = {
     "BlockBuilder": "relax_mlir.builder",
     "Callable": "relax_mlir.dialects.types",
     "CompileReport": "relax_mlir.runtime.build",
+    "ExecBuilder": "relax_mlir.vm.exec_builder",
     "Executable": "relax_mlir.runtime.executable",
     "GlobalVar": "relax_mlir.module_functions",
     "IRModule": "relax_mlir.ir_module",
     "Object": "relax_mlir.dialects.types",
     "Prim": "relax_mlir.dialects.types",
     "Shape": "relax_mlir.dialects.types",
+    "PyExprMutator": "relax_mlir.expr_functor",
+    "PyExprVisitor": "relax_mlir.expr_functor",
     "StructInfo": "relax_mlir.dialects.types",
     "Target": "relax_mlir.target",
     "Tensor": "relax_mlir.dialects.types",
@@ -96,7 +103,9 @@ _HOMES = {
 _MODULES = (
     "analysis",
     "error",
+    "export",
     "expr",
+    "expr_functor",
     "instrument",
     "ir",
     "op",
@@ -139,6 +148,8 @@ __all__ = [
     "Constant",
     "DataflowBlock",
     "DataflowVar",
+    "DynTensorType",
+    "ExecBuilder",
     "Executable",
     "Expr",
     "ExternFunc",
@@ -154,6 +165,8 @@ __all__ = [
     "Op",
     "Prim",
     "PrimValue",
+    "PyExprMutator",
+    "PyExprVisitor",
     "SeqExpr",
     "Shape",
     "ShapeExpr",

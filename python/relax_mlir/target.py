@@ -135,9 +135,10 @@ class Target:
         """The target with those of its features only that the machine at hand has.
 
         Vectors stay as wide: LLVM cuts up those that the CPU does not have. But it stops the process where it meets an
-        operation for which there is no instruction.
+        operation for which there is no instruction. Where something is missing, LLVM compiles for the CPU of the host.
         """
-        return replace(self, features=self.features & Target.host().features)
+        kept = self.features & Target.host().features
+        return self if kept == self.features else replace(self, features=kept, cpu="native")
 
     @property
     def has_fma(self) -> bool:
@@ -208,6 +209,9 @@ def _preset(
 
 _PRESETS: dict[str, dict[str, Any]] = {
     "x86-64": _preset("x86-64", _X86, (16, 16), (32 * KIB, 256 * KIB, 4 * MIB), frozenset()),
+    "x86-64-v2": _preset("x86-64-v2", _X86, (16, 16), (32 * KIB, 256 * KIB, 4 * MIB), frozenset({"sse4_1"})),
+    "x86-64-v3": _preset("x86-64-v3", _X86, (32, 16), (32 * KIB, 256 * KIB, 8 * MIB), _AVX2),
+    "x86-64-v4": _preset("x86-64-v4", _X86, (64, 32), (32 * KIB, 1 * MIB, 16 * MIB), _AVX512),
     "haswell": _preset("haswell", _X86, (32, 16), (32 * KIB, 256 * KIB, 8 * MIB), _AVX2),
     "avx2": _preset("haswell", _X86, (32, 16), (32 * KIB, 256 * KIB, 8 * MIB), _AVX2),
     "znver3": _preset("znver3", _X86, (32, 16), (32 * KIB, 512 * KIB, 32 * MIB), _AVX2),
@@ -381,10 +385,16 @@ def _host() -> dict[str, Any]:
 
 
 def _cpu_features() -> frozenset[str]:
+    return FEATURES & host_flags()
+
+
+@lru_cache(maxsize=1)
+def host_flags() -> frozenset[str]:
+    """All features of the CPU at hand, also those that no target names, as Linux names them."""
     for line in _read(Path("/proc/cpuinfo")).splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("flags", "Features"):
-            return FEATURES & frozenset(value.split())
+            return frozenset(value.split())
     return frozenset()
 
 

@@ -42,6 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "passes",
             "builder",
             "expr",
+            "expr_functor",
             "ir",
             "ir_module",
             "module_file",
@@ -58,7 +59,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"lowering"}),
-    frozenset({"runtime", "profiler", "vm"}),
+    frozenset({"runtime", "profiler", "vm", "export"}),
     frozenset({"tools", "frontend"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""

@@ -9,6 +9,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import target as module
 from relax_mlir.error import ParseError, UnknownNameError, UnsupportedError
+from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.target import FEATURES, KIB, MIB, Target
 
 
@@ -122,7 +123,7 @@ def test_runnable_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Target, "host", lambda: host)
     found = wanted.runnable_here()
     assert found.features == host.features
-    assert (found.vector_bytes, found.num_vector_registers, found.cpu) == (64, 32, "sapphirerapids")
+    assert (found.vector_bytes, found.num_vector_registers, found.cpu) == (64, 32, "native")
     assert Target(str(found)) == found
     assert host.runnable_here() == host
 
@@ -241,3 +242,13 @@ def test_build_for_tiles_that_are_not_there() -> None:
         UnsupportedError, match=r"the target has amx_bf16, amx_tile, .*add -mattr=-amx_bf16,-amx_tile"
     ):
         rx.build(rx.BlockBuilder().get(), "cpu -mattr=+amx_tile,+amx_bf16")
+
+
+def test_functions_are_compiled_for_the_cpu_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert FunctionCpu.of(Target("cpu")) is None
+    monkeypatch.setattr(Target, "host", lambda: Target("cpu -mcpu=haswell"))
+    assert FunctionCpu.of(Target("cpu -mcpu=x86-64-v4")) is None  # the host lacks features of it
+    found = FunctionCpu.of(Target("cpu -mcpu=x86-64-v2"))
+    assert found is not None
+    assert found.name == "x86-64-v2"
+    assert "+sse4.1" in found.features and "-avx2" in found.features

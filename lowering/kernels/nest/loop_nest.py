@@ -10,12 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from relax_mlir.ir_queries import entry_block
+from relax_mlir.dialects.attributes import DESTINATIONS
+from relax_mlir.ir_queries import entry_block, function_of
 from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.lowering.kernels.core.emit import DYNAMIC_STRIDE, Index, Type, Value
 from relax_mlir.mlir import ir
 
 Operation: TypeAlias = ir.Operation
+
+LONG = 2**16
+"""Fewer iterations of a loop of which none does anything are done at once."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +116,12 @@ def nest_of(operation: Operation) -> Nest | None:
     uses_index = any(op.operation.name == "linalg.index" for op in body.operations)
     groups = _groups(sizes, parallel, accesses, join=not uses_index)
     kept = [_join(access, groups) for access in accesses]
+    joined = [_product([sizes[loop] for loop in group]) for group in groups]
+    kinds = tuple(parallel[group[0]] for group in groups)
+    prim = DESTINATIONS in function_of(operation).attributes
     return Nest(
-        tuple(_product([sizes[loop] for loop in group]) for group in groups),
-        tuple(parallel[group[0]] for group in groups),
+        tuple(_none_if_empty(joined, [not (prim and kind) for kind in kinds])),
+        kinds,
         tuple(kept[: len(generic.inputs)]),
         tuple(kept[len(generic.inputs) :]),
         body,
@@ -179,6 +186,20 @@ def _groups(
         else:
             groups.append([loop])
     return groups
+
+
+def _none_if_empty(sizes: Sequence[Index], chosen: Sequence[bool]) -> list[Index]:
+    """The sizes; if one of the `chosen` is 0, with 0 for all of them that are long, so that no loop runs for nothing.
+
+    Parallel loops of prim funcs need not be chosen: those return at once if their results have no elements.
+    """
+    numbers = [number for number, is_chosen in enumerate(chosen) if is_chosen]
+    long = [n for n in numbers if not isinstance(size := sizes[n], int) or size >= LONG]
+    may_be_empty = [sizes[n] for n in numbers if not isinstance(size := sizes[n], int) or size == 0]
+    if not may_be_empty or not long or len(numbers) < 2:
+        return list(sizes)
+    is_empty = emit.any_of(*(emit.compare("eq", size, 0) for size in may_be_empty))
+    return [emit.select(is_empty, 0, size) if n in long else size for n, size in enumerate(sizes)]
 
 
 def _join(access: Access, groups: Sequence[Sequence[int]]) -> Access:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from relax_mlir.lowering.abi.unpack import DL, DLTENSOR, INT, OBJECT_BYTES, TENSOR
-from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import INT64, MAX_RANK, Builtins, BuiltinWriter
+from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import (
+    BOOL,
+    INT64,
+    MAX_RANK,
+    Builtins,
+    BuiltinWriter,
+)
 
 # Codes of `dialects.vm.MakeCode` and `MatchCode`.
 SLOT = 1
@@ -13,8 +21,14 @@ ASSERT_IMMEDIATE, STORE, IGNORE, ASSERT_SLOT = 0, 1, 2, 3
 def _alloc_shape_heap(c: BuiltinWriter) -> None:
     """(vm, size): a heap of `size` slots."""
     code = c.code
-    c.take(2, "vm", "size")
-    size = c.number(c.slot(1), "argument 'size'")
+    # In the first design the machine is no argument, and sizes and slots are shapes.
+    c.check(
+        c.any_of(c.equal("%n", 1, "i32"), c.equal("%n", 2, "i32")),
+        "ArgumentError",
+        "takes 2 arguments (vm, size); got {0}",
+        code.index("%n", "i32"),
+    )
+    size = _size(c, c.argument(code.let(f"arith.subi {c.count()}, {code.constant(1)} : i64")))
     c.check(
         code.let(f"arith.cmpi sge, {size}, {code.constant(0)} : i64"),
         "ArgumentError",
@@ -32,6 +46,74 @@ def _alloc_shape_heap(c: BuiltinWriter) -> None:
         f'"llvm.intr.memset"({data}, {zero}, {bytes}) <{{isVolatile = false}}> : (!llvm.ptr, i8, i64) -> ()'
     )
     c.result(TENSOR, tensor)
+
+
+def _is_number(c: BuiltinWriter, slot: str) -> str:
+    kind = c.kind_of(slot)
+    return c.any_of(c.equal(kind, INT, "i32"), c.equal(kind, BOOL, "i32"))
+
+
+def _size(c: BuiltinWriter, slot: str) -> str:
+    """A number (i64), which may be the one entry of a shape."""
+    code, size = c.code, c.code.fresh()
+    code.do(f"{size} = scf.if {_is_number(c, slot)} -> i64 {{")
+    code.do(f"scf.yield {c.payload(slot)} : i64")
+    code.do("} else {")
+    rank, numbers = c.dims(slot, "argument 'size'")
+    c.check(
+        c.equal(rank, 1, "i64"),
+        "ArgumentError",
+        "argument 'size' is a shape of {0} entries, expected one",
+        code.index(rank),
+    )
+    code.do(f"scf.yield {code.load(numbers, 0, 'i64')} : i64")
+    code.do("}")
+    return size
+
+
+@dataclass(frozen=True)
+class _Slots:
+    """Numbers of slots: the last arguments of a call, or a shape that is the last one."""
+
+    c: BuiltinWriter
+    first: int
+    """The argument where they begin."""
+    count: str
+    """How many (i64)."""
+    numbers: str
+    """Where those of a shape lie; else null."""
+
+    @staticmethod
+    def of(c: BuiltinWriter, first: int) -> _Slots:
+        code = c.code
+        given = code.let(f"arith.subi {c.count()}, {code.constant(first)} : i64")
+        results = f"{(count := code.fresh())}, {(numbers := code.fresh())}"
+        code.do(f"{results} = scf.if {c.equal(given, 1, 'i64')} -> (i64, !llvm.ptr) {{")
+        inner = f"{(rank := code.fresh())}, {(at := code.fresh())}"
+        code.do(f"{inner} = scf.if {_is_number(c, c.slot(first))} -> (i64, !llvm.ptr) {{")
+        code.do(f"scf.yield {given}, {code.null()} : i64, !llvm.ptr")
+        code.do("} else {")
+        listed = c.dims(c.slot(first), "a slot")
+        code.do(f"scf.yield {', '.join(listed)} : i64, !llvm.ptr")
+        code.do("}")
+        code.do(f"scf.yield {rank}, {at} : i64, !llvm.ptr")
+        code.do("} else {")
+        code.do(f"scf.yield {given}, {code.null()} : i64, !llvm.ptr")
+        code.do("}")
+        return _Slots(c, first, count, numbers)
+
+    def number(self, i: str) -> str:
+        """Number `i` (i64)."""
+        c, code = self.c, self.c.code
+        found = code.fresh()
+        listed = code.let(f'llvm.icmp "ne" {self.numbers}, {code.null()} : !llvm.ptr')
+        code.do(f"{found} = scf.if {listed} -> i64 {{")
+        code.do(f"scf.yield {code.load(c.element(self.numbers, i, 8), 0, 'i64')} : i64")
+        code.do("} else {")
+        position = code.let(f"arith.addi {i}, {code.constant(self.first)} : i64")
+        code.do(f"scf.yield {c.number(c.argument(position), 'a slot')} : i64")
+        code.do("}")
+        return found
 
 
 def _shape_or_tensor(c: BuiltinWriter, slot: str) -> tuple[str, str]:
@@ -63,18 +145,17 @@ def _store_shape(c: BuiltinWriter) -> None:
     c.take_from(2, "shape", "heap", "slots...")
     rank, numbers = _shape_or_tensor(c, c.slot(0))
     heap = c.heap(c.slot(1))
-    given = code.let(f"arith.subi {c.count()}, {code.constant(2)} : i64")
+    slots = _Slots.of(c, 2)
     c.check(
-        code.let(f"arith.cmpi eq, {rank}, {given} : i64"),
+        code.let(f"arith.cmpi eq, {rank}, {slots.count} : i64"),
         "ShapeError",
         "a shape of {0} dimensions is to be stored in {1} slots",
         code.index(rank),
-        code.index(given),
+        code.index(slots.count),
     )
     i = c.loop(rank)
-    position = code.let(f"arith.addi {i}, {code.constant(2)} : i64")
-    index = c.number(c.argument(position), "a slot")
-    code.store(code.load(c.element(numbers, i, 8), 0, "i64"), "i64", c.heap_slot(heap, index))
+    size = code.load(c.element(numbers, i, 8), 0, "i64")
+    code.store(size, "i64", c.heap_slot(heap, slots.number(i)))
     code.do("}")
     c.nothing()
 
@@ -84,14 +165,13 @@ def _load_shape(c: BuiltinWriter) -> None:
     code = c.code
     c.take_from(1, "heap", "slots...")
     heap = c.heap(c.slot(0))
-    rank = code.let(f"arith.subi {c.count()}, {code.constant(1)} : i64")
-    room = _room(c, rank)
-    i = c.loop(rank)
-    position = code.let(f"arith.addi {i}, {code.constant(1)} : i64")
-    index = c.number(c.argument(position), "a slot")
-    code.store(code.load(c.heap_slot(heap, index), 0, "i64"), "i64", c.element(room, i, 8))
+    slots = _Slots.of(c, 1)
+    room = _room(c, slots.count)
+    i = c.loop(slots.count)
+    slot = c.heap_slot(heap, slots.number(i))
+    code.store(code.load(slot, 0, "i64"), "i64", c.element(room, i, 8))
     code.do("}")
-    c.shape_result(rank, room)
+    c.shape_result(slots.count, room)
 
 
 def _room(c: BuiltinWriter, rank: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, overload
@@ -17,11 +17,12 @@ from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
 from relax_mlir.lowering.expand.expand_floats import mentions_low_precision
+from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.early_kernels import EarlyKernels
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import prepare
-from relax_mlir.runtime.cache_key import module_constants
+from relax_mlir.runtime.cache_key import module_constants, source_hash, source_text
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.compile_module import compile_rest
 from relax_mlir.runtime.compile_parts import PartCompiler
@@ -147,6 +148,8 @@ class _Options:
     cache: bool
     profile: bool
     is_legalized: bool = False
+    source: str = ""
+    """The hash of the module."""
 
 
 def _build_native(mod: IRModule, target: Target, options: _Options) -> Executable:
@@ -155,14 +158,15 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
     require(constants)
     is_kept = options.cache and not options.profile
     variant = "legalized" if options.is_legalized else ""
-    slot = CacheSlot.of(mod, target, DEFAULT_OPT_LEVEL, constants, variant) if is_kept else None
+    source = source_text(mod)
+    slot = CacheSlot.of(source, target, DEFAULT_OPT_LEVEL, constants, variant) if is_kept else None
     executable = slot.load() if slot else None
     if executable is not None:
         executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
         return executable
     with short_switch_interval(), remembered_types():
         mod.verify()
-        return _compile(mod, target, slot, options)
+        return _compile(mod, target, slot, replace(options, source=source_hash(source)))
 
 
 def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -> BytecodeExecutable:
@@ -232,9 +236,13 @@ def _compile_with(
 ) -> Executable:
     seconds: dict[str, float] = {}
     table: list[TableEntry] = []
+    facts = Interface.of_source(work.mlir, str(target), options.source)
     sites: tuple[Site, ...] = ()
     low_precision = mentions_low_precision(work.mlir)
-    with PartCompiler(shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, low_precision) as compiler:
+    compiler = PartCompiler(
+        shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, low_precision, FunctionCpu.of(target)
+    )
+    with compiler:
         compiler.meanwhile(prepare.warm_up(target.num_threads))
         apart = compiler.add if SUPPORTED and not verify_each else None
         if apart:  # what takes no time to write comes first: another CPU waits for work
@@ -254,6 +262,7 @@ def _compile_with(
                 sites = profiled_sites(work.mlir)
             if phase.name == "kernels":
                 table = table_entries(work.mlir)
+                facts = facts.with_facts_of(work.mlir)
             seconds[phase.name] = perf_counter() - started
         flat = work
         if (
@@ -265,8 +274,8 @@ def _compile_with(
             seconds[to_llvm.name] = perf_counter() - started
         started = perf_counter()
         code, objects = compile_rest(flat.mlir, compiler)
-        interface = Interface.of(flat.mlir)
-        executable = Executable(Engine(code, interface, constant_table(table)))
+        interface = facts.with_entries_of(flat.mlir)
+        executable = Executable(Engine(code, interface, constant_table(table), objects))
     seconds["machine code"] = perf_counter() - started
     if slot is not None:
         slot.save(objects, interface, table)

@@ -66,10 +66,7 @@ class CacheEntry:
 
     def to_bytes(self) -> bytes:
         head = {
-            "functions": dict(self.interface.functions),
-            "memory_plans": dict(self.interface.memory_plans),
-            "latency_critical": sorted(self.interface.latency_critical),
-            "takes_handles": sorted(self.interface.takes_handles),
+            "interface": self.interface.as_json(),
             "table": [dict(record) for record in self.table],
             "objects": len(self.objects),
             "sizes": [*map(len, self.objects), *(array.nbytes for array in self.arrays)],
@@ -94,8 +91,7 @@ class CacheEntry:
             np.frombuffer(blob, _dtype(record["dtype"])).reshape(record["shape"])
             for record, blob in zip(stored, blobs[head["objects"] :], strict=True)
         ]
-        marks = (frozenset(head[mark]) for mark in ("latency_critical", "takes_handles"))
-        interface = Interface(head["functions"], head["memory_plans"], *marks)
+        interface = Interface.from_json(head["interface"])
         return CacheEntry(blobs[: head["objects"]], interface, head["table"], arrays)
 
 

@@ -44,13 +44,8 @@ def _constants(top: ir.Operation) -> Iterator[ir.Attribute]:
                 yield from _constants(op.operation)
 
 
-def cache_key(
-    mod: IRModule, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
-) -> str | None:
-    """The key of a compilation in the current `PassContext`; `constants` are the module's.
-
-    None for a module with large constants in other places than `relax.constant`: their contents are out of reach.
-    """
+def source_text(mod: IRModule) -> str:
+    """A module as text, in the generic form and with locations, without the contents of large constants."""
     text: str = mod.mlir.operation.get_asm(
         enable_debug_info=True,
         large_resource_limit=0,
@@ -58,7 +53,26 @@ def cache_key(
         print_generic_op_form=True,  # which any module has, so that nothing need be verified first
         assume_verified=True,
     )
-    text = text.partition("{-#")[0]
+    return text.partition("{-#")[0]
+
+
+def source_hash(text: str) -> str:
+    """The SHA-256 of a module's `source_text`, which does not depend on how its constants are called."""
+    names: dict[str, int] = {}
+    for found in _RESOURCE.finditer(text):
+        names.setdefault(found[1], len(names))
+    plain = _RESOURCE.sub(lambda found: f"dense_resource<{names[found[1]]}>", text)
+    return hashlib.sha256(plain.encode()).hexdigest()
+
+
+def cache_key(
+    text: str, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
+) -> str | None:
+    """The key of a compilation in the current `PassContext`; `text` is the `source_text` of the module, whose
+    `constants` are given.
+
+    None for a module with large constants in other places than `relax.constant`: their contents are out of reach.
+    """
     resources = {
         resource_name(value): value for value in constants if not isinstance(value, ir.DenseElementsAttr)
     }

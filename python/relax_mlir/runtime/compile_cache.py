@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
-from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constants.constant_table import TableEntry
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
@@ -29,9 +28,9 @@ class CacheSlot:
 
     @staticmethod
     def of(
-        mod: IRModule, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
+        source: str, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
     ) -> CacheSlot | None:
-        """The place for `mod`, whose constants are given, in the current `PassContext`.
+        """The place for a module, whose text (`source_text`) and constants are given, in the current `PassContext`.
 
         `variant`: how it is compiled, if there is more than one way.
 
@@ -40,7 +39,7 @@ class CacheSlot:
         """
         if not SUPPORTED or not cache_store.enabled() or PassContext.current().instruments:
             return None
-        key = cache_key(mod, target, opt_level, constants, variant)
+        key = cache_key(source, target, opt_level, constants, variant)
         return None if key is None else CacheSlot(key, constants)
 
     def load(self) -> Executable | None:
@@ -51,7 +50,7 @@ class CacheSlot:
         try:
             entry = CacheEntry.from_bytes(data)
             table = entry.constant_table(self.constants)
-            return Executable(Engine(ObjectCode(entry.objects), entry.interface, table))
+            return Executable(Engine(ObjectCode(entry.objects), entry.interface, table, entry.objects))
         except (ValueError, KeyError, TypeError, IndexError, ObjectFileError, CompileError) as error:
             cache_store.drop(self.key, f"it cannot be loaded ({error})")
             return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from relax_mlir.error import CompileError
+from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import symbol_name
@@ -53,17 +54,23 @@ class PartCompiler:
         opt_level: LLVM's, 0 to 3, for parts that it can make faster; its code generator optimises always. Kernels that
             are written as they are to run, and what runs once per call, take half of the time without.
         persistent: whether shared parts are looked for in the persistent cache, and kept there.
-        half_floats: whether f16 or bf16 may occur in parts that are not of level L.
+        low_precision: whether f16 or bf16 may occur in parts that are not of level L.
+        cpu: what LLVM compiles for, where that is not the host.
 
     It is used as a context manager: where an error leaves it, the threads end. Else they go on for some milliseconds to
     destroy what LLVM has left, while the caller uses the code.
     """
 
     def __init__(
-        self, libraries: Sequence[str], opt_level: int, persistent: bool, low_precision: bool
+        self,
+        libraries: Sequence[str],
+        opt_level: int,
+        persistent: bool,
+        low_precision: bool,
+        cpu: FunctionCpu | None = None,
     ) -> None:
         self.libraries, self.opt_level = libraries, opt_level
-        self.persistent, self.low_precision = persistent, low_precision
+        self.persistent, self.low_precision, self.cpu = persistent, low_precision, cpu
         self._tasks: list[_Task] = []
         self._left: list[_Task] = []
         """Those that nobody has begun with."""
@@ -126,7 +133,7 @@ class PartCompiler:
     def _find(self, task: _Task) -> bool:
         """Look for code that is kept."""
         if task.part.group is not None:
-            task.code = _known(_key(task.part, task.level), self.persistent) or b""
+            task.code = _known(_key(task.part, task.level, self.cpu), self.persistent) or b""
         return bool(task.code)
 
     def _do_next(self, warm_up_first: bool = False) -> bool:
@@ -142,9 +149,9 @@ class PartCompiler:
         return True
 
     def _compile(self, task: _Task) -> None:
-        task.code = compile_part(task.part, self.libraries, task.level, self.low_precision)
+        task.code = compile_part(task.part, self.libraries, task.level, self.low_precision, self.cpu)
         if task.part.group is not None:
-            _keep(_key(task.part, task.level), task.code, self.persistent)
+            _keep(_key(task.part, task.level, self.cpu), task.code, self.persistent)
 
 
 def _try(task: Callable[[], None]) -> None:
@@ -162,9 +169,15 @@ class _Task:
     code: bytes = b""
 
 
-def compile_part(part: Part, libraries: Sequence[str], opt_level: int, low_precision: bool) -> bytes:
+def compile_part(
+    part: Part,
+    libraries: Sequence[str],
+    opt_level: int,
+    low_precision: bool,
+    cpu: FunctionCpu | None = None,
+) -> bytes:
     """The object file of a part; the arguments are those of `PartCompiler`, which says what it raises."""
-    lowered = lowered_part(part, low_precision)
+    lowered = lowered_part(part, low_precision, cpu)
     require_symbols(lowered, libraries, part.external)
     return object_code(lowered, part.exported[0], part.external, libraries, opt_level)
 
@@ -196,8 +209,9 @@ def _loaded(libraries: tuple[str, ...]) -> tuple[ctypes.CDLL, ...]:
     return (ctypes.CDLL(None), *map(ctypes.CDLL, libraries))
 
 
-def _key(part: Part, opt_level: int) -> str:
-    return hashlib.sha256(b"%d:%s" % (opt_level, part.source)).hexdigest()
+def _key(part: Part, opt_level: int, cpu: FunctionCpu | None) -> str:
+    machine = f"{cpu}".encode() if cpu else b""
+    return hashlib.sha256(b"%d:%s:%s" % (opt_level, machine, part.source)).hexdigest()
 
 
 def _entry(key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,7 +93,8 @@ class Executable(Mapping[str, CompiledFunction]):
         opt_level: int = DEFAULT_OPT_LEVEL,
     ) -> Executable:
         """Compile a module of level L for this machine; `constants[K]` stands behind `@relax.constant.K`."""
-        return cls(Engine(compile_module(module, opt_level)[0], Interface.of(module), constants))
+        code, objects = compile_module(module, opt_level)
+        return cls(Engine(code, Interface.of(module), constants, objects))
 
     @property
     def functions(self) -> Mapping[str, int]:
@@ -112,6 +114,17 @@ class Executable(Mapping[str, CompiledFunction]):
         from relax_mlir.profiler import recording
 
         return recording(self._engine, self.profile_sites, capacity)
+
+    def export_library(self, path: str | Path) -> Path:
+        """Write the functions to a file that runs without this project; see `relax_mlir.export.export_library`."""
+        from relax_mlir.export.export_library import export_library
+
+        return export_library(self, path)
+
+    @property
+    def engine(self) -> Engine:
+        """The native code, with its constants."""
+        return self._engine
 
     def memory_plan(self, name: str) -> MemoryPlan:
         """The temporaries of a function, and where they lie in its workspace: formulas of its symbols.

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from relax_mlir.capi import PassPipeline, parse_module
 from relax_mlir.error import CompileError
+from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat, support_to_flat, to_llvm_dialect
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir, llvm
@@ -38,12 +39,13 @@ def prepare() -> None:
         pass
 
 
-def lowered_part(part: Part, low_precision: bool) -> ir.Module:
+def lowered_part(part: Part, low_precision: bool, cpu: FunctionCpu | None = None) -> ir.Module:
     """A part as a module of level L in the spare context.
 
     Args:
         part: of level V, F or L.
-        half_floats: whether f16 or bf16 may occur in it.
+        low_precision: whether f16 or bf16 may occur in it.
+        cpu: what LLVM compiles it for, where that is not the host.
 
     Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
     """
@@ -59,7 +61,20 @@ def lowered_part(part: Part, low_precision: bool) -> ir.Module:
     if part.group is None:  # the generators of kernels that modules share write nothing else
         _require_llvm(module)
     _hide_behind_aliases(module, part.exported, part.used_within)
+    if cpu is not None:
+        _compile_for(cpu, module)
     return module
+
+
+def _compile_for(cpu: FunctionCpu, module: ir.Module) -> None:
+    """Let LLVM compile the functions of a module of level L for a CPU that is not the host's."""
+    with module.context, ir.Location.unknown():
+        words = (("target-cpu", cpu.name), ("target-features", cpu.features))
+        pairs = [ir.ArrayAttr.get([*map(ir.StringAttr.get, pair)]) for pair in words]
+        for op in module.body.operations:
+            if isinstance(op, llvm.LLVMFuncOp) and op.regions[0].blocks:
+                given = list(op.attributes["passthrough"]) if "passthrough" in op.attributes else []
+                op.attributes["passthrough"] = ir.ArrayAttr.get([*given, *pairs])
 
 
 def _new_steps(

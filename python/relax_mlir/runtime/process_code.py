@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from relax_mlir.lowering.abi.internalize import Internalize
 from relax_mlir.lowering.abi.lower_checks import LowerChecks
+from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
@@ -86,6 +87,17 @@ def part_of(text: str, functions: Sequence[str], has_checks: bool = False) -> Pa
     )
 
 
+def object_of(part: Part, opt_level: int = 2, cpu: FunctionCpu | None = None) -> bytes:
+    """The object file of a part for the host, or another CPU; from the persistent cache if that has it."""
+    key = _key(part, opt_level, cpu) if cache_store.enabled() else None
+    if key is not None and (data := cache_store.load(key)) is not None:
+        return data
+    data = compile_part(part, shared_libraries(), opt_level, low_precision=False, cpu=cpu)
+    if key is not None:
+        cache_store.store(key, data)
+    return data
+
+
 def pointer_from(code: MachineCode, function: str) -> int:
     """What a function ``() -> !llvm.ptr`` of loaded code returns."""
     address = ctypes.c_void_p()
@@ -111,8 +123,8 @@ def _load(part: Part, opt_level: int) -> MachineCode:
     return code
 
 
-def _key(part: Part, opt_level: int) -> str:
-    how = f"{opt_level} {part.has_checks}"
+def _key(part: Part, opt_level: int, cpu: FunctionCpu | None = None) -> str:
+    how = f"{opt_level} {part.has_checks} {cpu or ''}"
     parts = (*machine(), sources_of(MAKERS), how, *part.exported, part.source.decode())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

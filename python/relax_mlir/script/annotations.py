@@ -20,6 +20,15 @@ ORDER = {
 }
 """Arguments of annotations by position."""
 KINDS = ("Tensor", "Shape", "Prim", "Tuple", "Object", "Callable")
+CLASSES: dict[str, type[StructInfo]] = {
+    "Tensor": Tensor,
+    "Shape": Shape,
+    "Prim": Prim,
+    "Tuple": Tuple,
+    "Object": Object,
+    "Callable": Callable,
+}
+"""What the kinds are in Python."""
 ALIASES = {"Any": "Object"}
 """TVM's names of annotations."""
 ALLOWED = {
@@ -47,7 +56,7 @@ def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
     if isinstance(node, ast.Attribute) and node.attr in OF_VALUES and scope.path(node) is None:
         return _of_value(node, scope)
     head, arguments, keywords = _parts(node)
-    path = scope.path(head)
+    path = _path(head, scope)
     if path is not None and path[0] == "T" and path[1] in DTYPES and not (arguments or keywords):
         return _scalar(path[1])
     if path is None or path[0] != "R":
@@ -85,7 +94,7 @@ def _of_value(node: ast.Attribute, scope: Scope) -> StructInfo:
 def parts_of(node: ast.expr, scope: Scope) -> tuple[str, list[ast.expr], dict[str, ast.expr]]:
     """Kind, positional arguments and arguments by name of an annotation; a tensor's all are by name."""
     head, arguments, keywords = _parts(node)
-    path = scope.path(head)
+    path = _path(head, scope)
     kind = "" if path is None else ALIASES.get(path[1], path[1])
     named = {SPELLINGS.get(str(k.arg), str(k.arg)): k.value for k in keywords}
     if kind != "Tensor":
@@ -93,6 +102,14 @@ def parts_of(node: ast.expr, scope: Scope) -> tuple[str, list[ast.expr], dict[st
     if len(arguments) == 1 and isinstance(arguments[0], ast.Constant) and not is_unknown(arguments[0]):
         return kind, [], {**named, "dtype": arguments[0]}
     return kind, [], {**dict(zip(ORDER["Tensor"], arguments, strict=False)), **named}
+
+
+def _path(head: ast.expr, scope: Scope) -> tuple[str, str] | None:
+    """``("R", "Tensor")`` for ``R.Tensor``, and for ``Tensor`` unless the name is something else's."""
+    if isinstance(head, ast.Name) and head.id in KINDS and head.id not in scope.values:
+        found = scope.captured.get(head.id, CLASSES[head.id])
+        return ("R", head.id) if found is CLASSES[head.id] else None
+    return scope.path(head)
 
 
 def _parts(node: ast.expr) -> tuple[ast.expr, list[ast.expr], list[ast.keyword]]:

@@ -24,6 +24,7 @@ from relax_mlir.error import DTypeError, UnknownNameError
 from relax_mlir.mlir import func, ir
 from relax_mlir.script import memory_calls, tvm_spellings
 from relax_mlir.script.annotations import KINDS
+from relax_mlir.script.builtin_calls import as_op
 from relax_mlir.script.call_arguments import (
     arguments,
     check_arguments,
@@ -117,6 +118,9 @@ class Calls:
                 return shape_first(self, expressions, node)
             if has_dtype(node):
                 return shape_and_dtype(self, expressions, node)
+        builtin = as_op(expressions, node) if name == "call_packed" else None
+        if builtin is not None:
+            return self.call(expressions, builtin)
         special = SPECIAL.get(name)
         if special is not None:
             return special(self, expressions, node)
@@ -148,6 +152,8 @@ class Calls:
         """``float("inf")``: the one Python function that constants need."""
         if isinstance(node.func, ast.Name) and node.func.id == "float" and len(node.args) == 1:
             return expressions.apply(node, float, expressions.evaluate(node.args[0]))
+        if isinstance(node.func, ast.Name) and self.names_function(expressions, node.func.id):
+            return self.module_call(expressions, node, node.func.id)
         text = ast.unparse(node.func)
         hint = "a script calls the ops R.…, and the functions of its module as cls.…"
         if isinstance(node.func, ast.Name) and node.func.id not in expressions.scope.captured:
@@ -161,6 +167,23 @@ class Calls:
         if isinstance(node.func, ast.Attribute):
             expressions.evaluate(node.func)
         raise Problem(node.func, f"'{text}' is a Python function, which is not run; {hint}")
+
+    def named(self, expressions: Expressions, node: ast.expr) -> str | None:
+        """The function of the module that an expression names: ``cls.f``, or ``f`` where nothing hides it."""
+        callee = self.callee(node)
+        if callee is None and isinstance(node, ast.Name) and self.names_function(expressions, node.id):
+            return node.id
+        return callee
+
+    def names_function(self, expressions: Expressions, name: str) -> bool:
+        """Whether a bare name is that of a function of the module, which nothing hides."""
+        if name in expressions.scope.values:
+            return False
+        try:
+            self.signatures.require(name)
+        except UnknownNameError:
+            return False
+        return True
 
     @staticmethod
     def ir_call(expressions: Expressions, node: ast.Call, root: str, name: str) -> Any:  # noqa: ANN401 - an attribute or a number

@@ -33,7 +33,7 @@ RELATIONS: dict[type[ast.cmpop], str] = {
 def inplace(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     """``R.call_tir_inplace(cls.prim, (x, y), [0], R.Tensor(...), tir_vars=[...])``."""
     parts = named_arguments(node, ("callee", "args", "inplace_indices", "out", "tir_vars"), 4, SPELLINGS)
-    callee = prim_func(calls, "call_tir_inplace", parts["callee"])
+    callee = prim_func(calls, expressions, "call_tir_inplace", parts["callee"])
     operands = prim_arguments(expressions, parts["args"])
     found = expressions.evaluate(parts["inplace_indices"])
     indices = [found] if isinstance(found, int) else found

@@ -16,6 +16,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.script import packed_calls
 from relax_mlir.script.annotations import parts_of, read_annotation
+from relax_mlir.script.builtin_calls import as_op
 from relax_mlir.script.dimensions import read_dims
 from relax_mlir.script.scope import Scope, is_path
 from relax_mlir.script.source import Problem
@@ -84,7 +85,7 @@ def _value(block: Block, node: ast.expr, info: StructInfo | None) -> Value | Non
         return expressions.apply(node, shape_expr, read_dims(node, expressions.scope))
     if info is not None and isinstance(node, ast.Call):
         path = block.path(node.func)
-        if is_path(path, "R", "call_packed", "call_pure_packed"):
+        if is_path(path, "R", "call_packed", "call_pure_packed") and as_op(expressions, node) is None:
             pure = is_path(path, "R", "call_pure_packed") or (block.in_dataflow and isinstance(info, Shape))
             return packed_calls.annotated_call(expressions, node, info, pure=pure)
     found = expressions.evaluate(node)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from relax_mlir.dialects.shape_first import ShapeLike, call_prim_func, call_registered, declared_params
 from relax_mlir.dialects.types import Shape, Tensor, all_dims
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import UnknownNameError
 from relax_mlir.script.call_arguments import named_arguments, packed_arguments
 from relax_mlir.script.dimensions import read_dims, symbols_of
 from relax_mlir.script.packed_calls import registered_name
@@ -27,24 +26,12 @@ def is_shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> bo
     first, second = node.args[:2]
     if calls.callee(first) is not None or registered_name(expressions, first) is not None:
         return False
-    return _named(calls, expressions, second) is not None or registered_name(expressions, second) is not None
+    return calls.named(expressions, second) is not None or registered_name(expressions, second) is not None
 
 
 def has_dtype(node: ast.Call) -> bool:
     """Whether a `call_tir` says the dtype of its result by name."""
     return any(keyword.arg == "dtype" for keyword in node.keywords)
-
-
-def _named(calls: Calls, expressions: Expressions, node: ast.expr) -> str | None:
-    """The function of the module that an expression names: ``cls.f``, or ``f`` where nothing hides it."""
-    callee = calls.callee(node)
-    if callee is not None or not isinstance(node, ast.Name) or node.id in expressions.scope.values:
-        return callee
-    try:
-        calls.signatures.require(node.id)
-    except UnknownNameError:
-        return None
-    return node.id
 
 
 def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
@@ -77,7 +64,7 @@ def _call(calls: Calls, expressions: Expressions, node: ast.Call, given: dict[st
         values = packed_arguments(expressions, given["args"])
         made = expressions.apply(node, call_registered, name, *results, values, dtype)
     else:
-        callee = _named(calls, expressions, given["callee"])
+        callee = calls.named(expressions, given["callee"])
         target = None if callee is None else calls.signatures.signature(callee)
         if target is None:
             raise Problem(given["callee"], "call_tir calls a prim func of the module, cls.f, or a string")

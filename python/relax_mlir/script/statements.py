@@ -16,6 +16,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.script import conditionals, loops
+from relax_mlir.script.builtin_calls import as_op
 from relax_mlir.script.calls import MODULE_NAMES
 from relax_mlir.script.closures import define_function
 from relax_mlir.script.effects import assert_statement
@@ -260,7 +261,7 @@ class Block:
             if is_path(path, "R", "func_attr"):
                 function_attributes(self, node.value)
                 return
-            if is_path(path, "R", "call_packed"):
+            if is_path(path, "R", "call_packed") and as_op(self.expressions, node.value) is None:
                 packed_statement(self.expressions, node.value)
                 return
         result = self.expressions.evaluate(node.value)

@@ -36,7 +36,7 @@ def read_call_tir(calls: Calls, expressions: Expressions, node: ast.Call) -> Val
     parts = unpacked(expressions, node, parts)
     if registered_name(expressions, parts["callee"]) is not None and "tir_vars" not in parts:
         return dps_packed(expressions, node, parts["callee"], parts["args"], parts["out"])
-    callee = prim_func(calls, "call_tir", parts["callee"])
+    callee = prim_func(calls, expressions, "call_tir", parts["callee"])
     operands = prim_arguments(expressions, parts["args"])
     out = destinations(expressions, parts["out"])
     extra = tir_variables(expressions, parts.get("tir_vars"))
@@ -136,7 +136,7 @@ def _call_on_memory(
     parts: dict[str, ast.expr],
     build: Callable[..., None],
 ) -> None:
-    callee = prim_func(calls, ast.unparse(node.func).removeprefix("R."), parts["callee"])
+    callee = prim_func(calls, expressions, ast.unparse(node.func).removeprefix("R."), parts["callee"])
     operands = [expressions.value(parts[name]) for name in ("args", "tir_vars") if name in parts]
     outputs = expressions.evaluate(parts["outputs"]) if "outputs" in parts else 1
     expressions.apply(node, build, callee, *operands, outputs=outputs)
@@ -162,9 +162,9 @@ def direct_call(expressions: Expressions, node: ast.Call, target: func.FuncOp) -
     expressions.apply(node, call_prim, name, prim_arguments(expressions, written), outputs=outputs)
 
 
-def prim_func(calls: Calls, what: str, node: ast.expr) -> str:
-    """The name of the prim func ``cls.f`` that the op `what` calls."""
-    callee = calls.callee(node)
+def prim_func(calls: Calls, expressions: Expressions, what: str, node: ast.expr) -> str:
+    """The name of the prim func ``cls.f``, or ``f``, that the op `what` calls."""
+    callee = calls.named(expressions, node)
     if callee is None:
         raise Problem(
             node,

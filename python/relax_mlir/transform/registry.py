@@ -75,6 +75,7 @@ PASSES: dict[str, str] = {
     "relax-to-llvm": "relax_mlir.lowering.named_pipelines:RelaxToLlvm",
     "relax-to-memrefs": "relax_mlir.lowering.named_pipelines:RelaxToMemrefs",
     "relax-to-tensors": "relax_mlir.lowering.named_pipelines:RelaxToTensors",
+    "skip-empty-results": "relax_mlir.lowering.memory.skip_empty_results:SkipEmptyResults",
     "remove-unused-outputs": "relax_mlir.passes.remove_unused_outputs:RemoveUnusedOutputs",
     "remove-unused-parameters": "relax_mlir.passes.remove_unused_parameters:RemoveUnusedParameters",
     "print-ir": "relax_mlir.passes.print_ir:PrintIR",

@@ -13,11 +13,12 @@ from relax_mlir.runtime.build import build as build_in_mode
 from relax_mlir.runtime.run_phase import is_observed, run_phase
 from relax_mlir.target import Target
 from relax_mlir.vm.codegen.generate import generate
+from relax_mlir.vm.codegen.memory_calls import form_of, outline_memory_calls
 from relax_mlir.vm.codegen.outline_kernels import outline_kernels
 from relax_mlir.vm.codegen.shape_kernels import move_shape_functions
 from relax_mlir.vm.exec_builder import ExecBuilder
 from relax_mlir.vm.executable import Executable
-from relax_mlir.vm.kernel_library import add_kernels, compile_kernels
+from relax_mlir.vm.kernel_library import add_kernels, compile_kernels, compile_users
 
 
 def build(
@@ -31,7 +32,8 @@ def build(
     """Compile `mod` to bytecode, with machine code for its prim funcs; the module itself is left as it is.
 
     Relax functions go through explicit memory and the shape heap (docs/explicit-memory.md) to instructions. Prim
-    funcs are optimised, fused and compiled as in native mode.
+    funcs are optimised, fused and compiled as in native mode. A module whose functions are in explicit memory already,
+    with or without a shape heap, goes on from there.
 
     The arguments, and what is raised, are those of `relax_mlir.build`.
 
@@ -48,7 +50,12 @@ def build_bytecode(mod: IRModule, target: Target, cache: bool) -> Executable:
     made, kernels = without_machine_code(mod, target)
     if made.kernels is None:
         return made
-    library = compile_kernels(kernels, target, cache)
+    is_legalized = form_of(mod.mlir) is None
+    library = (
+        compile_kernels(kernels, target, cache)
+        if is_legalized
+        else compile_users(kernels, target, cache=cache)
+    )
     return Executable(made.functions, made.constants, made.words, made.offsets, made.kernels, library)
 
 
@@ -56,12 +63,18 @@ def without_machine_code(mod: IRModule, target: Target) -> tuple[Executable, IRM
     """The bytecode of a module, and the module of its kernels."""
     work = mod.clone()
     verify_each = is_observed()
-    for phase in phases(str(target), keep_closures=True):
-        if phase.name in LEGALIZING:
-            run_phase(phase, work, verify_each=True)
-    kernels = outline_kernels(work.mlir)
-    for phase in memory_phases():
-        run_phase(phase, work, verify_each)
+    form = form_of(work.mlir)
+    if form is None:
+        for phase in phases(str(target), keep_closures=True):
+            if phase.name in LEGALIZING:
+                run_phase(phase, work, verify_each=True)
+        kernels = outline_kernels(work.mlir)
+    memory, shape_heap = memory_phases()
+    if form != "vm":
+        run_phase(memory, work, verify_each)
+    if form is not None:
+        kernels = outline_memory_calls(work.mlir)
+    run_phase(shape_heap, work, verify_each)
     move_shape_functions(work.mlir, kernels)
     builder = ExecBuilder()
     with work.context:

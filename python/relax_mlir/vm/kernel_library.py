@@ -50,6 +50,11 @@ def compile_kernels(module: IRModule, target: Target, cache: bool = True) -> Nat
     return build_legalized(module, target, cache)
 
 
+def compile_users(module: IRModule, target: Target, cache: bool = True) -> NativeExecutable:
+    """Machine code for kernels that users may have written: they are checked as their prim funcs are."""
+    return build(module, target, cache=cache)
+
+
 def load_kernels(executable: Executable) -> NativeExecutable | None:
     """Compile the kernels that an executable brings; None where it has none.
 
@@ -63,7 +68,7 @@ def load_kernels(executable: Executable) -> NativeExecutable | None:
         arrays = _arrays(module.mlir, [executable.constants[index] for index in executable.kernels.constants])
         attach_weights(module.mlir, arrays, "the kernels of the executable")
         target = _target(module.mlir)
-        return compile_kernels(module, target) if executable.is_trusted else build(module, target)
+        return compile_kernels(module, target) if executable.is_trusted else compile_users(module, target)
     except RelaxError as error:
         raise CompileError(
             f"VirtualMachine: the kernels of the executable cannot be compiled: {error}"

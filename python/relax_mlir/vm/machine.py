@@ -8,7 +8,7 @@ from typing import Any
 
 import tvm_ffi
 
-from relax_mlir.error import ArgumentError, PackedFunctionError, UnknownNameError, expect
+from relax_mlir.error import ArgumentError, DeviceError, PackedFunctionError, UnknownNameError, expect
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
 from relax_mlir.runtime.live_errors import keep_errors
 from relax_mlir.runtime.native_function import NativeFunction
@@ -53,6 +53,12 @@ class VMFunction(NativeFunction):
         return f"<function {self.name}({names}) of a virtual machine>"
 
 
+def _require_cpu(device: object) -> None:
+    expect("VirtualMachine: 'device'", device, str | tvm_ffi.Device, 'a device, such as "cpu"')
+    if str(device).partition(":")[0] != "cpu":
+        raise DeviceError(f"VirtualMachine: 'device' is {device}; the one device of a machine is the CPU")
+
+
 class VirtualMachine(Mapping[str, VMFunction]):
     """Runs an executable: a mapping from the names of its functions to functions that can be called.
 
@@ -69,6 +75,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
     def __init__(
         self,
         executable: Executable,
+        device: str | tvm_ffi.Device = "cpu",
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         max_depth: int = DEFAULT_MAX_DEPTH,
@@ -77,6 +84,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
         """Load `executable`: compile its kernels, look up its packed functions.
 
         Args:
+            device: the CPU, the one device that there is.
             functions: packed functions of this machine alone, which are looked up before those registered with the FFI.
             max_depth: how many calls of functions of the machine may be active at a time.
             max_frame_bytes: how many bytes their registers may take, with those of other machines that a thread has
@@ -84,7 +92,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
 
         Raises:
             PackedFunctionError: packed functions that are not registered; names them, and who calls them.
-            ArgumentError: an argument of another type.
+            ArgumentError: an argument of another type. DeviceError: another device.
         """
         expect(
             "VirtualMachine: 'executable'",
@@ -92,6 +100,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
             Executable,
             "a bytecode executable (ExecBuilder.get() gives one)",
         )
+        _require_cpu(device)
         _check_limit("max_depth", max_depth, "calls")
         _check_limit("max_frame_bytes", max_frame_bytes, "bytes")
         register_assertions()

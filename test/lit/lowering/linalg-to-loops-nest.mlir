@@ -170,3 +170,47 @@ func.func @nothing(%x: memref<4xf32>, %i: index) -> f32 {
   %0 = memref.load %x[%i] : memref<4xf32>
   return %0 : f32
 }
+
+// -----
+
+// Columns of a matrix that is not in one piece are summed up: if there are none, there is no row to go over, and the other way
+// around. The loop over four planes is not worth a question.
+// CHECK-LABEL: func.func @no_columns
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: memref<4x?x?xf32, strided<[?, ?, 1]>>, %[[O:[a-z0-9_]+]]: memref<f32>)
+// CHECK: %[[ROWS:[A-Za-z0-9_]+]] = memref.dim %[[X]], %c1
+// CHECK: %[[COLUMNS:[A-Za-z0-9_]+]] = memref.dim %[[X]], %c2
+// CHECK: %[[NO_ROWS:[0-9]+]] = arith.cmpi eq, %[[ROWS]], %c0
+// CHECK: %[[NO_COLUMNS:[0-9]+]] = arith.cmpi eq, %[[COLUMNS]], %c0
+// CHECK: %[[NONE:[0-9]+]] = arith.ori %[[NO_ROWS]], %[[NO_COLUMNS]] : i1
+// CHECK: %[[GO_ROWS:[0-9]+]] = arith.select %[[NONE]], %c0, %[[ROWS]] : index
+// CHECK: %[[GO_COLUMNS:[0-9]+]] = arith.select %[[NONE]], %c0, %[[COLUMNS]] : index
+// CHECK: scf.for %[[I:[a-z0-9_]+]] = %c0 to %c4
+// CHECK: scf.for %[[J:[a-z0-9_]+]] = %c0 to %[[GO_ROWS]]
+// CHECK: return
+func.func @no_columns(%x: memref<4x?x?xf32, strided<[?, ?, 1]>>, %o: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(p, i, j) -> (p, i, j)>, affine_map<(p, i, j) -> ()>],
+                  iterator_types = ["reduction", "reduction", "reduction"]}
+      ins(%x : memref<4x?x?xf32, strided<[?, ?, 1]>>) outs(%o : memref<f32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.addf %a, %old : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// Parallel loops of a prim func need no such question (see skip-empty-results), those of others do.
+// CHECK-LABEL: func.func private @prim
+// CHECK-NOT: arith.ori
+// CHECK-LABEL: func.func @copies
+// CHECK: %[[NONE:[0-9]+]] = arith.ori
+// CHECK: arith.select %[[NONE]], %c0,
+func.func private @prim(%x: memref<?x?xf32, strided<[?, 1]>>, %o: memref<?x?xf32>) attributes {relax.prim_func, relax.destinations = array<i64: 1>} {
+  linalg.copy ins(%x : memref<?x?xf32, strided<[?, 1]>>) outs(%o : memref<?x?xf32>)
+  return
+}
+func.func @copies(%x: memref<?x?xf32, strided<[?, 1]>>, %o: memref<?x?xf32>) {
+  linalg.copy ins(%x : memref<?x?xf32, strided<[?, 1]>>) outs(%o : memref<?x?xf32>)
+  return
+}

@@ -70,3 +70,54 @@ func.func @plain(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// What is given to a packed function in the body is a tuple of the body's own, also where CSE has let it be an equal one
+// from around: `relax.updated` reads what the call was given.
+// CHECK-LABEL: func.func @tuple_from_outside(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK: %[[GIVEN_TO_F:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] : tensor<2xf32> to tuple<tensor<2xf32>>
+// CHECK-NEXT: %[[HELD:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] : tensor<2xf32> to tuple<tensor<2xf32>>
+// CHECK-NEXT: %[[F:[A-Za-z0-9_]+]] = "relax.make_closure"(%[[HELD]])
+// CHECK-NEXT: "relax.invoke_closure"(%[[F]], %[[GIVEN_TO_F]])
+// CHECK: func.func private @tuple_from_outside_f(%[[P:[a-z0-9_]+]]: tensor<2xf32> {relax.name = "p"}, %[[Y:[a-z0-9_]+]]: tensor<2xf32> {{.*}}) -> tensor<2xf32> {
+// CHECK-NEXT: %[[GIVEN:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]] : tensor<2xf32> to tuple<tensor<2xf32>>
+// CHECK-NEXT: "relax.call_packed"(%[[GIVEN]])
+// CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"(%[[Y]])
+// CHECK-NEXT: return %[[NEW]]
+func.func @tuple_from_outside(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %f = "relax.lambda"() ({
+  ^bb0(%p: tensor<2xf32>):
+    %c = "relax.call_packed"(%t) {func = "f.change", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> tuple<>
+    %u = "relax.updated"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    "relax.lambda_return"(%u) : (tensor<2xf32>) -> ()
+  }) {names = ["p"]} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, false>
+  %a = "relax.invoke_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, false>, tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %a : tensor<2xf32>
+}
+
+// -----
+
+// A field of a tuple that is made outside is another name of what the tuple was made of: both are updated.
+// CHECK-LABEL: func.func @field_from_outside(
+// CHECK: func.func private @field_from_outside_f(%[[P:[a-z0-9_]+]]: tensor<2xf32> {relax.name = "p"}, %[[Y:[a-z0-9_]+]]: tensor<2xf32> {{.*}}) -> tensor<2xf32> {
+// CHECK-NEXT: %[[GIVEN:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]] : tensor<2xf32> to tuple<tensor<2xf32>>
+// CHECK-NEXT: "relax.call_packed"(%[[GIVEN]])
+// CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"(%[[Y]])
+// CHECK-NEXT: %[[SUM:[A-Za-z0-9_]+]] = "relax.add"(%[[NEW]], %[[NEW]])
+// CHECK-NEXT: return %[[SUM]]
+func.func @field_from_outside(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %f = "relax.lambda"() ({
+  ^bb0(%p: tensor<2xf32>):
+    %y = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+    %g = builtin.unrealized_conversion_cast %y : tensor<2xf32> to tuple<tensor<2xf32>>
+    %c = "relax.call_packed"(%g) {func = "f.change", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> tuple<>
+    %s = "relax.add"(%x, %y) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    "relax.lambda_return"(%s) : (tensor<2xf32>) -> ()
+  }) {names = ["p"]} : () -> !relax.callable<[tensor<2xf32>], tensor<2xf32>, false>
+  %a = "relax.invoke_closure"(%f, %t) : (!relax.callable<[tensor<2xf32>], tensor<2xf32>, false>, tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %a : tensor<2xf32>
+}

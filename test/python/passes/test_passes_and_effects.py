@@ -107,6 +107,30 @@ def captured(x: R.Tensor(("n",), "float32")):
 
     R.call_packed("passes.increment", y)
     return inner(x), y
+
+@R.function
+def captured_tuple(x: R.Tensor(("n",), "float32")):
+    pair = (x, x * 2.0)
+
+    def inner(p: R.Tensor((n,), "float32")):
+        field = pair[0]
+        R.call_packed("passes.increment", field)
+        return x, field, pair[0], pair
+
+    R.call_packed("passes.increment", x)
+    return inner(x), pair
+
+@R.function
+def tuple_of_two_calls(x: R.Tensor(("n",), "float32")):
+    def same(p: R.Tensor((n,), "float32")):
+        return p
+
+    def changes(p: R.Tensor((n,), "float32")):
+        R.call_packed("passes.increment", x)
+        return x
+
+    y = same(x)
+    return changes(y), y
 """
 EXPECTED = {
     "names": ([1], [1], [1], ([0], [0])),
@@ -118,6 +142,8 @@ EXPECTED = {
     "constant": ([3], [-3], [2]),
     "loop": ([3], [6]),
     "captured": ([-1], [1]),
+    "captured_tuple": (([1], [1], [1], ([0], [0])), ([0], [0])),
+    "tuple_of_two_calls": ([1], [0]),
 }
 PASSES = (
     *("explicit-effects", "normalize", "canonicalize-bindings", "convert-to-dataflow", "to-non-dataflow"),
@@ -132,6 +158,8 @@ PASSES = (
 SEQUENCES = (
     *((name,) for name in PASSES),
     ("explicit-effects", "MLIR:canonicalize", "MLIR:cse"),
+    ("explicit-effects", "MLIR:cse", "lambda-lift", "specialize-closures"),
+    ("explicit-effects", "MLIR:sccp", "MLIR:loop-invariant-code-motion", "MLIR:control-flow-sink"),
     ("inline-private-functions", "fold-constant", "MLIR:cse", "canonicalize-bindings"),
     ("expand-tuple-arguments", "normalize", "inline-private-functions", "remove-redundant-reshape"),
     ("lambda-lift", "specialize-closures", "inline-private-functions", "dead-code-elimination"),

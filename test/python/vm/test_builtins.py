@@ -40,11 +40,18 @@ GOOD: list[tuple[str, tuple[Any, ...], Any]] = [
     (f"{P}null_value", (), None),
     (f"{P}alloc_shape_heap", (STATE, 3), heap(0, 0, 0)),
     (f"{P}alloc_shape_heap", (STATE, 0), heap()),
+    (f"{P}alloc_shape_heap", (shape(2),), heap(0, 0)),
+    (f"{P}alloc_shape_heap", ((2,),), heap(0, 0)),
+    (f"{P}alloc_shape_heap", (3,), heap(0, 0, 0)),
+    (f"{P}alloc_shape_heap", (STATE, shape(0)), heap()),
     (f"{P}shape_of", (X.T,), (3, 2)),
     (f"{P}shape_of", (SCALAR,), ()),
     (f"{P}shape_of", (np.zeros([1] * 64, "int8"),), (1,) * 64),
     (f"{P}load_shape", (heap(4, BIG, 0), 1, 0, 1), (BIG, 4, BIG)),
     (f"{P}load_shape", (heap(4),), ()),
+    (f"{P}load_shape", (heap(4, BIG, 0), shape(1, 0, 1)), (BIG, 4, BIG)),
+    (f"{P}load_shape", (heap(4, 5), (1,)), (5,)),
+    (f"{P}load_shape", (heap(4), shape()), ()),
     (f"{P}make_shape", (heap(4, 5), 3, 0, 7, 1, 1, 1, 0), (7, 5, 4)),
     (f"{P}make_shape", (None, 1, 0, 7), (7,)),
     (f"{P}make_shape", (None, 0), ()),
@@ -246,6 +253,10 @@ def test_copy_into_overlapping_and_strided() -> None:
 
 def test_heap() -> None:
     slots = heap(0, 0, 0)
+    listed = heap(0, 0, 0)
+    assert call(f"{P}store_shape", shape(5, 6), listed, shape(2, 0)) is None
+    assert call(f"{P}store_shape", shape(), listed, shape()) is None
+    assert listed.tolist() == [6, 0, 5]
     assert call(f"{P}store_shape", shape(7, 8), slots, 2, 0) is None
     assert slots.tolist() == [8, 0, 7]
     call(f"{P}store_shape", X, slots, 1, 1)

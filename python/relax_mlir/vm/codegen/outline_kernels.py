@@ -14,7 +14,6 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PRIM_FUNC, SYMBOL_BOUNDS
 from relax_mlir.dialects.calls import CallDpsPackedOp
 from relax_mlir.dialects.structure import pack, shape_expr
-from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import (
     Shape,
     StructInfo,
@@ -39,7 +38,7 @@ def outline_kernels(module: ir.Module) -> ir.Module:
     """Take the calls of prim funcs out of `module`, of level R1; gives the module of their kernels, in the same
     context."""
     with module.context, ir.Location.unknown():
-        outline = _Outline(module, ir.Module.create())
+        outline = Outline(module, ir.Module.create())
         for function in relax_functions(module):
             for op in [op for op in ops_of(function.operation) if op.name in CALLS]:
                 outline.replace(op)
@@ -48,7 +47,9 @@ def outline_kernels(module: ir.Module) -> ir.Module:
 
 
 @dataclass
-class _Outline:
+class Outline:
+    """Kernels that are taken out of `module` into `kernels`."""
+
     module: ir.Module
     kernels: ir.Module
     names: dict[str, str] = field(default_factory=dict)
@@ -62,33 +63,31 @@ class _Outline:
 
     def replace(self, op: ir.Operation) -> None:
         """Call the kernel of a call in its place."""
-        site = _Site.of(op)
-        key = site.key
-        if key not in self.names:
-            self.names[key] = fresh_name(callee_of(op), self.taken)
-            self.taken.add(self.names[key])
-            self.prims[callee_of(op)] = None
-            site.emit(self.names[key], self.kernels)
+        site = Site.of(op)
+        name = self.kernel(site)
         old = op.operands[0]
         with ir.InsertionPoint(op), op.location:
-            values = [
-                value for value, constant in zip(site.values, site.constants, strict=True) if constant is None
-            ]
-            if site.extra:
-                values.append(shape_expr([symbolic.symbol(name) for name in site.extra]).ssa)
+            values = site.arguments()
             call = ir.Operation.create(
                 CallDpsPackedOp.OPERATION_NAME,
                 results=[op.results[0].type],
                 operands=[pack(values, op.location)],
-                attributes={
-                    "func": ir.StringAttr.get(self.names[key]),
-                    "arg_spec": ir.ArrayAttr.get([ir.UnitAttr.get()] * len(values)),
-                },
+                attributes=packed_attributes(name, len(values)),
                 loc=op.location,
             )
         op.results[0].replace_all_uses_with(call.results[0])
         op.erase()
         erase_if_unused(old)
+
+    def kernel(self, site: Site) -> str:
+        """The name of the kernel of a call, which is written if there is none yet."""
+        key = site.key
+        if key not in self.names:
+            self.names[key] = fresh_name(site.callee, self.taken)
+            self.taken.add(self.names[key])
+            self.prims[site.callee] = None
+            site.emit(self.names[key], self.kernels)
+        return self.names[key]
 
     def add_prim_funcs(self) -> None:
         """Give the kernels the prim funcs that they call; what nothing else calls leaves the module."""
@@ -101,8 +100,13 @@ class _Outline:
             with ir.InsertionPoint(self.kernels.body):
                 copy = self.functions[name].operation.clone()
             copy.attributes["sym_name"] = ir.StringAttr.get(new)
+        called = {
+            callee_of(op)
+            for function in relax_functions(self.module)
+            for op in ops_of(function.operation, "relax.call_prim")
+        }
         for op in list(self.module.body.operations):
-            if PRIM_FUNC in op.attributes:
+            if PRIM_FUNC in op.attributes and ir.StringAttr(op.attributes["sym_name"]).value not in called:
                 op.operation.erase()
 
     @staticmethod
@@ -113,11 +117,23 @@ class _Outline:
         return name
 
 
+def packed_attributes(name: str, operands: int) -> dict[str, ir.Attribute]:
+    """The attributes of a call of the packed function `name` on values alone."""
+    return {
+        "func": ir.StringAttr.get(name),
+        "arg_spec": ir.ArrayAttr.get([ir.UnitAttr.get()] * operands),
+    }
+
+
 @dataclass(frozen=True)
-class _Site:
+class Site:
     """One call of a prim func, in names of symbols that do not depend on the function around it."""
 
     op: ir.Operation
+    name: str
+    """The op that the kernel holds."""
+    attributes: Mapping[str, ir.Attribute]
+    """Those of that op."""
     values: list[ir.Value]
     constants: list[ir.Operation | None]
     """Per argument the op that makes it, if it is a constant."""
@@ -126,31 +142,63 @@ class _Site:
     mapping: Mapping[str, Dim]
     extra: list[str]
     """Symbols that no argument tells."""
+    sizes: ir.Value | None = None
+    """The shape value with `extra`; None: they are symbols of the function around the call."""
 
     @staticmethod
-    def of(op: ir.Operation) -> _Site:
+    def of(op: ir.Operation) -> Site:
+        attributes = op.attributes
+        found = {attributes[i].name: attributes[i].attr for i in range(len(attributes))}
         values = arguments_of(op)
-        constants = [_constant(value) for value in values]
         infos = [struct_info(value.type) for value in values]
+        return Site.made(op, op.name, found, values, infos, struct_info(op.results[0].type))
+
+    @staticmethod
+    def made(
+        op: ir.Operation,
+        name: str,
+        attributes: Mapping[str, ir.Attribute],
+        values: list[ir.Value],
+        infos: list[StructInfo],
+        result: StructInfo,
+        sizes: ir.Value | None = None,
+    ) -> Site:
+        """A site of these parts; `infos` are those of `values`, or what the prim func declares."""
+        constants = [_constant(value) for value in values]
         given = [info for info, constant in zip(infos, constants, strict=True) if constant is None]
-        result = struct_info(op.results[0].type)
-        known = {name for info in given for name in _told(info)}
+        known = {symbol for info in given for symbol in _told(info)}
+        tir_vars = dims_from_attr(attributes["tir_vars"])
         names = dict.fromkeys(
-            name
-            for dims in (*map(all_dims, given), all_dims(result), *(dims for _, dims in dim_attributes(op)))
+            symbol
+            for dims in (*map(all_dims, given), all_dims(result), tir_vars)
             for dim in dims
             if dim is not None
-            for name in symbolic.symbols(dim)
+            for symbol in symbolic.symbols(dim)
         )
-        mapping = {name: symbolic.symbol(f"s{index}") for index, name in enumerate(names)}
-        return _Site(
-            op, values, constants, infos, result, mapping, [name for name in names if name not in known]
-        )
+        mapping = {symbol: symbolic.symbol(f"s{index}") for index, symbol in enumerate(names)}
+        extra = [symbol for symbol in names if symbol not in known]
+        return Site(op, name, attributes, values, constants, infos, result, mapping, extra, sizes)
+
+    @property
+    def callee(self) -> str:
+        """The prim func."""
+        return callee_of(self.op)
+
+    def arguments(self) -> list[ir.Value]:
+        """What the kernel is given, made at the insertion point: all but the constants, then the sizes."""
+        values = [
+            value for value, constant in zip(self.values, self.constants, strict=True) if constant is None
+        ]
+        if self.sizes is not None:
+            return [*values, self.sizes]
+        if self.extra:
+            values.append(shape_expr([symbolic.symbol(name) for name in self.extra]).ssa)
+        return values
 
     @property
     def key(self) -> str:
         """Equal for calls that can share a kernel."""
-        parts = [self.op.name, callee_of(self.op)]
+        parts = [self.name, self.callee]
         for info, constant in zip(self.infos, self.constants, strict=True):
             parts.append(str(info if constant is not None else substitute(info, dict(self.mapping))))
             if constant is not None:
@@ -183,7 +231,7 @@ class _Site:
                 for constant in self.constants
             ]
             call = ir.Operation.create(
-                self.op.name,
+                self.name,
                 results=[result],
                 operands=[pack(arguments, self.op.location)],
                 attributes=self._attributes(),
@@ -194,13 +242,11 @@ class _Site:
             function.attributes[SYMBOL_BOUNDS] = bounds
 
     def _attributes(self) -> dict[str, ir.Attribute]:
-        attributes = self.op.attributes
-        found = {attributes[i].name: attributes[i].attr for i in range(len(attributes))}
         tir_vars = [
             None if dim is None else symbolic.substitute(dim, self.mapping)
-            for dim in dims_from_attr(found["tir_vars"])
+            for dim in dims_from_attr(self.attributes["tir_vars"])
         ]
-        return {**found, "tir_vars": dims_attr(tir_vars)}
+        return {**self.attributes, "tir_vars": dims_attr(tir_vars)}
 
     def _bounds(self) -> ir.DictAttr | None:
         """What is known of the symbols."""

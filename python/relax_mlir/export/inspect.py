@@ -1,0 +1,96 @@
+"""Read what a library says of itself, without loading it."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from relax_mlir.error import ParseError
+from relax_mlir.export.elf_sections import sections
+from relax_mlir.export.metadata import FORMAT, SECTION
+
+_ARCHIVE = b"!<arch>\n"
+
+
+@dataclass(frozen=True)
+class LibraryInfo:
+    """What a library says of itself; `relax_mlir.export.metadata` describes the keys of `facts`."""
+
+    path: Path
+    facts: Mapping[str, Any]
+
+    def as_json(self) -> str:
+        """The facts as JSON."""
+        return json.dumps(self.facts, indent=2, sort_keys=True)
+
+    def __str__(self) -> str:
+        facts = self.facts
+        lines = [
+            f"{self.path}: made by relax-mlir {facts['relax_mlir']} with tvm-ffi {facts['tvm_ffi']}",
+            f"target:   {facts['target']}",
+            f"source:   sha256 {facts['source']}",
+            f"weights:  {facts['weights']['bytes']:,} bytes",
+        ]
+        for name, function in facts["functions"].items():
+            lines += ["", f"{name}({_listed(function['params'])}) -> {_results(function['results'])}"]
+            for symbol, (low, high) in function["bounds"].items():
+                lines.append(f"    {symbol}: from {low}" + ("" if high is None else f" to {high}"))
+            if function["workspace"] != "0":
+                lines.append(f"    workspace: {function['workspace']} bytes")
+        if facts["packed"]:
+            lines += ["", "functions that must be registered before a call:"]
+            lines += [f"    {name}  (called at {place})" for name, place in facts["packed"].items()]
+        return "\n".join(lines)
+
+
+def _listed(values: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{value.get('name', '_')}: {value.get('type', value['kind'])}" for value in values)
+
+
+def _results(values: list[dict[str, Any]]) -> str:
+    texts = [str(value.get("type", value["kind"])) for value in values]
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def inspect_library(path: str | Path) -> LibraryInfo:
+    """Read the metadata of a library, object file or archive that `export_library` has written.
+
+    Raises ParseError: it is no such file, or a newer version has made it. OSError: it cannot be read.
+    """
+    path = Path(path)
+    data = path.read_bytes()
+    try:
+        section = _section(data[_member(data) :])
+        if section is None:
+            raise ParseError(f"{path}: not a library of relax-mlir: it has no section {SECTION}")
+        facts = json.loads(section)
+    except (struct.error, ValueError, IndexError) as error:
+        if isinstance(error, ParseError):
+            raise
+        raise ParseError(f"{path}: not a library of relax-mlir: {error}") from None
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        found = facts.get("format") if isinstance(facts, dict) else None
+        raise ParseError(f"{path}: metadata of format {found}, expected {FORMAT}: another version made it")
+    return LibraryInfo(path, facts)
+
+
+def _member(data: bytes) -> int:
+    """Where the object begins: an archive has one behind its tables of symbols and names."""
+    if not data.startswith(_ARCHIVE):
+        return 0
+    at = len(_ARCHIVE)
+    while data[at : at + 1] == b"/":
+        at += 60 + int(data[at + 48 : at + 58])
+        at += at % 2
+    return at + 60
+
+
+def _section(data: bytes) -> bytes | None:
+    for name, offset, size in sections(data):
+        if name == SECTION:
+            return data[offset : offset + size]
+    return None

@@ -1,0 +1,80 @@
+"""The tools that make libraries of object files: the C compiler of the system, or Zig's from the package index."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from relax_mlir.error import CompileError, UnsupportedError
+
+EXTRA = "link"
+"""The extra of the package that brings Zig's C compiler."""
+
+VARIABLE = "CC"
+
+
+@dataclass(frozen=True)
+class Linker:
+    """A C compiler driver, which assembles and links: the words of its command."""
+
+    command: tuple[str, ...]
+
+    @staticmethod
+    def find() -> Linker:
+        """``$CC``, else ``cc``, ``gcc`` or ``clang``, else ``python -m ziglang cc``.
+
+        Raises:
+            UnsupportedError: ``$CC`` is no program, or there is none of them.
+        """
+        if chosen := os.environ.get(VARIABLE):
+            command = tuple(shlex.split(chosen))
+            if not command or shutil.which(command[0]) is None:
+                raise UnsupportedError(
+                    f"export: the environment variable {VARIABLE} is {chosen!r}, which is no program here; "
+                    "unset it, or name a C compiler"
+                )
+            return Linker(command)
+        for name in ("cc", "gcc", "clang"):
+            if path := shutil.which(name):
+                return Linker((path,))
+        if importlib.util.find_spec("ziglang"):
+            return Linker((sys.executable, "-m", "ziglang", "cc"))
+        raise UnsupportedError(
+            "export: there is no C compiler to link with (cc, gcc, clang): install one, name it in the environment "
+            f"variable {VARIABLE}, or: pip install 'relax-mlir[{EXTRA}]', which brings Zig's"
+        )
+
+    def run(self, arguments: Sequence[str | Path], folder: Path) -> None:
+        """Run it in a folder; raises CompileError with what it says if it fails."""
+        run_tool([*self.command, *map(str, arguments)], folder)
+
+
+def run_tool(command: Sequence[str], folder: Path) -> None:
+    """Run a program in a folder; raises CompileError with what it says if it fails or cannot be started."""
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise CompileError(f"export: {command[0]} cannot be started: {error.strerror}") from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        raise CompileError(f"export: {shlex.join(command)} failed with code {done.returncode}: {said}")
+
+
+def binary_tool(name: str) -> str:
+    """The path of a tool for object files (``objcopy``, ``ar``), or of LLVM's with this name.
+
+    Raises UnsupportedError if there is neither.
+    """
+    path = shutil.which(name) or shutil.which(f"llvm-{name}")
+    if path is None:
+        raise UnsupportedError(
+            f"export: there is no {name} here (it comes with binutils); a shared library (.so) needs none"
+        )
+    return path

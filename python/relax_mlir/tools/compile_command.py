@@ -1,0 +1,104 @@
+"""``relax-compile``: from a module in a file to a library, an object or bytecode. See ``relax-compile --help``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from relax_mlir.tools.supervise import supervised
+
+TOOL = "relax-compile"
+ENDINGS = (".so", ".o", ".a", ".vmexec")
+FORMS = (
+    "relax",
+    "calls",
+    "tensors",
+    "memrefs",
+    "kernels",
+    "flat",
+    "llvm",
+    "llvm-ir",
+    "asm",
+    "bytecode",
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    from relax_mlir._version import version
+
+    found = argparse.ArgumentParser(
+        prog=TOOL,
+        description="Compile a module to a file that runs without the compiler, or show its code.",
+        epilog="Examples: relax-compile model.py -o model.so;  relax-compile model.mlir --emit=asm;  "
+        "relax-compile --inspect model.so",
+        allow_abbrev=False,
+    )
+    found.add_argument(
+        "input",
+        help="IR text, a module that IRModule.save has written, or a Python file that defines a module "
+        "(file.py:Name if it defines several); with --inspect, a library",
+    )
+    found.add_argument(
+        "-o",
+        dest="output",
+        metavar="FILE",
+        help=f"where to write: a name that ends with {', '.join(ENDINGS)}; with --emit, any file (default: stdout)",
+    )
+    found.add_argument(
+        "--target", default="cpu", metavar="TEXT", help="the machine, as 'cpu -mcpu=haswell' (cpu: the host)"
+    )
+    found.add_argument(
+        "--emit", choices=FORMS, metavar="FORM", help=f"write the module at a level: {', '.join(FORMS)}"
+    )
+    found.add_argument(
+        "--entry",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="keep this public function only (may be repeated; default: all)",
+    )
+    found.add_argument(
+        "--exec-mode",
+        choices=("native", "bytecode"),
+        help="how functions run (default: bytecode for .vmexec, else native)",
+    )
+    found.add_argument("--no-cache", action="store_true", help="do not use the cache of compiled modules")
+    found.add_argument("--inspect", action="store_true", help="show what a library says of itself, and exit")
+    found.add_argument("--json", action="store_true", help="with --inspect: as JSON")
+    found.add_argument(
+        "-v", "--verbose", action="store_true", help="show how long each phase took, and sizes"
+    )
+    found.add_argument("--version", action="version", version=f"{TOOL} {version()}")
+    return found
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what the arguments ask for, in this process; 0 on success, else 1 (2: a wrong command line)."""
+    try:
+        options = parser().parse_args(arguments)
+    except SystemExit as ended:  # --help, --version, or a wrong command line
+        return ended.code if isinstance(ended.code, int) else 2
+    from relax_mlir.error import RelaxError
+
+    try:
+        from relax_mlir.tools.compile_driver import compile_file, inspect_file
+
+        if options.inspect:
+            inspect_file(options)
+        else:
+            compile_file(options)
+    except RelaxError as error:
+        print(f"{TOOL}: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the command; the work happens in a child process."""
+    return supervised(TOOL, run, sys.argv[1:] if arguments is None else arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

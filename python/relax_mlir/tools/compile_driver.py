@@ -1,0 +1,158 @@
+"""What ``relax-compile`` does: read, compile, write; with a line of progress on terminals."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+from rich.console import Console
+
+from relax_mlir import terminal
+from relax_mlir.error import ArgumentError, ParseError
+from relax_mlir.export import export_library, inspect_library
+from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.pipeline import pipeline
+from relax_mlir.module_text import write_atomically
+from relax_mlir.runtime.build import build
+from relax_mlir.target import Target
+from relax_mlir.tools import emit_code
+from relax_mlir.tools.compile_command import ENDINGS
+from relax_mlir.tools.module_input import keep_entries, read_module
+from relax_mlir.tools.supervise import note
+
+BYTECODE = ".vmexec"
+_LEVELS = {
+    "calls": "relax-to-calls",
+    "tensors": "relax-to-tensors",
+    "memrefs": "relax-to-memrefs",
+    "kernels": "relax-to-kernels",
+    "flat": "relax-to-flat",
+    "llvm": "relax-to-llvm",
+}
+"""Forms that are modules, and the pipelines that lead to them."""
+
+_CODE = {"llvm-ir": emit_code.llvm_ir, "asm": emit_code.assembly, "bytecode": emit_code.bytecode}
+
+
+class Report:
+    """Phases and how long they took: told on stderr as they begin, on terminals, and at the end, if asked for."""
+
+    def __init__(self, verbose: bool) -> None:
+        self.verbose = verbose
+        self.console = Console(file=sys.stderr, width=terminal.width())
+        self.rows: list[tuple[str, float]] = []
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Say what is being done."""
+        note(f"it was {name}")
+        started = perf_counter()
+        if self.console.is_terminal:
+            with self.console.status(f"{name} …"):
+                yield
+        else:
+            yield
+        self.rows.append((name, perf_counter() - started))
+
+    def show(self, path: Path | None) -> None:
+        """Phases, and the size of the file."""
+        if not self.verbose:
+            return
+        table = terminal.report_table("", ["phase"], ["ms"])
+        for name, seconds in self.rows:
+            table.add_row(name, f"{1e3 * seconds:.1f}")
+        terminal.print_table(table, self.console)
+        if path is not None:
+            self.console.print(f"{path}: {path.stat().st_size:,} bytes", highlight=False, soft_wrap=True)
+
+
+def compile_file(options: Namespace) -> None:
+    """Compile the input, or print it at a level.
+
+    Raises RelaxError: the command line, the input, the compilation or the output.
+    """
+    output = None if options.output in (None, "-") else Path(options.output)
+    if options.json:
+        raise ArgumentError("--json is for --inspect")
+    if options.emit is None:
+        if output is None:
+            raise ArgumentError(
+                f"give a file with -o that ends with {', '.join(ENDINGS)}, or a form with --emit"
+            )
+        _require_ending(output, options.exec_mode)
+    elif options.exec_mode is not None:
+        raise ArgumentError("--exec-mode is for files of code; the forms of --emit say what they are")
+    report = Report(options.verbose)
+    target = Target.parse(options.target)
+    with report.phase("reading the module"):
+        module = keep_entries(read_module(options.input), options.entry)
+        module.verify()
+    if options.emit is not None:
+        with report.phase(f"making {options.emit}"):
+            text = _text(module, options.emit, target)
+        _write(text, output)
+    else:
+        assert output is not None
+        _compile(module, target, output, not options.no_cache, report)
+    report.show(output)
+
+
+def inspect_file(options: Namespace) -> None:
+    """Print what a library says of itself; raises ParseError, ArgumentError."""
+    if options.emit or options.output or options.entry:
+        raise ArgumentError("--inspect goes with --json alone")
+    try:
+        info = inspect_library(options.input)
+    except OSError as error:
+        raise ParseError(f"cannot open input file {options.input!r}: {error.strerror}") from None
+    print(info.as_json() if options.json else info)
+
+
+def _require_ending(output: Path, exec_mode: str | None) -> None:
+    if output.suffix not in ENDINGS:
+        raise ArgumentError(f"-o: {str(output)!r} does not end with {', '.join(ENDINGS)}")
+    if exec_mode is not None and (exec_mode == "bytecode") != (output.suffix == BYTECODE):
+        raise ArgumentError(
+            f"--exec-mode={exec_mode} does not go with {output.suffix}: {BYTECODE} is for bytecode"
+        )
+    if not output.parent.is_dir():
+        raise ArgumentError(f"-o: {str(output)!r}: there is no folder {str(output.parent)!r}")
+
+
+def _compile(module: IRModule, target: Target, output: Path, cache: bool, report: Report) -> None:
+    with report.phase("compiling"):
+        if output.suffix == BYTECODE:
+            bytecode = build(module, target, exec_mode="bytecode", cache=cache)
+        else:
+            executable = build(module, target, cache=cache)
+    if output.suffix == BYTECODE:
+        with report.phase("writing"):
+            bytecode.save(output)
+        return
+    if executable.compile_report is not None:
+        report.rows += [(f"  {name}", took) for name, took in executable.compile_report.phases.items()]
+    with report.phase("linking"):
+        export_library(executable, output)
+
+
+def _text(module: IRModule, form: str, target: Target) -> str:
+    if form in _CODE:
+        return _CODE[form](module, target)
+    if form in _LEVELS:
+        module = module.clone()
+        pipeline(_LEVELS[form], str(target))(module.mlir)
+    return module.asm(elide_above=None)
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        write_atomically(output, text)
+    except OSError as error:
+        raise ParseError(f"cannot write output file {str(output)!r}: {error.strerror}") from None

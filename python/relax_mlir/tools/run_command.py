@@ -1,0 +1,99 @@
+"""``relax-run``: call a function of a library, of bytecode, or of a module that is compiled for it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from relax_mlir.tools.supervise import supervised
+
+TOOL = "relax-run"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    from relax_mlir._version import version
+
+    found = argparse.ArgumentParser(
+        prog=TOOL,
+        description="Call a function once, or time it at several sizes.",
+        epilog="Examples: relax-run model.so main --input x=x.npy -o out.npz;  "
+        "relax-run model.mlir main --symbols n=1:4096 --time 5;  "
+        "relax-run model.py main --random n=7 --compare reference.npz",
+        allow_abbrev=False,
+    )
+    found.add_argument(
+        "model",
+        help="a library (.so), bytecode (.vmexec), IR text, a saved module, or a Python file (file.py:Name)",
+    )
+    found.add_argument("function", nargs="?", help="the function to call (default: the only one)")
+    given = found.add_argument_group("inputs")
+    given.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="an array (.npy) for a parameter, or arrays (.npz) named like parameters (may be repeated)",
+    )
+    given.add_argument(
+        "--random",
+        action="append",
+        default=[],
+        metavar="n=7,m=64",
+        help="make the other arguments: floats of a normal distribution, integers 0 and 1; values of symbols",
+    )
+    given.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
+    out = found.add_argument_group("results")
+    out.add_argument("-o", dest="output", metavar="FILE", help="write the results there (.npz)")
+    out.add_argument(
+        "--compare", metavar="FILE", help="compare with the arrays of this file (.npz): result, or result0, …"
+    )
+    out.add_argument("--rtol", type=float, default=1e-5, help="allowed relative error (1e-05)")
+    out.add_argument("--atol", type=float, default=1e-6, help="allowed absolute error (1e-06)")
+    watch = found.add_argument_group("time")
+    watch.add_argument(
+        "--time", type=float, metavar="SECONDS", help="measure calls for this long, for all sizes together"
+    )
+    watch.add_argument(
+        "--symbols",
+        action="append",
+        default=[],
+        metavar="n=1:4096,m=64",
+        help="with --time: measure at sizes from the first to the last value, with random arguments",
+    )
+    watch.add_argument(
+        "--plot", metavar="FILE", help="with --symbols: plot the times (.png or .svg; needs matplotlib)"
+    )
+    watch.add_argument(
+        "--profile", metavar="FILE", help="write a trace of one call for chrome://tracing (of a module)"
+    )
+    watch.add_argument("--threads", type=int, metavar="N", help="compile for this many threads (of a module)")
+    found.add_argument("--version", action="version", version=f"{TOOL} {version()}")
+    return found
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what the arguments ask for, in this process; 0 on success, else 1 (2: a wrong command line)."""
+    try:
+        options = parser().parse_args(arguments)
+    except SystemExit as ended:  # --help, --version, or a wrong command line
+        return ended.code if isinstance(ended.code, int) else 2
+    from relax_mlir.error import RelaxError
+
+    try:
+        from relax_mlir.tools.run_driver import run_model
+
+        return run_model(options)
+    except RelaxError as error:
+        print(f"{TOOL}: error: {error}", file=sys.stderr)
+        return 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the command; the work happens in a child process."""
+    return supervised(TOOL, run, sys.argv[1:] if arguments is None else arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Functions that ``relax-run`` calls: of libraries, bytecode, and modules that are compiled now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tvm_ffi
+
+from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, UnsupportedError
+from relax_mlir.export import inspect_library
+from relax_mlir.export.metadata import function_facts
+from relax_mlir.runtime import to_numpy
+from relax_mlir.runtime.arrays import to_ffi
+from relax_mlir.runtime.build import build
+from relax_mlir.target import Target
+from relax_mlir.tools.module_input import read_module
+
+if TYPE_CHECKING:
+    from relax_mlir.profiler import Profile
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class RunnableFunction:
+    """A function, what is known of its parameters, and how it is called with arrays and other values of the FFI.
+
+    `params`: name, kind and type of each, as `relax_mlir.export.metadata` has them; None: not known, and `names` are
+    all that is. `bounds`: lowest and highest values of symbols.
+    """
+
+    name: str
+    call: Callable[..., Any]
+    names: Sequence[str]
+    params: Sequence[Mapping[str, Any]] | None = None
+    bounds: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+    profile: Callable[[], AbstractContextManager[Profile]] | None = None
+
+
+def load_function(model: str, name: str | None, threads: int | None, profiled: bool) -> RunnableFunction:
+    """The function of a file.
+
+    Args:
+        model: a path, see `relax_mlir.tools.run_command`.
+        name: None: the only one.
+        threads, profiled: how a module is compiled; libraries and bytecode are there as they are.
+
+    Raises RelaxError: the file, or the name.
+    """
+    ending = Path(model).suffix
+    if ending in (".so", ".vmexec") and (threads is not None or profiled):
+        option = "--threads" if threads is not None else "--profile"
+        raise ArgumentError(f"{option} is for modules, which are compiled now; {model} is compiled already")
+    if not Path(model.partition(".py:")[0]).exists() and ".py:" not in model:
+        raise ParseError(f"cannot open input file {model!r}: there is no such file")
+    if ending == ".so":
+        return _of_library(model, name)
+    if ending == ".vmexec":
+        return _of_bytecode(model, name)
+    target = Target() if threads is None else Target(num_threads=threads)
+    executable = build(read_module(model), target, profile=profiled)
+    found = _chosen(name, executable.functions, model)
+    facts = function_facts(executable.engine, found)
+    return RunnableFunction(
+        found,
+        executable[found],
+        [value.get("name", str(i)) for i, value in enumerate(facts["params"])],
+        facts["params"],
+        facts["bounds"],
+        executable.profile if profiled else None,
+    )
+
+
+def _of_library(model: str, name: str | None) -> RunnableFunction:
+    functions = inspect_library(model).facts["functions"]
+    found = _chosen(name, functions, model)
+    facts = functions[found]
+    try:
+        library = tvm_ffi.load_module(str(Path(model).resolve()))
+    except RuntimeError as error:
+        raise UnsupportedError(f"{model}: cannot be loaded: {error}") from None
+    native = library.get_function(found)
+    names = [value.get("name", str(i)) for i, value in enumerate(facts["params"])]
+    return RunnableFunction(
+        found, lambda *args: native(*map(to_ffi, args)), names, facts["params"], facts["bounds"]
+    )
+
+
+def _of_bytecode(model: str, name: str | None) -> RunnableFunction:
+    from relax_mlir.vm import Executable, VirtualMachine
+
+    executable = Executable.load(model)
+    infos = {info.name: info for info in executable.functions if info.kind == "vm"}
+    found = _chosen(name, infos, model)
+    info = infos[found]
+    names = info.param_names or tuple(str(i) for i in range(info.num_args))
+    return RunnableFunction(found, VirtualMachine(executable)[found], names)
+
+
+def _chosen(name: str | None, names: Mapping[str, object], model: str) -> str:
+    if name is not None:
+        if name not in names:
+            raise UnknownNameError(f"function of {model}", name, names)
+        return name
+    if len(names) != 1:
+        raise ArgumentError(f"{model}: has {len(names)} functions; say which: {', '.join(names)}")
+    return next(iter(names))
+
+
+def arrays_of(result: object) -> dict[str, Array]:
+    """The arrays of a result by name: ``result``, or ``result0``, ``result1``, … of a tuple, also within tuples."""
+    leaves: list[Array] = []
+
+    def collect(value: object) -> None:
+        if isinstance(value, tvm_ffi.Shape):  # which is a tuple, too
+            leaves.append(np.array([*value], np.int64))
+        elif isinstance(value, tvm_ffi.Array | tuple | list):
+            for each in value:
+                collect(each)
+        elif value is not None:
+            leaves.append(np.asarray(value) if isinstance(value, int | float) else to_numpy(value))
+
+    collect(result)
+    if len(leaves) == 1:
+        return {"result": leaves[0]}
+    return {f"result{i}": leaf for i, leaf in enumerate(leaves)}

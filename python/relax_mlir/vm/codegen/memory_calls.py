@@ -1,0 +1,136 @@
+"""Calls of prim funcs on explicit memory become calls of kernels, which fill the tensors that they are given.
+
+A kernel is made from what is known of the tensors while symbols are in their types, and from what the prim func
+declares where they have gone into the shape heap. Shape functions stay: `shape_kernels` makes kernels of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir import symbolic
+from relax_mlir.diagnostics import where
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.calls import CallPackedOp
+from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.structure import pack, unpack
+from relax_mlir.dialects.traits import KeptInExplicitMemory, OnMemory, ops_with
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, struct_info
+from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.rewrite.function_editing import erase_if_unused, functions_by_name
+from relax_mlir.symbolic import Dim
+from relax_mlir.transform import relax_functions
+from relax_mlir.vm.codegen.outline_kernels import Outline, Site, packed_attributes
+
+DYNAMIC = "relax.vm_call_tir_dyn"
+
+
+def form_of(module: ir.Module) -> str | None:
+    """The level of a module whose functions are in explicit memory: "memory", "vm" with a shape heap, else None."""
+    names = {op.name for function in relax_functions(module) for op in ops_of(function.operation)}
+    if not names & ops_with(OnMemory):
+        return None
+    return "vm" if names & (ops_with(OnMemory) - ops_with(KeptInExplicitMemory)) else "memory"
+
+
+def outline_memory_calls(module: ir.Module) -> ir.Module:
+    """Take the calls of prim funcs out of a module in explicit memory; gives the module of their kernels.
+
+    Raises `UnsupportedError` for a call that fills a tensor which it reads, and for one of unknown sizes.
+    """
+    functions = functions_by_name(module)
+    with module.context, ir.Location.unknown():
+        outline = Outline(module, ir.Module.create())
+        for function in relax_functions(module):
+            for op in ops_of(function.operation, "relax.call_prim", DYNAMIC):
+                if not _is_shape_function(op, functions[callee_of(op)]):
+                    _replace(outline, op, functions[callee_of(op)])
+        outline.add_prim_funcs()
+        return outline.kernels
+
+
+def _is_shape_function(op: ir.Operation, callee: func.FuncOp) -> bool:
+    """Whether a call is that of a shape function: its one argument is a heap, which it reads and writes in order."""
+    inputs = callee.type.inputs
+    if op.name == DYNAMIC or PRIM_FUNC not in callee.attributes or len(inputs) != 1:
+        return False
+    heap = inputs[0]
+    if not isinstance(heap, ir.MemRefType) or heap.rank != 1 or str(heap.element_type) != "i64":
+        return False
+    return not any(len(view.operation.regions) for view in entry_block(callee).operations)
+
+
+def _replace(outline: Outline, op: ir.Operation, callee: func.FuncOp) -> None:
+    tuple_ = op.operands[0]
+    fields = ir.TupleType(tuple_.type)
+    with ir.InsertionPoint(op), op.location:
+        values = unpack(tuple_, [fields.get_type(i) for i in range(fields.num_types)])
+        split = len(values) - ir.IntegerAttr(op.attributes["outputs"]).value
+        inputs, outs = values[:split], values[split:]
+        if any(out in inputs for out in outs):
+            raise UnsupportedError(
+                f"{where(op)}: the call of '{callee_of(op)}' fills a tensor that it reads; give it a copy to read"
+            )
+        site = _site(op, callee, inputs, outs)
+        name = outline.kernel(site)
+        given = [*site.arguments(), *outs]
+        ir.Operation.create(
+            CallPackedOp.OPERATION_NAME,
+            results=[ir.TupleType.get_tuple([])],
+            operands=[pack(given, op.location)],
+            attributes=packed_attributes(name, len(given)),
+            loc=op.location,
+        )
+    op.erase()
+    erase_if_unused(tuple_)
+
+
+def _site(op: ir.Operation, callee: func.FuncOp, inputs: list[ir.Value], outs: list[ir.Value]) -> Site:
+    """The call as one by destination passing."""
+    infos, results = ([struct_info(value.type) for value in values] for values in (inputs, outs))
+    sizes = op.operands[1] if op.name == DYNAMIC else None
+    tir_vars = () if sizes is None else _entries(sizes)
+    if tir_vars is not None and all(map(_is_known, [*infos, *results])):
+        return Site.made(op, "relax.call_tir", _attributes(op, tir_vars), inputs, infos, _one(results))
+    params = prim_params(callee)
+    if params is None:
+        raise UnsupportedError(
+            f"{where(op)}: the sizes of the tensors of '{callee_of(op)}' are in the shape heap, and it declares none"
+        )
+    integers = [symbolic.symbol(param.name) for param in params if param.shape is None]
+    declared: list[StructInfo] = [_declared(param) for param in params if param.shape is not None]
+    given, filled = declared[: len(inputs)], declared[len(inputs) :]
+    attributes = _attributes(op, integers)
+    site = Site.made(op, "relax.call_tir", attributes, inputs, given, _one(filled), sizes)
+    names = [str(name) for name in integers]
+    if set(site.extra) - set(names) or (sizes is None and site.extra):
+        raise UnsupportedError(
+            f"{where(op)}: no input of '{callee_of(op)}' tells its size {site.extra[0]}; give it by vm.call_tir_dyn"
+        )
+    return site if sizes is None else Site(**{**vars(site), "extra": names})
+
+
+def _declared(param: PrimParam) -> Tensor:
+    return Tensor(param.shape, param.dtype)
+
+
+def _entries(sizes: ir.Value) -> tuple[Dim, ...] | None:
+    """The entries of a shape value, if they are known."""
+    info = struct_info(sizes.type)
+    assert isinstance(info, Shape)
+    known = tuple(value for value in info.values or () if value is not None)
+    return known if info.values is not None and len(known) == len(info.values) else None
+
+
+def _is_known(info: StructInfo) -> bool:
+    return not isinstance(info, Tensor) or (info.known_shape is not None and info.dtype is not None)
+
+
+def _one(infos: list[StructInfo]) -> StructInfo:
+    return infos[0] if len(infos) == 1 else Tuple(infos)
+
+
+def _attributes(op: ir.Operation, tir_vars: Sequence[Dim]) -> dict[str, ir.Attribute]:
+    return {"callee": op.attributes["callee"], "tir_vars": dims_attr(tir_vars)}

@@ -1,0 +1,97 @@
+"""The examples in C and C++: built by their Makefiles, and run; the same vectors as in Python, and no leaks."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir.runtime import to_numpy
+from relax_mlir.script import parse
+
+from examples import minilm
+
+EXAMPLES = Path(minilm.__file__).parent
+TOKENS = ["101", "7592", "2088", "102"]
+
+
+def run(folder: Path, *command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == code, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the examples, built."""
+    root = tmp_path_factory.mktemp("built")
+    shutil.copytree(EXAMPLES, root / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("c", "cpp"):
+        done = run(root / "examples" / folder, "make", f"PYTHON={sys.executable}")
+        assert "warning" not in done.stderr, done.stderr
+    return root / "examples"
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[float]:
+    encode = rx.build(minilm.build_encoder(minilm.load_weights(), minilm.load_config()))["main"]
+    ids = np.array([list(map(int, TOKENS))], np.int64)
+    return [float(each) for each in to_numpy(encode(ids, np.ones_like(ids)))[0, :8]]
+
+
+def test_the_encoder_in_c(built: Path, expected: list[float]) -> None:
+    shape, numbers = run(built / "c", "./encode", *TOKENS).stdout.split("] ")
+    assert shape == "[1, 384"
+    np.testing.assert_allclose(list(map(float, numbers.split())), expected, atol=6e-7)
+    run(built / "c", "./encode", "--repeat", code=0)
+
+
+def test_the_encoder_in_cpp(built: Path, expected: list[float]) -> None:
+    shape, numbers = run(built / "cpp", "./encode", "./encoder.so", *TOKENS).stdout.split("] ")
+    assert shape == "[1, 384"
+    np.testing.assert_allclose(list(map(float, numbers.split())), expected, rtol=1e-5)
+    assert "nothing.so" in run(built / "cpp", "./encode", "./nothing.so", "101", code=1).stderr
+
+
+def test_a_function_of_any_size_in_c(built: Path) -> None:
+    for rows, columns in ((3, 4), (1, 1), (0, 5), (17, 33)):
+        text = run(built / "c", "./scale_rows", "./scale_rows.so", str(rows), str(columns)).stdout
+        found = np.array([[float(number) for number in line.split()] for line in text.splitlines()])
+        x = np.arange(rows * columns, dtype=np.float64).reshape(rows, columns)
+        np.testing.assert_array_equal(found.reshape(rows, columns), x * np.arange(1, rows + 1)[:, None])
+    done = run(built / "c", "./scale_rows", "./scale_rows.so", "3", "4", "5", code=1)
+    assert done.stderr == (
+        "ShapeError: scale_rows: parameter 'factor' dimension 0 is 5, but n = 3, taken from parameter 'x' dimension 0 "
+        '(expected factor: Tensor((n,), "float32"), got (5,))\n'
+    )
+
+
+SCALE_ROWS = """
+@R.function
+def scale_rows(x: R.Tensor(("n", "m"), "float32"), factor: R.Tensor(("n",), "float32")):
+    return x * R.expand_dims(factor, axis=1)
+"""
+
+VALGRIND = ("valgrind", "-q", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=9")
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_valgrind_finds_no_leaks_and_no_wrong_accesses(built: Path, tmp_path: Path) -> None:
+    path = rx.build(parse(SCALE_ROWS), "cpu -mcpu=x86-64-v3").export_library(tmp_path / "scale_rows.so")
+    run(built / "c", *VALGRIND, "./scale_rows", str(path), "17", "33")
+    run(built / "c", *VALGRIND, "./scale_rows", str(path), "3", "4", "5", code=1)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.skipif(not rx.Target.host().has("avx512f"), reason="code for this CPU runs under valgrind")
+def test_a_cpu_that_lacks_something_gets_an_error(built: Path, tmp_path: Path) -> None:
+    """Valgrind's CPU has no AVX-512."""
+    path = rx.build(parse(SCALE_ROWS), "cpu -mcpu=x86-64-v4").export_library(tmp_path / "scale_rows.so")
+    done = run(built / "c", *VALGRIND, "./scale_rows", str(path), "17", "33", code=1)
+    assert (
+        "RuntimeError: this CPU lacks what the library is compiled for: cpu -mcpu=x86-64-v4\n" in done.stderr
+    )

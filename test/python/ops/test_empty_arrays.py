@@ -1,0 +1,38 @@
+"""Arrays without elements and with a dimension of 2**40: calls return at once, with results as for shorter ones."""
+
+from __future__ import annotations
+
+import ast
+
+import empty_arrays
+import pytest
+import warm_process
+
+ONE_DIMENSION = {"clip:float", "tensor_to_shape"}
+"""Uses whose inputs have a single dimension, which is the one of length 0."""
+
+
+def run(*arguments: str) -> str:
+    """The last line that a child has written, which no signal has ended."""
+    done = warm_process.run([*arguments], timeout=300)
+    lines = done.stdout.decode().splitlines()
+    assert done.returncode == 0, (lines[-1:], done.stderr.decode()[-2000:])
+    return lines[-1]
+
+
+def test_every_op_is_here() -> None:
+    assert set(empty_arrays.SPECS) - {case.name for case in empty_arrays.cases()} == ONE_DIMENSION
+
+
+@pytest.mark.parametrize(
+    ("mode", "group"),
+    [(mode, group) for mode in empty_arrays.MODES for group in range(len(empty_arrays.groups(mode)))],
+)
+def test_every_op(mode: str, group: int) -> None:
+    counts = ast.literal_eval(run(empty_arrays.__file__, mode, str(group)).removeprefix("counts "))
+    assert counts["equal"] > 0.7 * sum(counts.values()), counts
+
+
+@pytest.mark.parametrize("mode", empty_arrays.MODES)
+def test_programs(mode: str) -> None:
+    assert run(str(empty_arrays.PROGRAMS), mode) == "done"

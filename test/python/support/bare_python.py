@@ -1,0 +1,45 @@
+"""A Python with NumPy and the TVM FFI, and nothing of this project: what exported libraries are made for."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def make_packages(folder: Path) -> None:
+    """Fill a folder with links to the packages that a user of a library has installed."""
+    folder.mkdir()
+    for name in ("numpy", "tvm_ffi", "typing_extensions"):
+        spec = importlib.util.find_spec(name)
+        assert spec is not None and spec.origin is not None
+        root = Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
+        (folder / root.name).symlink_to(root)
+        for inside in root.parent.glob(f"{name}.libs"):
+            (folder / inside.name).symlink_to(inside)
+
+
+def run(packages: Path, script: str, *arguments: str, env: dict[str, str] | None = None) -> str:
+    """What a script prints; the child sees `packages` and the standard library alone.
+
+    Raises:
+        AssertionError: it ends with another code than 0 (with what it says).
+    """
+    start = f"import sys; sys.path.insert(0, {str(packages)!r}); import tvm_ffi\n"
+    done = _run(["-I", "-S", "-c", start + script, *arguments], env or {})
+    assert done.returncode == 0, f"code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def _run(arguments: Sequence[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, **env},
+        check=False,
+    )
