@@ -123,13 +123,13 @@ class Convolution:
         """The convolution of an op; raises `ShapeError`, `DTypeError`, `ArgumentError`, `UnsupportedError`."""
         count = {"1": 1, "2": 2, "3": 3}[args.op[-2]]
         spatial = SPATIAL[count]
-        strides, dilation = (_numbers(args, name, count, least=1) for name in ("strides", "dilation"))
-        padding = _numbers(args, "padding", 2 * count, least=0)
+        strides, dilation = (numbers_of(args, name, count, least=1) for name in ("strides", "dilation"))
+        padding = numbers_of(args, "padding", 2 * count, least=0)
         groups = args.int_attr("groups")
         if groups < 1:
             raise ArgumentError(f"{args.op}: groups is {groups}, expected at least 1")
-        data, out = (_layout(args, name, f"NC{spatial}") for name in ("data_layout", "out_layout"))
-        kernel = _layout(args, "kernel_layout", f"OI{spatial}")
+        data, out = (layout_of(args, name, f"NC{spatial}") for name in ("data_layout", "out_layout"))
+        kernel = layout_of(args, "kernel_layout", f"OI{spatial}")
         found = cls(
             *(args.op, spatial, strides, padding[:count], padding[count:], dilation, groups),
             *(data, kernel, out, Tensor(None, _dtype(args), ndim=count + 2)),
@@ -180,7 +180,8 @@ class Convolution:
             )
 
 
-def _numbers(args: OpArgs, name: str, count: int, *, least: int) -> tuple[int, ...]:
+def numbers_of(args: OpArgs, name: str, count: int, *, least: int) -> tuple[int, ...]:
+    """Attribute `name`, which holds `count` integers that are at least `least`; else raises `ArgumentError`."""
     found = tuple(args.ints_attr(name))
     if len(found) != count or any(number < least for number in found):
         raise ArgumentError(
@@ -189,7 +190,8 @@ def _numbers(args: OpArgs, name: str, count: int, *, least: int) -> tuple[int, .
     return found
 
 
-def _layout(args: OpArgs, name: str, letters: str) -> str:
+def layout_of(args: OpArgs, name: str, letters: str) -> str:
+    """Attribute `name`, an order of `letters`; raises `ArgumentError`, `UnsupportedError` for one with blocks."""
     text = args.str_attr(name)
     if sorted(text) == sorted(letters):
         return text
@@ -298,9 +300,9 @@ def _convolution(
     require_insertion_point(what)
     target = None if out_dtype is None else dtypes.dtype(out_dtype)
     attributes = {
-        "strides": ints_attr(_repeated(strides, what, "strides", cls.count), f"{what}: 'strides'"),
-        "padding": ints_attr(_both_sides(padding, what, cls.count), f"{what}: 'padding'"),
-        "dilation": ints_attr(_repeated(dilation, what, "dilation", cls.count), f"{what}: 'dilation'"),
+        "strides": ints_attr(repeated(strides, what, "strides", cls.count), f"{what}: 'strides'"),
+        "padding": ints_attr(both_sides(padding, what, cls.count), f"{what}: 'padding'"),
+        "dilation": ints_attr(repeated(dilation, what, "dilation", cls.count), f"{what}: 'dilation'"),
         "groups": int_attr(groups, f"{what}: 'groups'"),
         "data_layout": text_attr(layouts[0], f"{what}: 'data_layout'"),
         "kernel_layout": text_attr(layouts[1], f"{what}: 'kernel_layout'"),
@@ -310,13 +312,13 @@ def _convolution(
     return create_one(cls, [as_value(data), as_value(weight)], attributes)
 
 
-def _repeated(values: Ints, op: str, name: str, count: int) -> list[int]:
+def repeated(values: Ints, op: str, name: str, count: int) -> list[int]:
     """One number for each spatial dimension; a single one is that of all."""
     found = integers(values, f"{op}: '{name}'")
     return found * count if len(found) == 1 else found
 
 
-def _both_sides(values: Ints, op: str, count: int) -> list[int]:
+def both_sides(values: Ints, op: str, count: int) -> list[int]:
     """The padding before each spatial dimension, then that behind each."""
-    found = _repeated(values, op, "padding", count)
+    found = repeated(values, op, "padding", count)
     return found * 2 if len(found) == count else found

@@ -713,6 +713,68 @@ module {
       %10 = irdl.any
       irdl.results(result: %10)
     }
+    irdl.operation @nn_avg_pool1d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      irdl.attributes {"pool_size" = %1, "strides" = %2, "padding" = %3, "dilation" = %4, "ceil_mode" = %5, "count_include_pad" = %6, "layout" = %7, "out_layout" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
+    }
+    irdl.operation @nn_avg_pool2d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      irdl.attributes {"pool_size" = %1, "strides" = %2, "padding" = %3, "dilation" = %4, "ceil_mode" = %5, "count_include_pad" = %6, "layout" = %7, "out_layout" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
+    }
+    irdl.operation @nn_avg_pool3d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      irdl.attributes {"pool_size" = %1, "strides" = %2, "padding" = %3, "dilation" = %4, "ceil_mode" = %5, "count_include_pad" = %6, "layout" = %7, "out_layout" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
+    }
+    irdl.operation @nn_batch_norm {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.any
+      irdl.operands(data: %0, gamma: %1, beta: %2, moving_mean: %3, moving_var: %4)
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.float" 
+      %7 = irdl.base "#builtin.integer" 
+      %8 = irdl.base "#builtin.integer" 
+      %9 = irdl.base "#builtin.float" 
+      %10 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %5, "epsilon" = %6, "center" = %7, "scale" = %8, "momentum" = %9, "training" = %10}
+      %11 = irdl.any
+      irdl.results(result: %11)
+    }
     irdl.operation @nn_conv1d {
       %0 = irdl.any
       %1 = irdl.any
@@ -828,6 +890,51 @@ module {
       irdl.attributes {"axis" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @nn_max_pool1d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      irdl.attributes {"pool_size" = %1, "strides" = %2, "padding" = %3, "dilation" = %4, "ceil_mode" = %5, "count_include_pad" = %6, "layout" = %7, "out_layout" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
+    }
+    irdl.operation @nn_max_pool2d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      irdl.attributes {"pool_size" = %1, "strides" = %2, "padding" = %3, "dilation" = %4, "ceil_mode" = %5, "count_include_pad" = %6, "layout" = %7, "out_layout" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
+    }
+    irdl.operation @nn_max_pool3d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      irdl.attributes {"pool_size" = %1, "strides" = %2, "padding" = %3, "dilation" = %4, "ceil_mode" = %5, "count_include_pad" = %6, "layout" = %7, "out_layout" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
     }
     irdl.operation @nn_relu {
       %0 = irdl.any

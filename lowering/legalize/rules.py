@@ -28,7 +28,9 @@ Pattern = Literal["elementwise", "broadcast", "injective", "reduction", "out_fus
 FAMILIES: tuple[str, ...] = (
     "attention",
     "group_norm",
+    "batch_norm",
     "convolution",
+    "pooling",
     "binary",
     "bitwise",
     "cast",

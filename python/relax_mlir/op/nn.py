@@ -1,5 +1,6 @@
 """Builders of the neural network ops: ``R.nn.softmax(x)``."""
 
+from relax_mlir.dialects.batch_norm import batch_norm
 from relax_mlir.dialects.convolution import conv1d, conv2d, conv3d
 from relax_mlir.dialects.group_norm import group_norm, instance_norm
 from relax_mlir.dialects.nn import (
@@ -14,10 +15,22 @@ from relax_mlir.dialects.nn import (
     silu,
     softmax,
 )
+from relax_mlir.dialects.pooling import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 
 __all__ = [
     "attention",
     "attention_bias",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -27,6 +40,9 @@ __all__ = [
     "instance_norm",
     "layer_norm",
     "log_softmax",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "relu",
     "rms_norm",
     "silu",

@@ -68,8 +68,10 @@ class ModuleParser:
     broken: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     """The functions that a call has taken to be as they are annotated."""
+    in_class: bool = False
+    """Whether a class is read, in which a function is exported by its own name."""
     names: dict[str, str] = field(default_factory=dict)
-    """The names in the module of functions that are exported under another name than the script's."""
+    """The names in the module of the script's functions, which say themselves as what they are exported."""
 
     def __post_init__(self) -> None:
         self.context = self.builder.mod.context
@@ -80,6 +82,7 @@ class ModuleParser:
     def module(self, node: ast.ClassDef) -> IRModule:
         """The module that a class is."""
         self.class_options(node)
+        self.in_class = True
         functions: list[ast.FunctionDef] = []
         texts: list[Text] = []
         for item in node.body:
@@ -228,8 +231,8 @@ class ModuleParser:
     def head(self, node: ast.FunctionDef) -> None:
         """Read the decorator and the signature of a function."""
         given = self.decorators(node)
-        name = node.name if given.get("private") else exported_name(node, self.scope())
-        if name != node.name:
+        if not (self.in_class or given.get("private")):
+            name = exported_name(node, self.scope())
             self.names[node.name] = node.name = name
         if node.name in {*self.signatures, *self.builder.symbol_names()}:
             raise Problem(node, f"function '{node.name}' is defined already")

@@ -44,6 +44,12 @@ MISTAKES: dict[str, Mistake] = {
     "reshape": (lambda x: R.reshape(x, (2, 2)), [((3,), "float32")]),
     "conv": (R.nn.conv2d, [((1, 2, 5, 5), "float32"), ((1, 3, 3, 3), "float32")]),
     "conv_rank": (R.nn.conv1d, [((1, 2, 5, 5), "float32"), ((1, 3, 3), "float32")]),
+    "pool": (lambda x: R.nn.max_pool2d(x, (6, 1)), [((1, 2, 5, 5), "float32")]),
+    "avg_pool": (R.nn.avg_pool1d, [((1, 2, 5), "int32")]),
+    "batch_norm": (
+        lambda x, g: R.nn.batch_norm(x, g, g, g, g, 1),
+        [((2, 4), "float32"), ((3,), "float32")],
+    ),
     "view": (lambda x: R.memory.view(x, (4,)), [((3,), "float32")]),
     "broadcast": (lambda x: R.broadcast_to(x, (2, 4)), [((3,), "float32")]),
     "concat": (lambda x, y: R.concat([x, y]), [((2, 3), "float32"), ((2, 4), "float32")]),

@@ -127,7 +127,6 @@ class Module:
 
     @R.function
     def one(x: R.Tensor((4,), "float32")):
-        R.func_attr({"global_symbol": "first"})
         return cls.two(x) + x
 
     @R.function(private=True)
@@ -139,10 +138,10 @@ class Module:
 def test_functions_may_stand_before_those_that_they_call() -> None:
     text = ORDER.replace("cls.two(x) + x", "cls.two(x)[0]")
     mod = parse(text)
-    assert mod.functions() and [f.name.value for f in mod.functions()] == ["main", "first", "two"]
+    assert mod.functions() and [f.name.value for f in mod.functions()] == ["main", "one", "two"]
     executable = rx.build(mod)
     x = np.arange(4, dtype="float32")
-    for name in ("main", "first"):
+    for name in ("main", "one"):
         assert to_numpy(executable[name](x)).tolist() == [0, 1]
     assert_structural_equal(parse(mod.script()), mod)
 
@@ -158,6 +157,35 @@ def test_a_tuple_of_any_kind_is_a_tuple() -> None:
         parse(ORDER.replace("R.split(x, 2)", "x"))
 
 
-def test_one_exported_name_for_one_function() -> None:
-    with pytest.raises(RelaxError, match="function 'main' is defined already"):
-        parse(ORDER.replace('"first"', '"main"'))
+ALONE = """@R.function
+def before(x: R.Tensor((4,), "float32")):
+    R.func_attr({"global_symbol": "main"})
+    return cls.other(x)
+
+@R.function
+def other(x: R.Tensor((4,), "float32")):
+    return R.exp(x)
+"""
+
+
+def test_functions_alone_are_called_as_they_are_exported() -> None:
+    mod = parse(ALONE)
+    assert [f.name.value for f in mod.functions()] == ["main", "other"]
+    assert_structural_equal(parse(mod.script()), mod)
+    again = parse(ALONE.replace("cls.other(x)", "x").replace("R.exp(x)", "cls.before(x)"))
+    assert "cls.main(x)" in again.script()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("other", "function 'other' is defined already"),
+        ("no name", "'global_symbol' is 'no name', but the function is exported as 'before'"),
+    ],
+)
+def test_exported_names_that_no_function_can_have(name: str, message: str) -> None:
+    text = ALONE.replace('"main"', f'"{name}"')
+    if name == "other":
+        text = text.replace("cls.other(x)", "x")
+    with pytest.raises(RelaxError, match=message):
+        parse(text)

@@ -319,8 +319,7 @@ REFUSED = {
     'return R.call_packed("f", x, type={out})': "call_packed takes no argument 'type'",
     "return R.call_tir(cls.scale, (x,), {out}, tir_vars=x)": "expected a shape: a tuple such as (n, 4)",
     'y: R.Tensor((n, 4), "float32", vdevice="cuda") = x\nreturn y': "there is one device, the CPU: leave vdevice out",
-    'R.func_attr({"global_symbol": "scale"})\nreturn x': "function 'scale' is defined already",
-    'R.func_attr({"global_symbol": "no name"})\nreturn x': "'global_symbol' is 'no name', but the function is exported as 'main'",
+    'R.func_attr({"global_symbol": "other"})\nreturn x': "'global_symbol' is 'other', but the function is exported as 'main'",
     'R.func_attr({"tir_var_upper_bound": 3})\nreturn x': "'tir_var_upper_bound' is a dictionary of symbols and integers",
     "mod = Module\nreturn x": "unknown name 'Module'",
 }

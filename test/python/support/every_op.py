@@ -28,6 +28,14 @@ def flags(*shape: int) -> Array:
     return RNG.integers(0, 2, shape).astype(bool)
 
 
+def _pooled(x: Array, function: Callable[..., Any]) -> Array:
+    """`function` of the windows of two elements in each dimension, side by side."""
+    axes = tuple(range(2, x.ndim))
+    windows = np.lib.stride_tricks.sliding_window_view(x, (2,) * len(axes), axes)
+    every = windows[(slice(None), slice(None), *(slice(None, None, 2) for _ in axes))]
+    return np.asarray(function(every, tuple(range(x.ndim, every.ndim)))).astype(x.dtype)
+
+
 def _convolved(x: Array, w: Array) -> Array:
     """The sums of products of `w` with each window of `x`, in float64."""
     windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), w.shape[2:], (2, 3))
@@ -313,6 +321,24 @@ def movement() -> dict[str, Spec]:
             lambda x: R.strided_slice(x, [0], [1], [-1], [2]),
             lambda x: x[1:-1:2],
             [[floats(7, 2)], [integers(5)], [floats(1)]],
+        ),
+        **{
+            f"nn.{kind}_pool{count}d": (
+                lambda x, kind=kind, count=count: getattr(R.nn, f"{kind}_pool{count}d")(x, 2, 2),
+                lambda x, function=function: _pooled(x, function),
+                [[floats(1, 2, *(4, 3, 2)[:count])]],
+            )
+            for kind, function in (("max", np.max), ("avg", np.mean))
+            for count in (1, 2, 3)
+        },
+        "nn.batch_norm": (
+            lambda x, g, b, m, v: R.nn.batch_norm(x, g, b, m, v, 1, training=False),
+            lambda x, g, b, m, v: [
+                (x - m[:, None]) / np.sqrt(v[:, None] + 1e-5) * g[:, None] + b[:, None],
+                m,
+                v,
+            ],
+            [[floats(2, 3, 4), *(floats(3) for _ in range(4))]],
         ),
         "nn.conv2d": (
             lambda x, w: R.nn.conv2d(x, w, strides=(2, 1), padding=(0, 1, 1, 0)),

@@ -1,0 +1,336 @@
+"""Pooling over windows: the greatest element of each, or their mean, in one to three dimensions."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.convolution import SPATIAL, Ints, both_sides, layout_of, numbers_of, repeated
+from relax_mlir.dialects.number_attributes import bool_attr, ints_attr, text_attr
+from relax_mlir.dialects.types import Tensor, dim_text
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.error import ShapeError
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+
+class PoolingOp(RelaxOp):
+    """Base of the poolings: `count` is the number of spatial dimensions."""
+
+    count = 0
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        return Pooling.of(args).result
+
+
+class MaxPool1dOp(PoolingOp, name="nn_max_pool1d", traits=[ext.Pure]):
+    """The greatest element of each window of `data` (batch, channels, width); see `MaxPool2dOp`.
+
+    Example: ``[1, 5, 2, 4]`` with pool_size ``[2]`` and strides ``[2]`` gives ``[5, 4]``.
+    """
+
+    data: ext.Operand[Any]
+    pool_size: ir.ArrayAttr
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    ceil_mode: ir.IntegerAttr
+    count_include_pad: ir.IntegerAttr
+    layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    result: ext.Result[Any]
+    count = 1
+
+
+class MaxPool2dOp(PoolingOp, name="nn_max_pool2d", traits=[ext.Pure]):
+    """The greatest element of each window of images `data`; NaN if one is NaN.
+
+    A window has `pool_size` elements, each `dilation` from the next, and begins `strides` from its neighbour; the
+    first begins `padding` (top, left, bottom, right) before the image. What lies outside of the image does not count:
+    a window that is all outside has the lowest value of the dtype. `ceil_mode` adds the windows that begin in the
+    padded image and end beyond it, as TVM does (torch leaves out those that see padding alone). `count_include_pad`
+    means nothing here. The layouts are orders of the letters of ``NCHW``.
+
+    Example: shape ``(n, c, h, w)`` with pool_size ``[2, 2]`` and strides ``[2, 2]`` gives ``(n, c, h // 2, w // 2)``.
+    """
+
+    data: ext.Operand[Any]
+    pool_size: ir.ArrayAttr
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    ceil_mode: ir.IntegerAttr
+    count_include_pad: ir.IntegerAttr
+    layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    result: ext.Result[Any]
+    count = 2
+
+
+class MaxPool3dOp(PoolingOp, name="nn_max_pool3d", traits=[ext.Pure]):
+    """The greatest element of each window of `data` (batch, channels, depth, height, width); see `MaxPool2dOp`.
+
+    Example: shape ``(n, c, 8, 8, 8)`` with pool_size ``[2, 2, 2]`` and strides ``[2, 2, 2]`` gives ``(n, c, 4, 4, 4)``.
+    """
+
+    data: ext.Operand[Any]
+    pool_size: ir.ArrayAttr
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    ceil_mode: ir.IntegerAttr
+    count_include_pad: ir.IntegerAttr
+    layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    result: ext.Result[Any]
+    count = 3
+
+
+class AvgPool1dOp(PoolingOp, name="nn_avg_pool1d", traits=[ext.Pure]):
+    """The mean of each window of `data` (batch, channels, width), floats; see `AvgPool2dOp`.
+
+    Example: ``[1, 5, 2, 4]`` with pool_size ``[2]`` and strides ``[2]`` gives ``[3, 3]``.
+    """
+
+    data: ext.Operand[Any]
+    pool_size: ir.ArrayAttr
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    ceil_mode: ir.IntegerAttr
+    count_include_pad: ir.IntegerAttr
+    layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    result: ext.Result[Any]
+    count = 1
+
+
+class AvgPool2dOp(PoolingOp, name="nn_avg_pool2d", traits=[ext.Pure]):
+    """The mean of each window of images `data`, floats; windows as those of `MaxPool2dOp`.
+
+    The sum of the elements in the image is divided by their number; with `count_include_pad` by that of the elements in
+    the padded image. A window without either gives 0. 16-bit floats are added in float32.
+
+    Example: shape ``(n, c, h, w)`` with pool_size ``[2, 2]`` and strides ``[2, 2]`` gives ``(n, c, h // 2, w // 2)``.
+    """
+
+    data: ext.Operand[Any]
+    pool_size: ir.ArrayAttr
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    ceil_mode: ir.IntegerAttr
+    count_include_pad: ir.IntegerAttr
+    layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    result: ext.Result[Any]
+    count = 2
+
+
+class AvgPool3dOp(PoolingOp, name="nn_avg_pool3d", traits=[ext.Pure]):
+    """The mean of each window of `data` (batch, channels, depth, height, width), floats; see `AvgPool2dOp`.
+
+    Example: shape ``(n, c, 8, 8, 8)`` with pool_size ``[2, 2, 2]`` and strides ``[2, 2, 2]`` gives ``(n, c, 4, 4, 4)``.
+    """
+
+    data: ext.Operand[Any]
+    pool_size: ir.ArrayAttr
+    strides: ir.ArrayAttr
+    padding: ir.ArrayAttr
+    dilation: ir.ArrayAttr
+    ceil_mode: ir.IntegerAttr
+    count_include_pad: ir.IntegerAttr
+    layout: ir.StringAttr
+    out_layout: ir.StringAttr
+    result: ext.Result[Any]
+    count = 3
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """What a pooling says, checked."""
+
+    op: str
+    spatial: str
+    size: tuple[int, ...]
+    strides: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    dilation: tuple[int, ...]
+    ceil: bool
+    includes_padding: bool
+    layout: str
+    out: str
+    result: Tensor
+
+    @property
+    def is_mean(self) -> bool:
+        return "avg" in self.op
+
+    @classmethod
+    def of(cls, args: OpArgs) -> "Pooling":
+        """The pooling of an op; raises `ShapeError`, `DTypeError`, `ArgumentError`, `UnsupportedError`."""
+        count = {"1": 1, "2": 2, "3": 3}[args.op[-2]]
+        spatial = SPATIAL[count]
+        if "avg" in args.op:
+            args.require_dtype(0, lambda d: d.is_float, "a float")
+        else:
+            args.require_dtype(0, lambda d: d.kind != "bool", "a number")
+        size, strides, dilation = (
+            numbers_of(args, name, count, least=1) for name in ("pool_size", "strides", "dilation")
+        )
+        padding = numbers_of(args, "padding", 2 * count, least=0)
+        layout, out = (layout_of(args, name, f"NC{spatial}") for name in ("layout", "out_layout"))
+        flags = args.bool_attr("ceil_mode"), args.bool_attr("count_include_pad")
+        data = args.tensor(0)
+        if data.ndim is not None and data.ndim != count + 2:
+            raise ShapeError(
+                f"{args.op}: operand 'data' is {data}, expected {count + 2} dimensions ({layout})"
+            )
+        found = cls(
+            *(args.op, spatial, size, strides, padding[:count], padding[count:], dilation),
+            *(*flags, layout, out, Tensor(None, data.dtype, ndim=count + 2)),
+        )
+        if data.shape is None:
+            return found
+        dims = dict(zip(layout, data.shape, strict=True))
+        for axis, letter in enumerate(spatial):
+            dims[letter] = found.windows(axis, dims[letter])
+        return replace(found, result=Tensor([dims[letter] for letter in out], data.dtype))
+
+    def windows(self, axis: int, size: Dim | None) -> Dim | None:
+        """How many windows there are in spatial dimension `axis`."""
+        if size is None:
+            return None
+        padded = size + self.before[axis] + self.after[axis]
+        reach = (self.size[axis] - 1) * self.dilation[axis] + 1
+        extra = self.strides[axis] - 1 if self.ceil else 0
+        if symbolic.prove_less_equal(padded + extra + 1, reach):
+            raise ShapeError(
+                f"{self.op}: in dimension {self.spatial[axis]} the window reaches over {reach}, but the padded data "
+                f"has size {dim_text(padded)}"
+            )
+        return symbolic.floordiv(padded - reach + extra, self.strides[axis]) + 1
+
+
+# -- builders --------------------------------------------------------------------------------------------------
+
+
+def max_pool1d(
+    data: ValueLike,
+    pool_size: Ints = 1,
+    strides: Ints = 1,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCW",
+    out_layout: str | None = None,
+) -> Value:
+    """The greatest element of each window (see `MaxPool1dOp`)."""
+    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
+    return _pooling(MaxPool1dOp, "max_pool1d", data, (pool_size, strides, padding, dilation), flags, layouts)
+
+
+def max_pool2d(
+    data: ValueLike,
+    pool_size: Ints = (1, 1),
+    strides: Ints = (1, 1),
+    padding: Ints = (0, 0),
+    dilation: Ints = (1, 1),
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
+) -> Value:
+    """The greatest element of each window (see `MaxPool2dOp`); `padding` as that of `conv2d`."""
+    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
+    return _pooling(MaxPool2dOp, "max_pool2d", data, (pool_size, strides, padding, dilation), flags, layouts)
+
+
+def max_pool3d(
+    data: ValueLike,
+    pool_size: Ints = (1, 1, 1),
+    strides: Ints = (1, 1, 1),
+    padding: Ints = (0, 0, 0),
+    dilation: Ints = (1, 1, 1),
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCDHW",
+    out_layout: str | None = None,
+) -> Value:
+    """The greatest element of each window (see `MaxPool3dOp`)."""
+    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
+    return _pooling(MaxPool3dOp, "max_pool3d", data, (pool_size, strides, padding, dilation), flags, layouts)
+
+
+def avg_pool1d(
+    data: ValueLike,
+    pool_size: Ints = 1,
+    strides: Ints = 1,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCW",
+    out_layout: str | None = None,
+) -> Value:
+    """The mean of each window (see `AvgPool1dOp`)."""
+    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
+    return _pooling(AvgPool1dOp, "avg_pool1d", data, (pool_size, strides, padding, dilation), flags, layouts)
+
+
+def avg_pool2d(
+    data: ValueLike,
+    pool_size: Ints = (1, 1),
+    strides: Ints = (1, 1),
+    padding: Ints = (0, 0),
+    dilation: Ints = (1, 1),
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
+) -> Value:
+    """The mean of each window (see `AvgPool2dOp`); `padding` as that of `conv2d`."""
+    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
+    return _pooling(AvgPool2dOp, "avg_pool2d", data, (pool_size, strides, padding, dilation), flags, layouts)
+
+
+def avg_pool3d(
+    data: ValueLike,
+    pool_size: Ints = (1, 1, 1),
+    strides: Ints = (1, 1, 1),
+    padding: Ints = (0, 0, 0),
+    dilation: Ints = (1, 1, 1),
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCDHW",
+    out_layout: str | None = None,
+) -> Value:
+    """The mean of each window (see `AvgPool3dOp`)."""
+    flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
+    return _pooling(AvgPool3dOp, "avg_pool3d", data, (pool_size, strides, padding, dilation), flags, layouts)
+
+
+def _pooling(
+    cls: type[PoolingOp],
+    what: str,
+    data: ValueLike,
+    numbers: tuple[Ints, Ints, Ints, Ints],
+    flags: tuple[bool, bool],
+    layouts: tuple[str, str | None],
+) -> Value:
+    require_insertion_point(what)
+    pool_size, strides, padding, dilation = numbers
+    attributes = {
+        "pool_size": ints_attr(repeated(pool_size, what, "pool_size", cls.count), f"{what}: 'pool_size'"),
+        "strides": ints_attr(repeated(strides, what, "strides", cls.count), f"{what}: 'strides'"),
+        "padding": ints_attr(both_sides(padding, what, cls.count), f"{what}: 'padding'"),
+        "dilation": ints_attr(repeated(dilation, what, "dilation", cls.count), f"{what}: 'dilation'"),
+        "ceil_mode": bool_attr(flags[0], f"{what}: 'ceil_mode'"),
+        "count_include_pad": bool_attr(flags[1], f"{what}: 'count_include_pad'"),
+        "layout": text_attr(layouts[0], f"{what}: 'layout'"),
+        "out_layout": text_attr(layouts[1] or layouts[0], f"{what}: 'out_layout'"),
+    }
+    return create_one(cls, [as_value(data)], attributes)

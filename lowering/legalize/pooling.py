@@ -1,0 +1,160 @@
+"""Legalisation of pooling: what does not count around the data, then one reduction over a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.pooling import Pooling
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.lowering.legalize.reduce import extreme
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.window import Index, Window, is_empty, sizes_of
+from relax_mlir.mlir import arith, ir, linalg, tensor
+from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, const, convert, maximum
+from relax_mlir.scalars.linalg_builders import generic, identity
+
+
+@legalization(
+    *("relax.nn_max_pool1d", "relax.nn_max_pool2d", "relax.nn_max_pool3d"),
+    *("relax.nn_avg_pool1d", "relax.nn_avg_pool2d", "relax.nn_avg_pool3d"),
+)
+def legalize_pooling(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    pool, result = Pooling.of(op.args), op.results[0]
+    assert result.dtype is not None
+    wide = compute_dtype(result.dtype) if pool.is_mean else result.dtype
+    neutral = 0 if pool.is_mean else extreme(result.dtype, lowest=True)
+    data = _padded(lz, pool, op.operands[0], neutral)
+    sums = _reduced(lz, pool, data, result.with_dtype(wide), neutral)
+    return [_means(lz, pool, op.operands[0], sums, result) if pool.is_mean else sums]
+
+
+def _name(pool: Pooling) -> str:
+    return pool.op.removeprefix("nn_").removeprefix("nn.")
+
+
+def _ends(pool: Pooling) -> tuple[int, ...]:
+    """How far windows may reach behind the data."""
+    return tuple(
+        after + (stride - 1 if pool.ceil else 0)
+        for after, stride in zip(pool.after, pool.strides, strict=True)
+    )
+
+
+def _padded(lz: Legalizer, pool: Pooling, data: Arg, neutral: float) -> Arg:
+    """`data` with neutral elements around it; itself if there are none."""
+    before, after = (dict(zip(pool.spatial, sizes, strict=True)) for sizes in (pool.before, _ends(pool)))
+    if not any((*pool.before, *_ends(pool))):
+        return data
+    shape = [
+        dim + before.get(letter, 0) + after.get(letter, 0)
+        for letter, dim in zip(pool.layout, data.shape, strict=True)
+    ]
+    dtype = _known(data.info.dtype)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        filled = linalg.fill(const(dtype, neutral), outs=[prim.outs[0]])
+        if is_empty(data.info):
+            return [filled]
+        window = Window(sizes_of(prim, prim.ins[0]))
+        window.offsets = [before.get(letter, 0) for letter in pool.layout]
+        return [window.insert(prim.ins[0], filled)]
+
+    key = (pool.layout, pool.before, _ends(pool), neutral)
+    return lz.prim("pad", [data], [Tensor(shape, dtype)], body, pattern="injective", key=key)[0]
+
+
+def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: float) -> Arg:
+    """The sum, or the greatest element, of each window."""
+    source, target = _known(data.info.dtype), _known(result.dtype)
+    loops = (*pool.out, *pool.spatial.lower())
+
+    def loop(name: str) -> ir.AffineExpr:
+        return ir.AffineDimExpr.get(loops.index(name))
+
+    def place(letter: str) -> ir.AffineExpr:
+        if letter not in pool.spatial:
+            return loop(letter)
+        axis = pool.spatial.index(letter)
+        return loop(letter) * pool.strides[axis] + loop(letter.lower()) * pool.dilation[axis]
+
+    def element(x: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
+        value = convert(source, target, x)
+        return add(target, so_far, value) if pool.is_mean else maximum(target, so_far, value)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        count = len(loops)
+        window = tensor.empty(list(pool.size), target.storage_type())  # says how long its loops are
+        maps = [
+            ir.AffineMap.get(count, 0, [place(letter) for letter in pool.layout]),
+            ir.AffineMap.get(count, 0, [loop(letter) for letter in pool.spatial.lower()]),
+        ]
+        first = linalg.fill(const(target, neutral), outs=[prim.outs[0]])
+        output = ir.AffineMap.get(count, 0, [loop(letter) for letter in pool.out])
+        kinds = ["parallel"] * len(pool.out) + ["reduction"] * len(pool.spatial)
+        return generic([prim.ins[0], window], maps, [first], [output], kinds, element)
+
+    key = (pool.size, pool.strides, pool.dilation, pool.layout, pool.out)
+    return lz.prim(_name(pool), [data], [result], body, pattern="out_fusable", key=key)[0]
+
+
+def _means(lz: Legalizer, pool: Pooling, data: Arg, sums: Arg, result: Tensor) -> Arg:
+    """Sums divided by how many elements count in each window."""
+    wide, target = _known(sums.info.dtype), _known(result.dtype)
+    sizes = dict(zip(pool.layout, data.shape, strict=True))
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        lengths = [prim.index(sizes[letter]) for letter in pool.spatial]
+
+        def mean(total: Scalar, _: Scalar) -> Scalar:
+            return convert(wide, target, arith.divf(total, _as_float(_counted(pool, lengths), wide)))
+
+        rank = len(pool.out)
+        return generic(prim.ins, [identity(rank)], prim.outs, [identity(rank)], ["parallel"] * rank, mean)
+
+    key = (
+        pool.size,
+        pool.strides,
+        pool.before,
+        pool.after,
+        pool.dilation,
+        pool.includes_padding,
+        pool.layout,
+    )
+    name = f"{_name(pool)}_mean"
+    spatial = tuple(str(sizes[letter]) for letter in pool.spatial)
+    return lz.prim(name, [sums], [result], body, pattern="elementwise", key=(*key, pool.out, spatial))[0]
+
+
+def _counted(pool: Pooling, lengths: Sequence[Index]) -> Index:
+    """How many elements of the window at the indices of the loops count; 1 if there are none."""
+    index = ir.IndexType.get()
+
+    def number(value: int) -> Index:
+        return arith.constant(index, value)
+
+    total = number(1)
+    for axis, letter in enumerate(pool.spatial):
+        begin = arith.subi(
+            arith.muli(linalg.IndexOp(pool.out.index(letter)).result, number(pool.strides[axis])),
+            number(pool.before[axis]),
+        )
+        low = number(-pool.before[axis] if pool.includes_padding else 0)
+        high = lengths[axis]
+        if pool.includes_padding:
+            high = arith.addi(high, number(pool.after[axis]))
+        step = number(pool.dilation[axis])
+        first = arith.maxsi(arith.ceildivsi(arith.subi(low, begin), step), number(0))
+        last = arith.minsi(arith.ceildivsi(arith.subi(high, begin), step), number(pool.size[axis]))
+        total = arith.muli(total, arith.maxsi(arith.subi(last, first), number(0)))
+    return arith.maxsi(total, number(1))
+
+
+def _as_float(count: Index, dtype: DType) -> Scalar:
+    wide = arith.index_cast(ir.IntegerType.get_signless(64), count)
+    return arith.sitofp(dtype.storage_type(), wide)
+
+
+def _known(dtype: DType | None) -> DType:
+    assert dtype is not None
+    return dtype
