@@ -34,6 +34,11 @@ def filled_buffers(function: func.FuncOp) -> int | None:
     return len(stored) if sorted(stored) == buffers[len(buffers) - len(stored) :] else None
 
 
+def declared_params(function: func.FuncOp) -> list[PrimParam]:
+    """The parameters of a prim func: as declared, else as their types tell."""
+    return prim_params(function) or _typed_params(function)
+
+
 def _typed_params(function: func.FuncOp) -> list[PrimParam]:
     """Parameters as their types tell: numbers, and a symbol for each size that is not known."""
     found = []
@@ -80,7 +85,7 @@ class PrimCall:
     @classmethod
     def of(cls, op: ir.Operation, function: func.FuncOp) -> PrimCall | None:
         """None if there are not as many parameters as arguments. Without declarations, the types tell sizes."""
-        params = prim_params(function) or _typed_params(function)
+        params = declared_params(function)
         given = [*_given(op.operands[0]), *passed_results(op)]
         given += [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
         return None if len(params) != len(given) else cls(params, given)

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import symbolic
+from relax_mlir.analysis.declared_sizes import declared_params
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.calls import CallPackedOp
-from relax_mlir.dialects.prim_params import PrimParam, prim_params
-from relax_mlir.dialects.structure import pack, unpack
+from relax_mlir.dialects.prim_params import PrimParam
+from relax_mlir.dialects.structure import pack, shape_of, unpack
 from relax_mlir.dialects.traits import KeptInExplicitMemory, OnMemory, ops_with
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, struct_info
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
@@ -94,26 +96,35 @@ def _site(op: ir.Operation, callee: func.FuncOp, inputs: list[ir.Value], outs: l
     tir_vars = () if sizes is None else _entries(sizes)
     if tir_vars is not None and all(map(_is_known, [*infos, *results])):
         return Site.made(op, "relax.call_tir", _attributes(op, tir_vars), inputs, infos, _one(results))
-    params = prim_params(callee)
-    if params is None:
-        raise UnsupportedError(
-            f"{where(op)}: the sizes of the tensors of '{callee_of(op)}' are in the shape heap, and it declares none"
-        )
-    integers = [symbolic.symbol(param.name) for param in params if param.shape is None]
-    declared: list[StructInfo] = [_declared(param) for param in params if param.shape is not None]
+    params = declared_params(callee)
+    known = [*infos, *results]
+    declared = [_declared(param, info) for param, info in zip(params, known, strict=False)]
     given, filled = declared[: len(inputs)], declared[len(inputs) :]
+    names = [param.name.replace(" ", "_") for param in params[len(known) :]]  # "argument 2" is no symbol
+    integers = [symbolic.symbol(name) for name in names]
     attributes = _attributes(op, integers)
-    site = Site.made(op, "relax.call_tir", attributes, inputs, given, _one(filled), sizes)
-    names = [str(name) for name in integers]
-    if set(site.extra) - set(names) or (sizes is None and site.extra):
+    shapes = [] if sizes is None else [(sizes, Shape(integers))]
+    site = Site.made(op, "relax.call_tir", attributes, inputs, given, _one(filled), shapes)
+    if site.extra:  # sizes that the tensors to be filled have alone
+        shapes += [
+            (shape_of(Value(out)).ssa, Shape(info.shape))
+            for out, info in zip(outs, filled, strict=True)
+            if isinstance(info, Tensor)
+        ]
+        site = Site.made(op, "relax.call_tir", attributes, inputs, given, _one(filled), shapes)
+    if site.extra:
         raise UnsupportedError(
-            f"{where(op)}: no input of '{callee_of(op)}' tells its size {site.extra[0]}; give it by vm.call_tir_dyn"
+            f"{where(op)}: no tensor of the call of '{callee_of(op)}' tells its size {site.extra[0]}; give it by "
+            "vm.call_tir_dyn"
         )
-    return site if sizes is None else Site(**{**vars(site), "extra": names})
+    return site
 
 
-def _declared(param: PrimParam) -> Tensor:
-    return Tensor(param.shape, param.dtype)
+def _declared(param: PrimParam, info: StructInfo) -> StructInfo:
+    """What is known of an argument whose sizes are in the shape heap."""
+    if param.shape is None or not isinstance(info, Tensor):
+        return info
+    return Tensor(param.shape, param.dtype or info.dtype)
 
 
 def _entries(sizes: ir.Value) -> tuple[Dim, ...] | None:

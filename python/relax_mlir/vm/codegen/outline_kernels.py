@@ -141,9 +141,9 @@ class Site:
     result: StructInfo
     mapping: Mapping[str, Dim]
     extra: list[str]
-    """Symbols that no argument tells."""
-    sizes: ir.Value | None = None
-    """The shape value with `extra`; None: they are symbols of the function around the call."""
+    """Symbols of the function around the call that no argument tells."""
+    shapes: Sequence[tuple[ir.Value, Shape]] = ()
+    """Shape values that are arguments of the kernel alone, with what they tell."""
 
     @staticmethod
     def of(op: ir.Operation) -> Site:
@@ -161,11 +161,12 @@ class Site:
         values: list[ir.Value],
         infos: list[StructInfo],
         result: StructInfo,
-        sizes: ir.Value | None = None,
+        shapes: Sequence[tuple[ir.Value, Shape]] = (),
     ) -> Site:
         """A site of these parts; `infos` are those of `values`, or what the prim func declares."""
         constants = [_constant(value) for value in values]
         given = [info for info, constant in zip(infos, constants, strict=True) if constant is None]
+        given += [info for _, info in shapes]
         known = {symbol for info in given for symbol in _told(info)}
         tir_vars = dims_from_attr(attributes["tir_vars"])
         names = dict.fromkeys(
@@ -177,7 +178,7 @@ class Site:
         )
         mapping = {symbol: symbolic.symbol(f"s{index}") for index, symbol in enumerate(names)}
         extra = [symbol for symbol in names if symbol not in known]
-        return Site(op, name, attributes, values, constants, infos, result, mapping, extra, sizes)
+        return Site(op, name, attributes, values, constants, infos, result, mapping, extra, shapes)
 
     @property
     def callee(self) -> str:
@@ -189,8 +190,7 @@ class Site:
         values = [
             value for value, constant in zip(self.values, self.constants, strict=True) if constant is None
         ]
-        if self.sizes is not None:
-            return [*values, self.sizes]
+        values += [value for value, _ in self.shapes]
         if self.extra:
             values.append(shape_expr([symbolic.symbol(name) for name in self.extra]).ssa)
         return values
@@ -204,6 +204,7 @@ class Site:
             if constant is not None:
                 parts.append(str(constant.attributes["value"]))
         parts.append(str(substitute(self.result, dict(self.mapping))))
+        parts += [str(substitute(shape, dict(self.mapping))) for _, shape in self.shapes]
         parts += [str(self.mapping[name]) for name in self.extra]
         parts += [f"{name}={attribute}" for name, attribute in self._attributes().items()]
         parts.append(str(self._bounds()))
@@ -217,6 +218,9 @@ class Site:
             if constant is None
         ]
         names = [f"x{index}" for index in range(len(infos))]
+        for index, (_, shape) in enumerate(self.shapes):
+            infos.append(substitute(shape, dict(self.mapping)))
+            names.append(f"{SIZES}{index}")
         if self.extra:
             infos.append(Shape([self.mapping[name] for name in self.extra]))
             names.append(SIZES)
