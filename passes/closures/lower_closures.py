@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.diagnostics import where
 from relax_mlir.dialects.calls import CallPackedOp, CallPurePackedOp
 from relax_mlir.dialects.closures import InvokePureClosureOp
 from relax_mlir.dialects.structure import pack, unpack
-from relax_mlir.dialects.traits import InvokesClosure, has_trait
+from relax_mlir.dialects.traits import CallsPacked, InvokesClosure, has_trait
 from relax_mlir.dialects.types import Callable, Object, StructInfo, Tuple, struct_info
 from relax_mlir.ir_queries import entry_block, ops_of
 from relax_mlir.mlir import func, ir
@@ -22,7 +23,7 @@ CHECK = "vm.builtin.check_func_info"
 class LowerClosures(ModulePass):
     """Turn calls of function values into calls of a builtin of the virtual machine, which takes them as objects.
 
-    `make_closure` stays, and gives an object. A function that users get checks that its parameters are functions.
+    `make_closure` stays, and gives an object. What users and packed functions give for functions is checked.
     Comes after ``specialize-closures`` with ``keep-unknown``.
     """
 
@@ -31,6 +32,7 @@ class LowerClosures(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         for function in relax_functions(module):
             _check_parameters(function)
+            _check_results(function)
             for op in [op for op in ops_of(function.operation) if has_trait(op, InvokesClosure)]:
                 with op.location, ir.InsertionPoint(op):
                     _invoke(op)
@@ -45,14 +47,21 @@ def _check_parameters(function: func.FuncOp) -> None:
     with function.location, ir.InsertionPoint.at_block_begin(block):
         for name, argument in zip(parameter_names(function), block.arguments, strict=True):
             if isinstance(struct_info(argument.type), Callable):
-                context = ir.StringAttr.get(f"{function.name.value}: parameter '{name}'")
-                _call(
-                    CallPackedOp.OPERATION_NAME,
-                    CHECK,
-                    [argument],
-                    [ir.UnitAttr.get(), context],
-                    Tuple().to_type(),
-                )
+                _check(argument, f"{function.name.value}: parameter '{name}'")
+
+
+def _check_results(function: func.FuncOp) -> None:
+    """What packed functions give for functions must be functions."""
+    for op in list(ops_of(function.operation)):
+        if has_trait(op, CallsPacked) and isinstance(struct_info(op.results[0].type), Callable):
+            name = ir.StringAttr(op.attributes["func"]).value
+            with op.location, ir.InsertionPoint.after(op):
+                _check(op.results[0], f"{function.name.value}: result of '{name}' at {where(op)}")
+
+
+def _check(value: ir.Value, context: str) -> None:
+    spec: list[ir.Attribute] = [ir.UnitAttr.get(), ir.StringAttr.get(context)]
+    _call(CallPackedOp.OPERATION_NAME, CHECK, [value], spec, Tuple().to_type())
 
 
 def _invoke(op: ir.Operation) -> None:

@@ -99,13 +99,23 @@ def compose(f: {F}, g: {F}) -> {F}:
     return both
 
 @R.function
+def packed(x: {V}) -> {V}:
+    f = R.call_packed("test.closures.give", out={F})
+    return f(x)
+
+@R.function
 def untyped(f: R.Callable(), x: {V}) -> {V}:
     return R.invoke_closure(f, [x], out={V})
 """
 
 
+given: list[Any] = []
+"""What `test.closures.give` gives, one after the other."""
+
+
 @pytest.fixture(scope="module")
 def ex() -> rx.vm.Executable:
+    tvm_ffi.register_global_func("test.closures.give", lambda: given.pop(0), override=True)
     return rx.vm.build(parse("\n".join([CHOICE, RECURSION, LOOP, TUPLES, PUBLIC])))
 
 
@@ -172,6 +182,7 @@ def test_functions_given_and_taken(ex: rx.vm.Executable) -> None:
 
 
 def test_a_closure_outlives_its_executable() -> None:
+    tvm_ffi.register_global_func("test.closures.give", lambda: given.pop(0), override=True)
     add = rx.vm.build(parse(PUBLIC))["give"](np.ones(3, "float32"))
     gc.collect()
     np.testing.assert_array_equal(np.from_dlpack(add(np.zeros(3, "float32"))), [2, 2, 2])
@@ -205,6 +216,17 @@ def test_wrong_calls(ex: rx.vm.Executable) -> None:
         ex["take"](lambda a: tvm_ffi.from_dlpack(vector(4)), x)
     with pytest.raises(ZeroDivisionError, match="mine"):
         ex["take"](_fail, x)
+
+
+def test_functions_of_packed_functions(ex: rx.vm.Executable) -> None:
+    x = vector(5)
+    given[:] = [ex["give"](x), 3, None, "text"]
+    np.testing.assert_array_equal(np.from_dlpack(ex["packed"](x)), x + 2 * x)
+    while given:
+        with pytest.raises(
+            RelaxError, match=r"^packed: result of 'test.closures.give' at .* expected a function"
+        ):
+            ex["packed"](x)
 
 
 def _fail(a: Any) -> Any:
