@@ -257,6 +257,16 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %v_depth = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
   %v_ticks = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
   %v_last = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
+  // The word where the innermost function is, or -1; how many instructions before it the call is that has failed; how
+  // many functions may still be told in the traceback.
+  %v_at = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
+  %v_behind = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
+  %v_told = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
+  %nowhere = llvm.mlir.constant(-1 : i64) : i64
+  %most_told = llvm.mlir.constant(${MAX_TRACEBACK} : i64) : i64
+  llvm.store %nowhere, %v_at : i64, !llvm.ptr
+  llvm.store %zero, %v_behind : i64, !llvm.ptr
+  llvm.store %most_told, %v_told : i64, !llvm.ptr
   %result = llvm.alloca %two x i64 {alignment = 16 : i64} : (i64) -> !llvm.ptr
   %result8 = llvm.getelementptr %result[8] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %null, %v_frame : !llvm.ptr, !llvm.ptr
@@ -422,6 +432,7 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   llvm.store %new_regs, %v_regs : !llvm.ptr, !llvm.ptr
   llvm.store %callee, %v_descriptor : !llvm.ptr, !llvm.ptr
   llvm.store %new_top, %v_top : !llvm.ptr, !llvm.ptr
+  llvm.store %nowhere, %v_at : i64, !llvm.ptr
   llvm.store %in_chunk, %v_chunk : !llvm.ptr, !llvm.ptr
   %pn = llvm.getelementptr %callee[${parameters}] : (!llvm.ptr) -> !llvm.ptr, i8
   %count = llvm.load %pn : !llvm.ptr -> i64
@@ -451,6 +462,7 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
 
   // One instruction.
 ^loop(%pc: i64):
+  llvm.store %pc, %v_at : i64, !llvm.ptr
   %ticks = llvm.load %v_ticks : !llvm.ptr -> i64
   %ticks1 = llvm.sub %ticks, %one : i64
   llvm.store %ticks1, %v_ticks : i64, !llvm.ptr
@@ -681,14 +693,33 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
 ^unwind:
   %failing8 = llvm.getelementptr %failing[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %failing_descriptor = llvm.load %failing8 : !llvm.ptr -> !llvm.ptr
+  %failed_at = llvm.load %v_at : !llvm.ptr -> i64
+  %told = llvm.load %v_told : !llvm.ptr -> i64
+  %behind = llvm.load %v_behind : !llvm.ptr -> i64
+  %is_somewhere = llvm.icmp "sge" %failed_at, %zero : i64
+  %may_tell = llvm.icmp "sgt" %told, %zero : i64
+  %is_raised = llvm.icmp "eq" %error, %failed32 : i32
+  %tells = llvm.and %is_somewhere, %may_tell : i1
+  %tells_it = llvm.and %tells, %is_raised : i1
+  llvm.cond_br %tells_it, ^tell, ^leave
+^tell:
+  llvm.call @tell_place(%machine, %failing_descriptor, %failed_at, %behind) : (!llvm.ptr, !llvm.ptr, i64, i64) -> ()
+  %told_less = llvm.sub %told, %one : i64
+  llvm.store %told_less, %v_told : i64, !llvm.ptr
+  llvm.br ^leave
+^leave:
   %failing_regs_p = llvm.getelementptr %failing_descriptor[${registers}] : (!llvm.ptr) -> !llvm.ptr, i8
   %failing_count = llvm.load %failing_regs_p : !llvm.ptr -> i64
   %failing_regs = llvm.getelementptr %failing[${FRAME_HEAD}] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.call @drop_all(%failing_regs, %failing_count) : (!llvm.ptr, i64) -> ()
   %outer = llvm.load %failing : !llvm.ptr -> !llvm.ptr
+  %failing16 = llvm.getelementptr %failing[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %called_from = llvm.load %failing16 : !llvm.ptr -> i64
   llvm.call @leave_frame(%failing, %v_top, %v_chunk, %key, %nested1)
     : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64) -> ()
   llvm.store %outer, %v_frame : !llvm.ptr, !llvm.ptr
+  llvm.store %called_from, %v_at : i64, !llvm.ptr
+  llvm.store %one, %v_behind : i64, !llvm.ptr
   llvm.br ^fail(%error : i32)
 
   // Keep the stack for the next call; there is one only, others are freed.

@@ -15,6 +15,7 @@ checked here that `relax_mlir.vm.verify` can check before.
 
 from __future__ import annotations
 
+from relax_mlir.lowering.abi.unpack import OBJECT_BYTES
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 
 STATE = "__relax_vm_core"
@@ -47,6 +48,12 @@ SIGNAL_INSTRUCTIONS = 32
 """How many instructions run between two looks at the clock, which tells whether to ask for signals (Ctrl-C)."""
 
 SIGNAL_MILLISECONDS = 20
+
+MAX_TRACEBACK = 16
+"""How many functions of a machine, the innermost ones, are told in the traceback of an error."""
+
+PLACE_BYTES = 512
+"""Room for a line of a traceback."""
 
 MAX_NESTING = 1000
 """How often a thread may enter machines within each other, by way of packed functions and closures."""
@@ -83,12 +90,16 @@ def vm_core_text() -> str:
         "GOTO": GOTO,
         "IF": IF,
         "MAX_NESTING": MAX_NESTING,
+        "MAX_TRACEBACK": MAX_TRACEBACK,
+        "PLACE_BYTES": PLACE_BYTES,
+        "PLACE_LENGTH": PLACE_BYTES - 1,
         "RET": RET,
         "SIGNAL_INSTRUCTIONS": SIGNAL_INSTRUCTIONS,
         "SIGNAL_MILLISECONDS": SIGNAL_MILLISECONDS,
+        "UPDATE_BACKTRACE": OBJECT_BYTES + 48,
         "VM": VM,
         "VOID": VOID,
     }
     return stack_text() + "".join(
-        fill_template(part, values) for part in ("vm_core", "vm_machines", "vm_observed")
+        fill_template(part, values) for part in ("vm_core", "vm_machines", "vm_observed", "vm_places")
     )

@@ -80,3 +80,13 @@
 // CHECK: llvm.call @enter(
 // CHECK: llvm.call @TVMFFIFunctionCall(
 // CHECK: llvm.call @ask(
+
+// The traceback of an error gets a line for each function that it leaves; without an error of the FFI nothing happens.
+// CHECK-LABEL: llvm.func internal @tell_place(
+// CHECK: llvm.call @TVMFFIErrorMoveFromRaised(
+// CHECK: %[[THERE:[A-Za-z0-9_]+]] = llvm.icmp "ne" %[[ERROR:[A-Za-z0-9_]+]],
+// CHECK: llvm.cond_br %[[THERE]]
+// CHECK: llvm.call @snprintf(
+// CHECK: llvm.call %{{[A-Za-z0-9_]+}}(%[[ERROR]],
+// CHECK: llvm.call @TVMFFIErrorSetRaised(%[[ERROR]])
+// CHECK: llvm.call @TVMFFIObjectDecRef(%[[ERROR]])
