@@ -14,6 +14,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PARAMS, PATTERN, PRIM_FUNC
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import arith, func, ir, linalg, tensor
 from relax_mlir.scalars.linalg_builders import generic, projection
 from relax_mlir.script.dimensions import read_dim
@@ -417,12 +418,25 @@ class _Emitter:
         ins = [self.tensors[access.buffer] for access in inputs]
         out_map = projection(rank, nest.target.axes)
         result = generic(ins, maps, [self.tensors[name]], [out_map], kinds, body)
+        local = self._allocated()
+        if name not in local and any(access.buffer in local for access in _copied(result[0], inputs, nest)):
+            raise NotBlocks  # it would fold to a tensor that is not the caller's, where the result must be
         self.tensors[name] = result[0]
         self.written[name] = None
         return _pattern(nest, inputs)
 
     def _allocated(self) -> set[str]:
         return set(self.reader.buffers) - {p.name for p in self.head.parameters}
+
+
+def _copied(result: ir.Value, inputs: Sequence[Access], nest: Nest) -> list[Access]:
+    """The input of a nest, if all that it does is to copy it."""
+    body = entry_block(result.owner)
+    yielded = body.operations[len(body.operations) - 1].operation.operands[0]
+    if not isinstance(yielded, ir.BlockArgument) or yielded.arg_number >= len(inputs):
+        return []
+    access = inputs[yielded.arg_number]
+    return [access] if access.axes == nest.target.axes else []
 
 
 def _pattern(nest: Nest, inputs: Sequence[Access]) -> str:

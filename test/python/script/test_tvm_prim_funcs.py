@@ -86,6 +86,30 @@ NUMERIC = {
         "x",
         lambda x, s, k: x * x,
     ),
+    "copy of a local buffer": (
+        '@T.prim_func\n    def f(A: T.Buffer((n, 4), "float32"), B: T.Buffer((n, 4), "float32")):\n'
+        "        C = T.sblock_alloc_buffer(A.shape)\n"
+        "        for iters in T.grid(*A.shape):\n"
+        '            with T.sblock("c"):\n                i, j = T.axis.remap("SS", iters)\n'
+        "                C[i, j] = A[i, j] * T.float32(2)\n"
+        "        for i0, i1 in T.grid(n, 4):\n"
+        '            with T.sblock("b"):\n                i, j = T.axis.remap("SS", [i0, i1])\n'
+        "                B[i, j] = C[i, j]",
+        "x",
+        lambda x, s, k: x * 2,
+    ),
+    "threads and pragmas": (
+        '@T.prim_func\n    def f(A: T.Buffer((n, 4), "float32"), B: T.Buffer((n, 4), "float32")):\n'
+        '        T.attr(0, "pragma_scope", "seq")\n'
+        '        with T.attr(0, "pragma_auto_unroll_max_step", 16):\n'
+        '            for i in T.thread_binding(n, thread="blockIdx.x"):\n'
+        '                for j in T.thread_binding(0, 4, thread="threadIdx.x"):\n'
+        '                    with T.sblock("b"):\n'
+        "                        vi = T.axis.spatial(n, i)\n                        vj = T.axis.spatial(4, T.Div(j * 3, 3))\n"
+        "                        B[vi, vj] = A[vi, vj] + T.float32(1)",
+        "x",
+        lambda x, s, k: x + 1,
+    ),
     "axes that reduce": (
         '@T.prim_func\n    def f(A: T.Buffer((n, 4), "float32"), B: T.Buffer((n, 4), "float32")):\n'
         "        with T.block([n, 4, T.reduce_axis(0, 4)]) as [i, j, r]:\n"
