@@ -178,8 +178,29 @@ def passes_page() -> str:
         "`relax-opt --NAME` runs one, `relax-opt --pass-pipeline='builtin.module(NAME{option=value})'` a sequence; "
         "in Python each is a class of the same options. All passes of MLIR can be used beside them."
     )
-    parts = [NOTICE, "# Passes", introduction, *(pass_entry(name) for name in sorted(PASSES))]
+    parts = [NOTICE, "# Passes", introduction, *levels(), *(pass_entry(name) for name in sorted(PASSES))]
     return "\n\n".join(parts) + "\n"
+
+
+def levels() -> Iterator[str]:
+    """What each optimisation level runs in `build`, from the passes of the lowering."""
+    from relax_mlir.lowering.levels import MEANINGS, level_table
+
+    yield "## Levels"
+    yield (
+        "`rx.build(mod, opt_level=0)`, `PassContext(opt_level=0)` and `relax-opt --opt-level=0` choose what runs: "
+        "passes of at most that level, those in `required_pass`, none in `disabled_pass`. Passes of level 0 are what "
+        "programs need to be compiled: `build` refuses to disable them, and does not ask instruments whether they may "
+        "run. Results of the levels differ in the order of sums at most. LLVM gets the same level, but for code with "
+        "tiles, which it cannot compile at 0. A pass that is called alone (`FuseOps()(mod)`) runs at any level."
+    )
+    rows = ["| Level | What it is for | What runs in addition |", "|---|---|---|"]
+    for level, meaning in enumerate(MEANINGS):
+        added = [
+            f"`{name}` ({phase})" for at, phase, name, kind in level_table() if at == level and kind == "pass"
+        ]
+        rows.append(f"| {level} | {meaning} | {', '.join(added) or 'all other passes of the phases'} |")
+    yield "\n".join(rows)
 
 
 def public_names(module: types.ModuleType) -> list[str]:
@@ -264,12 +285,8 @@ API = (
     "relax_mlir.vm.verify",
     "relax_mlir.transform",
     "relax_mlir.instrument",
-    "relax_mlir.expr",
-    "relax_mlir.expr_functor",
     "relax_mlir.rewrite",
     "relax_mlir.te",
-    "relax_mlir.ir",
-    "relax_mlir.op.op_registry",
     "relax_mlir.analysis",
     "relax_mlir.analysis.well_formed",
     "relax_mlir.symbolic",

@@ -18,6 +18,7 @@ from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
+from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.llvm.to_llvm import flatten, to_llvm_dialect
 from relax_mlir.lowering.parts.cut_kernels import CutKernels
@@ -33,8 +34,12 @@ from relax_mlir.passes.explicit_effects import ExplicitEffects
 from relax_mlir.passes.fold_constant import FoldConstant
 from relax_mlir.passes.fusion.fuse_attention import FuseAttention
 from relax_mlir.passes.fusion.fuse_ops import FuseOps
+from relax_mlir.passes.inline_private_functions import InlinePrivateFunctions
 from relax_mlir.passes.name_unknown_dims import NameUnknownDims
 from relax_mlir.passes.normalize import Normalize
+from relax_mlir.passes.refine_shapes import RefineShapes
+from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape
+from relax_mlir.passes.remove_unused_parameters import RemoveUnusedParameters
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.transform import Pass, Sequential, create_pass
 from relax_mlir.transform.upstream import known_passes
@@ -73,21 +78,24 @@ def phases(
     lowered = (LowerClosures(),) if keep_closures else ()
     halves = (ExpandFloats(target),) if low_precision else ()
     cleanup = known_passes("canonicalize,cse")
+    thorough = (InlinePrivateFunctions(), RefineShapes(), RemoveRedundantReshape(), RemoveUnusedParameters())
     return (
         Phase(
             "optimize",
             "relax",
             (
                 Normalize(),
+                ExposePrimFuncs(),
                 CheckPrimFuncs(),
                 LambdaLift(),
                 ExplicitEffects(),
                 SpecializeClosures(keep_closures),
                 *lowered,
+                Sequential(thorough, opt_level=3, name="thorough"),
                 CanonicalizeCalls(),
                 FoldConstant(),
                 FuseAttention(),
-                cleanup,
+                known_passes("canonicalize,cse", opt_level=1, name="clean-up"),
             ),
         ),
         Phase(
@@ -97,7 +105,7 @@ def phases(
                 NameUnknownDims(),
                 CheckPrimCalls(),
                 LegalizeOps(),
-                known_passes("cse"),
+                known_passes("cse", opt_level=1),
                 FuseOps(),
                 known_passes("symbol-dce"),
             ),

@@ -23,6 +23,7 @@ class CanonicalizeCalls(ModulePass):
     """
 
     name: ClassVar[str] = "canonicalize-calls"
+    opt_level: ClassVar[int] = 1
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         make_all_effects_explicit(module)

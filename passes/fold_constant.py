@@ -26,6 +26,7 @@ class FoldConstant(ModulePass):
     """
 
     name: ClassVar[str] = "fold-constant"
+    opt_level: ClassVar[int] = 1
     max_elements: int = 16384
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:

@@ -224,6 +224,7 @@ class _Wrapper(FFICode):
         for i, param in enumerate(signature.params):
             self.unpack(code.at("%args", ANY_BYTES * i), param, dims, inputs)
         sizes = self.result_sizes(dims, sum(leaf.dims for leaf in leaves))
+        in_place = self.written_parameters(inputs)
 
         outs, made = [], {}
         for i, leaf in enumerate(leaves):
@@ -232,7 +233,7 @@ class _Wrapper(FFICode):
                 out, handle = self.result(i, leaf, mine, room, given, indirect)
                 outs.append(out)
                 made[i] = handle
-        written = self.overlaps(inputs, outs, given) if given else {}
+        written = self.overlaps(inputs, outs, given) if given else in_place
         words = self.call_function(inputs, outs, written)
         if given and indirect:
             self.copy_out(outs, list(made.values()), given)
@@ -252,6 +253,28 @@ class _Wrapper(FFICode):
         if given:
             code.do("}")
         code.do("func.return")
+
+    def written_parameters(self, inputs: list[Tensor | str]) -> dict[int, str]:
+        """Check the parameters that the function writes: they are dense, and overlap no other one that is written.
+
+        Per other tensor among the `inputs`, whether it overlaps one of them: it is read from a copy then.
+        """
+        code, outs = self.code, []
+        if not self.signature.written:
+            return {}
+        for number in self.signature.written:
+            tensor = inputs[number]
+            assert isinstance(tensor, Tensor)
+            for fine, fault in (
+                (tensor.contiguous, "contiguous"),
+                (tensor.aligned, "aligned to its elements"),
+            ):
+                message = f"parameter '{tensor.value.name}' is not {fault}, so it cannot be written to"
+                self.check(fine, "ArgumentError", message)
+            sizes = [code.index(size) for size in tensor.sizes]
+            outs.append(_Out(tensor.value, tensor.base, sizes, tensor.base))
+        others = ["" if i in self.signature.written else item for i, item in enumerate(inputs)]
+        return self.overlaps(others, outs, code.constant(1, "i1"))
 
     def result_sizes(self, dims: list[str], count: int) -> list[str]:
         """Call `@f.shapes`."""
@@ -445,6 +468,6 @@ class EmitFFIWrappers(ModulePass):
             head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"
             marks = f", {LATENCY_CRITICAL}" if LATENCY_CRITICAL in function.attributes else ""
             marks += f", {TAKES_HANDLES}" if wrapper.takes_handles else ""
-            fragment.function(head, wrapper.code, f"{INPUTS} = {len(signature.params)} : i64{marks}")
+            fragment.function(head, wrapper.code, f"{INPUTS} = {signature.inputs} : i64{marks}")
             fragment.splice(module)
         define_object_support(module)

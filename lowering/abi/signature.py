@@ -67,6 +67,13 @@ class Signature:
     tuple_result: bool
     recursive: bool = False
     """The function may call itself: its last argument is the address from which its stack is measured."""
+    written: tuple[int, ...] = ()
+    """The numbers of parameters that the function writes: those of a prim func, which gives back nothing."""
+
+    @property
+    def inputs(self) -> int:
+        """How many parameters come before the first that is written."""
+        return min(self.written, default=len(self.params))
 
     @property
     def takes_results(self) -> bool:
@@ -79,6 +86,8 @@ def _plain(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - the tree of an att
         return {named.name: _plain(named.attr) for named in attribute}
     if isinstance(attribute, ir.ArrayAttr):
         return [_plain(a) for a in attribute]
+    if isinstance(attribute, ir.DenseI64ArrayAttr):
+        return list(attribute)
     if isinstance(attribute, ir.UnitAttr):
         return True
     if isinstance(attribute, ir.StringAttr | ir.BoolAttr | ir.IntegerAttr | ir.FloatAttr):
@@ -108,7 +117,8 @@ def signature_of(func_op: ir.Operation) -> Signature:
     try:
         params = tuple(_value(p, f"#{i}", result=False) for i, p in enumerate(data.get("params", ())))
         results = tuple(_value(r, f"result {i}", result=True) for i, r in enumerate(data.get("results", ())))
+        written = tuple(int(number) for number in data.get("written", ()))
         is_tuple = bool(data.get("tuple", len(results) != 1))
-        return Signature(data["name"], params, results, is_tuple, bool(data.get("recursive", False)))
+        return Signature(data["name"], params, results, is_tuple, bool(data.get("recursive", False)), written)
     except (KeyError, TypeError) as error:
         raise CompileError(f"malformed relax.signature {data!r}: {error}") from error

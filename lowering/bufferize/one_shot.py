@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_mlir.lowering.bufferize.call_exposed_prim_funcs import CallExposedPrimFuncs
 from relax_mlir.lowering.bufferize.drop_destination_results import DropDestinationResults
 from relax_mlir.lowering.bufferize.place_results import PlaceResults
 from relax_mlir.lowering.bufferize.protect_carried import ProtectCarried
@@ -26,6 +27,7 @@ def bufferize() -> list[Pass]:
             "function-boundary-type-conversion=identity-layout-map}"
         ),
         DropDestinationResults(),
+        CallExposedPrimFuncs(),
         known_passes("canonicalize,cse"),
         PlanMemory(),
     ]

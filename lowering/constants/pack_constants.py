@@ -36,6 +36,7 @@ class PackConstants(ModulePass):
     """
 
     name: ClassVar[str] = "pack-constants"
+    opt_level: ClassVar[int] = 2
 
     target: str = "cpu"
 

@@ -11,7 +11,7 @@ from relax_mlir.ir_queries import callee_of, defining_op, ops_of
 from relax_mlir.lowering.legalize.prim_call_sites import CallSites, Site
 from relax_mlir.mlir import func, ir
 
-TARGETS = {"memref.store": 1, "memref.copy": 1}
+TARGETS = {"memref.store": 1, "affine.store": 1, "memref.copy": 1}
 """Ops that store, and which operand the buffer is."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.diagnostics import where
-from relax_mlir.dialects.attributes import CHECK, PRIM_FUNC, UNCHECKED
+from relax_mlir.dialects.attributes import CHECK, EXPOSED_SUFFIX, PRIM_FUNC, UNCHECKED
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import ops_of
@@ -70,7 +70,7 @@ def _check_function(function: func.FuncOp, declarations: RuntimeDeclarations) ->
     names = _names(function)
     for requirement in unproved(function, Ranges(function)):
         op, buffer = requirement.op, requirement.buffer
-        what = function.name.value
+        what = function.name.value.removesuffix(EXPOSED_SUFFIX)
         if buffer is not None:
             what += f": {names.get(buffer, 'a local buffer')}"
         place = where(op).replace("{", "(").replace("}", ")")

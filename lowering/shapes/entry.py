@@ -93,8 +93,12 @@ def signature(
     result: StructInfo,
     returned: Sequence[bool],
     recursive: bool,
+    exposed: ir.Attribute | None = None,
 ) -> ir.DictAttr:
-    """The attribute from which the FFI wrapper of `function` is made; `returned`: which leaves it gives back."""
+    """The attribute from which the FFI wrapper of `function` is made; `returned`: which leaves it gives back.
+
+    `exposed`: the function is the entry of a prim func, and this its attribute `EXPOSES`.
+    """
     is_tuple = isinstance(result, Tuple)
     fields = result.fields if isinstance(result, Tuple) else (result,)
     flags = iter(returned)
@@ -108,6 +112,8 @@ def signature(
     }
     if recursive:
         text["recursive"] = ir.BoolAttr.get(True)
+    if isinstance(exposed, ir.DictAttr) and "written" in exposed:
+        text |= {"tuple": ir.BoolAttr.get(False), "written": exposed["written"]}
     return ir.DictAttr.get(text)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.analysis.well_formed import parameter_names
-from relax_mlir.dialects.attributes import LATENCY_CRITICAL, SIGNATURE
+from relax_mlir.dialects.attributes import EXPOSES, LATENCY_CRITICAL, SIGNATURE
 from relax_mlir.dialects.types import StructInfo, Tensor, parameter_symbols, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, ops_of
@@ -77,7 +77,10 @@ def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Hea
         )
         if not is_private:
             returned = [result.returned for result in results]
-            new.attributes[SIGNATURE] = signature(name, named, result_info, returned, recursive)
+            exposed = op.attributes.get(EXPOSES)
+            new.attributes[SIGNATURE] = signature(name, named, result_info, returned, recursive, exposed)
+            if exposed is not None:
+                new.attributes[EXPOSES] = exposed
             if short:
                 new.attributes[LATENCY_CRITICAL] = ir.UnitAttr.get()
     return Header(name, op, new, named, params, result_info, results, recursive)

@@ -32,6 +32,7 @@ class FuseAttention(FunctionPass):
     """
 
     name: ClassVar[str] = "fuse-attention"
+    opt_level: ClassVar[int] = 2
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         if _Fuse().visit(function):

@@ -66,6 +66,7 @@ class FuseOps(ModulePass):
     """
 
     name: ClassVar[str] = "fuse-ops"
+    opt_level: ClassVar[int] = 2
     max_depth: int = 16
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:

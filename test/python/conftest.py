@@ -37,6 +37,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run each built module as bytecode, too, and compare the results",
     )
+    parser.addoption(
+        "--opt-level",
+        type=int,
+        choices=range(4),
+        help="build all modules at this level, where tests name none",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,6 +50,11 @@ def pytest_configure(config: pytest.Config) -> None:
         from both_modes import install
 
         install()
+    level = config.getoption("--opt-level")
+    if level is not None:
+        from relax_mlir.transform import PassContext
+
+        PassContext.current().opt_level = level
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

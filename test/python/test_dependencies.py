@@ -42,7 +42,6 @@ LAYERS: tuple[frozenset[str], ...] = (
             "passes",
             "builder",
             "expr",
-            "expr_functor",
             "ir",
             "ir_module",
             "module_file",

@@ -36,6 +36,7 @@ class LowerContractions(ModulePass):
     """
 
     name: ClassVar[str] = "lower-contractions"
+    opt_level: ClassVar[int] = 2
 
     target: str = "cpu"
 

@@ -17,6 +17,9 @@ from relax_mlir.instrument import DumpStages, PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
 from relax_mlir.lowering.expand.expand_floats import mentions_low_precision
+from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
+from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
+from relax_mlir.lowering.levels import llvm_level, with_needed
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.early_kernels import EarlyKernels
 from relax_mlir.lowering.parts.early_support import early_support
@@ -28,7 +31,7 @@ from relax_mlir.runtime.compile_module import compile_rest
 from relax_mlir.runtime.compile_parts import PartCompiler
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.engine import Engine, Interface
-from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL, Executable
+from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.machine_code import shared_libraries
 from relax_mlir.runtime.profile_sites import Site, profiled_sites
 from relax_mlir.runtime.run_phase import is_observed, run_phase, unverified
@@ -72,6 +75,7 @@ def build(
     instruments: Sequence[PassInstrument] = (),
     cache: bool = True,
     profile: bool = False,
+    opt_level: int | None = None,
 ) -> Executable: ...
 @overload
 def build(
@@ -82,6 +86,7 @@ def build(
     dump_stages: str | Path | None = None,
     instruments: Sequence[PassInstrument] = (),
     cache: bool = True,
+    opt_level: int | None = None,
 ) -> BytecodeExecutable: ...
 def build(
     mod: IRModule,
@@ -92,11 +97,14 @@ def build(
     instruments: Sequence[PassInstrument] = (),
     cache: bool = True,
     profile: bool = False,
+    opt_level: int | None = None,
 ) -> Executable | BytecodeExecutable:
     """Compile `mod` for `target`; the module itself is left as it is.
 
     Args:
-        mod: a module at level R0 or R1. Its public functions become the executable's functions.
+        mod: a module at level R0 or R1. Its public functions become the executable's functions, and so do prim funcs
+            with a ``global_symbol``, or all of them where there is no Relax function: these take their results as
+            arguments (``ex["f"](a, b, out)``).
         target: the machine, as text (``"cpu"``: the host) or a `Target`.
         exec_mode: ``"native"``: machine code, run in this process. ``"bytecode"``: bytecode with machine code for prim
             funcs, run by a `relax_mlir.vm.VirtualMachine` (see `relax_mlir.vm.build`).
@@ -105,8 +113,11 @@ def build(
         cache: false: do not use the persistent cache of compiled modules, which otherwise is used unless somebody
             watches the passes, `profile` is set, or RELAX_MLIR_CACHE is 0.
         profile: write records of calls while `Executable.profile` is on.
+        opt_level: 0 (compiles fastest) to 3, in the place of that of the current `PassContext`, which is 2 by
+            default; docs/passes.md says what each level runs.
 
     Raises:
+        ArgumentError: an argument of the wrong kind, or a pass is disabled without which nothing can be compiled.
         UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
             target is another architecture than the host's, or has threads where there are none.
         PassError: a pass failed. VerifyError: the module is invalid.
@@ -125,7 +136,8 @@ def build(
     require_threads(target.num_threads, "build")
     expect("build: 'cache'", cache, bool, "True or False")
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
-    with _context([*dumps, *instruments]):
+    context = with_needed(PassContext.current(), opt_level)
+    with _watched(context, [*dumps, *instruments]):
         if exec_mode == "bytecode":
             return _build_bytecode(mod, target, cache, profile)
         stages = None if dump_stages is None else Path(dump_stages)
@@ -159,13 +171,16 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
     is_kept = options.cache and not options.profile
     variant = "legalized" if options.is_legalized else ""
     source = source_text(mod)
-    slot = CacheSlot.of(source, target, DEFAULT_OPT_LEVEL, constants, variant) if is_kept else None
+    level = llvm_level(PassContext.current(), target)
+    slot = CacheSlot.of(source, target, level, constants, variant) if is_kept else None
     executable = slot.load() if slot else None
     if executable is not None:
         executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)
         return executable
     with short_switch_interval(), remembered_types():
         mod.verify()
+        if not options.is_legalized:
+            require_entries(mod.mlir)
         return _compile(mod, target, slot, replace(options, source=source_hash(source)))
 
 
@@ -202,14 +217,16 @@ def _require_host(target: Target) -> None:
 
 
 @contextlib.contextmanager
-def _context(instruments: Sequence[PassInstrument]) -> Iterator[None]:
-    """The current pass context, with more instruments."""
-    outer = PassContext.current()
-    if not instruments:
-        yield
-        return
-    with outer.derived(instruments=[*outer.instruments, *instruments]):
-        yield
+def _watched(context: PassContext, instruments: Sequence[PassInstrument]) -> Iterator[None]:
+    """`context`, whose own instruments have been entered by now, with more of them."""
+    kept = context.instruments
+    context.instruments = list(instruments)
+    with context:
+        context.instruments = [*kept, *instruments]
+        try:
+            yield
+        finally:
+            context.instruments = list(instruments)
 
 
 def _compile(mod: IRModule, target: Target, slot: CacheSlot | None, options: _Options) -> Executable:
@@ -239,15 +256,18 @@ def _compile_with(
     facts = Interface.of_source(work.mlir, str(target), options.source)
     sites: tuple[Site, ...] = ()
     low_precision = mentions_low_precision(work.mlir)
+    context = PassContext.current()
+    level = llvm_level(context, target)
     compiler = PartCompiler(
-        shared_libraries(), DEFAULT_OPT_LEVEL, slot is not None, low_precision, FunctionCpu.of(target)
+        shared_libraries(), level, slot is not None, low_precision, FunctionCpu.of(target)
     )
     with compiler:
         compiler.meanwhile(prepare.warm_up(target.num_threads))
         apart = compiler.add if SUPPORTED and not verify_each else None
         if apart:  # what takes no time to write comes first: another CPU waits for work
             apart([early_support()])
-        early = EarlyKernels.of(work.mlir, target, apart) if apart else None
+        is_early = apart is not None and context.pass_enabled(LowerContractions().info)
+        early = EarlyKernels.of(work.mlir, target, apart) if apart and is_early else None
         *to_flat, to_llvm = phases(str(target), low_precision, apart)
         for phase in to_flat:
             if options.is_legalized and phase.name in LEGALIZING:

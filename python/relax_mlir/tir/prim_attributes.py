@@ -15,8 +15,8 @@ SELF_EVIDENT = ("tir.noalias", "tirx.noalias", "T.noalias", "s_tir", "tir.is_sch
 """Attributes of TVM that say what is true of every prim func here, or nothing."""
 
 
-def read_attributes(call: ast.Call, name: str) -> dict[str, Any]:
-    """The attributes that ``T.func_attr(...)`` gives the prim func `name`. Raises `Problem`."""
+def read_attributes(call: ast.Call) -> dict[str, Any]:
+    """The attributes that ``T.func_attr(...)`` gives a prim func. Raises `Problem`."""
     if len(call.args) != 1 or not isinstance(call.args[0], ast.Dict) or call.keywords:
         raise Problem(call, "T.func_attr takes a dictionary of names and values")
     found: dict[str, Any] = {}
@@ -28,8 +28,12 @@ def read_attributes(call: ast.Call, name: str) -> dict[str, Any]:
         except ValueError:
             message = f"attribute '{key.value}' of a prim func is a literal, not `{ast.unparse(value)[:40]}`"
             raise Problem(value, message, "UnsupportedError") from None
-        if key.value in SELF_EVIDENT or (key.value == NAME and literal == name):
+        if key.value in SELF_EVIDENT:
             continue
+        if key.value == NAME and not (isinstance(literal, str) and literal):
+            raise Problem(
+                value, f"'{NAME}' is the name by which the prim func is called from outside", "ArgumentError"
+            )
         found[key.value] = literal
     return found
 

@@ -192,7 +192,7 @@ def _without_attributes(node: ast.FunctionDef, scope: Scope, attributes: dict[st
     for statement in node.body:
         call = _call_of(statement)
         if call is not None and scope.path(call.func) == ("T", "func_attr"):
-            attributes |= read_attributes(call, node.name)
+            attributes |= read_attributes(call)
         else:
             rest.append(statement)
     return rest

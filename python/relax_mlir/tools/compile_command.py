@@ -64,6 +64,13 @@ def parser() -> argparse.ArgumentParser:
         choices=("native", "bytecode"),
         help="how functions run (default: bytecode for .vmexec, else native)",
     )
+    found.add_argument(
+        "--opt-level",
+        type=int,
+        choices=range(4),
+        default=2,
+        help="which passes run: from 0, which compiles fastest, to 3 (default: 2)",
+    )
     found.add_argument("--no-cache", action="store_true", help="do not use the cache of compiled modules")
     found.add_argument("--inspect", action="store_true", help="show what a library says of itself, and exit")
     found.add_argument("--json", action="store_true", help="with --inspect: as JSON")

@@ -23,6 +23,7 @@ from relax_mlir.tools import emit_code
 from relax_mlir.tools.compile_command import ENDINGS
 from relax_mlir.tools.module_input import keep_entries, read_module
 from relax_mlir.tools.supervise import note
+from relax_mlir.transform import PassContext
 
 BYTECODE = ".vmexec"
 _LEVELS = {
@@ -91,13 +92,14 @@ def compile_file(options: Namespace) -> None:
     with report.phase("reading the module"):
         module = keep_entries(read_module(options.input), options.entry)
         module.verify()
-    if options.emit is not None:
-        with report.phase(f"making {options.emit}"):
-            text = _text(module, options.emit, target)
-        _write(text, output)
-    else:
-        assert output is not None
-        _compile(module, target, output, not options.no_cache, report)
+    with PassContext(opt_level=options.opt_level):
+        if options.emit is not None:
+            with report.phase(f"making {options.emit}"):
+                text = _text(module, options.emit, target)
+            _write(text, output)
+        else:
+            assert output is not None
+            _compile(module, target, output, not options.no_cache, report)
     report.show(output)
 
 

@@ -15,11 +15,13 @@ from collections.abc import Callable
 from relax_mlir.error import expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legality import violations
+from relax_mlir.lowering.levels import llvm_level
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.llvm_ir import llvm_ir as translated
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
+from relax_mlir.transform import PassContext
 
 
 def llvm_ir(mod: IRModule, target: str | Target = "cpu") -> str:
@@ -74,8 +76,12 @@ def bytecode(mod: IRModule, target: str | Target = "cpu") -> str:
 FORMS: dict[str, Callable[[ir.Module, Target], str | bytes]] = {
     "bytecode": lambda module, target: bytecode(IRModule(module), target),
     "llvm-ir": lambda module, target: translated(module),
-    "asm": lambda module, target: cross_compile.assembly(translated(module), target),
-    "obj": lambda module, target: cross_compile.object_file(translated(module), target),
+    "asm": lambda module, target: cross_compile.assembly(
+        translated(module), target, llvm_level(PassContext.current(), target)
+    ),
+    "obj": lambda module, target: cross_compile.object_file(
+        translated(module), target, llvm_level(PassContext.current(), target)
+    ),
 }
 """What ``relax-opt --emit`` gives for a module: of level R0 or R1 for bytecode, else of level L."""
 

@@ -8,6 +8,7 @@ from relax_mlir.lowering.abi.lower_copies import LowerCopies as LowerCopies
 from relax_mlir.lowering.abi.lower_objects import LowerObjects as LowerObjects
 from relax_mlir.lowering.abi.lower_packed_calls import LowerPackedCalls as LowerPackedCalls
 from relax_mlir.lowering.abi.mangle_names import MangleNames as MangleNames
+from relax_mlir.lowering.bufferize.call_exposed_prim_funcs import CallExposedPrimFuncs as CallExposedPrimFuncs
 from relax_mlir.lowering.bufferize.drop_destination_results import (
     DropDestinationResults as DropDestinationResults,
 )
@@ -29,9 +30,11 @@ from relax_mlir.lowering.kernels.nest.linalg_to_loops import LinalgToLoops as Li
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels as SelectKernels
 from relax_mlir.lowering.legality import CheckLegality as CheckLegality
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs as CheckPrimFuncs
+from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs as ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps as LegalizeOps
 from relax_mlir.lowering.memory.plan_memory import PlanMemory as PlanMemory
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers as PoolBuffers
+from relax_mlir.lowering.memory.skip_empty_results import SkipEmptyResults as SkipEmptyResults
 from relax_mlir.lowering.named_pipelines import NamedPipeline
 from relax_mlir.lowering.parts.cut_kernels import CutKernels as CutKernels
 from relax_mlir.lowering.shapes.check_bounds import CheckBounds as CheckBounds
@@ -82,6 +85,7 @@ __all__ = [
     "BFloat16Bits",
     "BindParams",
     "BindSymbolicVars",
+    "CallExposedPrimFuncs",
     "CallTIRRewrite",
     "CanonicalizeBindings",
     "CanonicalizeCalls",
@@ -103,6 +107,7 @@ __all__ = [
     "ExpandRounding",
     "ExpandTupleArguments",
     "ExplicitEffects",
+    "ExposePrimFuncs",
     "FoldConstant",
     "FuseAttention",
     "FuseOps",
@@ -146,6 +151,7 @@ __all__ = [
     "RemoveUnusedParameters",
     "SelectKernels",
     "SeparateEmpties",
+    "SkipEmptyResults",
     "SpecializeClosures",
     "StaticPlanBlockMemory",
     "ToNonDataflow",

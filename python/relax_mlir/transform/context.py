@@ -43,7 +43,7 @@ class PassContext:
     """Options under which passes run; ``with`` makes it the current one of this thread.
 
     Args:
-        opt_level: every pass of at most that level runs, 0 to 3 (docs/passes.md has a table).
+        opt_level: every pass of at most that level runs in a sequence, 0 to 3 (docs/passes.md has a table for `build`).
         required_pass: names of passes that run whatever their level is.
         disabled_pass: names of passes that do not run.
         config: values of registered options, by key.

@@ -24,6 +24,8 @@ PASSES: dict[str, str] = {
     "bfloat16-bits": "relax_mlir.lowering.expand.bfloat16_bits:BFloat16Bits",
     "bind-params": "relax_mlir.passes.bind_params:BindParams",
     "bind-symbolic-vars": "relax_mlir.passes.bind_symbolic_vars:BindSymbolicVars",
+    "call-exposed-prim-funcs": "relax_mlir.lowering.bufferize.call_exposed_prim_funcs:CallExposedPrimFuncs",
+    "expose-prim-funcs": "relax_mlir.lowering.legalize.expose_prim_funcs:ExposePrimFuncs",
     "check-bounds": "relax_mlir.lowering.shapes.check_bounds:CheckBounds",
     "call-tir-rewrite": "relax_mlir.passes.memory.call_tir_rewrite:CallTIRRewrite",
     "canonicalize-calls": "relax_mlir.passes.canonicalize_calls:CanonicalizeCalls",

@@ -85,12 +85,12 @@ class MLIRPass(Pass):
             run_sequence(self.passes, module, ctx)
 
 
-def known_passes(pipeline: str) -> MLIRPass:
+def known_passes(pipeline: str, opt_level: int = 0, name: str = "mlir-pipeline") -> MLIRPass:
     """Passes of MLIR whose text is known to be right and in its place, as that of this project's own pipelines.
 
     To ask MLIR takes a millisecond per pass.
     """
-    return MLIRPass(pipeline, check=False)
+    return MLIRPass(pipeline, opt_level, name, check=False)
 
 
 def upstream_passes(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.error import UnsupportedError
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.lowering.pipeline import memory_phases, phases
 from relax_mlir.runtime.build import LEGALIZING
 from relax_mlir.runtime.build import build as build_in_mode
@@ -28,6 +32,7 @@ def build(
     dump_stages: str | Path | None = None,
     instruments: Sequence[PassInstrument] = (),
     cache: bool = True,
+    opt_level: int | None = None,
 ) -> Executable:
     """Compile `mod` to bytecode, with machine code for its prim funcs; the module itself is left as it is.
 
@@ -41,7 +46,13 @@ def build(
     >>> main(x)
     """
     return build_in_mode(
-        mod, target, exec_mode="bytecode", dump_stages=dump_stages, instruments=instruments, cache=cache
+        mod,
+        target,
+        exec_mode="bytecode",
+        dump_stages=dump_stages,
+        instruments=instruments,
+        cache=cache,
+        opt_level=opt_level,
     )
 
 
@@ -59,15 +70,26 @@ def build_bytecode(mod: IRModule, target: Target, cache: bool) -> Executable:
     return Executable(made.functions, made.constants, made.words, made.offsets, made.kernels, library)
 
 
+def _require_relax_functions(mod: IRModule) -> None:
+    prims = [name for name, op in mod.items() if PRIM_FUNC in op.attributes and not op.is_external]
+    if prims and not list(mod.functions()):
+        raise UnsupportedError(
+            f"build: the module has prim funcs alone ({', '.join(prims)}), which bytecode cannot call from outside: "
+            'use exec_mode="native", or call them from a Relax function'
+        )
+
+
 def without_machine_code(mod: IRModule, target: Target) -> tuple[Executable, IRModule]:
     """The bytecode of a module, and the module of its kernels."""
     work = mod.clone()
+    _require_relax_functions(work)
     verify_each = is_observed()
     form = form_of(work.mlir)
     if form is None:
         for phase in phases(str(target), keep_closures=True):
-            if phase.name in LEGALIZING:
-                run_phase(phase, work, verify_each=True)
+            if phase.name in LEGALIZING:  # without entries of prim funcs, which are native code
+                passes = tuple(each for each in phase.passes if not isinstance(each, ExposePrimFuncs))
+                run_phase(replace(phase, passes=passes), work, verify_each=True)
         kernels = outline_kernels(work.mlir)
     memory, shape_heap = memory_phases()
     if form != "vm":

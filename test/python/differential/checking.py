@@ -67,18 +67,20 @@ def register() -> None:
     tvm_ffi.register_global_func("differential.both", both, override=True)
 
 
-def check(generator: Generator, seed: int, passes: bool = False, bytecode: bool = False) -> tuple[int, int]:
+def check(
+    generator: Generator, seed: int, passes: bool = False, bytecode: bool = False, opt_level: int = 2
+) -> tuple[int, int]:
     """Compile and compare; gives how many elements were compared, and how many there were.
 
     `passes`: run a random choice of passes first. `bytecode`: run it as bytecode, too, which has to give the same
-    bits. Raises `DifferenceError` or whatever the compiler raises.
+    bits. `opt_level`: that of `build`. Raises `DifferenceError` or whatever the compiler raises.
     """
     register()
     module = generator.bb.get()
     if passes:
         module = transformed(module, seed)
-    executable = rx.build(module)
-    machine = rx.vm.build(module) if bytecode else None
+    executable = rx.build(module, opt_level=opt_level)
+    machine = rx.vm.build(module, opt_level=opt_level) if bytecode else None
     compared = total = 0
     for program in generator.programs:
         for sizes in (*SIZES, random.Random(seed).choice(BIG_SIZES)):

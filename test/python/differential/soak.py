@@ -16,12 +16,22 @@ from pass_property import check_program
 
 BYTECODE = False
 """Whether programs run as bytecode, too."""
+LEVEL: int | None = None
+"""The optimisation level; None: one after the other, by the seed."""
+LEVELS = 4
 
 
 def attempt(seed: int, functions: int, limit: int | None = None, last_only: bool = False) -> Exception | None:
     """The error of one seed, or None; `limit` and `last_only` shorten its functions."""
+    level = seed % LEVELS if LEVEL is None else LEVEL
     try:
-        check(Generator(seed, functions, limit, last_only), seed, passes=seed % 3 == 0, bytecode=BYTECODE)
+        check(
+            Generator(seed, functions, limit, last_only),
+            seed,
+            passes=seed % 3 == 0,
+            bytecode=BYTECODE,
+            opt_level=level,
+        )
     except Exception as error:
         return error
     return None
@@ -70,10 +80,13 @@ def main() -> None:
         "--passes", action="store_true", help="programs of effects, after every pass and sequences"
     )
     parser.add_argument("--bytecode", action="store_true", help="as bytecode, too: the same bits as natively")
+    parser.add_argument(
+        "--opt-level", type=int, choices=range(LEVELS), help="default: each in turn, by the seed"
+    )
     parser.add_argument("--list", action="store_true", help="name the failing seeds only, which is fast")
     options = parser.parse_args()
-    global BYTECODE
-    BYTECODE = options.bytecode
+    global BYTECODE, LEVEL
+    BYTECODE, LEVEL = options.bytecode, options.opt_level
     first, end = map(int, options.seeds.split(":"))
     started, failed = time.perf_counter(), 0
     for seed in range(first, end):

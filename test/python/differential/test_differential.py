@@ -13,18 +13,26 @@ from checking import check
 from generator import Generator
 
 FUNCTIONS = 3
+LEVELS = (2, 0, 3, 1)
+"""Optimisation levels, by the seed."""
 
 
 def _seeds() -> list[int]:
     first, _, end = os.environ.get("RELAX_MLIR_SOAK", "0:0").partition(":")
-    return [*range(6), *range(int(first), int(end))]
+    return [*range(8), *range(int(first), int(end))]
 
 
 @pytest.mark.parametrize("seed", _seeds())
 def test_module(seed: int) -> None:
     generator = Generator(seed, FUNCTIONS)
     try:
-        compared, total = check(generator, seed, passes=seed % 3 == 0, bytecode=seed % 3 == 1)
+        compared, total = check(
+            generator,
+            seed,
+            passes=seed % 3 == 0,
+            bytecode=seed % 3 == 1,
+            opt_level=LEVELS[seed % len(LEVELS)],
+        )
     except Exception as error:
         error.args = (f"seed {seed}: {error}\n{generator.bb.get().script()}",)
         raise

@@ -402,7 +402,10 @@ class Module:
 """
     made = parse(text)
     printed = made.script()
-    assert 'T.func_attr({"op_pattern": 0, "x": {"y": [1, 2.5, "a"], "z": None}})' in printed
+    assert (
+        'T.func_attr({"global_symbol": "f", "op_pattern": 0, "x": {"y": [1, 2.5, "a"], "z": None}})'
+        in printed
+    )
     assert 'T.func_attr({"global_symbol": "other"})' in printed
     assert_structural_equal(parse(printed), made)
     x = np.arange(4, dtype="float32")

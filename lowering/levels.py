@@ -1,0 +1,88 @@
+"""Optimisation levels: what each level of a `PassContext` runs in the lowering, and what none can leave out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+
+from relax_mlir.error import ArgumentError
+from relax_mlir.lowering.pipeline import Phase, memory_phases, phases
+from relax_mlir.target import Target
+from relax_mlir.transform import MLIRPass, Pass, PassContext, Sequential
+
+MEANINGS = (
+    "what programs need to be compiled, nothing else: compiles fastest",
+    "cheap clean-ups, and what depends on constants alone is computed",
+    "fused ops and attention, products by kernels made for the machine, constants laid out for them: the default",
+    "what takes time to compile, and is seldom worth it",
+)
+"""What the levels are for, by number."""
+
+
+def leaves(passes: Iterable[Pass], level: int = 0) -> Iterator[tuple[str, int, bool]]:
+    """Name and effective level of each pass, those inside of others included; True for those that consist of others."""
+    for each in passes:
+        own = max(level, each.info.opt_level)
+        parts = each.passes if isinstance(each, Sequential | MLIRPass) else ()
+        is_composite = isinstance(each, Sequential) or each.info.composite
+        yield each.info.name, own, is_composite
+        if is_composite:
+            yield from leaves(parts, own)
+
+
+@functools.cache
+def needed_passes() -> frozenset[str]:
+    """The names of what no lowering can do without: passes of level 0, and the phases that they stand in.
+
+    MLIR's `canonicalize` and `cse` are among them, since passes below level R1 count on them.
+    """
+    found = leaves(phase.as_pass() for phase in _all_phases())
+    return frozenset(name for name, level, _ in found if level == 0)
+
+
+def with_needed(context: PassContext, opt_level: int | None = None) -> PassContext:
+    """The context for a compilation: instruments are not asked whether needed passes may run.
+
+    Raises:
+        ArgumentError: the context disables a pass without which nothing can be compiled.
+    """
+    disabled = sorted(context.disabled_pass & needed_passes())
+    if disabled:
+        raise ArgumentError(
+            f"build: {', '.join(repr(name) for name in disabled)} cannot be disabled: nothing can be compiled without; "
+            f"what can is {', '.join(optional_passes())}"
+        )
+    return context.derived(
+        opt_level=context.opt_level if opt_level is None else opt_level,
+        required_pass=context.required_pass | needed_passes(),
+    )
+
+
+def optional_passes() -> list[str]:
+    """The names of the passes that levels and `disabled_pass` decide about, in order."""
+    found = leaves(phase.as_pass() for phase in phases())
+    return list(
+        dict.fromkeys(
+            name for name, level, group in found if level and not group and name not in needed_passes()
+        )
+    )
+
+
+def llvm_level(context: PassContext, target: Target) -> int:
+    """LLVM's own optimisation level; at 0 LLVM stops the process on tiles."""
+    has_tiles = any(name.startswith("amx") for name in target.features)
+    return max(context.opt_level, 1) if has_tiles else context.opt_level
+
+
+def level_table() -> list[tuple[int, str, str, str]]:
+    """Level, phase, pass and kind of each pass that is not of level 0: what the levels add, in order."""
+    rows = []
+    for phase in phases():
+        for name, level, is_composite in leaves(phase.passes):
+            if level:
+                rows.append((level, phase.name, name, "group" if is_composite else "pass"))
+    return sorted(rows, key=lambda row: row[0])
+
+
+def _all_phases() -> list[Phase]:
+    return [*phases(keep_closures=True), *memory_phases()]
