@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Constant,
         DataflowBlock,
         DataflowVar,
+        DynTensorType,
         Expr,
         ExternFunc,
         Function,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         TupleGetItem,
         VarBinding,
     )
+    from relax_mlir.expr_functor import PyExprMutator, PyExprVisitor
     from relax_mlir.ir_module import IRModule
     from relax_mlir.module_functions import GlobalVar
     from relax_mlir.runtime.build import CompileReport, build
@@ -55,6 +57,7 @@ _HOMES = {
     "Constant": "relax_mlir.expr",
     "DataflowBlock": "relax_mlir.expr",
     "DataflowVar": "relax_mlir.expr",
+    "DynTensorType": "relax_mlir.expr",
     "Expr": "relax_mlir.expr",
     "ExternFunc": "relax_mlir.expr",
     "Function": "relax_mlir.expr",
@@ -79,6 +82,8 @@ _HOMES = {
     "Object": "relax_mlir.dialects.types",
     "Prim": "relax_mlir.dialects.types",
     "Shape": "relax_mlir.dialects.types",
+    "PyExprMutator": "relax_mlir.expr_functor",
+    "PyExprVisitor": "relax_mlir.expr_functor",
     "StructInfo": "relax_mlir.dialects.types",
     "Target": "relax_mlir.target",
     "Tensor": "relax_mlir.dialects.types",
@@ -100,6 +105,7 @@ _MODULES = (
     "error",
     "export",
     "expr",
+    "expr_functor",
     "instrument",
     "ir",
     "op",
@@ -142,6 +148,7 @@ __all__ = [
     "Constant",
     "DataflowBlock",
     "DataflowVar",
+    "DynTensorType",
     "ExecBuilder",
     "Executable",
     "Expr",
@@ -158,6 +165,8 @@ __all__ = [
     "Op",
     "Prim",
     "PrimValue",
+    "PyExprMutator",
+    "PyExprVisitor",
     "SeqExpr",
     "Shape",
     "ShapeExpr",

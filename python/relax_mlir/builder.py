@@ -143,6 +143,16 @@ class BlockBuilder:
         finally:
             self._function = None
 
+    @contextlib.contextmanager
+    def editing(self, function: func.FuncOp) -> Iterator[None]:
+        """Inside, a function that is there already is what is built: `emit`, `emit_te` and the like may be used."""
+        outer, name = self._function, function.name.value
+        self._function = _Function(name, function, function.regions[0].blocks[0], private=False)
+        try:
+            yield
+        finally:
+            self._function = outer
+
     def bound_symbols(self, bounds: Mapping[str, tuple[int, int | None]]) -> None:
         """Give symbols of the function's parameters bounds, as `function` does; to be called before any op."""
         current = self._current("bound_symbols")

@@ -42,6 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "passes",
             "builder",
             "expr",
+            "expr_functor",
             "ir",
             "ir_module",
             "module_file",

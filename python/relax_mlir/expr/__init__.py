@@ -9,6 +9,15 @@ What the script writes inside an expression is inside here, too: constants, shap
 bindings. `Tuple` is the expression; ``rx.Tuple`` is what is known of one.
 """
 
+from relax_mlir.dialects.checked_types import (
+    CheckedType,
+    DynTensorType,
+    FuncType,
+    ObjectType,
+    PrimType,
+    ShapeType,
+    TupleType,
+)
 from relax_mlir.dialects.extern_func import ExternFunc
 from relax_mlir.dialects.nodes import Constant, Node, PrimValue, ShapeExpr, Tuple, TupleGetItem
 from relax_mlir.dialects.value import Value, Var
@@ -29,11 +38,14 @@ __all__ = [
     "Binding",
     "BindingBlock",
     "Call",
+    "CheckedType",
     "Constant",
     "DataflowBlock",
     "DataflowVar",
+    "DynTensorType",
     "Expr",
     "ExternFunc",
+    "FuncType",
     "Function",
     "GlobalVar",
     "If",
@@ -42,12 +54,16 @@ __all__ = [
     "MatchCast",
     "MatchShape",
     "Node",
+    "ObjectType",
     "Op",
+    "PrimType",
     "PrimValue",
     "SeqExpr",
     "ShapeExpr",
+    "ShapeType",
     "Tuple",
     "TupleGetItem",
+    "TupleType",
     "Var",
     "VarBinding",
 ]

@@ -22,7 +22,6 @@ from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.expr.attrs import Attrs
 from relax_mlir.expr.bindings import Binding, MatchCast
 from relax_mlir.expr.compound import Call, If, LocalFunction, Loop, invocation_of
-from relax_mlir.expr.program import DataflowVar
 from relax_mlir.expr.sequences import BindingBlock, DataflowBlock, SeqExpr
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
@@ -284,15 +283,14 @@ class Emitter:
             raise ArgumentError(
                 "a dataflow block is emitted by `Function` only, or written `with bb.dataflow():`"
             )
-        leaving: list[tuple[Var, Value]] = []
+        leaving: list[tuple[Value, Value]] = []
         with self.builder.dataflow():
             for binding in block.bindings:
                 self.binding(binding)
-                for var in binding.vars:
-                    if not isinstance(var, DataflowVar):
-                        leaving.append((var, self.builder.emit_output(self.variable(var))))
-        for var, value in leaving:
-            self.bind(var, value)
+            for given in block.outputs:
+                leaving.append((given, self.builder.emit_output(self.value(given))))
+        for given, value in leaving:
+            self.bind(given, value)
 
     def binding(self, binding: Binding) -> None:
         """A binding."""

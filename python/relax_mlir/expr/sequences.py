@@ -10,7 +10,7 @@ from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.expr.bindings import Binding, binding_of
-from relax_mlir.expr.program import DATAFLOW, Program, is_hidden
+from relax_mlir.expr.program import DATAFLOW, OUTPUT, DataflowVar, Program, is_hidden, outputs_of
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 
@@ -46,7 +46,12 @@ class BindingBlock:
         """The bindings, in order."""
         if self._bindings is not None:
             return list(self._bindings)
-        return [binding_of(op, self._program) for op in self._ops if not is_hidden(op)]
+        return [binding_of(op, self._program) for op in self.ops if not is_hidden(op)]
+
+    @property
+    def ops(self) -> list[ir.Operation]:
+        """The ops of a view, those inside expressions included."""
+        return [op for op in self._ops if op.name != OUTPUT]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self.bindings)} bindings>"
@@ -54,6 +59,15 @@ class BindingBlock:
 
 class DataflowBlock(BindingBlock):
     """Bindings that only compute, without control flow; what leaves the block is no `DataflowVar`."""
+
+    @property
+    def outputs(self) -> list[Value]:
+        """What leaves the block, in order."""
+        if self._program is not None:
+            block = self._ops[-1].parent
+            assert block is not None, "the block's own op"
+            return list(map(self._program.variable, outputs_of(block.operation)))
+        return [var for b in self.bindings for var in b.vars if not isinstance(var, DataflowVar)]
 
 
 class SeqExpr(Node):
@@ -82,6 +96,11 @@ class SeqExpr(Node):
         return self._block is not None
 
     @property
+    def block(self) -> ir.Block | None:
+        """The block of the bindings that a view is of."""
+        return self._block
+
+    @property
     def blocks(self) -> list[BindingBlock]:
         """The blocks, in order: stretches of bindings, and the dataflow blocks between them."""
         if self._block is None or self._program is None:
@@ -96,7 +115,7 @@ class SeqExpr(Node):
             found += _stretch(stretch, self._program)
             stretch = []
             inside = [inner.operation for inner in entry_block(op).operations]
-            found.append(DataflowBlock.view(inside[:-1], self._program))
+            found.append(DataflowBlock.view(inside, self._program))
         return [*found, *_stretch(stretch, self._program)]
 
     @property

@@ -5,7 +5,9 @@ A visitor looks at every binding, a mutator may replace it: by nothing, one valu
 """
 
 from relax_mlir.expr.bindings import Binding
+from relax_mlir.rewrite.construct_mutator import PyExprMutator
+from relax_mlir.rewrite.construct_visitor import PyExprVisitor
 from relax_mlir.rewrite.mutator import DataflowMutator, ExprMutator
 from relax_mlir.rewrite.visitor import ExprVisitor
 
-__all__ = ["Binding", "DataflowMutator", "ExprMutator", "ExprVisitor"]
+__all__ = ["Binding", "DataflowMutator", "ExprMutator", "ExprVisitor", "PyExprMutator", "PyExprVisitor"]

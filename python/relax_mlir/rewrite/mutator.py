@@ -15,7 +15,7 @@ from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.expr.bindings import Binding, binding_of
 from relax_mlir.ir_module import IRModule
-from relax_mlir.ir_queries import enclosing_function, entry_block
+from relax_mlir.ir_queries import enclosing_function, entry_block, fresh_name, symbol_names
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.rewrite.replace import Replacer
@@ -106,7 +106,7 @@ class ExprMutator(Walker):
         functions = {
             view.name.value: view for view in entry_block(module).operations if isinstance(view, func.FuncOp)
         }
-        scratch = func.FuncOp("rewrite", ir.FunctionType.get([], []), visibility="private", ip=False)
+        scratch = scratch_function(module)
         self._replacer = Replacer(functions, scratch.operation, scratch.add_entry_block())
         self._last = ""
         try:
@@ -142,7 +142,7 @@ class ExprMutator(Walker):
         with ir.InsertionPoint(replacer.scratch_block):
             try:
                 given = method(binding)
-                result = None if given is None else _value_of(given, binding, name)
+                result = None if given is None else replacement(given, binding, name)
             except RelaxError as error:
                 error.add_hint(f"in {name}, on {binding!r} of function '{binding.function}'")
                 raise
@@ -173,8 +173,24 @@ def _function_of(op: ir.Operation) -> ir.Operation:
     return function
 
 
-def _value_of(given: Replacement, binding: Binding, name: str) -> Value | None:
-    """What replaces the result; None for an op without result, which is to go."""
+def scratch_function(module: ir.Operation) -> func.FuncOp:
+    """A private function in `module`, into which methods emit, so that builders see what they call; to be erased."""
+    body = entry_block(module)
+    with ir.InsertionPoint(body):
+        name = fresh_name("rewrite", symbol_names(body))
+        return func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
+
+
+def replacement(
+    given: Replacement, binding: Binding, name: str, replaced: Value | None = None
+) -> Value | None:
+    """What replaces the result of a binding, or `replaced`; None for an op without result, which is to go.
+
+    Raises:
+        ArgumentError: `given`, which the method `name` returned, is no replacement.
+    """
+    if replaced is not None:
+        return _converted(given, replaced.struct_info, name)
     if len(binding.operation.results):
         return _converted(given, binding.result.struct_info, name)
     if given != ():

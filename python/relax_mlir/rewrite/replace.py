@@ -75,6 +75,16 @@ class Replacer:
         if new.type != old.type:
             self._announce(new, old.type)
 
+    def exchange(self, op: ir.Operation, index: int, value: ir.Value) -> None:
+        """Let `value` be operand `index` of `op`."""
+        old = op.operands[index]
+        op.operands[index] = value
+        defining = defining_op(old)
+        if defining is not None:
+            self._unused.append(defining)
+        if value.type != old.type:
+            self._announce(value, old.type)
+
     def remove(self, op: ir.Operation) -> None:
         """Remove an op without results at the end of the walk."""
         self.count += 1
