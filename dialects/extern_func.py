@@ -79,7 +79,7 @@ class ExternFunc(Node):
         builder = calls.call_pure_packed if self.signature.pure else calls.call_packed
         return builder(self, *args, out=result_of(self, args))
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f'<ExternFunc "{self.global_symbol}">'
 
 

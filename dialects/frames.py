@@ -31,7 +31,15 @@ class _Thread(threading.local):
         self.frames: list[Frame] = []
 
 
-class Frame(contextlib.AbstractContextManager["Frame"]):
+class Guard:
+    """What a value asks before it is used."""
+
+    def check(self, value: object) -> None:
+        """Raise `ArgumentError` unless `value` may be used now."""
+        raise NotImplementedError  # abstract
+
+
+class Frame(Guard, contextlib.AbstractContextManager["Frame"]):
     """A function, or a construct inside one, while it is built; inside ``with``, ops go to the end of `block`.
 
     Args:

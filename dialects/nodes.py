@@ -7,10 +7,11 @@ functions are in `relax_mlir.expr`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from relax_mlir.dialects import constants, structure, types
+from relax_mlir.dialects.frames import Guard
 from relax_mlir.dialects.number_attributes import int_attr
 from relax_mlir.dialects.types import DimLike, StructInfo, as_dim, struct_info
 from relax_mlir.dialects.value import Scalar, Value, as_value, create, is_building, require_insertion_point
@@ -21,11 +22,16 @@ from relax_mlir.symbolic import Dim
 NodeT = TypeVar("NodeT", bound="Node")
 
 
-class Resolver(Protocol):
+class Resolver(Guard):
     """Gives the expressions of a program; it also owns the program, for the views that hold it."""
 
     def expression(self, ssa: ir.Value) -> Value:
         """The expression that an operand is."""
+        raise NotImplementedError  # abstract
+
+    def is_current(self) -> bool:
+        """Whether the program is still as it was when the views were made."""
+        raise NotImplementedError  # abstract
 
 
 class Node(Value):
@@ -44,7 +50,7 @@ class Node(Value):
         """The expression that `op` computes; `ssa`: the value as it is seen where the expression stands."""
         node = cls.__new__(cls)
         Node.__init__(node)
-        node._operation, node._resolver = op, resolver
+        node._operation, node._resolver, node._frame = op, resolver, resolver
         if len(op.results):
             node._identity = op.results[0]
             node._ssa = node._identity if ssa is None else ssa
@@ -60,6 +66,7 @@ class Node(Value):
         """The op of the bindings that a view is of."""
         if self._operation is None:
             raise ArgumentError(f"{self!r} is no part of a program yet")
+        self.resolver.check(self)
         return self._operation
 
     def operand(self, index: int) -> Any:  # noqa: ANN401 - any expression
@@ -82,7 +89,7 @@ class Node(Value):
     @property
     def struct_info(self) -> StructInfo:
         if self._info is None:
-            self._info = self.deduced() if self._operation is None else _info_of(self._operation)
+            self._info = self.deduced() if self._operation is None else _info_of(self.operation)
         return self._info
 
     def emit(self) -> Value:
@@ -101,6 +108,12 @@ class Node(Value):
         return super().same_as(other)
 
     def __repr__(self) -> str:
+        if self._resolver is not None and not self._resolver.is_current():
+            return f"<{type(self).__name__} of a program that has changed>"
+        return self.described()
+
+    def described(self) -> str:
+        """How messages show it."""
         return f"<{type(self).__name__}>"
 
 
@@ -136,7 +149,7 @@ class ShapeExpr(Node):
     def emit(self) -> Value:
         return structure.shape_expr(self.values)
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<ShapeExpr {types.shape_text(self.values)}>"
 
 
@@ -162,7 +175,7 @@ class PrimValue(Node):
     def emit(self) -> Value:
         return structure.prim_value(self.value)
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<PrimValue {self.value}>"
 
 
@@ -187,7 +200,7 @@ class Constant(Node):
     def emit(self) -> Value:
         return structure.constant(self.data)
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<Constant: {self.struct_info}>"
 
 
@@ -215,7 +228,7 @@ class Tuple(Node):
     def __len__(self) -> int:
         return len(self.fields)
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<Tuple of {len(self.fields)}>"
 
 
@@ -250,7 +263,7 @@ class TupleGetItem(Node):
         attributes = {"index": int_attr(self._index, "TupleGetItem: 'index'")}
         return create(structure.TupleGetItemOp, [self._tuple], attributes)[0]
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<TupleGetItem {self.index}>"
 
 

@@ -44,7 +44,7 @@ class Value(PythonProtocols):
 
     def __init__(self, ssa: ir.Value) -> None:
         self._ssa: ir.Value | None = ssa
-        self._frame = frames.current()
+        self._frame: frames.Guard | None = frames.current()
         # Read at once while a function is built: a pass may erase the op before somebody prints the value.
         self._info: StructInfo | None = None if self._frame is None else struct_info(ssa.type)
 

@@ -22,6 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         {
             "mlir",
             "capi",
+            "changes",
             "mlir_text",
             "_version",
             "terminal",

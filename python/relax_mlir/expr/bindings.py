@@ -38,6 +38,8 @@ class Binding:
         """The op of the bindings of MLIR, for what this class does not offer."""
         if self._operation is None:
             raise ArgumentError(f"{self!r} has no op yet: it is no part of a program")
+        if self._program is not None:
+            self._program.check(self)
         return self._operation
 
     @property
@@ -134,6 +136,8 @@ class Binding:
     def __repr__(self) -> str:
         if self._operation is None:
             return f"<{type(self).__name__} of {self.var!r}>"
+        if self._program is not None and not self._program.is_current():
+            return "<Binding of a program that has changed>"
         return f"<Binding {self.name or '_'} = {self.op} at {self.location}>"
 
 

@@ -132,7 +132,7 @@ class Call(Node):
         found = Emitter().call(self)
         return structure.make_tuple() if found is None else found
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<Call of {self.op} on {len(self.args)} arguments>"
 
 

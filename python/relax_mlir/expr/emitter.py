@@ -9,7 +9,7 @@ from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects import calls, constants, structure
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS
-from relax_mlir.dialects.base import RelaxOp
+from relax_mlir.dialects.base import RelaxOp, ir_fields
 from relax_mlir.dialects.closures import invocation_result
 from relax_mlir.dialects.control import if_then_else
 from relax_mlir.dialects.extern_func import ExternFunc
@@ -218,7 +218,8 @@ class Emitter:
         raw: Mapping[str, ir.Attribute],
         infos: Sequence[StructInfo],
     ) -> Value | None:
-        found = create(cls, operands, raw, list(infos) or None)
+        results = list(infos) if ir_fields(cls)[2] else []
+        found = create(cls, operands, raw, results or None)
         return found[0] if found else None
 
     def _prim_call(
@@ -244,19 +245,34 @@ class Emitter:
 
     def _foreign(self, call: Call, op: Op, args: Sequence[Any]) -> Value | None:
         """A user's op, which is a packed function, or an op of upstream."""
-        if call.is_view:
-            source = call.operation
-            made = ir.Operation.create(
-                source.name,
-                results=[adopted_type(result.type) for result in source.results],
-                operands=[self.value(arg).ssa for arg in args],
-                attributes={key: adopted(value) for key, value in Attrs.of(source).raw.items()},
-                loc=user_location(),
-            )
-            return Value(made.results[0])
+        attrs = call.attrs
+        if isinstance(attrs, Attrs):
+            made = self._upstream(call, attrs)
+            return Value(made.results[0]) if len(made.results) else None
         pure = Op.get(op.name).get_attr("FPurity") is True
         name = "relax.call_pure_packed" if pure else "relax.call_packed"
         return self._packed(name, op.name, args, call.sinfo_args[0] if call.sinfo_args else None)
+
+    def _upstream(self, call: Call, attrs: Attrs) -> ir.Operation:
+        """An op of upstream: its results are those of the view that is made anew, else what it infers or is said."""
+
+        def create_with(**results: Any) -> ir.Operation:  # noqa: ANN401 - as the bindings take them
+            return ir.Operation.create(
+                call.op.name,
+                operands=[self.value(arg).ssa for arg in call.args],
+                attributes={key: adopted(value) for key, value in attrs.raw.items()},
+                loc=user_location(),
+                **results,
+            )
+
+        if call.is_view:
+            return create_with(results=[adopted_type(result.type) for result in call.operation.results])
+        try:
+            return create_with(infer_type=True)
+        except ir.MLIRError as error:
+            if not call.sinfo_args:
+                raise ArgumentError(f"Call: {call.op} needs sinfo_args: what it gives ({error})") from None
+            return create_with(results=[info.to_type() for info in call.sinfo_args])
 
     # -- control flow
 

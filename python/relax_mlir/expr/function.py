@@ -70,19 +70,24 @@ class Function(func.FuncOp):
         return found
 
     @property
-    def _program(self) -> Program:
-        return Program(self)
+    def program(self) -> Program:
+        """What gives the expressions of the function, until a pass changes it."""
+        found = vars(self).get("relax_program")
+        if found is None or not found.is_current():
+            found = vars(self)["relax_program"] = Program(self)
+        assert isinstance(found, Program)
+        return found
 
     @property
     def params(self) -> list[Var]:
         """The parameters."""
-        program = self._program
+        program = self.program
         return [program.variable(argument) for argument in entry_block(self).arguments]
 
     @property
     def body(self) -> SeqExpr:  # type: ignore[override]  # the bindings have the region there: `regions[0]`
         """The blocks, and the value that the function returns."""
-        return SeqExpr.of(entry_block(self), self._program)
+        return SeqExpr.of(entry_block(self), self.program)
 
     @property
     def ret_struct_info(self) -> StructInfo:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.changes import changes
 from relax_mlir.dialects.extern_func import ExternFunc, ExternFuncOp
 from relax_mlir.dialects.location import name_of
-from relax_mlir.dialects.nodes import Constant, Node, PrimValue, ShapeExpr, Tuple, TupleGetItem
+from relax_mlir.dialects.nodes import Constant, Node, PrimValue, Resolver, ShapeExpr, Tuple, TupleGetItem
 from relax_mlir.dialects.structure import TUPLE, ConstantOp, PrimValueOp, ShapeExprOp, TupleGetItemOp
 from relax_mlir.dialects.traits import IsLoop, WrittenInside, has_trait
+from relax_mlir.dialects.types import StructInfo, struct_info
 from relax_mlir.dialects.value import Value, Var
+from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 
@@ -29,14 +32,33 @@ class DataflowVar(Var):
     """A variable that is visible in its dataflow block only."""
 
 
-class Program:
+class Program(Resolver):
     """Gives the expressions of one function, and keeps the module that they are views of."""
 
-    def __init__(self, keep: object) -> None:
+    def __init__(self, keep: ir.Operation | ir.OpView) -> None:
         self.keep = keep
+        self._context = keep.context
+        self._changes = changes(keep.context)
+
+    def is_current(self) -> bool:
+        """Whether no pass has run on a module of the context since."""
+        return changes(self._context) == self._changes
+
+    def retire(self) -> None:
+        """From here on the program is another one: its views are refused."""
+        self._changes = -1
+
+    def check(self, value: object) -> None:
+        """Raise `ArgumentError` if a pass has run since: what views are of may be gone."""
+        if not self.is_current():
+            raise ArgumentError(
+                f"this {type(value).__name__} is part of a program that has been changed since: take the "
+                'function again, mod["main"]'
+            )
 
     def expression(self, ssa: ir.Value) -> Value:
         """What an operand is: a variable, or the expression that stands there."""
+        self.check(self)
         identity = visible_source(ssa)
         op = defining_op(identity)
         if op is None or not is_inside(op):
@@ -65,9 +87,17 @@ class Program:
         kind = DataflowVar if local else Var
         var = kind.__new__(kind)
         var.name = _name(identity, op, "lv" if local else "gv")
-        var._ssa, var._identity, var._frame, var._info = ssa, identity, None, None
-        vars(var)["_program"] = self
+        var._ssa, var._identity, var._frame = ssa, identity, self
+        var._info = _info(ssa)
         return var
+
+
+def _info(ssa: ir.Value) -> StructInfo | None:
+    """What is known of a value, read at once; None for one of upstream ops, whose type says nothing of it."""
+    try:
+        return struct_info(ssa.type)
+    except RelaxError:
+        return None
 
 
 def visible_source(ssa: ir.Value) -> ir.Value:

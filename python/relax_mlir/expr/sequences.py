@@ -46,15 +46,23 @@ class BindingBlock:
         """The bindings, in order."""
         if self._bindings is not None:
             return list(self._bindings)
+        self._check()
         return [binding_of(op, self._program) for op in self.ops if not is_hidden(op)]
 
     @property
     def ops(self) -> list[ir.Operation]:
         """The ops of a view, those inside expressions included."""
+        self._check()
         return [op for op in self._ops if op.name != OUTPUT]
 
     def __repr__(self) -> str:
+        if self._program is not None and not self._program.is_current():
+            return f"<{type(self).__name__} of a program that has changed>"
         return f"<{type(self).__name__} of {len(self.bindings)} bindings>"
+
+    def _check(self) -> None:
+        if self._program is not None:
+            self._program.check(self)
 
 
 class DataflowBlock(BindingBlock):
@@ -64,6 +72,7 @@ class DataflowBlock(BindingBlock):
     def outputs(self) -> list[Value]:
         """What leaves the block, in order."""
         if self._program is not None:
+            self._check()
             block = self._ops[-1].parent
             assert block is not None, "the block's own op"
             return list(map(self._program.variable, outputs_of(block.operation)))
@@ -88,7 +97,7 @@ class SeqExpr(Node):
         """The sequence that a block of ops is; its last op ends it."""
         found = cls.__new__(cls)
         Node.__init__(found)
-        found._block, found._program = block, program
+        found._block, found._program, found._resolver = block, program, program
         return found
 
     @property
@@ -98,6 +107,8 @@ class SeqExpr(Node):
     @property
     def block(self) -> ir.Block | None:
         """The block of the bindings that a view is of."""
+        if self._program is not None:
+            self._program.check(self)
         return self._block
 
     @property
@@ -105,6 +116,7 @@ class SeqExpr(Node):
         """The blocks, in order: stretches of bindings, and the dataflow blocks between them."""
         if self._block is None or self._program is None:
             return list(self._blocks)
+        self._program.check(self)
         found: list[BindingBlock] = []
         stretch: list[ir.Operation] = []
         for view in list(self._block.operations)[:-1]:
@@ -123,6 +135,7 @@ class SeqExpr(Node):
         """The value: an expression, or the tuple of several."""
         if self._block is None or self._program is None:
             return self._body
+        self._program.check(self)
         values = list(map(self._program.expression, self._block.operations[-1].operation.operands))
         return values[0] if len(values) == 1 else Tuple(values)
 
@@ -137,7 +150,7 @@ class SeqExpr(Node):
             raise ArgumentError("a sequence that is part of a program is emitted by `Function` only")
         return Emitter().sequence(self)
 
-    def __repr__(self) -> str:
+    def described(self) -> str:
         return f"<SeqExpr of {len(self.blocks)} blocks>"
 
 

@@ -28,8 +28,8 @@ from relax_mlir.expr import (
     Var,
 )
 from relax_mlir.expr.bindings import Binding, binding_of
-from relax_mlir.expr.emitter import LITERALS
-from relax_mlir.expr.program import Program, is_hidden
+from relax_mlir.expr.emitter import LITERALS, Emitter
+from relax_mlir.expr.program import is_hidden
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
@@ -288,7 +288,7 @@ class _Walk:
 
     def __init__(self, function: Function, builder: BlockBuilder) -> None:
         make_effects_explicit(function)
-        self.program = Program(function)
+        self.program = function.program
         self._function = function.operation
         around = function.operation.parent
         assert around is not None, "it stands in a module"
@@ -306,6 +306,7 @@ class _Walk:
     def close(self) -> None:
         """End the walk; what has been emitted and not placed is lost."""
         self._editing.__exit__(None, None, None)
+        self.program.retire()
         self.replacer.scratch.erase()
 
     def is_new(self, op: ir.Operation) -> bool:
@@ -331,11 +332,16 @@ class _Walk:
         """Let what a method returned take the place of what the binding binds."""
         if isinstance(given, Node) and given.is_view and given.operation == binding.operation:
             return
-        value = replacement(given, binding, who)
+        has_result = len(binding.operation.results) > 0
+        if not has_result and isinstance(given, Call):
+            Emitter().call(given)
+            value = None
+        else:
+            value = replacement(given, binding, who)
         if value is not None:
             _ = value.ssa  # a new expression is emitted here
         self._place(binding.operation, value)
-        if value is None:
+        if not has_result:
             self.replacer.remove(binding.operation)
             self._changed = True
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from relax_mlir.changes import changed
 from relax_mlir.dialects.create import full
 from relax_mlir.dialects.structure import is_pure, make_tuple
 from relax_mlir.dialects.traits import EndsBlock, has_trait
@@ -74,8 +75,11 @@ class ExprMutator(Walker):
         context, roots = roots_of(target)
         total = 0
         with context, ir.Location.unknown():
-            for root in roots:
-                total += self._visit_root(root)
+            try:
+                for root in roots:
+                    total += self._visit_root(root)
+            finally:
+                changed(context)
         if isinstance(target, IRModule):
             target.verify()
         return total
@@ -189,11 +193,13 @@ def replacement(
     Raises:
         ArgumentError: `given`, which the method `name` returned, is no replacement.
     """
+    if isinstance(given, Value):
+        return given
     if replaced is not None:
         return _converted(given, replaced.struct_info, name)
     if len(binding.operation.results):
         return _converted(given, binding.result.struct_info, name)
-    if given != ():
+    if not isinstance(given, tuple) or given:
         raise ArgumentError(f"{name} returns {given!r} for {binding.op}, which has no result; () removes it")
     return None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from relax_mlir.changes import changed
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import VerifyError
@@ -55,7 +56,10 @@ def activate(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
     """The run that `mod` is in; for an outermost call a new one, which restores the module on failure."""
     module = mod.mlir
     if _state.runs and _state.runs[-1].mod.mlir == module:
-        yield _state.runs[-1]
+        try:
+            yield _state.runs[-1]
+        finally:
+            changed(module.context)
         return
     if ctx.option(VERIFY_EACH):
         _verify_input(module)
@@ -69,6 +73,7 @@ def activate(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
         raise
     finally:
         _state.runs.pop()
+        changed(module.context)
 
 
 def current_run() -> Run:

@@ -9,6 +9,7 @@ from relax_mlir import expr
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, UnknownAttributeError, UnknownNameError
 from relax_mlir.script import parse
+from relax_mlir.transform import create_pass
 
 TEXT = """
 @R.function
@@ -304,3 +305,43 @@ def test_builders_values_compare_as_before() -> None:
     main = bb.get()["main"]
     assert main.params[0] == main.params[0]
     assert (main.params[0] == "x") is False
+
+
+def test_views_are_refused_after_a_pass() -> None:
+    """It may have freed what they are of; the function gives new ones."""
+    module = parse(TEXT)
+    main = module["main"]
+    blocks = main.body.blocks
+    found = [binding for block in blocks for binding in block.bindings]
+    values, names = [binding.value for binding in found], [binding.var for binding in found]
+    for name in ("canonicalize", "cse", "legalize-ops"):
+        create_pass(name)(module)
+    for part in (*values, *names, *found, *blocks):
+        for attribute in ("args", "op", "ssa", "bindings", "value", "cond", "operation", "body"):
+            if not hasattr(type(part), attribute):
+                continue
+            with pytest.raises(ArgumentError, match="part of a program that has been changed since"):
+                getattr(part, attribute)
+        assert "changed" in repr(part) or isinstance(part, rx.Var)
+    assert names[0].name == "lv"
+    assert str(names[0].struct_info) == 'Tensor((n, 4), "float32")'
+    assert [p.name for p in module["main"].params] == [p.name for p in main.params] == ["x", "c", "k"]
+
+
+def test_views_are_refused_after_a_mutator() -> None:
+    seen: list[rx.Binding] = []
+
+    class Change(rx.PyExprMutator):
+        def visit_var_binding_(self, binding: rx.Binding) -> None:
+            seen.append(binding)
+            super().visit_var_binding_(binding)
+
+        def visit_constant_(self, constant: rx.Constant) -> rx.Constant:
+            return rx.Constant(constant.data * 2)
+
+    module = parse(TEXT)
+    kept = module["main"].body.blocks[0].bindings[0]
+    assert Change().visit_expr(module["main"]) is not module["main"]
+    with pytest.raises(ArgumentError, match="part of a program that has been changed since"):
+        _ = seen[0].value
+    assert isinstance(kept.value, rx.Call)  # what the mutator was given has not changed

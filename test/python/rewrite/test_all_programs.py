@@ -119,6 +119,9 @@ class Rebuild(PyExprMutator):
     calls = 0
 
     def visit_call_(self, call: Call) -> Any:
+        results = call.operation.results
+        if len(results) and not any(list(result.uses) for result in results):
+            return call  # a new one that nothing uses is removed
         call = super().visit_call_(call)
         type(self).calls += 1
         return Call(

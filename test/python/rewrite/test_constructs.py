@@ -443,3 +443,48 @@ def test_functions_in_a_module_of_their_own() -> None:
     assert isinstance(made, rx.Function)
     module = rx.IRModule({"main": made})
     np.testing.assert_allclose(run(module, sample(3, 4)), sample(3, 4) ** 2, rtol=1e-5)
+
+
+def test_effects_are_made_anew_and_removed() -> None:
+    """Ops without a result: a new call stands in the place of the old one; () leaves nothing."""
+
+    class Texts(PyExprMutator):
+        def visit_call_(self, call: Call) -> Any:
+            if call.op == rx.Op.get("relax.print"):
+                return Call(call.op, [*call.args, *call.args], call.attrs)
+            return () if call.op == rx.Op.get("relax.assert_op") else call
+
+    module = parse("""
+@R.function
+def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")):
+    R.assert_op(c)
+    R.print(x)
+    return x
+""")
+    made = Texts().visit_module(module)
+    assert "assert_op" not in str(made)
+    assert "R.print(x, x)" in made.script()
+    assert "R.print(x)" in module.script()
+
+
+def test_integers_are_made_anew() -> None:
+    """Ops of upstream too: here every addition of integers becomes a product."""
+
+    class Products(PyExprMutator):
+        def visit_call_(self, call: Call) -> Any:
+            call = super().visit_call_(call)
+            return Call(rx.Op("arith.muli"), call.args, call.attrs) if str(call.op) == "arith.addi" else call
+
+    module = parse("""
+@R.function
+def main(n: R.Prim("int64"), x: R.Tensor((4,), "float32")):
+    k = n + 3
+    if k > 8:
+        y = R.exp(x)
+    else:
+        y = x
+    return y
+""")
+    made = Products().visit_module(module)
+    np.testing.assert_array_equal(run(module, 3, sample(4)), sample(4))
+    np.testing.assert_allclose(run(made, 3, sample(4)), np.exp(sample(4)), rtol=1e-6)
