@@ -75,7 +75,7 @@ class DataflowBlock(BindingBlock):
             self._check()
             block = self._ops[-1].parent
             assert block is not None, "the block's own op"
-            return list(map(self._program.variable, outputs_of(block.operation)))
+            return list(map(self._program.expression, outputs_of(block.operation)))
         return [var for b in self.bindings for var in b.vars if not isinstance(var, DataflowVar)]
 
 
