@@ -20,6 +20,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signat
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish
 from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import (
     MAX_DEPTH,
+    MAX_TILE_ROWS,
     is_near,
     narrow_product,
     row_group,
@@ -117,14 +118,14 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
         stride_bytes = e.mul(b_parts.strides[0], item_bytes(element))
         wide = e.sub(last_column, first_column)
         beyond = e.sub(wide, e.round_down(wide, tiling.lanes))
+        # Few rows use each line of B once. All of C counts, and not the part: sums are not to depend on threads.
+        is_once = e.all_of(e.compare("le", e.dim(c, 0), MAX_TILE_ROWS), e.compare("gt", depth, 2 * MAX_DEPTH))
         by_dots, by_tall = _dots_pay(a_parts, beyond, tiling), tall.pays(a_parts, beyond)
+        if tiling.lanes <= 8:  # then making lines of B takes as long as the idle lanes of so few rows
+            by_dots = e.all_of(by_dots, e.negate(is_once))
         dots = e.select(by_dots, beyond, 0)
         tiles_end = e.sub(last_column, e.select(e.any_of(by_dots, by_tall), beyond, 0))
         cached = e.div(tiling.l1_bytes * 3 // 4, e.maximum(stride_bytes, 1))
-        # Few rows use each line of B once. All of C counts, and not the part: sums are not to depend on threads.
-        is_once = e.all_of(
-            e.compare("le", e.dim(c, 0), row_group(tiling)), e.compare("gt", depth, 2 * MAX_DEPTH)
-        )
         cached = e.select(is_once, depth, cached)
         limit = e.select(e.compare("gt", dots, 0), e.minimum(cached, most_deep - tiling.lanes), cached)
         depth_step = even_step(e.maximum(depth, 1), e.maximum(limit, _MIN_DEPTH), tiling.lanes)

@@ -180,12 +180,11 @@ def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, elem
 
         def blocks(start: e.Value, end: e.Index, column: e.Index, wide: int, count: e.Index) -> None:
             """Blocks of so many columns, of which `count` are there."""
-            high, last = _block_rows(tiling, wide), e.add(column, e.sub(count, 1))
-            lines = [e.add(column, n) for n in range(wide)]
-            if wide == _FEW_DOTS:
-                lines = [e.minimum(line, last) for line in lines]
+            high = _block_rows(tiling, wide)
             with e.loop(start, end, high) as i:
-                numbers = [e.add(i, r) for r in range(high)]
+                numbers, lines = [e.add(i, r) for r in range(high)], [e.add(column, n) for n in range(wide)]
+                if wide == _FEW_DOTS:
+                    lines = [e.minimum(line, e.add(column, e.sub(count, 1))) for line in lines]
                 sums = simd_sums(numbers, lines, 1)
                 _write_sums(tiling, sums, c, [(number, column) for number in numbers], count, accumulate)
 
