@@ -226,11 +226,6 @@ CASES: dict[str, tuple[str, str, str]] = {
         r"R.call_tir\(cls.prim, args, out\)",
         "z = R.call_tir(cls.prim, (v,), R.Tensor((n,), 'float32'))",
     ),
-    "prim_name": (
-        "z = R.call_tir(prim, (v,), R.Tensor((n,), 'float32'))",
-        "write cls.f",
-        "z = R.call_tir(cls.prim, (v,), R.Tensor((n,), 'float32'))",
-    ),
     "packed_prim": (
         "z = R.call_dps_packed(cls.prim, (v,), R.Tensor((n,), 'float32'))",
         "name of a registered|string|R.call_tir",
