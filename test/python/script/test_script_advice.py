@@ -259,11 +259,6 @@ CASES: dict[str, tuple[str, str, str]] = {
     ),
     "reshape": ("z = R.reshape(o, (-1,))", "match_shape", "z = R.reshape(R.match_shape(o, (n, m)), (-1,))"),
     "squeeze": ("z = R.squeeze(x, 0)", "match_shape it first", "z = R.squeeze(R.match_shape(x, (1, m)), 0)"),
-    "fill_dtype": (
-        'z = R.full((3,), c, "float32")',
-        "astype",
-        'z = R.full((3,), R.astype(c, "float32"), "float32")',
-    ),
 }
 
 
