@@ -121,7 +121,9 @@ class RelaxOp(Relax.Operation):
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         """Infos of the results; raises `ShapeError`, `DTypeError` or `ArgumentError` on operands that do not fit."""
-        raise ArgumentError(f"{cls.OPERATION_NAME}: its result types cannot be deduced; give them")
+        raise ArgumentError(
+            f"{cls.OPERATION_NAME}: its result types do not follow from its operands; call the op's own function"
+        )
 
     @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:

@@ -43,7 +43,6 @@ FAMILIES = (
     "linear_algebra",
     "views",
     "manipulate",
-    "repetition",
     "nn",
     "group_norm",
     "batch_norm",

@@ -66,7 +66,7 @@ class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):
             raise ShapeError(
                 f"{args.op}: operand 'data' has {dim_text(channels)} channels (channel_axis "
                 f"{args.int_attr('channel_axis')}), which is not provably a multiple of num_groups, {groups}; "
-                "match_shape it to one that is"
+                f"match_shape it to a number that is, or declare it as one, {groups}*c"
             )
         return data
 

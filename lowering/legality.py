@@ -211,7 +211,6 @@ BY_DIALECT = {
     "bufferization": "work on tensors or on memrefs, not on both",
     "llvm": "machine code of your own goes into a packed function",
     "linalg": "write a linalg.generic",
-    "relax": "call a Relax function from a Relax function",
 }
 
 

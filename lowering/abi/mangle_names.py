@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.ir_queries import callee_of
+from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX
 from relax_mlir.lowering.parts.shared_code import own_ops
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
@@ -26,7 +27,7 @@ class MangleNames(ModulePass):
         for op in module.body.operations:
             if isinstance(op, func.FuncOp) and not op.is_external:
                 old = op.name.value
-                if not old.startswith(OWN_PREFIX):
+                if not old.removesuffix(SHAPES_SUFFIX).startswith(OWN_PREFIX):
                     op.attributes["sym_name"] = ir.StringAttr.get(FUNCTION_PREFIX + old)
                     renamed[old] = ir.FlatSymbolRefAttr.get(FUNCTION_PREFIX + old)
         for call in own_ops(module, "func.call"):

@@ -133,7 +133,8 @@ def _solved(pairs: Sequence[_Pair], is_checked: bool) -> dict[str, Dim]:
             pair = pairs[definition.index]
             raise ShapeError(
                 f"{pair.what}: dimension {pair.axis} is {pair.have}, which is not provably {pair.want} for a "
-                f"{definition.symbol} that is zero or positive; match_shape it to such an expression first"
+                f"{definition.symbol} that is zero or positive; match_shape it to a number that is, or "
+                "declare it as such an expression"
             )
     return mapping
 

@@ -166,7 +166,9 @@ def _check_prim(prim: func.FuncOp) -> Iterator[Diagnostic]:
         yield _violation(prim, 8, f"prim func '{name}' has symbolic shapes in its type")
     for op in ops_of(prim.operation):
         if op.name.startswith("relax."):
-            yield _violation(op, 8, f"prim func '{name}' contains {op.name}")
+            yield _violation(
+                op, 8, f"prim func '{name}' contains {op.name}: write linalg, or the op in a Relax function"
+            )
 
 
 @dataclass

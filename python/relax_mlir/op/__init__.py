@@ -104,7 +104,6 @@ from relax_mlir.dialects.reduce import (
     sum,
     variance,
 )
-from relax_mlir.dialects.repetition import flip, repeat, tile
 from relax_mlir.dialects.scan import cumprod, cumsum
 from relax_mlir.dialects.select import (
     clip,
@@ -228,7 +227,6 @@ __all__ = [
     "extern_func",
     "eye",
     "flatten",
-    "flip",
     "floor",
     "floor_divide",
     "floor_mod",
@@ -279,7 +277,6 @@ __all__ = [
     "prod",
     "register_infer",
     "register_op_attr",
-    "repeat",
     "reshape",
     "right_shift",
     "round",
@@ -305,7 +302,6 @@ __all__ = [
     "tan",
     "tanh",
     "tensor_to_shape",
-    "tile",
     "tril",
     "triu",
     "trunc",

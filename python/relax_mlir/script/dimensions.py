@@ -64,7 +64,7 @@ def read_dims(node: ast.expr, scope: Scope) -> list[Dim | None]:
             return _of_value(node, found, scope)
         if isinstance(found, tuple | list):
             return [_captured(node, item) for item in found]
-        if found is None and node.id in scope.symbols:
+        if isinstance(found, int | symbolic.Expr) or (found is None and node.id in scope.symbols):
             raise Problem(node, f"'{node.id}' is one integer; a shape of one dimension is ({node.id},)")
     raise Problem(node, "expected a shape: a tuple such as (n, 4), or (n,) with one dimension")
 

@@ -13,6 +13,7 @@ from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.call_arguments import named_arguments
 from relax_mlir.script.dimensions import read_dims, symbols_of
 from relax_mlir.script.source import Problem
+from relax_mlir.symbolic import Expr
 
 if TYPE_CHECKING:
     from relax_mlir.script.calls import Calls
@@ -24,11 +25,23 @@ def read_match(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     parts = named_arguments(node, ("value", "pattern", "dtype"), 2)
     value = expressions.value(parts["value"])
     dtype = expressions.evaluate(parts["dtype"]) if "dtype" in parts else None
-    if isinstance(parts["pattern"], ast.Tuple | ast.List):
+    if _is_shape(expressions, parts["pattern"]):
         pattern = read_dims(parts["pattern"], expressions.scope)
         return _matched(expressions, node, value, pattern, dtype)
     info = read_annotation(parts["pattern"], expressions.scope)
     return _cast(expressions, node, parts["pattern"], value, info, dtype)
+
+
+def _is_shape(expressions: Expressions, pattern: ast.expr) -> bool:
+    """Whether a pattern is ``(n, 4)``, ``R.shape([n, 4])``, ``x.shape`` or the name of a shape, not an annotation."""
+    scope = expressions.scope
+    path = scope.path(pattern.func if isinstance(pattern, ast.Call) else pattern)
+    if path is not None:
+        return path in (("R", "shape"), ("R", "ShapeExpr"))
+    if isinstance(pattern, ast.Name):
+        found = scope.values.get(pattern.id, scope.captured.get(pattern.id))
+        return isinstance(found, Value | Expr | tuple | list | int)
+    return isinstance(pattern, ast.Tuple | ast.List | ast.Attribute)
 
 
 def _cast(

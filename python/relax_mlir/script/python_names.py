@@ -27,7 +27,6 @@ ATTRIBUTES = {
     "to": "R.astype({0}, …)",
     "float": 'R.astype({0}, "float32")',
     "int": 'R.astype({0}, "int32")',
-    "dot": "R.matmul({0}, …)",
     "size": "R.prod(R.shape_to_tensor(R.shape_of({0})))",
     "item": "{0}",
     "numpy": "{0}",

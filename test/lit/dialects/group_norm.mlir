@@ -18,7 +18,7 @@ func.func @instance(%x: tensor<2x8x3xf32>, %g: tensor<3xf32>) {
 // -----
 
 func.func @channels(%x: tensor<2x?x3xf32, #relax.shape<[2, "c", 3]>>, %g: tensor<?xf32, #relax.shape<["c"]>>) {
-  // expected-error @below {{nn_group_norm: operand 'data' has c channels (channel_axis 1), which is not provably a multiple of num_groups, 4; match_shape it to one that is}}
+  // expected-error @below {{nn_group_norm: operand 'data' has c channels (channel_axis 1), which is not provably a multiple of num_groups, 4; match_shape it to a number that is, or declare it as one, 4*c}}
   %0 = "relax.nn_group_norm"(%x, %g, %g) {num_groups = 4 : i64, channel_axis = 1 : i64, axes = [2], epsilon = 1.0e-05 : f64, center = true, scale = true} : (tensor<2x?x3xf32, #relax.shape<[2, "c", 3]>>, tensor<?xf32, #relax.shape<["c"]>>, tensor<?xf32, #relax.shape<["c"]>>) -> tensor<2x?x3xf32, #relax.shape<[2, "c", 3]>>
   return
 }

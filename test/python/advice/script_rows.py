@@ -4,9 +4,11 @@ What follows the advice is built as one module."""
 
 from __future__ import annotations
 
-import pytest
-import relax_mlir as rx
-from script_advice import Advice
+from typing import Any
+
+import numpy as np
+from advice_rows import ScriptCase, ScriptRows
+from programs import register
 
 MODULE = """
 @I.ir_module
@@ -25,22 +27,33 @@ class Module:
 """
 FUNCTION = """
     @R.function
-    def {name}(
-        x: R.Tensor(("n", "m"), "float32"),
-        y: R.Tensor(("n", "m"), "float32"),
-        v: R.Tensor(("n",), "float32"),
-        u: R.Tensor(("k",), "float32"),
-        c: R.Tensor((), "bool"),
-        j: R.Tensor((4,), "int64"),
-        i: R.Prim("int64"),
-        o: R.Tensor(ndim=2, dtype="float32"),
-    ):
+    def {name}({parameters}):
         n, m, k = T.int64(), T.int64(), T.int64()
         {line}
-        return x
+        return {result}
 """
+PARAMETERS = {
+    "x": 'R.Tensor(("n", "m"), "float32")',
+    "y": 'R.Tensor(("n", "m"), "float32")',
+    "v": 'R.Tensor(("n",), "float32")',
+    "u": 'R.Tensor(("k",), "float32")',
+    "c": 'R.Tensor((), "bool")',
+    "j": 'R.Tensor((4,), "int64")',
+    "i": 'R.Prim("int64")',
+    "o": 'R.Tensor(ndim=2, dtype="float32")',
+}
 
-CASES: dict[str, tuple[str, str, str]] = {
+
+@register("advice.double")
+def _double(x: Any, out: Any) -> None:
+    np.from_dlpack(out)[...] = 2 * np.from_dlpack(x)
+
+
+def first(x: Any, **_: Any) -> Any:
+    return x
+
+
+CASES: dict[str, ScriptCase] = {
     "max": ("z = max(x, y)", "R.max is that .* R.maximum", "z = R.maximum(x, y), R.max(x)"),
     "min": ("z = min(x, y)", "R.min is that .* R.minimum", "z = R.minimum(x, y), R.min(x)"),
     "sum": ("z = sum([x, y])", r"R.sum adds .* \+ adds", "z = R.sum(x), x + y"),
@@ -53,10 +66,10 @@ CASES: dict[str, tuple[str, str, str]] = {
     "divmod": ("z = divmod(x, 2.0)", "x // y and x % y", "z = x // 2.0, x % 2.0"),
     "pow": ("z = pow(x, 2)", r"x \*\* y", "z = x ** 2"),
     "range": ("z = range(i)", "for i in range", "for q in range(i):\n            x = x + 1.0"),
-    "str": ("z = str(x)", "R.print shows", 'R.print(x, format="{}")'),
+    "str": ("z = str(x)", "R.print shows", 'R.print(x, format="{}")', first),
     "abs": ("z = abs(x)", "the op is R.abs", "z = R.abs(x)"),
     "round": ("z = round(x)", "the op is R.round", "z = R.round(x)"),
-    "print": ("print(x)", "the op is R.print", "R.print(x)"),
+    "print": ("print(x)", "the op is R.print", "R.print(x)", first),
     "transposed": ("z = x.T", r"R.permute_dims\(x\)", "z = R.permute_dims(x)"),
     "last_transposed": ("z = x.mT", r"R.permute_dims\(x, axes\)", "z = R.permute_dims(x, (1, 0))"),
     "size": (
@@ -137,13 +150,15 @@ CASES: dict[str, tuple[str, str, str]] = {
         "f = lambda: x",
         r"write `def f\(x: R.Tensor",
         "def f(a: R.Tensor((n, m), 'float32')):\n            return a\n        z = f(x)",
+        first,
     ),
     "annotation_of_parameter": (
         "def f(a):\n            return a",
         r"such as R.Tensor\(\(n,\)",
         'def f(a: R.Tensor((n,), "float32")):\n            return a\n        z = f(v)',
+        lambda v, **_: v,
     ),
-    "formatted": ('z = f"{x}"', "write the string out", 'R.print(x, format="x: {}")'),
+    "formatted": ('z = f"{x}"', "write the string out", 'R.print(x, format="x: {}")', first),
     "starred": (
         "a, *b = x, y, v",
         r"name every field, or take t\[0\]",
@@ -184,7 +199,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "continue": (
         "while c:\n            continue",
         "into an `if`",
-        "while c:\n            if i > 3:\n                x = x + 1.0",
+        "while c:\n            if i > 3:\n                x = x + 1.0\n            c = R.logical_not(c)",
     ),
     "loop_else": (
         "for q in range(3):\n            x = x + 1.0\n        else:\n            x = y",
@@ -225,11 +240,13 @@ CASES: dict[str, tuple[str, str, str]] = {
         "z = cls.prim(v)",
         r"R.call_tir\(cls.prim, args, out\)",
         "z = R.call_tir(cls.prim, (v,), R.Tensor((n,), 'float32'))",
+        lambda v, **_: v + 1,
     ),
     "packed_prim": (
         "z = R.call_dps_packed(cls.prim, (v,), R.Tensor((n,), 'float32'))",
         "name of a registered|string|R.call_tir",
-        "z = R.call_dps_packed('f.g', (v,), R.Tensor((n,), 'float32'))",
+        "z = R.call_dps_packed('advice.double', (v,), R.Tensor((n,), 'float32'))",
+        lambda v, **_: 2 * v,
     ),
     "closure": (
         "f = R.make_closure(helper, ())",
@@ -262,14 +279,20 @@ CASES: dict[str, tuple[str, str, str]] = {
 }
 
 
-ADVICE = Advice(MODULE, FUNCTION, CASES)
+def arguments(name: str) -> dict[str, Any]:
+    """Of sizes for which what the right line asserts holds."""
+    n, m = {"squeeze": (1, 3), "annotated": (3, 4)}.get(name, (3, 3))
+    x, y = np.random.default_rng(0).uniform(0.25, 2.0, (2, n, m)).astype(np.float32)
+    return {
+        "x": x,
+        "y": y,
+        "v": x[:, 0].copy(),
+        "u": y[:, 1].copy(),
+        "c": np.array(name != "continue"),
+        "j": np.array([2, 0, 1, 2]),
+        "i": 2,
+        "o": x + y,
+    }
 
 
-@pytest.fixture(scope="module")
-def built() -> rx.Executable:
-    return ADVICE.build()
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_advice(built: rx.Executable, name: str) -> None:
-    ADVICE.check(name, built, rx.build)
+TABLE = ScriptRows(MODULE, FUNCTION, PARAMETERS, CASES, arguments)

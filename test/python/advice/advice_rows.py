@@ -1,0 +1,240 @@
+"""Tables of advice: what is wrong, what its message says, and what follows the message, with the right result."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import relax_interpreter
+import relax_mlir as rx
+import tvm_ffi
+from op_semantics import Sizes
+from relax_mlir import op
+from relax_mlir.error import RelaxError
+from relax_mlir.runtime import to_numpy
+from relax_mlir.script import parse
+
+
+class Table(ABC):
+    """Rows by name."""
+
+    names: Sequence[str]
+
+    @abstractmethod
+    def provoke(self, name: str) -> str:
+        """Do what is wrong; the text of the error, which says what the row expects."""
+
+    @abstractmethod
+    def follow(self, name: str) -> None:
+        """Do what the error advises, and compare the result with NumPy's."""
+
+
+def error_of(wrong: Callable[[], object], message: str, kind: type[Exception] = RelaxError) -> str:
+    """The text of the error that `wrong` raises, in which `message` (a pattern) is found."""
+    try:
+        given = wrong()
+    except kind as error:
+        assert re.search(message, str(error), re.DOTALL), f"expected {message!r}:\n{error}"
+        return str(error)
+    raise AssertionError(f"this was done, though it is wrong ({message}): {given}")
+
+
+def same(found: object, expected: object) -> None:
+    """Assert that results (tuples of them) are these arrays and numbers, up to rounding."""
+    have, want = _flat(found), _flat(expected)
+    assert len(have) == len(want), f"{len(have)} results, expected {len(want)}"
+    for one, other in zip(have, want, strict=True):
+        assert one.shape == other.shape
+        if one.dtype.kind in "iub":
+            np.testing.assert_array_equal(one, other)
+        else:
+            np.testing.assert_allclose(one.astype("f8"), other.astype("f8"), rtol=1e-5, atol=1e-6)
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, tvm_ffi.Array | tuple | list):
+        return [array for item in value for array in _flat(item)]
+    if isinstance(value, tvm_ffi.Shape):
+        return [np.array(list(value))]
+    return [to_numpy(value) if hasattr(value, "__dlpack__") else np.asarray(value)]
+
+
+def interpreted(module: rx.IRModule, name: str, arguments: Sequence[Any]) -> list[Any]:
+    """What a function gives by the NumPy interpreter, which has floats of 64 bits."""
+
+    def value(argument: Any) -> Any:
+        if isinstance(argument, tvm_ffi.Shape):
+            return Sizes(map(int, argument))
+        if isinstance(argument, np.ndarray) and argument.dtype.kind not in "iub":
+            return argument.astype(np.float64)
+        return argument
+
+    with module.context:
+        return relax_interpreter.run(module.mlir, name, [value(argument) for argument in arguments])
+
+
+@dataclass(frozen=True)
+class Row:
+    """Something of its own: `right` compares by itself."""
+
+    wrong: Callable[[], object]
+    message: str
+    right: Callable[[], None]
+
+
+class Rows(Table):
+    """Rows that share nothing."""
+
+    def __init__(self, rows: Mapping[str, Row]) -> None:
+        self.rows, self.names = rows, list(rows)
+
+    def provoke(self, name: str) -> str:
+        return error_of(self.rows[name].wrong, self.rows[name].message)
+
+    def follow(self, name: str) -> None:
+        self.rows[name].right()
+
+
+ScriptCase = tuple[str, str, str] | tuple[str, str, str, Callable[..., Any]]
+"""The wrong line, what the error says, the right line; and what it computes where that is more than ops."""
+
+
+class ScriptRows(Table):
+    """Lines of scripts, in a `module` with ``{functions}``, each in a `function` with ``{name}`` and ``{line}``.
+
+    ``{parameters}`` are those that the line uses, the first in any case; ``{result}`` is `z` where the line binds it,
+    else the first parameter. All right lines are built as one module.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        function: str,
+        parameters: Mapping[str, str],
+        cases: Mapping[str, ScriptCase],
+        arguments: Callable[[str], Mapping[str, Any]],
+        reads: Callable[[rx.IRModule], object] = rx.build,
+    ) -> None:
+        self.module, self.function, self.parameters = module, function, parameters
+        self.cases, self.names, self.arguments, self.reads = cases, list(cases), arguments, reads
+
+    def used(self, line: str) -> list[str]:
+        """The parameters that a line uses."""
+        first = next(iter(self.parameters))
+        return [name for name in self.parameters if name == first or re.search(rf"\b{name}\b", line)]
+
+    def text(self, lines: Mapping[str, str]) -> str:
+        """The script with a function of each name that holds these lines."""
+        functions = [
+            self.function.replace("{name}", name)
+            .replace("{line}", line)
+            .replace("{parameters}", ", ".join(f"{n}: {self.parameters[n]}" for n in self.used(line)))
+            .replace(
+                "{result}", "z" if re.search(r"^ *z\b[^=\n]*=", line, re.M) else next(iter(self.parameters))
+            )
+            for name, line in lines.items()
+        ]
+        return self.module.replace("{functions}", "".join(functions))
+
+    @cached_property
+    def right(self) -> rx.IRModule:
+        return parse(self.text({f"case_{name}": case[2] for name, case in self.cases.items()}))
+
+    @cached_property
+    def built(self) -> rx.Executable:
+        return rx.build(self.right)
+
+    def provoke(self, name: str) -> str:
+        wrong, message = self.cases[name][:2]
+        text = error_of(lambda: self.reads(parse(self.text({"main": wrong}))), message)
+        assert re.search(r"<script>:\d+:\d+: ", text), text
+        return text
+
+    def follow(self, name: str) -> None:
+        case = self.cases[name]
+        given = {key: value for key, value in self.arguments(name).items() if key in self.used(case[2])}
+        found = self.built[f"case_{name}"](*given.values())
+        same(found, case[3](**given) if len(case) == 4 else self.expected(name, given))
+
+    def expected(self, name: str, given: Mapping[str, Any]) -> object:
+        """What the right line gives, by NumPy."""
+        return interpreted(self.right, f"case_{name}", list(given.values()))
+
+
+Body = Callable[[rx.BlockBuilder, dict[str, Any]], object]
+BuilderCase = tuple[Body, str, Body] | tuple[Body, str, Body, Callable[..., Any]]
+
+
+class _Used(dict[str, Any]):
+    """Parameters by name, with those that have been asked for."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.used: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.used.add(name)
+        return super().__getitem__(name)
+
+
+class BuilderRows(Table):
+    """Bodies of functions with these parameters, of which they have the ones that they use; the first in any case.
+
+    What a body returns (one value, or several) is the result, or else the first parameter is.
+    """
+
+    def __init__(
+        self,
+        infos: Mapping[str, rx.StructInfo],
+        cases: Mapping[str, BuilderCase],
+        arguments: Callable[[str], Mapping[str, Any]],
+        prims: str = "",
+    ) -> None:
+        self.prims = prims
+        self.infos, self.cases, self.names, self.arguments = infos, cases, list(cases), arguments
+        self.used: dict[str, list[str]] = {}
+
+    @cached_property
+    def right(self) -> rx.IRModule:
+        bb = self._builder()
+        for name, case in self.cases.items():
+            self.used[name] = self._add(self._builder(), name, case[2], list(self.infos))
+            self._add(bb, f"case_{name}", case[2], self.used[name])
+        module = bb.get()
+        module.verify()
+        return module
+
+    @cached_property
+    def built(self) -> rx.Executable:
+        return rx.build(self.right)
+
+    def _builder(self) -> rx.BlockBuilder:
+        return rx.BlockBuilder(rx.IRModule.parse(self.prims))
+
+    def _add(self, bb: rx.BlockBuilder, name: str, body: Body, parameters: Sequence[str]) -> list[str]:
+        """Add a function; those of the parameters that it uses."""
+        params = _Used({key: rx.Var(key, self.infos[key]) for key in parameters})
+        with bb.function(name, list(params.values())):
+            first = params[parameters[0]]
+            given = body(bb, params)
+            values = [v for v in (given if isinstance(given, tuple) else (given,)) if isinstance(v, rx.Value)]
+            bb.emit_func_output(op.make_tuple(*values) if len(values) > 1 else (values or [first])[0])
+        return [key for key in parameters if key in params.used]
+
+    def provoke(self, name: str) -> str:
+        wrong, message = self.cases[name][:2]
+        return error_of(lambda: self._add(self._builder(), "main", wrong, list(self.infos)), message)
+
+    def follow(self, name: str) -> None:
+        case, module = self.cases[name], self.right
+        given = {key: value for key, value in self.arguments(name).items() if key in self.used[name]}
+        found = self.built[f"case_{name}"](*given.values())
+        same(
+            found,
+            case[3](**given) if len(case) == 4 else interpreted(module, f"case_{name}", [*given.values()]),
+        )

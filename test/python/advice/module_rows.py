@@ -1,0 +1,329 @@
+"""Whole scripts, and where they come from: what is refused, and what to write instead."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import itertools
+import linecache
+import shutil
+import tempfile
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import relax_mlir as rx
+import tvm_ffi
+from advice_rows import Row, Rows, same
+from programs import register
+from relax_mlir.frontend.tvm import from_tvm
+from relax_mlir.script import parse
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+V = np.array([1, 2, 3], np.float32)
+_numbers = itertools.count()
+_folder = Path(tempfile.mkdtemp())
+atexit.register(shutil.rmtree, _folder)
+
+
+@register("advice.rows")
+def _rows(x: Any) -> Any:
+    return tvm_ffi.Shape((x.shape[0],))
+
+
+@register("advice.fill")
+def _fill(out: Any) -> None:
+    np.from_dlpack(out)[...] = 1
+
+
+def _row(wrong: str, message: str, right: str, expected: object, *args: Any) -> Row:
+    """Bodies of modules; `main` of the right one is called."""
+
+    def follow() -> None:
+        same(rx.build(_parsed(right))["main"](*(args or (X,))), expected)
+
+    return Row(lambda: rx.build(_parsed(wrong)), message, follow)
+
+
+def _parsed(body: str) -> rx.IRModule:
+    return parse("@I.ir_module\nclass Module:\n" + textwrap.indent(textwrap.dedent(body), "    "))
+
+
+PARAMETER = 'x: R.Tensor(("n", "m"), "float32")'
+PLAIN = f"""
+@R.function
+def main({PARAMETER}):
+    return x + 1.0
+"""
+CALL = f"""
+@R.function
+def main({PARAMETER}):
+    return cls.other(x)
+"""
+OTHER = f"""
+@R.function
+def other({PARAMETER}){{0}}:
+    return x + 1.0
+"""
+CLOSURE = f"""
+@R.function
+def main({PARAMETER}):
+    f = cls.other
+    return R.invoke_pure_closure(f, (x,), R.Tensor(("n", "m"), "float32"))
+"""
+ANNOTATION = ' -> R.Tensor(("n", "m"), "float32")'
+PRINTING = f"""
+@R.function{{0}}
+def main({PARAMETER}):{{1}}
+    R.print(x)
+    return x + 1.0
+"""
+CALLER = """
+@R.function
+def main(x: R.Tensor(("n", "m"), "float32")):
+    return R.call_tir(cls.k, (x,), R.Tensor(("n", "m"), "float32"))
+"""
+HANDLES = """
+@T.prim_func
+def k(a: T.handle, b: T.handle):
+    n, m = T.int64(), T.int64()
+    {0}T.match_buffer(a, (n, m), "float32")
+    B = T.match_buffer(b, (n, m), "float32")
+    for i, j in T.grid(n, m):
+        B[i, j] = {1}[i, j] + T.float32(1)
+"""
+GENERATED = """
+@T.prim_func
+def k(A: T.Buffer(({0}, 3), "float32"), B: T.Buffer(({0}, 3), "float32"){1}):
+    for i, j in T.grid({0}, 3):
+        B[i, j] = A[i, j] + T.float32(1)
+
+@R.function
+def main(x: R.Tensor(("p", 3), "float32")):
+    p = T.int64()
+    return R.call_tir(cls.k, (x,), R.Tensor((p, 3), "float32"){2})
+"""
+BLOCK = """
+@T.prim_func
+def k(A: T.Buffer((2, 3), "float32"), B: T.Buffer((2, 3), "float32")):
+    with T.block([2, T.reduce_axis({0}3)], "b") as [i, j]:
+        B[i, j] = A[i, j] + T.float32(1)
+""" + CALLER.replace('("n", "m")', "(2, 3)")
+SHAPE_FIRST = """
+@R.function
+def other(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    return x + 1.0
+
+@T.prim_func
+def k(a: T.Buffer(("n",), "float32"), b: T.Buffer(("n",), "float32")):
+    n = T.int64()
+    for j in range(n):
+        b[j] = a[j] + T.float32(1)
+
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    n = T.int64()
+    return {0}
+"""
+
+
+def _file(text: str) -> ModuleType:
+    """A new Python file with this text, imported."""
+    path = _folder / f"advice_file_{next(_numbers)}.py"
+    head = "from relax_mlir.script import ir as I\nfrom relax_mlir.script import relax as R\n"
+    path.write_text(head + textwrap.dedent(text))
+    return _imported(path)
+
+
+def _imported(path: Path) -> ModuleType:
+    linecache.checkcache()
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+CLASS = "@I.ir_module\nclass Module:\n" + textwrap.indent(PLAIN, "    ")
+DELAYED = f"def make():\n{textwrap.indent(CLASS, '    ')}\n    return Module\n"
+
+
+def _typed_in() -> None:
+    """A class whose source is nowhere."""
+    names: dict[str, Any] = {"I": rx.script.ir, "R": rx.script.relax, "__name__": "typed"}
+    exec(compile(CLASS, "<nowhere>", "exec"), names)
+
+
+def _module(made: Any) -> Callable[[], None]:
+    return lambda: same(rx.build(made())["main"](X), X + 1)
+
+
+def _changed(text: str, again: bool) -> Any:
+    """A module whose function is decorated after its file has got this text; imported again on request."""
+    module = _file(DELAYED)
+    path = Path(str(module.__file__))
+    path.write_text(text)
+    linecache.checkcache()
+    if not again:
+        return module.make()
+    path.write_text(path.read_text() if "class" in text else "")
+    return _imported(path).make()
+
+
+MOVED = (
+    "from relax_mlir.script import ir as I\nfrom relax_mlir.script import relax as R\n\n\n\n# more\n"
+    + DELAYED
+)
+
+
+class _Tvm:
+    """What prints itself as TVM's objects do."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def script(self) -> str:
+        return self.text
+
+
+TVM = f"""# from tvm.script import ir as I
+@I.ir_module
+class Module:
+{textwrap.indent(PLAIN, "    ")}
+"""
+
+ROWS: Mapping[str, Row] = {
+    "result_of_call": _row(
+        CALL + OTHER.format("").replace("x + 1.0", "cls.main(x)"),
+        r"annotate it \(`-> R.Tensor",
+        CALL + OTHER.format(ANNOTATION),
+        X + 1,
+    ),
+    "defined_first": _row(
+        CALL + OTHER.format("").replace("x + 1.0", "cls.main(x)"),
+        "or define it first",
+        OTHER.format("") + CALL,
+        X + 1,
+    ),
+    "closure_of_later": _row(
+        CLOSURE + OTHER.format("").replace("x + 1.0", "cls.main(x)"),
+        r"annotate it \(`-> R.Tensor",
+        CLOSURE.replace("pure_closure", "closure") + OTHER.format(ANNOTATION),
+        X + 1,
+    ),
+    "closure_with_effects": _row(
+        CLOSURE + OTHER.format(ANNOTATION),
+        "which may have effects: use invoke_closure",
+        CLOSURE.replace("pure_closure", "closure") + OTHER.format(ANNOTATION),
+        X + 1,
+    ),
+    "closure_defined_first": _row(
+        CLOSURE + OTHER.format("").replace("x + 1.0", "cls.main(x)"),
+        "or define it first",
+        OTHER.format("") + CLOSURE,
+        X + 1,
+    ),
+    "impure": _row(PRINTING.format("(pure=True)", ""), "leave that out", PRINTING.format("", ""), X + 1),
+    "vouched": _row(
+        PRINTING.format("(pure=True)", ""),
+        r'vouch for it by R.func_attr\(\{"relax.force_pure": True\}\)',
+        PRINTING.format("(pure=True)", '\n    R.func_attr({"relax.force_pure": True})'),
+        X + 1,
+    ),
+    "result": _row(
+        PLAIN.replace("):", ') -> R.Tensor((2, 3), "float32"):'),
+        "R.match_shape asserts at run time",
+        PLAIN.replace("):", ') -> R.Tensor((2, 3), "float32"):').replace(
+            "x + 1.0", "R.match_shape(x + 1.0, (2, 3))"
+        ),
+        X + 1,
+    ),
+    "devices": _row(
+        "I.module_global_infos({})\n" + PLAIN, "there is one, the CPU: leave it out", PLAIN, X + 1
+    ),
+    "nothing_returned": _row(
+        PLAIN.replace("return x + 1.0", "return"),
+        r"`return \(\)` returns the empty tuple",
+        PLAIN.replace("return x + 1.0", "return ()"),
+        (),
+    ),
+    "shape_first": _row(
+        SHAPE_FIRST.format("R.call_tir((n,), cls.other, (x,))"),
+        "write the result as a Tensor, behind the arguments",
+        SHAPE_FIRST.format('R.call_tir(cls.k, (x,), R.Tensor((n,), "float32"))'),
+        V + 1,
+        V,
+    ),
+    "shape_first_unknown": _row(
+        SHAPE_FIRST.format('R.call_tir(R.call_pure_packed("advice.rows", x, out=R.Shape()), cls.k, (x,))'),
+        "match_shape the arguments so that it can be proved",
+        SHAPE_FIRST.format(
+            'R.call_tir(R.match_shape(R.call_pure_packed("advice.rows", x, out=R.Shape()), (n,)), cls.k, (x,))'
+        ),
+        V + 1,
+        V,
+    ),
+    "shape_first_dtype": _row(
+        SHAPE_FIRST.format('R.call_tir((n,), "advice.fill", ())'),
+        "give it as a Tensor behind the arguments",
+        SHAPE_FIRST.format('R.call_tir("advice.fill", (), R.Tensor((n,), "float32"))'),
+        np.ones(3, np.float32),
+        V,
+    ),
+    "match_buffer": _row(
+        HANDLES.format("", "A") + CALLER,
+        r"write A = T.match_buffer\(a, shape, dtype\)",
+        HANDLES.format("A = ", "A") + CALLER,
+        X + 1,
+    ),
+    "symbol": _row(
+        GENERATED.format('"n*p"', "", "").replace('T.grid("n*p"', "T.grid(2"),
+        "add a parameter `n: T.int64`|add a parameter `p: T.int64`",
+        GENERATED.format('"n"', "", "").replace('T.grid("n"', "T.grid(n"),
+        X + 1,
+    ),
+    "reduce_axis": _row(
+        BLOCK.format("1, "),
+        r"write T.reduce_axis\(0, k\)",
+        BLOCK.format("0, "),
+        X + 1,
+    ),
+    "emit_te": _row(
+        PLAIN.replace("x + 1.0", "R.emit_te(add_one, x)"),
+        "use the decorators, or BlockBuilder.emit_te",
+        PLAIN,
+        X + 1,
+    ),
+    "coroutine": Row(
+        lambda: _file(CLASS.replace("def main", "async def main")),
+        "write `def`",
+        _module(lambda: _file(CLASS).Module),
+    ),
+    "source_nowhere": Row(
+        _typed_in, "relax_mlir.script.parse reads a script that is a text", _module(lambda: parse(CLASS))
+    ),
+    "changed_file": Row(
+        lambda: _changed(MOVED, False), "import the file again", _module(lambda: _changed(MOVED, True))
+    ),
+    "changed_text": Row(
+        lambda: _changed(MOVED, False),
+        "or give the text to relax_mlir.script.parse",
+        _module(lambda: parse(CLASS)),
+    ),
+    "broken_file": Row(
+        lambda: _changed("def (", False),
+        "is not the text that runs: .*; import the file again",
+        _module(lambda: _file(DELAYED).make()),
+    ),
+    "function_of_tvm": Row(
+        lambda: from_tvm(_Tvm("@R.function\ndef main(x: R.Tensor((2,))):\n    return x")),
+        "put a function into a module first",
+        _module(lambda: from_tvm(_Tvm(TVM))),
+    ),
+}
+
+
+TABLE = Rows(ROWS)

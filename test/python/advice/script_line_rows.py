@@ -1,0 +1,266 @@
+"""More lines of scripts: calls, conditions, sizes and effects; what follows the advice is built as one module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm_ffi
+from advice_rows import ScriptCase, ScriptRows
+from programs import register
+from script_rows import FUNCTION, PARAMETERS, arguments, first
+
+MODULE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def prim(a: T.Buffer(("n",), "float32"), b: T.Buffer(("n",), "float32")):
+        n = T.int64()
+        for j in range(n):
+            b[j] = a[j] + T.float32(1)
+
+    @T.prim_func
+    def early(b: T.Buffer(("n",), "float32"), a: T.Buffer(("n",), "float32")):
+        n = T.int64()
+        for j in range(n):
+            b[j] = a[j] + T.float32(1)
+
+    @R.function(private=True)
+    def helper(a: R.Tensor(("n", "m"), "float32")) -> R.Tensor(("n", "m"), "float32"):
+        return a + 1.0
+
+{functions}
+"""
+DEF = "def f(a: R.Tensor((n, m), 'float32')):\n            return a + 1.0\n        z = "
+
+
+@register("advice.same")
+def _same(x: Any) -> Any:
+    return x
+
+
+@register("advice.shape")
+def _shape(x: Any) -> Any:
+    return tvm_ffi.Shape(x.shape)
+
+
+CASES: dict[str, ScriptCase] = {
+    "vdevice": (
+        "z: R.Tensor((n, m), 'float32', vdevice='llvm') = x",
+        "leave vdevice out",
+        "z: R.Tensor((n, m), 'float32') = x",
+    ),
+    "annotation": ("z: float = x", "expected an annotation: R.Tensor", "z: R.Tensor((n, m), 'float32') = x"),
+    "callable": (
+        "f: R.Callable((R.Object(),)) = cls.helper",
+        r"R.Callable\(\(R.Object\(\),\), R.Object\(\)\)",
+        "f: R.Callable((R.Tensor((n, m), 'float32'),), R.Tensor((n, m), 'float32')) = cls.helper\n        z = f(x)",
+        lambda x: x + 1,
+    ),
+    "shape_of_unknown": (
+        "w = R.call_pure_packed('advice.same', x, out=R.Tensor(dtype='float32'))\n"
+        "        z = R.match_shape(v, (w.shape[0],))",
+        "R.match_shape gives it names",
+        "w = R.call_pure_packed('advice.same', x, out=R.Tensor(dtype='float32'))\n"
+        "        w = R.match_shape(w, (p, q))\n        z = R.match_shape(v, (w.shape[0],))",
+        lambda x, v: v,
+    ),
+    "dps_list": (
+        "z = R.call_dps_packed('advice.double', 'x', R.Tensor((n, m), 'float32'))",
+        r"write \[x\] for one",
+        "z = R.call_dps_packed('advice.double', [x], R.Tensor((n, m), 'float32'))",
+        lambda x: 2 * x,
+    ),
+    "dataflow_call": (
+        "z = R.dataflow()",
+        r"write `with R.dataflow\(\):`",
+        "with R.dataflow():\n            z = x + 1.0\n            R.output(z)",
+    ),
+    "if_then_else": (
+        "z = R.if_then_else(c, x, y)",
+        "write `if c: … else: …`, or `a if c else b`",
+        "z = x if c else y\n        if c:\n            z = z + y\n        else:\n            z = y",
+    ),
+    "const_of_value": ("z = R.const(x)", "this is a value already", "z = x"),
+    "op_attribute": (
+        "z = R.op('relax.sum', x, attributes={'axis': 1, 'keepdims': False})",
+        r"write I.attribute\(\"…\"\)",
+        "z = R.op('relax.sum', x, attributes={'axis': I.attribute('[1]'), 'keepdims': I.attribute('false')})",
+    ),
+    "op_attributes": (
+        "z = R.op('relax.sum', x)",
+        r'takes attributes=\{"\w+": I.attribute\("…"\)',
+        "z = R.op('relax.sum', x, attributes={'axis': I.attribute('[1]'), 'keepdims': I.attribute('false')})",
+    ),
+    "op_without_rule": (
+        "z = R.op('relax.call_pure_packed', R.tuple(x), attributes={'func': I.attribute('\"advice.same\"'), "
+        "'arg_spec': I.attribute('[unit]')})",
+        "do not follow from its operands; call the op's own function",
+        "z = R.call_pure_packed('advice.same', x, out=R.Tensor((n, m), 'float32'))",
+        first,
+    ),
+    "prim_value": (
+        "z = cls.prim",
+        "call it by R.call_tir",
+        "z = R.call_tir(cls.prim, (v,), R.Tensor((n,), 'float32'))",
+        lambda x, v: v + 1,
+    ),
+    "inner_private": (
+        f"@R.function(private=True)\n        {DEF}f(x)",
+        "leave `private` out",
+        f"@R.function\n        {DEF}f(x)",
+        lambda x: x + 1,
+    ),
+    "closure_arguments": (
+        f"{DEF}R.invoke_pure_closure(f, x, R.Tensor((n, m), 'float32'))",
+        r"write \(x,\) for one",
+        f"{DEF}R.invoke_pure_closure(f, (x,), R.Tensor((n, m), 'float32'))",
+        lambda x: x + 1,
+    ),
+    "bound_in_branch": (
+        "if c:\n            w = x + 1.0\n        z = w",
+        "bind it in both branches, or before the `if`",
+        "if c:\n            w = x + 1.0\n        else:\n            w = x\n        z = w",
+    ),
+    "bound_before": (
+        "if c:\n            w = x + 1.0\n        z = w",
+        "or before the `if`",
+        "w = x\n        if c:\n            w = x + 1.0\n        z = w",
+    ),
+    "integer_condition": (
+        "if i:\n            x = y",
+        "compare it, as in `i != 0`",
+        "z = x\n        if i != 0:\n            z = y",
+    ),
+    "shape_of_unknown_rank": (
+        "s = R.call_pure_packed('advice.shape', x, out=R.Shape())\n        z = R.match_shape(x, s)",
+        r"declare it, R.Shape\(ndim=…\), or match_shape it",
+        "s = R.call_pure_packed('advice.shape', x, out=R.Shape(ndim=2))\n        z = R.match_shape(x, s)",
+        first,
+    ),
+    "shape_matched": (
+        "s = R.call_pure_packed('advice.shape', x, out=R.Shape())\n        z = R.match_shape(x, s)",
+        "or match_shape it",
+        "s = R.match_shape(R.call_pure_packed('advice.shape', x, out=R.Shape()), (p, q))\n"
+        "        z = R.match_shape(x, s)",
+        first,
+    ),
+    "shape_of_another": (
+        "z = R.reshape(o, (-1,))",
+        "match_shape it first",
+        "z = R.reshape(R.match_shape(o, x.shape), (-1,))",
+    ),
+    "dimension_dtype": (
+        "z = R.zeros((T.Cast('float32', n),), 'int8')",
+        r'write T.Cast\("int64", n\)',
+        "z = R.zeros((T.Cast('int64', n),), 'int8')",
+    ),
+    "integer_in_shape": (
+        "z = R.match_shape(v, (i + 1,))",
+        r"R.match_shape\(i, \(m,\)\) gives it the symbol m",
+        "R.match_shape(i, (q,))\n        z = R.match_shape(v, (q + 1,))",
+    ),
+    "one_symbol": (
+        "z = R.match_shape(v, n)",
+        r"a shape of one dimension is \(n,\)",
+        "z = R.match_shape(v, (n,))",
+    ),
+    "assert_message": (
+        "assert c, x",
+        r'R.assert_op\(c, x, format="x is \{\}"\)',
+        "R.assert_op(c, v[0], format='x is {}')\n        assert c, 'text'",
+    ),
+    "assert_argument": (
+        "R.assert_op(c, message='text')",
+        "the message is `format`",
+        "R.assert_op(c, format='text')",
+    ),
+    "generator": ("z = (yield x)", "return a tuple", "z = (x, y)"),
+    "generator_from": ("z = (yield from x)", "return a tuple", "z = (x, y)"),
+    "integer_and_float": (
+        "z = i + 1.5",
+        r"make a tensor of the integer, R.prim_to_tensor\(…\)",
+        "z = R.astype(R.prim_to_tensor(i), 'float64') + 1.5",
+    ),
+    "op_as_value": ("z = R.exp", "is not a value; call it", "z = R.exp(x)"),
+    "loop_in_dataflow": (
+        "with R.dataflow():\n            for q in R.range(3):\n                x = x + 1.0",
+        "close it before the loop",
+        "with R.dataflow():\n            z = x + 1.0\n            R.output(z)\n"
+        "        for q in R.range(3):\n            z = z + 1.0",
+    ),
+    "carried_number": (
+        "z = 1.0\n        for q in R.range(3):\n            z = z * 2.0",
+        r'write R.const\(1.0, "float32"\)',
+        'z = R.const(1.0, "float32")\n        for q in R.range(3):\n            z = z * 2.0',
+    ),
+    "bound_in_loop": (
+        "for q in R.range(3):\n            w = x + 1.0\n        z = w",
+        "bind it before the loop",
+        "w = x\n        for q in R.range(3):\n            w = x + 1.0\n        z = w",
+    ),
+    "packed_argument": (
+        "R.call_packed('advice.same', x, type_args=R.Object)",
+        "`out` says what it returns|takes no argument",
+        "z = R.call_packed('advice.same', x, out=R.Tensor((n, m), 'float32'))",
+        first,
+    ),
+    "float": ("z = x.float()", r'R.astype\(x, "float32"\)', "z = R.astype(x, 'float32')"),
+    "int": ("z = x.int()", r'R.astype\(x, "int32"\)', "z = R.astype(x, 'int32')"),
+    "dot": (
+        "z = x.dot(y)",
+        "R.dot|R.matmul",
+        "z = R.dot(x, R.permute_dims(y)), R.matmul(x, R.permute_dims(y))",
+    ),
+    "transpose": ("z = x.transpose()", r"R.permute_dims\(x\)", "z = R.permute_dims(x)"),
+    "tolist": ("z = x.tolist()", "write x", "z = x"),
+    "repr": ("z = repr(x)", "R.print shows values", "R.print(x)", first),
+    "shape_first_dtype": (
+        "z = R.call_tir((n, m), 'advice.double', ())",
+        r"write call_tir\(f, args, R.Tensor\(...\)\)|dtype of the result",
+        "z = R.call_dps_packed('advice.double', (x,), R.Tensor((n, m), 'float32'))",
+        lambda x: 2 * x,
+    ),
+    "coroutine_inside": (
+        "async def f(a: R.Tensor((n, m), 'float32')):\n            return a",
+        "write `def`",
+        f"{DEF}f(x)",
+        lambda x: x + 1,
+    ),
+    "class_inside": ("class A:\n            pass", "write another module", "pass"),
+    "raise": ("raise ValueError('n')", "R.match_shape checks", "z = R.match_shape(o, (n, m))"),
+    "nonlocal": (
+        f"{DEF.replace('return', 'nonlocal x; return')}f(x)",
+        "pass the value as a parameter and return it",
+        f"{DEF}f(x)",
+        lambda x: x + 1,
+    ),
+    "async_for": (
+        "async for q in R.range(3):\n            x = x + 1.0",
+        r"write `for i in R.range\(...\)`|async",
+        "for q in R.range(3):\n            x = x + 1.0",
+    ),
+    "unused": ("x + 1.0", "bind it to a name, or leave it out", "z = x + 1.0"),
+    "named_block": (
+        "with R.dataflow() as d:\n            z = x + 1.0\n            R.output(z)",
+        "R.output says what leaves it",
+        "with R.dataflow():\n            z = x + 1.0\n            R.output(z)",
+    ),
+    "symbol_dtype": (
+        "q = T.int32()\n        z = R.match_shape(o, (q, m))",
+        r"write q = T.int64\(\)",
+        "q = T.int64()\n        z = R.match_shape(o, (q, m))",
+    ),
+    "direct_call": (
+        "w = R.memory.alloc_storage(R.shape([n * 4]))\n        cls.early(v, v)",
+        r"R.call_prim\(cls.early, args, outputs=…\)",
+        "z = R.call_tir(cls.prim, (v,), R.Tensor((n,), 'float32'))",
+        lambda x, v: v + 1,
+    ),
+}
+
+
+def case_arguments(name: str) -> dict[str, Any]:
+    return arguments(name)
+
+
+TABLE = ScriptRows(MODULE, FUNCTION, PARAMETERS, CASES, case_arguments)

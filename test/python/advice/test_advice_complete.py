@@ -1,0 +1,58 @@
+"""Each message with advice is provoked by a row of a table, which does what the message says."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from advice_exceptions import BEHIND, EXPLANATIONS, NO_ADVICE, OPEN, OPEN_FILES, OTHER_TEXTS
+from advice_messages import advice_of, clauses, messages, sources, strings, texts
+from advice_tables import TABLES
+
+
+def test_every_message_with_advice_has_a_row() -> None:
+    errors = [table.provoke(name) for table in TABLES for name in table.names]
+    missing = [
+        str(message)
+        for message in messages()
+        if not any(map(message.is_in, errors))
+        and not any(re.search(p, message.text) for p in (*BEHIND, *OPEN))
+        and not any(message.path.match(file) for file in OPEN_FILES)
+    ]
+    assert not missing, "no row of test/python/advice provokes:\n" + "\n".join(missing)
+
+
+def test_exceptions_are_used() -> None:
+    all_texts = list(texts())
+    found = {clause for text in all_texts for separator, clause in clauses(text) if separator == "; "}
+    unused = [p for p in EXPLANATIONS if not any(re.match(p, clause) for clause in found)]
+    unused += [p for p in (*NO_ADVICE, *BEHIND, *OPEN) if not any(re.search(p, text) for text in all_texts)]
+    unused += [file for file in OPEN_FILES if not any(path.match(file) for path in sources())]
+    assert not unused
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("the rank is unknown; match_shape it first", ["match_shape it first"]),
+        ("a bound: write (n,) for one", ["write (n,) for one"]),
+        ("no index; op.take takes several", ["op.take takes several"]),
+        ("astype it", ["astype it"]),
+        ("reshape: the sizes differ", []),
+        ("the step is 0; loops count upwards", []),
+    ],
+)
+def test_what_advice_is(text: str, found: list[str]) -> None:
+    assert advice_of(text) == found
+
+
+def test_strings_of_a_file() -> None:
+    source = '"""A module; write nothing."""\nraise E(f"no {x}; give {y}")\nT = "a {0}; use b"\n'
+    assert sorted(strings(ast.parse(source))) == [(2, "no \x00; give \x00"), (3, "a \x00; use b")]
+
+
+def test_the_sources_are_those_of_the_package() -> None:
+    found = {path.name for path in sources()}
+    assert {"builder.py", "check_prim_funcs.py", "specialize_closures.py", "indexing.py"} <= found
+    assert not any(path.match(other) for path in sources() for other in OTHER_TEXTS)

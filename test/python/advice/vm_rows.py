@@ -1,0 +1,229 @@
+"""The virtual machine, its builder and its debugger: what they refuse, and what to do instead."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import relax_mlir as rx
+import tvm_ffi
+from advice_rows import Row, Rows, same
+from raw_calls import RawError, dltensor, raw_call
+from relax_mlir.error import RelaxError
+from relax_mlir.runtime import to_numpy
+from relax_mlir.vm import Debugger, ExecBuilder, VirtualMachine, written_registers
+
+X = np.arange(3, dtype=np.float32)
+Emit = Callable[[ExecBuilder], None]
+
+
+def twice(x: Any) -> Any:
+    return x * 2 if isinstance(x, int) else to_numpy(x) * 2
+
+
+def _program(emit: Emit, inputs: int = 1) -> rx.vm.Executable:
+    """An executable whose `main` is what `emit` writes."""
+    ib = ExecBuilder()
+    with ib.function("main", num_inputs=inputs):
+        emit(ib)
+    return ib.get()
+
+
+def _twice(ib: ExecBuilder) -> None:
+    ib.emit_call("advice.twice", args=[ib.r(0)], dst=ib.r(1))
+    ib.emit_ret(ib.r(1))
+
+
+def _gives(emit: Emit, expected: object, *args: object) -> Callable[[], None]:
+    """That `main` gives a result, with `advice.twice` at hand."""
+
+    def run() -> None:
+        machine = VirtualMachine(_program(emit, len(args)), functions={"advice.twice": twice})
+        same(machine["main"](*args), expected)
+
+    return run
+
+
+def _returns(make: Callable[[ExecBuilder], Any]) -> Emit:
+    return lambda ib: ib.emit_ret(make(ib))
+
+
+def _copied(make: Callable[[ExecBuilder], Any]) -> Emit:
+    def emit(ib: ExecBuilder) -> None:
+        ib.emit_call("vm.builtin.copy", args=[make(ib)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+
+    return emit
+
+
+def _nested(ib: ExecBuilder) -> None:
+    outer = ib.function("outer", num_inputs=1)
+    outer.__enter__()
+    inner = ib.function("inner", num_inputs=1)
+    inner.__enter__()
+    ib.emit_ret(ib.r(0))
+    outer.__exit__(None, None, None)
+
+
+def _in_turn() -> None:
+    ib = ExecBuilder()
+    with ib.function("inner", num_inputs=1):
+        ib.emit_ret(ib.r(0))
+    with ib.function("outer", num_inputs=1):
+        ib.emit_call("inner", args=[ib.r(0)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+    same(VirtualMachine(ib.get())["outer"](7), 7)
+
+
+def _jump(placed: bool) -> Emit:
+    def emit(ib: ExecBuilder) -> None:
+        end = ib.label()
+        ib.emit_if(ib.r(0), end)
+        ib.emit_ret(ib.r(0))
+        if placed:
+            ib.place(end)
+        ib.emit_call("vm.builtin.copy", args=[ib.imm(2)], dst=ib.r(1))
+        ib.emit_ret(ib.r(1))
+
+    return emit
+
+
+def _outside() -> None:
+    ib = ExecBuilder()
+    ib.emit_ret(ib.imm(1))
+
+
+def _debugger(functions: bool = True) -> Debugger:
+    return Debugger(_program(_twice), functions={"advice.twice": twice} if functions else None)
+
+
+def _failed() -> Debugger:
+    def fail(x: Any) -> Any:
+        raise ValueError("no")
+
+    debugger = Debugger(_program(_twice), functions={"advice.twice": fail})
+    with contextlib.suppress(ValueError):
+        debugger.run("main", 3)
+    return debugger
+
+
+def _run_again() -> None:
+    debugger = _debugger()
+    same(debugger.run("main", 3).result, 6)
+
+
+def _gone() -> VirtualMachine:
+    state = _state()[1]
+    gc.collect()
+    return state.machine  # type: ignore[no-any-return]  # what a builtin gives
+
+
+def _state() -> tuple[VirtualMachine, Any]:
+    machine = VirtualMachine(_program(_copied(lambda ib: ib.vm_state()), 0))
+    return machine, machine["main"]()
+
+
+def _kept() -> None:
+    machine, state = _state()
+    gc.collect()
+    assert state.machine is machine
+
+
+def _branches(split: bool) -> rx.vm.Executable:
+    """Registers that are written in either branch; split into a function for each."""
+    ib = ExecBuilder()
+    for part in range(2 if split else 1):
+        with ib.function(f"f{part}", num_inputs=1):
+            other, end = ib.label(), ib.label()
+            ib.emit_if(ib.r(0), other)
+            ib.emit_call("vm.builtin.copy", args=[ib.imm(1)], dst=ib.r(1))
+            ib.emit_goto(end)
+            ib.place(other)
+            ib.emit_call("vm.builtin.copy", args=[ib.imm(2)], dst=ib.r(1))
+            ib.place(end)
+            ib.emit_ret(ib.r(1))
+    return ib.get()
+
+
+def _too_many() -> None:
+    with mock.patch.object(written_registers, "MAX_VISITS", 0):
+        _branches(False)
+
+
+def _split() -> None:
+    machine = VirtualMachine(_branches(True))
+    same((machine["f0"](1), machine["f1"](0)), (1, 2))
+
+
+def _bare() -> None:
+    VirtualMachine(_program(_copied(lambda ib: ib.r(0))))  # registers the builtins
+    with dltensor(X) as view:
+        try:
+            raw_call(tvm_ffi.get_global_func("vm.builtin.copy"), view)
+        except RawError as error:
+            raise RelaxError(str(error)) from error
+
+
+ROWS = {
+    "wide_immediate": Row(
+        lambda: _program(_returns(lambda ib: ib.imm(2**60)), 0),
+        rf"write ib.c\({2**60}\), a constant",
+        _gives(_copied(lambda ib: ib.c(2**60)), 2**60),
+    ),
+    "nested": Row(
+        lambda: _nested(ExecBuilder()),
+        "its block is inside of that of 'outer'; end that one first",
+        _in_turn,
+    ),
+    "outside": Row(
+        _outside,
+        r"write it in: with ib.function\(name\):",
+        _gives(_returns(lambda ib: ib.r(0)), 5, 5),
+    ),
+    "bare_integer": Row(
+        lambda: _program(_copied(lambda ib: 0)),
+        r"write ib.imm\(0\) for the number, ib.r\(0\) for the register",
+        _gives(_copied(lambda ib: ib.imm(0)), 0),
+    ),
+    "bare_register": Row(
+        lambda: _program(_copied(lambda ib: 0)),
+        r"ib.r\(0\) for the register",
+        _gives(_copied(lambda ib: ib.r(0)), 5, 5),
+    ),
+    "void": Row(
+        lambda: _program(_copied(lambda ib: ib.void_arg())),
+        r"write ib.c\(None\)",
+        lambda: _none(_program(_copied(lambda ib: ib.c(None)), 0)),
+    ),
+    "label": Row(lambda: _program(_jump(False)), r"call ib.place\(label\)", _gives(_jump(True), 2, 0)),
+    "unregistered": Row(
+        lambda: VirtualMachine(_program(_twice)),
+        "or give them as `functions`",
+        _gives(_twice, 2 * X, X),
+    ),
+    "functions_of_machine": Row(
+        lambda: Debugger(_debugger().machine, functions={"advice.twice": twice}),
+        "a virtual machine has its own",
+        _run_again,
+    ),
+    "failed_run": Row(lambda: _failed().step(), r"run\(\) or start\(\) begin another one", _run_again),
+    "no_run": Row(lambda: _debugger().step(), r"run\(\) or start\(\) begin a run", _run_again),
+    "gone": Row(_gone, "keep a reference to it while its functions run", _kept),
+    "bare_tensor": Row(
+        _bare,
+        "is a DLTensor, which ends with the call; give a tensor",
+        lambda: same(tvm_ffi.get_global_func("vm.builtin.copy")(tvm_ffi.from_dlpack(X)), X),
+    ),
+    "too_many_branches": Row(_too_many, "split it", _split),
+}
+
+
+def _none(executable: rx.vm.Executable) -> None:
+    assert VirtualMachine(executable)["main"]() is None
+
+
+TABLE = Rows(ROWS)
