@@ -1,0 +1,114 @@
+"""The document on the pass infrastructure, row by row; `test/python/transform` tests the rules behind each row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir import transform
+from relax_mlir.error import ArgumentError, PassError
+from relax_mlir.instrument import pass_instrument
+from relax_mlir.transform import DiagnosticContext, PassContext, PassInfo, Sequential
+
+
+def module(name: str = "main") -> rx.IRModule:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n",), "float32"))
+    with bb.function(name, [x]):
+        with bb.dataflow():
+            y = bb.emit_output(R.add(x, R.add(bb.const(np.float32(1)), bb.const(np.float32(2)))))
+        bb.emit_func_output(y)
+    return bb.get()
+
+
+def folded(mod: rx.IRModule) -> bool:
+    return mod.asm().count("relax.add") == 1
+
+
+def test_opt_level_tells_which_passes_run() -> None:
+    for level, runs in ((0, False), (1, True), (2, True), (3, True)):
+        with PassContext(opt_level=level):
+            assert folded(Sequential([transform.FoldConstant()])(module())) is runs
+    with PassContext(opt_level=0, required_pass=["FoldConstant"]):
+        assert folded(Sequential([transform.FoldConstant()])(module()))
+    with PassContext(opt_level=3, disabled_pass=["fold-constant"]):
+        assert not folded(Sequential([transform.FoldConstant()])(module()))
+
+
+def test_diag_ctx() -> None:
+    @transform.module_pass
+    def reports(mod: rx.IRModule, ctx: PassContext) -> rx.IRModule:
+        ctx.error("wrong", mod["main"].operation)
+        return mod
+
+    found = DiagnosticContext()
+    with PassContext(diag_ctx=found), pytest.raises(PassError, match="wrong"):
+        reports(module())
+    assert [d.message for d in found.of_severity("error")] == ["wrong"]
+
+
+def test_argument_checking() -> None:
+    assert PassContext(required_pass=None, disabled_pass=None, instruments=None).required_pass == frozenset()
+    with pytest.raises(ArgumentError, match="expected a list of names"):
+        PassContext(disabled_pass="fuse-ops")
+
+
+def test_pass_takes_and_gives_a_module() -> None:
+    mod = module()
+    assert transform.FoldConstant()(mod) is mod and folded(mod)
+
+
+def test_fold_constant_as_function_of_transform() -> None:
+    assert isinstance(transform.FoldConstant(), transform.Pass)
+    assert transform.get_pass("FoldConstant") == transform.FoldConstant()
+
+
+def test_print_ir_in_a_sequence(capsys: pytest.CaptureFixture[str]) -> None:
+    Sequential([transform.PrintIR("here"), transform.FoldConstant()])(module())
+    assert capsys.readouterr().err.startswith("# here\n")
+
+
+def test_instrument_gets_the_ir_module() -> None:
+    seen: list[str] = []
+
+    @pass_instrument
+    class Looks:
+        def run_before_pass(self, mod: rx.IRModule, info: PassInfo) -> None:
+            seen.append(f"{info.name}: {', '.join(mod.functions)}")
+            assert "def main(x" in mod.script()
+
+    with PassContext(instruments=[Looks()]):
+        transform.FoldConstant()(module())
+    assert seen == ["fold-constant: main"]
+
+
+def test_example_pass_that_adds_abs() -> None:
+    bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor(("n",), "float32"))
+    with bb.function("abs", [x]):
+        bb.emit_func_output(R.abs(x))
+    func = bb.get()["abs"]
+
+    @transform.module_pass(opt_level=2)
+    def add_abs(mod: rx.IRModule, ctx: PassContext) -> rx.IRModule:
+        new_mod = rx.IRModule({rx.GlobalVar("abs"): func})
+        new_mod.update(mod)
+        return new_mod
+
+    assert list(add_abs(module())) == ["abs", "main"]
+
+
+def test_an_empty_module() -> None:
+    assert list(rx.IRModule()) == []
+
+
+def test_example_test_replace_func() -> None:
+    @transform.function_pass(opt_level=1)
+    class TestReplaceFunc:
+        def __init__(self, new_func: object) -> None:
+            self.new_func = new_func
+
+        def transform_function(self, func: object, mod: rx.IRModule, ctx: PassContext) -> object:
+            return self.new_func
+
+    f1 = transform.FoldConstant()(module("f1"))
+    assert folded(TestReplaceFunc(f1["f1"])(module()))
