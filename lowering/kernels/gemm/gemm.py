@@ -271,6 +271,9 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
                 small = e.all_of(
                     e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.lanes)
                 )
+                if has_narrow(sizes, source, element):  # whose tiles have as many rows
+                    lies = e.all_of(has_near_rows(b_parts), is_narrow(a_parts, b_parts, sizes))
+                    small = e.all_of(small, e.negate(lies))
                 few = e.any_of(few, small, by_dots())
             e.branch(column, one_column, lambda: e.branch(few, few_rows, many_rows))
 

@@ -1,5 +1,6 @@
 // gemv.py, gemm_skinny.py: products with at most four rows, or one column, stream their matrix as it lies in memory; so do
-// somewhat larger ones with a result no wider than a vector, and dot products of long lines.
+// somewhat larger ones with a result no wider than a vector, unless tiles read both operands where they lie, and dot
+// products of long lines.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s --check-prefix=AVX512
 
@@ -9,8 +10,10 @@
 // CHECK: %[[LOW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#0, %c8{{[_0-9]*}} : index
 // CHECK: %[[NARROW:[A-Za-z0-9_]+]] = arith.cmpi ule, %[[SIZES]]#1, %c8{{[_0-9]*}} : index
 // CHECK-NEXT: %[[SMALL:[A-Za-z0-9_]+]] = arith.andi %[[LOW]], %[[NARROW]] : i1
+// CHECK: %[[TILED:[A-Za-z0-9_]+]] = arith.xori %{{[A-Za-z0-9_]+}}, %true
+// CHECK-NEXT: %[[THIN:[A-Za-z0-9_]+]] = arith.andi %[[SMALL]], %[[TILED]] : i1
 // CHECK: arith.cmpi uge, %{{.*}}, %c64{{[_0-9]*}} : index
-// CHECK: %[[EITHER:[A-Za-z0-9_]+]] = arith.ori %[[FEW]], %[[SMALL]] : i1
+// CHECK: %[[EITHER:[A-Za-z0-9_]+]] = arith.ori %[[FEW]], %[[THIN]] : i1
 // CHECK-NEXT: %[[UNPACKED:[A-Za-z0-9_]+]] = arith.ori %[[EITHER]],
 // CHECK: scf.if %[[UNPACKED]]
 // CHECK-NEXT: call @relax.gemm.f32.skinny(%[[A]], %[[B]], %[[C]], %[[ADD]])
