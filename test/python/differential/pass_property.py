@@ -21,7 +21,7 @@ UPSTREAM = ("canonicalize", "cse", "symbol-dce")
 
 NOT_ALONE = frozenset(
     {"bind-params", "bind-symbolic-vars", "check-prim-calls"}
-    | {"call-tir-rewrite", "static-plan-block-memory", "vm-memory-lower", "vm-shape-lower"}
+    | {"call-tir-rewrite", "lower-closures", "static-plan-block-memory", "vm-memory-lower", "vm-shape-lower"}
 )
 """Passes that need arguments, that change nothing, or that lead to another level."""
 
