@@ -16,6 +16,7 @@ EXPLANATIONS: tuple[str, ...] = (
     r"given: ",
     r"the first: ",
     r"the order is ",
+    r"what can is ",
     r"got ",
     r"help (?:lists|tells)",
     r"it (?:cannot be compiled|has|is an int that|may hold|must be|takes) ?",
@@ -99,6 +100,9 @@ OPEN: tuple[str, ...] = (
     r"is explicit memory, which the virtual machine runs",
     r"calls a prim func of the module: write cls.f",
     r"the one device of a machine is the CPU",
+    r"that expose-prim-funcs has not made: leave it out",
+    r"cannot be called: it does not declare its parameters",
+    r"the module has prim funcs alone",
 )
 """Advice that no row follows yet: a new message does not belong here, but in a table."""
 
