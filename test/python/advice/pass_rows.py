@@ -13,7 +13,7 @@ from relax_mlir import op
 from relax_mlir.analysis import estimate_memory
 from relax_mlir.rewrite import DataflowMutator, ExprMutator
 from relax_mlir.script import parse
-from relax_mlir.transform import parse_pipeline
+from relax_mlir.transform import PassContext, parse_pipeline
 
 X = np.arange(3, dtype=np.float32)
 N = 'tensor<?xf32, #relax.shape<["n"]>>'
@@ -465,7 +465,47 @@ ROWS = {
         "estimate it before vm-memory-lower",
         lambda: _estimated(),
     ),
+    "disabled": Row(
+        lambda: _built_without("legalize-ops"),
+        "cannot be disabled: nothing can be compiled without; what can is .*fuse-ops",
+        lambda: _built_without("fuse-ops"),
+    ),
+    "prims_in_bytecode": Row(
+        lambda: rx.vm.build(rx.IRModule.parse(PRIM)),
+        'bytecode cannot call from outside: use exec_mode="native"',
+        lambda: _called(rx.build(rx.IRModule.parse(PRIM))),
+    ),
+    "undeclared": Row(
+        lambda: rx.build(rx.IRModule.parse(PRIM.replace(DECLARED, ""))),
+        r"it does not declare its parameters \(relax.params\)",
+        lambda: _called(rx.build(rx.IRModule.parse(PRIM))),
+    ),
+    "exposes": Row(
+        lambda: _run(rx.IRModule.parse(EXPOSING), "call-exposed-prim-funcs"),
+        "expose-prim-funcs has not made: leave it out",
+        lambda: _run(rx.IRModule.parse(EXPOSING.replace("relax.exposes", "")), "call-exposed-prim-funcs"),
+    ),
 }
+BUFFER = 'shape = ["n"], dtype = "float32"'
+DECLARED = f', relax.params = [{{name = "A", {BUFFER}}}, {{name = "B", {BUFFER}}}]'
+PRIM = f"""
+func.func private @f(%a: memref<?xf32>, %b: memref<?xf32>) attributes {{relax.prim_func{DECLARED}}} {{
+  memref.copy %a, %b : memref<?xf32> to memref<?xf32>
+  return
+}}
+"""
+EXPOSING = "func.func @f(%a: memref<3xf32>) attributes {relax.exposes} { return }"
+
+
+def _built_without(name: str) -> None:
+    with PassContext(disabled_pass=[name]):
+        same(rx.build(_exp())["main"](X), np.exp(X))
+
+
+def _called(executable: rx.Executable) -> None:
+    out = np.zeros_like(X)
+    executable["f"](X, out)
+    same(out, X)
 
 
 def _square(bb: rx.BlockBuilder, prints: bool = False) -> rx.Value:
