@@ -471,14 +471,14 @@ ROWS = {
         lambda: _built_without("fuse-ops"),
     ),
     "prims_in_bytecode": Row(
-        lambda: rx.vm.build(rx.IRModule.parse(PRIM)),
+        lambda: rx.vm.build(rx.IRModule.parse(COPY)),
         'bytecode cannot call from outside: use exec_mode="native"',
-        lambda: _called(rx.build(rx.IRModule.parse(PRIM))),
+        lambda: _called(rx.build(rx.IRModule.parse(COPY))),
     ),
     "undeclared": Row(
-        lambda: rx.build(rx.IRModule.parse(PRIM.replace(DECLARED, ""))),
+        lambda: rx.build(rx.IRModule.parse(COPY.replace(DECLARED, ""))),
         r"it does not declare its parameters \(relax.params\)",
-        lambda: _called(rx.build(rx.IRModule.parse(PRIM))),
+        lambda: _called(rx.build(rx.IRModule.parse(COPY))),
     ),
     "exposes": Row(
         lambda: _run(rx.IRModule.parse(EXPOSING), "call-exposed-prim-funcs"),
@@ -488,7 +488,7 @@ ROWS = {
 }
 BUFFER = 'shape = ["n"], dtype = "float32"'
 DECLARED = f', relax.params = [{{name = "A", {BUFFER}}}, {{name = "B", {BUFFER}}}]'
-PRIM = f"""
+COPY = f"""
 func.func private @f(%a: memref<?xf32>, %b: memref<?xf32>) attributes {{relax.prim_func{DECLARED}}} {{
   memref.copy %a, %b : memref<?xf32> to memref<?xf32>
   return
