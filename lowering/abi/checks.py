@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.attributes import CHECK
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi import value_formatters
-from relax_mlir.lowering.abi.error_places import ADD_PLACE, define_add_place
+from relax_mlir.lowering.abi.error_places import ADD_PLACE, SET_ERROR, define_add_place, define_set_error
 from relax_mlir.lowering.abi.signature import plain
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.mlir_text import Code, Fragment, quoted, symbol
@@ -106,7 +106,7 @@ class Raisers:
         """`@relax.rt.raise.COUNT(kind, format, count times i64)`; names are passed as addresses."""
         code, fragment = Code(), self.fragment
         fragment.external("@snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32")
-        fragment.external("@TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)")
+        define_set_error(fragment)
         values = [f"%a{i}" for i in range(count)]
         types = ["!llvm.ptr", "i64", "!llvm.ptr", *["i64"] * count]
 
@@ -121,7 +121,7 @@ class Raisers:
         size = code.let(f"arith.addi {length}, {code.constant(1)} : i64")
         buffer = code.let(f"llvm.alloca {size} x i8 : (i64) -> !llvm.ptr")
         print_to(buffer, size)
-        code.do(f"llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, {buffer}) : (!llvm.ptr, !llvm.ptr) -> ()")
+        code.do(f"func.call @{SET_ERROR}(%kind, {buffer}) : (!llvm.ptr, !llvm.ptr) -> ()")
         code.do("func.return")
         parameters = ", ".join(["%kind: !llvm.ptr", "%format: !llvm.ptr", *(f"{v}: i64" for v in values)])
         head = f"private {symbol(_raiser(count))}({parameters})"

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from relax_mlir.diagnostics import all_places
 from relax_mlir.dialects.attributes import PATTERN, PRIM_FUNC
+from relax_mlir.lowering.runtime_lib.set_error import SET_ERROR_CALLS, set_error_text
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Fragment
 
 ADD_PLACE = "relax.rt.raise.place"
+SET_ERROR = "relax.rt.raise.text"
 ALLOCATING = frozenset(
     f"relax.rt.{name}"
     for name in (
@@ -24,16 +26,14 @@ ALLOCATING = frozenset(
 SUPPORT = "relax.rt."
 """How the names of support functions begin, whose text has no place that a user knows."""
 
-_KIND, _MESSAGE = 24, 40
-"""Where an FFI error, behind the header of its object, has the pointers to its kind and to its message."""
+_KIND, _MESSAGE, _MESSAGE_SIZE = 24, 40, 48
+"""Where an FFI error has the pointers to its kind and to its message, and the size of the message."""
 
 _ADD_PLACE = f"""
 func.func private @{ADD_PLACE}(%place: !llvm.ptr) attributes {{passthrough = ["cold", "noinline"]}} {{
   %one = arith.constant 1 : i64
-  %two = arith.constant 2 : i32
   %null = llvm.mlir.zero : !llvm.ptr
   %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
-  %parts = llvm.alloca %one x !llvm.array<2 x ptr> : (i64) -> !llvm.ptr
   llvm.store %null, %out : !llvm.ptr, !llvm.ptr
   llvm.call @TVMFFIErrorMoveFromRaised(%out) : (!llvm.ptr) -> ()
   %error = llvm.load %out : !llvm.ptr -> !llvm.ptr
@@ -44,10 +44,16 @@ func.func private @{ADD_PLACE}(%place: !llvm.ptr) attributes {{passthrough = ["c
   %kind = llvm.load %kind_at : !llvm.ptr -> !llvm.ptr
   %message_at = llvm.getelementptr %error[{_MESSAGE}] : (!llvm.ptr) -> !llvm.ptr, i8
   %message = llvm.load %message_at : !llvm.ptr -> !llvm.ptr
-  llvm.store %message, %parts : !llvm.ptr, !llvm.ptr
-  %second = llvm.getelementptr %parts[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %place, %second : !llvm.ptr, !llvm.ptr
-  llvm.call @TVMFFIErrorSetRaisedFromCStrParts(%kind, %parts, %two) : (!llvm.ptr, !llvm.ptr, i32) -> ()
+  %size_at = llvm.getelementptr %error[{_MESSAGE_SIZE}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %size = llvm.load %size_at : !llvm.ptr -> i64
+  %more = llvm.call @strlen(%place) : (!llvm.ptr) -> i64
+  %rest = arith.addi %more, %one : i64
+  %room = arith.addi %size, %rest : i64
+  %buffer = llvm.alloca %room x i8 : (i64) -> !llvm.ptr
+  %end = llvm.getelementptr %buffer[%size] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  "llvm.intr.memcpy"(%buffer, %message, %size) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
+  "llvm.intr.memcpy"(%end, %place, %rest) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()
+  func.call @{SET_ERROR}(%kind, %buffer) : (!llvm.ptr, !llvm.ptr) -> ()
   %status = llvm.call @TVMFFIObjectDecRef(%error) : (!llvm.ptr) -> i32
   cf.br ^done
 ^done:
@@ -76,6 +82,12 @@ def added_place(caller: func.FuncOp, call: ir.OpView, callee: func.FuncOp | None
 def define_add_place(fragment: Fragment) -> None:
     """Define the function `ADD_PLACE`, which adds a text to the message of the error that has been raised."""
     fragment.external("@TVMFFIErrorMoveFromRaised(!llvm.ptr)")
-    fragment.external("@TVMFFIErrorSetRaisedFromCStrParts(!llvm.ptr, !llvm.ptr, i32)")
-    fragment.external("@TVMFFIObjectDecRef(!llvm.ptr) -> i32")
+    define_set_error(fragment)
     fragment.define(_ADD_PLACE)
+
+
+def define_set_error(fragment: Fragment) -> None:
+    """Define the function `SET_ERROR`, which raises an error."""
+    for declaration in SET_ERROR_CALLS:
+        fragment.external(declaration)
+    fragment.define(set_error_text(f"func.func private @{SET_ERROR}", "return"))

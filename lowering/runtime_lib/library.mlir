@@ -4,7 +4,10 @@ llvm.func @getenv(!llvm.ptr) -> !llvm.ptr
 llvm.func @strtod(!llvm.ptr, !llvm.ptr) -> f64
 llvm.func @sysconf(i32) -> i64
 llvm.func @pthread_atfork(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)
+llvm.func @strlen(!llvm.ptr) -> i64
+llvm.func @TVMFFIErrorCreate(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func @TVMFFIErrorSetRaised(!llvm.ptr)
+llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
 llvm.func @${CPU_WORDS}(!llvm.ptr)
 llvm.func @${POOL_STATE}() -> !llvm.ptr
 llvm.func @${TEAM_STATE}() -> !llvm.ptr
@@ -146,12 +149,13 @@ llvm.func internal @is_supported() -> i1 {
   llvm.return %all : i1
 }
 
+${set_error}
 // What an entry point returns on a CPU for which the library is not made.
 llvm.func internal @refuse() -> i32 {
   %kind = llvm.mlir.addressof @kind : !llvm.ptr
   %missing = llvm.mlir.addressof @missing : !llvm.ptr
   %failed = arith.constant -1 : i32
-  llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %missing) : (!llvm.ptr, !llvm.ptr) -> ()
+  llvm.call @set_error(%kind, %missing) : (!llvm.ptr, !llvm.ptr) -> ()
   llvm.return %failed : i32
 }
 

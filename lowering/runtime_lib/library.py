@@ -14,6 +14,7 @@ from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS
 from relax_mlir.lowering.runtime_lib import pool, thread_pool
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
+from relax_mlir.lowering.runtime_lib.set_error import set_error_text
 
 START = "__relax_start"
 WEIGHTS = "__relax_weights"
@@ -88,6 +89,7 @@ def library_text(
         MEMORY_ADDRESS=MEMORY_ADDRESS,
         THREADS_ADDRESS=THREADS_ADDRESS,
         START=START,
+        set_error=set_error_text("llvm.func internal @set_error", "llvm.return"),
         CPU_WORDS=CPU_WORDS,
         entries="\n".join(_entry(name) for name in functions),
         needed=", ".join(map(str, needed)),

@@ -3,7 +3,6 @@
 llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
-llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)
 llvm.func @TVMFFIGetTypeInfo(i32) -> !llvm.ptr
 llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
 llvm.func @TVMFFITensorFromDLPackVersioned(!llvm.ptr, i32, i32, !llvm.ptr) -> i32

@@ -21,7 +21,7 @@ llvm.func internal @relax.vm.call_closure(%self: !llvm.ptr, %args: !llvm.ptr, %n
   %failed = llvm.mlir.constant(-1 : i32) : i32
   %kind = llvm.mlir.addressof @relax.vm.recursion_kind : !llvm.ptr
   %text = llvm.mlir.addressof @relax.vm.no_stack : !llvm.ptr
-  llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %text) : (!llvm.ptr, !llvm.ptr) -> ()
+  llvm.call @relax.vm.set_error(%kind, %text) : (!llvm.ptr, !llvm.ptr) -> ()
   llvm.return %failed : i32
 ^run:
   %buffer = llvm.alloca %total x !llvm.struct<(i64, i64)> {alignment = 8 : i64} : (i64) -> !llvm.ptr
@@ -64,7 +64,7 @@ llvm.func internal @relax.vm.new_closure(%values: !llvm.ptr, %count: i64, %ret: 
   %failed = llvm.mlir.constant(-1 : i32) : i32
   %error = llvm.mlir.addressof @relax.vm.memory_kind : !llvm.ptr
   %text = llvm.mlir.addressof @relax.vm.no_memory : !llvm.ptr
-  llvm.call @TVMFFIErrorSetRaisedFromCStr(%error, %text) : (!llvm.ptr, !llvm.ptr) -> ()
+  llvm.call @relax.vm.set_error(%error, %text) : (!llvm.ptr, !llvm.ptr) -> ()
   llvm.return %failed : i32
 ^fill:
   %captured = llvm.sub %count, %one : i64
@@ -90,3 +90,4 @@ llvm.func internal @relax.vm.new_closure(%values: !llvm.ptr, %count: i64, %ret: 
   llvm.call @relax.vm.delete_closure(%block) : (!llvm.ptr) -> ()
   llvm.return %status : i32
 }
+${set_error}

@@ -5,7 +5,8 @@ llvm.func @TVMFFIFunctionCreate(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i
 llvm.func @TVMFFIObjectIncRef(!llvm.ptr) -> i32
 llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
 llvm.func @TVMFFIAnyViewToOwnedAny(!llvm.ptr, !llvm.ptr) -> i32
-llvm.func @TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)
+llvm.func @strlen(!llvm.ptr) -> i64
+llvm.func @TVMFFIErrorCreate(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 llvm.func @TVMFFIEnvCheckSignals() -> i32
 llvm.func @TVMFFIGetTypeInfo(i32) -> !llvm.ptr
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
@@ -125,6 +126,7 @@ llvm.func internal @take(%from: !llvm.ptr, %to: !llvm.ptr) -> i32 attributes {pa
 
 // -- errors --------------------------------------------------------------------------------------------------------
 
+${set_error}
 llvm.func internal @raise(%kind: !llvm.ptr, %format: !llvm.ptr, %name: !llvm.ptr, %a: i64, %b: i64, %c: i64) attributes {passthrough = ["cold", "noinline"]} {
   %one = llvm.mlir.constant(1 : i64) : i64
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -136,7 +138,7 @@ llvm.func internal @raise(%kind: !llvm.ptr, %format: !llvm.ptr, %name: !llvm.ptr
   %buffer = llvm.alloca %size x i8 : (i64) -> !llvm.ptr
   %again = llvm.call @snprintf(%buffer, %size, %format, %name, %a, %b, %c) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>)
     : (!llvm.ptr, i64, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> i32
-  llvm.call @TVMFFIErrorSetRaisedFromCStr(%kind, %buffer) : (!llvm.ptr, !llvm.ptr) -> ()
+  llvm.call @set_error(%kind, %buffer) : (!llvm.ptr, !llvm.ptr) -> ()
   llvm.return
 }
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from relax_mlir.lowering.abi.unpack import OBJECT_BYTES
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
+from relax_mlir.lowering.runtime_lib.set_error import set_error_text
 
 STATE = "__relax_vm_core"
 
@@ -99,6 +100,7 @@ def vm_core_text() -> str:
         "UPDATE_BACKTRACE": OBJECT_BYTES + 48,
         "VM": VM,
         "VOID": VOID,
+        "set_error": set_error_text("llvm.func internal @set_error", "llvm.return"),
     }
     return stack_text() + "".join(
         fill_template(part, values) for part in ("vm_core", "vm_machines", "vm_observed", "vm_places")

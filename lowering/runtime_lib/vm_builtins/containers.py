@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_mlir.lowering.abi.unpack import ANY_BYTES, ARRAY, INT, LIST, OBJECT_BYTES
+from relax_mlir.lowering.runtime_lib.set_error import SET_ERROR_CALLS
 from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import FUNCTION, Builtins, BuiltinWriter
 
 CONTAINERS_CALL = (
@@ -10,7 +11,7 @@ CONTAINERS_CALL = (
     "@malloc(i64) -> !llvm.ptr",
     "@TVMFFIFunctionCreate(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32",
     "@TVMFFIAnyViewToOwnedAny(!llvm.ptr, !llvm.ptr) -> i32",
-    "@TVMFFIErrorSetRaisedFromCStr(!llvm.ptr, !llvm.ptr)",
+    *SET_ERROR_CALLS,
 )
 """What the templates of tuples and closures call."""
 

@@ -8,6 +8,7 @@ from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.unpack import ARRAY, DL, OBJECT_BYTES, SHAPE, TENSOR
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.pool import HEAD_BYTES, PAGE_BYTES, PAGED_BYTES
+from relax_mlir.lowering.runtime_lib.set_error import set_error_text
 from relax_mlir.lowering.runtime_lib.support import MEMORY_TABLE, support_text
 from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import Builtins, BuiltinWriter
 from relax_mlir.lowering.runtime_lib.vm_builtins.containers import CALL_BYTES, CONTAINERS, CONTAINERS_CALL
@@ -81,4 +82,5 @@ def discard_text() -> str:
 
 def closures_text() -> str:
     """The functions that make and run closures."""
-    return fill_template("vm_closures", CALL_BYTES=CALL_BYTES)
+    set_error = set_error_text("llvm.func internal @relax.vm.set_error", "llvm.return")
+    return fill_template("vm_closures", CALL_BYTES=CALL_BYTES, set_error=set_error)

@@ -72,7 +72,7 @@
 // CHECK: %[[LEFT:[A-Za-z0-9_]+]] = llvm.call @relax.vm.stack_left()
 // CHECK: %[[FITS:[A-Za-z0-9_]+]] = llvm.icmp "sge" %[[LEFT]],
 // CHECK: llvm.cond_br %[[FITS]]
-// CHECK: llvm.call @TVMFFIErrorSetRaisedFromCStr(
+// CHECK: llvm.call @relax.vm.set_error(
 // CHECK: llvm.alloca
 // CHECK: llvm.call @TVMFFIFunctionCall(
 // CHECK-LABEL: llvm.func internal @relax.vm.delete_closure(
