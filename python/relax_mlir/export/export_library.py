@@ -96,11 +96,13 @@ _WHY = {
     "op": "an op works on a tensor whose rank or dtype is known only then",
     "unique": "relax.unique gives a tensor whose size only its elements tell",
     "nonzero": "relax.nonzero gives a tensor whose size only its elements tell",
+    "print": "relax.print writes to Python's standard output",
 }
 _INSTEAD = {
     "op": "give it rank and dtype with match_shape first",
     "unique": "call a function of your own with call_pure_packed, and register it where the library is loaded",
     "nonzero": "call a function of your own with call_pure_packed, and register it where the library is loaded",
+    "print": "call a function of your own with call_packed, and register it where the library is loaded",
 }
 
 
@@ -127,15 +129,16 @@ def _shared(linker: Linker, inputs: list[str], folder: Path) -> None:
 
 def _object(linker: Linker, inputs: list[str], folder: Path) -> None:
     """One object, in which only entry points can be seen from outside."""
+    objcopy, keep = binary_tool("objcopy"), f"--keep-global-symbol={ENTRY_PREFIX}*"
     linker.run(["-r", "-nostdlib", *inputs, "-o", "merged.o"], folder)
-    keep = f"--keep-global-symbol={ENTRY_PREFIX}*"
-    run_tool([binary_tool("objcopy"), "--wildcard", keep, "merged.o", "result"], folder)
+    run_tool([objcopy, "--wildcard", keep, "merged.o", "result"], folder)
 
 
 def _archive(linker: Linker, inputs: list[str], folder: Path) -> None:
+    ar = binary_tool("ar")
     _object(linker, inputs, folder)
     (folder / "result").rename(folder / "library.o")
-    run_tool([binary_tool("ar"), "rcs", "result", "library.o"], folder)
+    run_tool([ar, "rcs", "result", "library.o"], folder)
 
 
 _WRITERS: dict[str, Callable[[Linker, list[str], Path], None]] = {

@@ -121,14 +121,22 @@ def _leaf(facts: Mapping[str, Any]) -> _Leaf:
     fields = tuple(_leaf(each) for each in facts.get("fields", ()))
     dims: tuple[str, ...] = ()
     dtype = _DEFAULT_DTYPE
-    call = ast.parse(str(facts.get("type", "None")), mode="eval").body
     if kind in ("tensor", "shape"):
+        call = _expression(str(facts.get("type", "None")))
         if not isinstance(call, ast.Call) or not call.args or not isinstance(call.args[0], ast.Tuple):
             raise UnsupportedError(f"parameter {name!r} is {facts.get('type')}: give its value with --input")
         dims = tuple(ast.unparse(dim) for dim in call.args[0].elts)
         if kind == "tensor" and len(call.args) > 1:
             dtype = str(ast.literal_eval(call.args[1]))
     return _Leaf(name, kind, dims, dtype, fields)
+
+
+def _expression(text: str) -> ast.expr | None:
+    """The text of a type; None if it leaves something open, as ``Tensor(?, "float32")`` does."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
 
 
 def arguments(

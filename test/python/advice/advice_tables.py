@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builder_call_rows
 import builder_rows
+import export_rows
 import module_rows
 import pass_rows
 import prim_rows
@@ -31,4 +32,5 @@ TABLES: tuple[Table, ...] = (
     text_rows.TABLE,
     runtime_rows.TABLE,
     vm_rows.TABLE,
+    export_rows.TABLE,
 )

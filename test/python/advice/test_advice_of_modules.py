@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import export_rows
 import module_rows
 import pass_rows
 import pytest
@@ -12,6 +13,7 @@ import vm_rows
 from advice_rows import Table
 
 TABLES: dict[str, Table] = {
+    "export": export_rows.TABLE,
     "module": module_rows.TABLE,
     "pass": pass_rows.TABLE,
     "runtime": runtime_rows.TABLE,

@@ -313,6 +313,7 @@ REFUSED = {
         r"relax\.unique gives a tensor whose size only its elements tell \(at <script>:3:12\)",
     ),
     "nonzero": ("R.nonzero(x)", r"relax\.nonzero gives a tensor .*call_pure_packed"),
+    "print": ("R.print(x)\n    return x", r"relax\.print writes to Python's standard output .*call_packed"),
     "unknown": (
         'R.nn.softmax(R.call_pure_packed("f", x, out=R.Tensor(dtype="float32")))',
         r"rank or dtype .*match_shape first",
@@ -323,7 +324,8 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_needs_the_compiler_is_refused(case: str, tmp_path: Path) -> None:
     body, message = REFUSED[case]
-    module = parse(f'@R.function\ndef main(x: R.Tensor(("n",), "float32")):\n    return {body}')
+    line = body if body.startswith("R.print") else f"return {body}"
+    module = parse(f'@R.function\ndef main(x: R.Tensor(("n",), "float32")):\n    {line}')
     with pytest.raises(UnsupportedError, match=message):
         rx.build(module).export_library(tmp_path / "model.so")
     assert not list(tmp_path.iterdir())
