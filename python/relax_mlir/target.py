@@ -388,7 +388,6 @@ def _cpu_features() -> frozenset[str]:
     return FEATURES & host_flags()
 
 
-@lru_cache(maxsize=1)
 def host_flags() -> frozenset[str]:
     """All features of the CPU at hand, also those that no target names, as Linux names them."""
     for line in _read(Path("/proc/cpuinfo")).splitlines():
