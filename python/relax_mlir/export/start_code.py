@@ -29,15 +29,9 @@ _LINKED = (
 """What the code that starts a library finds when it is linked."""
 
 
-def start_objects(functions: Sequence[str], places: Sequence[int], target: Target) -> list[bytes]:
-    """Object files.
-
-    Args:
-        functions: names of the entry points.
-        places: where the constants lie in the weights, in bytes.
-        target: the machine that the functions are compiled for.
-    """
-    text = library_text(
+def start_text(functions: Sequence[str], places: Sequence[int], target: Target) -> str:
+    """The module that starts a library, as MLIR text; the arguments are those of `start_objects`."""
+    return library_text(
         functions,
         places,
         needed=needed_words(target, host_flags()),
@@ -48,11 +42,21 @@ def start_objects(functions: Sequence[str], places: Sequence[int], target: Targe
         default_blocktime=threads.DEFAULT_BLOCKTIME,
         longest_blocktime=threads.LONGEST_BLOCKTIME,
     )
+
+
+def start_objects(functions: Sequence[str], places: Sequence[int], target: Target) -> list[bytes]:
+    """Object files.
+
+    Args:
+        functions: names of the entry points.
+        places: where the constants lie in the weights, in bytes.
+        target: the machine that the functions are compiled for.
+    """
     # Whatever asks the CPU, and says that it lacks something, must run on any.
     plain = FunctionCpu.of(Target("cpu -mcpu=x86-64")) if target.architecture == "x86_64" else None
     exported = (START, *(f"{ENTRY_PREFIX}{name}" for name in functions))
     linked = (*_LINKED, *(f"{CODE_PREFIX}{name}" for name in functions))
-    start = replace(part_of(text, exported), external=linked)
+    start = replace(part_of(start_text(functions, places, target), exported), external=linked)
     team = part_of(thread_pool.team_text(platform.machine()), (thread_pool.STATE,))
     return [
         object_of(part_of(pool.pool_text(), (pool.STATE,)), pool.OPT_LEVEL, plain),
