@@ -47,7 +47,8 @@ def test_the_encoder_in_c(built: Path, expected: list[float]) -> None:
     shape, numbers = run(built / "c", "./encode", *TOKENS).stdout.split("] ")
     assert shape == "[1, 384"
     np.testing.assert_allclose(list(map(float, numbers.split())), expected, atol=6e-7)
-    run(built / "c", "./encode", "--repeat", code=0)
+    again = run(built / "c", "./encode", "--repeat", "20", *TOKENS).stdout
+    assert again == run(built / "c", "./encode", *TOKENS).stdout
 
 
 def test_the_encoder_in_cpp(built: Path, expected: list[float]) -> None:
