@@ -20,7 +20,6 @@ from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, Unsupp
 from relax_mlir.module_text import writing_atomically
 from relax_mlir.tools.run_inputs import (
     arguments,
-    is_array_file,
     read_archive,
     read_arrays,
     read_values,
@@ -90,7 +89,7 @@ def _check(options: Namespace) -> None:
         )
     if options.time is not None and not options.time > 0:
         raise ArgumentError(f"--time: {options.time:g}, expected a number of seconds above 0")
-    if options.output and not is_array_file(options.output):
+    if options.output and Path(options.output).suffix != ".npz":
         raise ArgumentError(f"-o: {options.output!r} does not end with .npz")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -206,8 +205,3 @@ def _size(dim: str, leaf: _Leaf, sizes: Mapping[str, int]) -> int:
             f"parameter {leaf.name!r}: symbol {unknown[0]!r} has no value: give --random {unknown[0]}=7"
         )
     return symbolic.evaluate(formula, sizes)
-
-
-def is_array_file(path: str) -> bool:
-    """Whether results may be written there."""
-    return Path(path).suffix == ".npz"
