@@ -21,6 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "mlir",
+            "arrays",
             "capi",
             "changes",
             "mlir_text",
@@ -61,7 +62,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     ),
     frozenset({"lowering"}),
     frozenset({"runtime", "profiler", "vm", "export"}),
-    frozenset({"tools", "frontend"}),
+    frozenset({"tools", "frontend", "distributed"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.arrays import DLPACK_CODES
 from relax_mlir.lowering.runtime_lib.fast_call import fast_call_text
 from relax_mlir.lowering.runtime_lib.fast_call_state import (
     DTYPES,
@@ -32,7 +33,6 @@ from relax_mlir.lowering.runtime_lib.fast_call_state import (
     STATE,
 )
 from relax_mlir.runtime import fast_call_test, object_layouts, torch_layouts
-from relax_mlir.runtime.arrays import DLPACK_CODES
 from relax_mlir.runtime.fast_call_torch_test import wrong_torch_calls
 from relax_mlir.runtime.object_layouts import Layouts, Method, UnknownLayoutError
 from relax_mlir.runtime.process_code import state_address

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.arrays import DLPACK_CODES
 from relax_mlir.lowering.abi.unpack import BOOL, DLTENSOR, FLOAT, INT, NONE, SHAPE, TENSOR
 from relax_mlir.lowering.runtime_lib.fast_call_state import (
     ENTRY,
@@ -20,7 +21,6 @@ from relax_mlir.lowering.runtime_lib.fast_call_state import (
     REFUSED,
     SLOW,
 )
-from relax_mlir.runtime.arrays import DLPACK_CODES
 from relax_mlir.runtime.object_layouts import PLAIN_TYPES
 
 WITH_CARE, WITHOUT_CARE = object(), object()

@@ -6,7 +6,7 @@ from typing import Any
 
 import tvm_ffi
 
-from relax_mlir.runtime.arrays import needs_help, to_ffi
+from relax_mlir.arrays import needs_help, to_ffi
 from relax_mlir.runtime.live_errors import live_error
 from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
 

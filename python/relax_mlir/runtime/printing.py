@@ -6,7 +6,7 @@ from typing import Any
 
 import tvm_ffi
 
-from relax_mlir.runtime.arrays import to_numpy
+from relax_mlir.arrays import to_numpy
 
 
 def _shown(value: Any) -> Any:  # noqa: ANN401 - whatever the FFI passes

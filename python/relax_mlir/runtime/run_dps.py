@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.arrays import to_ffi
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.shape_first import RUN_DPS
 from relax_mlir.error import PackedFunctionError, ShapeError
-from relax_mlir.runtime.arrays import to_ffi
 from relax_mlir.runtime.registration import registered
 
 

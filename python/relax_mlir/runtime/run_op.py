@@ -8,6 +8,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.base import OpArgs
 from relax_mlir.dialects.dtypes import DTYPES
@@ -16,7 +17,6 @@ from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
 from relax_mlir.lowering.legalize.unknown import RUN_OP, RUN_SHAPE_TO_TENSOR, RUN_TENSOR_TO_SHAPE
 from relax_mlir.mlir import ir
-from relax_mlir.runtime.arrays import to_ffi, to_numpy
 from relax_mlir.runtime.executable import CompiledFunction
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.registration import registered

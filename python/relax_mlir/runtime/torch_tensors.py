@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from relax_mlir.arrays import needs_help
 from relax_mlir.error import ArgumentError, DeviceError
 from relax_mlir.runtime import fast_call
-from relax_mlir.runtime.arrays import needs_help
 
 if TYPE_CHECKING:
     import torch

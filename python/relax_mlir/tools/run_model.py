@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.arrays import to_ffi
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, UnsupportedError
 from relax_mlir.export import inspect_library
 from relax_mlir.export.metadata import function_facts
 from relax_mlir.runtime import to_numpy
-from relax_mlir.runtime.arrays import to_ffi
 from relax_mlir.runtime.build import build
 from relax_mlir.target import Target
 from relax_mlir.tools.module_input import read_module

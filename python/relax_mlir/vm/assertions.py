@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tvm_ffi
 
+from relax_mlir.arrays import to_numpy
 from relax_mlir.dialects.effects import message_pieces
-from relax_mlir.runtime.arrays import to_numpy
 
 FAIL = "relax.vm.fail_assertion"
 """The packed function that raises the error of an assertion that failed: its message, then the values in it."""

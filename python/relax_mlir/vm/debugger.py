@@ -9,8 +9,8 @@ from typing import Any, Literal, TextIO
 
 import tvm_ffi
 
+from relax_mlir.arrays import to_ffi
 from relax_mlir.error import ArgumentError, BytecodeError, RecursionLimitError, UnknownNameError, expect
-from relax_mlir.runtime.arrays import to_ffi
 from relax_mlir.runtime.live_errors import live_error
 from relax_mlir.vm import debugger_text
 from relax_mlir.vm.bytecode import VM, VOID, Arg, ArgKind, Call, Goto, Instruction, Ret, register_name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.runtime.arrays import to_ffi, to_numpy
+from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.vm.bytecode import register_name
 from relax_mlir.vm.function_info import FunctionInfo
 from relax_mlir.vm.text_forms import instruction_text

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import tvm_ffi
 
+from relax_mlir.arrays import to_ffi
 from relax_mlir.lowering.runtime_lib.vm_core import DESCRIPTOR, HEAD
-from relax_mlir.runtime.arrays import to_ffi
 from relax_mlir.vm.bytecode import Opcode
 from relax_mlir.vm.code_table import CodeTable, Words
 from relax_mlir.vm.core import core

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.runtime.arrays import to_ffi
+from relax_mlir.arrays import to_ffi
 from relax_mlir.runtime.live_errors import keep_errors
 from relax_mlir.vm.bytecode import Call
 from relax_mlir.vm.code_table import Words

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
+from relax_mlir.arrays import to_numpy
 from relax_mlir.lowering.constants.constant_table import (
     HUGE_PAGE,
     Layout,
@@ -19,7 +20,6 @@ from relax_mlir.lowering.constants.constant_table import (
     table_entries,
 )
 from relax_mlir.lowering.pipeline import pipeline
-from relax_mlir.runtime.arrays import to_numpy
 
 Array = np.ndarray[Any, Any]
 ROWS = (0, 1, 2, 3, 4, 5, 7, 16, 29, 130)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.runtime.arrays import to_numpy
+from relax_mlir.arrays import to_numpy
 
 EPSILON = 1e-5
 ROWS = (0, 1, 2, 5)

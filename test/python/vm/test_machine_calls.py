@@ -77,7 +77,7 @@ def test_arrays(vm: rx.vm.VirtualMachine, kind: str) -> None:
     result = vm["same"](array)
     assert type(result) is tvm_ffi.Tensor
     wanted = array if isinstance(array, np.ndarray) else np.from_dlpack(array)
-    given = rx.runtime.arrays.to_numpy(result)
+    given = rx.runtime.to_numpy(result)
     assert (given.dtype, given.shape) == (wanted.dtype, wanted.shape)
     np.testing.assert_array_equal(given.astype("float64"), wanted.astype("float64"))
     assert np.shares_memory(given, wanted) or wanted.size == 0

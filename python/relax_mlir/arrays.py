@@ -1,11 +1,13 @@
-"""Arrays that the TVM FFI does not take by itself, and results as NumPy arrays; all without copying."""
+"""Arrays that the TVM FFI does not take by itself, and results as NumPy arrays; all without copying.
+
+Nothing here needs the compiler: processes that only run exported libraries use it, too.
+"""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import tvm_ffi
 
@@ -66,16 +68,20 @@ _capsule_new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _CAPSULE_NAME = b"dltensor_versioned"
 
 
+def _is_bfloat16(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "V" and dtype.type.__name__ == "bfloat16"
+
+
 def _export(array: np.ndarray[Any, Any]) -> tvm_ffi.Tensor:
     """An FFI tensor over the memory of any NumPy array with a dtype that DLPack knows."""
-    dtype = array.dtype
-    if dtype.byteorder == ">" or (dtype != ml_dtypes.bfloat16 and dtype.kind not in DLPACK_CODES):
+    dtype, is_bfloat16 = array.dtype, _is_bfloat16(array.dtype)
+    if dtype.byteorder == ">" or (not is_bfloat16 and dtype.kind not in DLPACK_CODES):
         raise DTypeError(f"compiled functions take no NumPy arrays of dtype {dtype}")
     if any(step % dtype.itemsize for step in array.strides):
         array = np.ascontiguousarray(array)
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     strides = (ctypes.c_int64 * max(array.ndim, 1))(*(step // dtype.itemsize for step in array.strides))
-    code = _BFLOAT if dtype == ml_dtypes.bfloat16 else DLPACK_CODES[dtype.kind]
+    code = _BFLOAT if is_bfloat16 else DLPACK_CODES[dtype.kind]
     tensor = _DLTensor(array.ctypes.data, 1, 0, array.ndim, code, 8 * dtype.itemsize, 1, shape, strides, 0)
     flags = 0 if array.flags.writeable else _READ_ONLY
     managed = _Managed(1, 0, None, _forget_exported, flags, tensor)
@@ -94,7 +100,6 @@ def needs_help(value: object) -> bool:
         dtype = value.dtype
         return (
             not value.flags.writeable
-            or dtype == ml_dtypes.bfloat16
             or dtype.byteorder == ">"
             or dtype.kind not in _FFI_KINDS
             or any(step % dtype.itemsize for step in value.strides)
@@ -135,5 +140,7 @@ class _Memory:
 def to_numpy(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - anything with DLPack
     """A result as a NumPy array over the same memory; bfloat16 comes out as `ml_dtypes.bfloat16`."""
     if isinstance(tensor, tvm_ffi.Tensor) and str(tensor.dtype) == "bfloat16":
+        import ml_dtypes  # here alone: who runs libraries without bfloat16 need not have it
+
         return np.asarray(_Memory(tensor, "<u2")).view(ml_dtypes.bfloat16)
     return np.from_dlpack(tensor)
