@@ -11,20 +11,23 @@ llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
 llvm.func @${CPU_WORDS}(!llvm.ptr)
 llvm.func @${POOL_STATE}() -> !llvm.ptr
 llvm.func @${TEAM_STATE}() -> !llvm.ptr
-llvm.func @${CONSTANTS_ADDRESS}() -> !llvm.ptr
-llvm.func @${MEMORY_ADDRESS}() -> !llvm.ptr
-llvm.func @${THREADS_ADDRESS}() -> !llvm.ptr
-llvm.mlir.global external hidden @${WEIGHTS}() : i8
-
+llvm.func @TVMFFIFunctionGetGlobal(!llvm.ptr, !llvm.ptr) -> i32
+llvm.func @TVMFFIFunctionSetGlobal(!llvm.ptr, !llvm.ptr, i32) -> i32
+llvm.func @TVMFFIFunctionCreate(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func @TVMFFIFunctionCall(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+llvm.func @TVMFFIErrorMoveFromRaised(!llvm.ptr)
+${syscall}
 llvm.mlir.global internal constant @memory_limit("${LIMIT_VARIABLE}\00")
 llvm.mlir.global internal constant @blocktime("${BLOCKTIME_VARIABLE}\00")
-llvm.mlir.global internal constant @places(dense<[${places}]> : tensor<${count}xi64>) : !llvm.array<${count} x i64>
-
-// What the CPU must have: per word of ${CPU_WORDS}, the bits of features that the code uses.
-llvm.mlir.global internal constant @needed(dense<[${needed}]> : tensor<${words}xi32>) : !llvm.array<${words} x i32>
+llvm.mlir.global internal constant @team_name("${TEAM_NAME}")
 llvm.mlir.global internal constant @kind("RuntimeError\00")
 llvm.mlir.global internal constant @missing("${missing}\00")
-llvm.mlir.global internal @runs(0 : i8) : i8
+
+// Why calls fail, or null.
+llvm.mlir.global internal @problem() : !llvm.ptr {
+  %null = llvm.mlir.zero : !llvm.ptr
+  llvm.return %null : !llvm.ptr
+}
 
 // The number that an environment variable gives, the default if it is not set, is no number, or is not within 0 and the largest.
 llvm.func internal @setting(%name: !llvm.ptr, %default: f64, %largest: f64) -> f64 {
@@ -91,12 +94,23 @@ llvm.func internal @bind_memory(%table: !llvm.ptr) {
   llvm.return
 }
 
-llvm.func internal @bind_threads(%table: !llvm.ptr) {
-  %null = llvm.mlir.zero : !llvm.ptr
+// The function in the FFI's registry through which all code of a process finds the one team of threads.
+llvm.func internal @give_team(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
   %team = llvm.call @${TEAM_STATE}() : () -> !llvm.ptr
-  %p_parallel = llvm.getelementptr %team[${parallel}] : (!llvm.ptr) -> !llvm.ptr, i8
-  %parallel = llvm.load %p_parallel : !llvm.ptr -> !llvm.ptr
-  llvm.store %parallel, %table : !llvm.ptr, !llvm.ptr
+  %good = arith.constant 0 : i32
+  %kind = arith.constant ${OPAQUE_POINTER} : i32
+  %p_value = llvm.getelementptr %result[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %kind, %result : i32, !llvm.ptr
+  llvm.store %team, %p_value : !llvm.ptr, !llvm.ptr
+  llvm.return %good : i32
+}
+
+// The library's own team, which others may use from now on.
+llvm.func internal @start_team(%key: !llvm.ptr) -> !llvm.ptr {
+  %null = llvm.mlir.zero : !llvm.ptr
+  %no = arith.constant 0 : i32
+  %one = arith.constant 1 : i64
+  %team = llvm.call @${TEAM_STATE}() : () -> !llvm.ptr
   %name = llvm.mlir.addressof @blocktime : !llvm.ptr
   %default = arith.constant ${DEFAULT_BLOCKTIME} : f64
   %largest = arith.constant ${LONGEST_BLOCKTIME} : f64
@@ -108,15 +122,68 @@ llvm.func internal @bind_threads(%table: !llvm.ptr) {
   llvm.store %nanoseconds, %p_blocktime : i64, !llvm.ptr
   %forget = llvm.mlir.addressof @forget_threads : !llvm.ptr
   %rc = llvm.call @pthread_atfork(%null, %null, %forget) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %give = llvm.mlir.addressof @give_team : !llvm.ptr
+  %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  llvm.store %null, %out : !llvm.ptr, !llvm.ptr
+  %made = llvm.call @TVMFFIFunctionCreate(%null, %give, %null, %out) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %function = llvm.load %out : !llvm.ptr -> !llvm.ptr
+  %known = llvm.call @TVMFFIFunctionSetGlobal(%key, %function, %no) : (!llvm.ptr, !llvm.ptr, i32) -> i32
+  %fails = arith.cmpi ne, %known, %no : i32
+  scf.if %fails {  // another thread has been faster: two teams, then
+    llvm.call @TVMFFIErrorMoveFromRaised(%out) : (!llvm.ptr) -> ()
+    %error = llvm.load %out : !llvm.ptr -> !llvm.ptr
+    %dropped = llvm.call @TVMFFIObjectDecRef(%error) : (!llvm.ptr) -> i32
+  }
+  %done = llvm.call @TVMFFIObjectDecRef(%function) : (!llvm.ptr) -> i32
+  llvm.return %team : !llvm.ptr
+}
+
+// The team of the process: what is registered, else the library's own.
+llvm.func internal @find_team() -> !llvm.ptr {
+  %null = llvm.mlir.zero : !llvm.ptr
+  %zero = arith.constant 0 : i64
+  %none = arith.constant 0 : i32
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
+  %text = llvm.mlir.addressof @team_name : !llvm.ptr
+  %size = arith.constant ${TEAM_NAME_SIZE} : i64
+  %key = llvm.alloca %two x i64 : (i64) -> !llvm.ptr
+  %p_size = llvm.getelementptr %key[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %text, %key : !llvm.ptr, !llvm.ptr
+  llvm.store %size, %p_size : i64, !llvm.ptr
+  %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+  llvm.store %null, %out : !llvm.ptr, !llvm.ptr
+  %rc = llvm.call @TVMFFIFunctionGetGlobal(%key, %out) : (!llvm.ptr, !llvm.ptr) -> i32
+  %function = llvm.load %out : !llvm.ptr -> !llvm.ptr
+  %known = llvm.icmp "ne" %function, %null : !llvm.ptr
+  %team = scf.if %known -> !llvm.ptr {
+    %result = llvm.alloca %two x i64 : (i64) -> !llvm.ptr
+    %p_value = llvm.getelementptr %result[8] : (!llvm.ptr) -> !llvm.ptr, i8
+    llvm.store %zero, %result : i64, !llvm.ptr
+    llvm.store %zero, %p_value : i64, !llvm.ptr
+    %called = llvm.call @TVMFFIFunctionCall(%function, %null, %none, %result) : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+    %found = llvm.load %p_value : !llvm.ptr -> !llvm.ptr
+    %done = llvm.call @TVMFFIObjectDecRef(%function) : (!llvm.ptr) -> i32
+    scf.yield %found : !llvm.ptr
+  } else {
+    %own = llvm.call @start_team(%key) : (!llvm.ptr) -> !llvm.ptr
+    scf.yield %own : !llvm.ptr
+  }
+  llvm.return %team : !llvm.ptr
+}
+
+llvm.func internal @bind_threads(%table: !llvm.ptr) {
+  %team = llvm.call @find_team() : () -> !llvm.ptr
+  %p_parallel = llvm.getelementptr %team[${parallel}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %parallel = llvm.load %p_parallel : !llvm.ptr -> !llvm.ptr
+  llvm.store %parallel, %table : !llvm.ptr, !llvm.ptr
   llvm.return
 }
 
-llvm.func internal @bind_constants(%table: !llvm.ptr) {
-  %weights = llvm.mlir.addressof @${WEIGHTS} : !llvm.ptr
-  %places = llvm.mlir.addressof @places : !llvm.ptr
+// Let a table of pointers point to constants, which begin at these places of the weights.
+llvm.func internal @bind_constants(%table: !llvm.ptr, %weights: !llvm.ptr, %places: !llvm.ptr, %count: i64) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
-  %count = arith.constant ${count} : i64
   scf.for %i = %zero to %count step %one : i64 {
     %from = llvm.getelementptr %places[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i64
     %place = llvm.load %from : !llvm.ptr -> i64
@@ -127,21 +194,18 @@ llvm.func internal @bind_constants(%table: !llvm.ptr) {
   llvm.return
 }
 
-// Whether the CPU has all that the code uses.
-llvm.func internal @is_supported() -> i1 {
+// Whether the CPU has all that code uses.
+llvm.func internal @has(%found: !llvm.ptr, %needed: !llvm.ptr) -> i1 {
   %true = arith.constant true
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %count = arith.constant ${words} : i64
-  %found = llvm.alloca %count x i32 : (i64) -> !llvm.ptr
-  llvm.call @${CPU_WORDS}(%found) : (!llvm.ptr) -> ()
-  %needed = llvm.mlir.addressof @needed : !llvm.ptr
   %all = scf.for %i = %zero to %count step %one iter_args(%good = %true) -> (i1) : i64 {
     %p_needed = llvm.getelementptr %needed[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
     %p_found = llvm.getelementptr %found[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
     %wanted = llvm.load %p_needed : !llvm.ptr -> i32
-    %has = llvm.load %p_found : !llvm.ptr -> i32
-    %both = arith.andi %wanted, %has : i32
+    %there = llvm.load %p_found : !llvm.ptr -> i32
+    %both = arith.andi %wanted, %there : i32
     %these = arith.cmpi eq, %both, %wanted : i32
     %still = arith.andi %good, %these : i1
     scf.yield %still : i1
@@ -150,43 +214,32 @@ llvm.func internal @is_supported() -> i1 {
 }
 
 ${set_error}
-// What an entry point returns on a CPU for which the library is not made.
+// What an entry point returns where no code of the library can run.
 llvm.func internal @refuse() -> i32 {
   %kind = llvm.mlir.addressof @kind : !llvm.ptr
-  %missing = llvm.mlir.addressof @missing : !llvm.ptr
+  %p_problem = llvm.mlir.addressof @problem : !llvm.ptr
+  %problem = llvm.load %p_problem : !llvm.ptr -> !llvm.ptr
   %failed = arith.constant -1 : i32
-  llvm.call @set_error(%kind, %missing) : (!llvm.ptr, !llvm.ptr) -> ()
+  llvm.call @set_error(%kind, %problem) : (!llvm.ptr, !llvm.ptr) -> ()
   llvm.return %failed : i32
 }
 
 ${entries}
-llvm.func internal @bind() {
-  %null = llvm.mlir.zero : !llvm.ptr
-  %constants = llvm.call @${CONSTANTS_ADDRESS}() : () -> !llvm.ptr
-  %memory = llvm.call @${MEMORY_ADDRESS}() : () -> !llvm.ptr
-  %threads = llvm.call @${THREADS_ADDRESS}() : () -> !llvm.ptr
-  %has_constants = llvm.icmp "ne" %constants, %null : !llvm.ptr
-  scf.if %has_constants {
-    llvm.call @bind_constants(%constants) : (!llvm.ptr) -> ()
-  }
-  %has_memory = llvm.icmp "ne" %memory, %null : !llvm.ptr
-  scf.if %has_memory {
-    llvm.call @bind_memory(%memory) : (!llvm.ptr) -> ()
-  }
-  %has_threads = llvm.icmp "ne" %threads, %null : !llvm.ptr
-  scf.if %has_threads {
-    llvm.call @bind_threads(%threads) : (!llvm.ptr) -> ()
-  }
-  llvm.return
-}
-
+${find_weights}
+${levels}
+// Bind the first level whose code the CPU can run, unless the weights are missing.
 llvm.func @${START}() {
-  %supported = llvm.call @is_supported() : () -> i1
-  scf.if %supported {
-    %runs = llvm.mlir.addressof @runs : !llvm.ptr
-    %yes = arith.constant 1 : i8
-    llvm.call @bind() : () -> ()
-    llvm.store %yes, %runs : i8, !llvm.ptr
-  }
+  %null = llvm.mlir.zero : !llvm.ptr
+  %none = arith.constant false
+  %count = arith.constant ${words} : i64
+  %found = llvm.alloca %count x i32 : (i64) -> !llvm.ptr
+  llvm.call @${CPU_WORDS}(%found) : (!llvm.ptr) -> ()
+  %weights = llvm.call @find_weights() : () -> !llvm.ptr
+  %there = llvm.icmp "ne" %weights, %null : !llvm.ptr
+  scf.if %there {
+    %missing = llvm.mlir.addressof @missing : !llvm.ptr
+    %p_problem = llvm.mlir.addressof @problem : !llvm.ptr
+    llvm.store %missing, %p_problem : !llvm.ptr, !llvm.ptr
+${attempts}  }
   llvm.return
 }

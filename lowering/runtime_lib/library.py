@@ -1,14 +1,16 @@
 """What an exported library does when it is loaded: it fills the tables that else the runtime fills.
 
-It binds the pointers of constants to the weights that are linked beside it, and gives the code the library's own pool
-of memory (`pool.py`) and team of threads (`thread_pool.py`). The variables RELAX_MLIR_MEMORY_LIMIT and
-RELAX_MLIR_BLOCKTIME mean what they mean there; a value that is no number is ignored, since nobody can be told.
+A library has code for one level of CPUs or several, the best first. The first one that the CPU can run is bound: its
+entry points, its pointers of constants, which point to the weights, the library's own pool of memory (`pool.py`), and
+a team of threads (`thread_pool.py`): the one that the process has, else the library's own. The variables
+RELAX_MLIR_MEMORY_LIMIT and RELAX_MLIR_BLOCKTIME mean what they mean there; a value that is no number is ignored, since
+nobody can be told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from string import Template
+from dataclasses import dataclass
 
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS
@@ -18,6 +20,8 @@ from relax_mlir.lowering.runtime_lib.set_error import set_error_text
 
 START = "__relax_start"
 WEIGHTS = "__relax_weights"
+"""The weights; where they have a file of their own, its header."""
+
 CPU_WORDS = "__relax_cpu_words"
 """The function that writes what the CPU has to an array of words; it is assembly."""
 
@@ -28,51 +32,99 @@ asks first whether it may run."""
 _PAGE_SIZE_NAME, _PAGES_NAME, _HUGE_PAGES_ADVICE = 30, 85, 14
 """_SC_PAGESIZE, _SC_PHYS_PAGES and MADV_HUGEPAGE of Linux."""
 
+_OPEN_FLAGS, _SEEK_END, _PROT_READ, _MAP_PRIVATE = 0x80000, 2, 1, 2
+"""O_RDONLY with O_CLOEXEC, and so on, of Linux."""
+
+_PATH_SIZE, _PROBLEM_SIZE = 4096, 4608
+
+_ARCH_PRCTL, _ASK_FOR_STATE, _TILE_DATA = 158, 0x1023, 18
+"""The system call by which a process asks Linux for AMX tiles: ARCH_REQ_XCOMP_PERM of XFEATURE_XTILEDATA."""
+
+_OPAQUE_POINTER = 4
+"""The FFI's type index of an opaque pointer."""
+
 _LOST_IN_A_CHILD = ("started", "sleepers", "open", "lock")
 """Words of the team's state that a child of a fork must not believe."""
 
+_FREE = "      %allowed = arith.constant true"
+_ASK = f"""\
+      %call = arith.constant {_ARCH_PRCTL} : i64
+      %ask = arith.constant {_ASK_FOR_STATE} : i64
+      %tiles = arith.constant {_TILE_DATA} : i64
+      %good = arith.constant 0 : i64
+      %answer = llvm.call @syscall(%call, %ask, %tiles) vararg(!llvm.func<i64 (i64, ...)>) : (i64, i64, i64) -> i64
+      %allowed = arith.cmpi eq, %answer, %good : i64"""
 
-_ENTRY = """\
-llvm.func @${CODE_PREFIX}${name}(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+_EMBEDDED = f"""\
+llvm.mlir.global external hidden @{WEIGHTS}() : i8
 
-llvm.func @${ENTRY_PREFIX}${name}(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
-  %p_runs = llvm.mlir.addressof @runs : !llvm.ptr
-  %runs = llvm.load %p_runs : !llvm.ptr -> i8
-  %zero = arith.constant 0 : i8
-  %good = arith.cmpi ne, %runs, %zero : i8
-  %status = scf.if %good -> i32 {
-    %done = llvm.call @${CODE_PREFIX}${name}(%self, %args, %count, %result)
-      : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
-    scf.yield %done : i32
-  } else {
-    %failed = llvm.call @refuse() : () -> i32
-    scf.yield %failed : i32
-  }
-  llvm.return %status : i32
-}
+llvm.func internal @find_weights() -> !llvm.ptr {{
+  %weights = llvm.mlir.addressof @{WEIGHTS} : !llvm.ptr
+  llvm.return %weights : !llvm.ptr
+}}
 """
+
+
+@dataclass(frozen=True)
+class LibraryLevel:
+    """Code of a library for some target.
+
+    `places`: where its constants lie in the weights, in bytes, by their index; `needed`: the bits that each word of
+    `CPU_WORDS` must have; `tiles`: whether it uses AMX tiles, for which a process has to ask.
+    """
+
+    places: tuple[int, ...]
+    needed: tuple[int, ...]
+    tiles: bool = False
+
+
+@dataclass(frozen=True)
+class WeightsFile:
+    """Weights in a file of their own: its name, its size, and how many bytes of it are the header."""
+
+    name: str
+    size: int
+    header_size: int
+
+
+@dataclass(frozen=True)
+class LibrarySettings:
+    """Environment variables, and what holds without them; of `runtime.memory` and `runtime.threads` (milliseconds)."""
+
+    limit_variable: str
+    default_limit: int
+    blocktime_variable: str
+    default_blocktime: float
+    longest_blocktime: float
+
+
+def level_suffix(number: int) -> str:
+    """What follows the names of the functions of a level."""
+    return f".level{number}" if number else ""
+
+
+def code_name(function: str, level: int) -> str:
+    """The name of the code of an entry point."""
+    return f"{CODE_PREFIX}{function}{level_suffix(level)}"
 
 
 def library_text(
     functions: Sequence[str],
-    places: Sequence[int],
+    levels: Sequence[LibraryLevel],
     *,
-    needed: Sequence[int],
+    machine: str,
     missing: str,
-    limit_variable: str,
-    default_limit: int,
-    blocktime_variable: str,
-    default_blocktime: float,
-    longest_blocktime: float,
+    weights: WeightsFile | None,
+    settings: LibrarySettings,
 ) -> str:
     """The module that starts a library, as MLIR text of level V.
 
     Args:
-        functions: names of the entry points.
-        needed: the bits that each word of `CPU_WORDS` must have; else entry points fail with the message `missing`.
-        places: where the constants lie behind the symbol `WEIGHTS`, in bytes, by their index.
-        limit_variable, default_limit: of `runtime.memory`.
-        blocktime_variable, default_blocktime, longest_blocktime: of `runtime.threads`, in milliseconds.
+        functions: names of the entry points, which all levels have.
+        levels: the best first.
+        machine: the architecture, as `platform.machine` names it.
+        missing: what calls fail with on a CPU that can run none of the levels.
+        weights: where they have a file of their own; None: they are linked beside this module.
     """
     state = {field: 8 * number for number, field in enumerate(pool.FIELDS)}
     forgotten = "".join(
@@ -80,38 +132,97 @@ def library_text(
         f"  llvm.store %zero, %{field} : i64, !llvm.ptr\n"
         for field in _LOST_IN_A_CHILD
     )
+    attempts = "".join(
+        f"    %bound{number} = llvm.call @try{level_suffix(number)}({f'%bound{number - 1}' if number else '%none'}, "
+        "%found, %weights) : (i1, !llvm.ptr, !llvm.ptr) -> i1\n"
+        for number in range(len(levels))
+    )
+    team_name = thread_pool.registry_name(machine)
+    tiles = any(level.tiles for level in levels)
     return fill_template(
         "library",
         state,
         POOL_STATE=pool.STATE,
         TEAM_STATE=thread_pool.STATE,
-        CONSTANTS_ADDRESS=CONSTANTS_ADDRESS,
-        MEMORY_ADDRESS=MEMORY_ADDRESS,
-        THREADS_ADDRESS=THREADS_ADDRESS,
+        TEAM_NAME=team_name,
+        TEAM_NAME_SIZE=len(team_name),
+        OPAQUE_POINTER=_OPAQUE_POINTER,
         START=START,
         set_error=set_error_text("llvm.func internal @set_error", "llvm.return"),
         CPU_WORDS=CPU_WORDS,
-        entries="\n".join(_entry(name) for name in functions),
-        needed=", ".join(map(str, needed)),
-        words=len(needed),
+        entries="\n".join(
+            fill_template("library_entry", function=name, ENTRY=ENTRY_PREFIX) for name in functions
+        ),
+        words=len(levels[0].needed),
         missing=missing,
-        WEIGHTS=WEIGHTS,
+        find_weights=_EMBEDDED if weights is None else _weights_text(weights),
+        levels="\n".join(_level_text(functions, number, level) for number, level in enumerate(levels)),
+        attempts=attempts,
+        syscall="llvm.func @syscall(i64, ...) -> i64\n" if tiles else "",
         PAGE_SIZE_NAME=_PAGE_SIZE_NAME,
         PAGES_NAME=_PAGES_NAME,
         HUGE_PAGES_ADVICE=_HUGE_PAGES_ADVICE,
-        LIMIT_VARIABLE=limit_variable,
-        DEFAULT_LIMIT=default_limit,
+        LIMIT_VARIABLE=settings.limit_variable,
+        DEFAULT_LIMIT=settings.default_limit,
         LARGEST_LIMIT=(1 << 62) - (1 << 10),
-        BLOCKTIME_VARIABLE=blocktime_variable,
-        DEFAULT_BLOCKTIME=repr(float(default_blocktime)),
-        LONGEST_BLOCKTIME=repr(float(longest_blocktime)),
+        BLOCKTIME_VARIABLE=settings.blocktime_variable,
+        DEFAULT_BLOCKTIME=repr(float(settings.default_blocktime)),
+        LONGEST_BLOCKTIME=repr(float(settings.longest_blocktime)),
         parallel=thread_pool.offset("parallel"),
         blocktime=thread_pool.offset("blocktime"),
         forgotten=forgotten,
-        places=", ".join(map(str, places)) or "0",
-        count=max(1, len(places)),
     )
 
 
-def _entry(name: str) -> str:
-    return Template(_ENTRY).substitute(name=name, CODE_PREFIX=CODE_PREFIX, ENTRY_PREFIX=ENTRY_PREFIX)
+def _level_text(functions: Sequence[str], number: int, level: LibraryLevel) -> str:
+    suffix = level_suffix(number)
+    declared = (
+        f"llvm.func @{code_name(name, number)}(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32\n"
+        for name in functions
+    )
+    bindings = (
+        f"  %from{at} = llvm.mlir.addressof @{code_name(name, number)} : !llvm.ptr\n"
+        f"  %to{at} = llvm.mlir.addressof @code.{name} : !llvm.ptr\n"
+        f"  llvm.store %from{at}, %to{at} : !llvm.ptr, !llvm.ptr\n"
+        for at, name in enumerate(functions)
+    )
+    return fill_template(
+        "library_level",
+        level=suffix,
+        CONSTANTS_ADDRESS=f"{CONSTANTS_ADDRESS}{suffix}",
+        MEMORY_ADDRESS=f"{MEMORY_ADDRESS}{suffix}",
+        THREADS_ADDRESS=f"{THREADS_ADDRESS}{suffix}",
+        CPU_WORDS=CPU_WORDS,
+        places=", ".join(map(str, level.places)) or "0",
+        count=max(1, len(level.places)),
+        needed=", ".join(map(str, level.needed)),
+        words=len(level.needed),
+        functions="".join(declared),
+        bindings="".join(bindings),
+        permission=_ASK if level.tiles else _FREE,
+    )
+
+
+def _weights_text(weights: WeightsFile) -> str:
+    return fill_template(
+        "library_weights",
+        WEIGHTS=WEIGHTS,
+        START=START,
+        PATH_SIZE=_PATH_SIZE,
+        PROBLEM_SIZE=_PROBLEM_SIZE,
+        OPEN_FLAGS=_OPEN_FLAGS,
+        SEEK_END=_SEEK_END,
+        PROT_READ=_PROT_READ,
+        MAP_PRIVATE=_MAP_PRIVATE,
+        file="".join(_escaped(byte) for byte in weights.name.encode()),
+        size=weights.size,
+        header_size=weights.header_size,
+    )
+
+
+def _escaped(byte: int) -> str:
+    """A byte of a text in MLIR's notation."""
+    character = chr(byte)
+    return (
+        character if (character.isascii() and character.isalnum()) or character in "._-" else f"\\{byte:02X}"
+    )

@@ -12,6 +12,8 @@ itself. Threads look for the next job for a while (`blocktime`), and sleep then 
 
 from __future__ import annotations
 
+import hashlib
+
 from relax_mlir.lowering.runtime_lib.clock import clock_text
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.target import MAX_THREADS
@@ -79,6 +81,14 @@ _MACHINES = {
 def supports(system: str, machine: str) -> bool:
     """Whether there are threads for a system and a machine, as `platform` names them."""
     return system == "Linux" and machine in _MACHINES
+
+
+def registry_name(machine: str) -> str:
+    """The name of the FFI's function ``() -> opaque pointer`` that gives the state of the team of the process.
+
+    It names the very code: libraries of another version, whose state has other words, have a team of their own.
+    """
+    return f"relax_mlir.team.{hashlib.sha256(team_text(machine).encode()).hexdigest()[:16]}"
 
 
 def team_text(machine: str) -> str:

@@ -31,20 +31,31 @@ class LibraryInfo:
         facts = self.facts
         lines = [
             f"{self.path}: made by relax-mlir {facts['relax_mlir']} with tvm-ffi {facts['tvm_ffi']}",
-            f"target:   {facts['target']}",
+            *(f"target:   {target}" for target in facts["targets"]),
             f"source:   sha256 {facts['source']}",
-            f"weights:  {facts['weights']['bytes']:,} bytes",
+            f"weights:  {facts['weights']['bytes']:,} bytes{_file(facts['weights']['file'])}",
         ]
         for name, function in facts["functions"].items():
             lines += ["", f"{name}({_listed(function['params'])}) -> {_results(function['results'])}"]
             for symbol, (low, high) in function["bounds"].items():
                 lines.append(f"    {symbol}: from {low}" + ("" if high is None else f" to {high}"))
-            if function["workspace"] != "0":
-                lines.append(f"    workspace: {function['workspace']} bytes")
+            lines += _workspaces(function["workspace"], facts["targets"])
         if facts["packed"]:
             lines += ["", "functions that must be registered before a call:"]
             lines += [f"    {name}  (called at {place})" for name, place in facts["packed"].items()]
         return "\n".join(lines)
+
+
+def _file(name: str | None) -> str:
+    return "" if name is None else f" in {name}"
+
+
+def _workspaces(formulas: list[str], targets: list[str]) -> list[str]:
+    """One line if they are equal, none if nothing is needed."""
+    if len(set(formulas)) == 1:
+        return [] if formulas[0] == "0" else [f"    workspace: {formulas[0]} bytes"]
+    pairs = zip(formulas, targets, strict=True)
+    return [f"    workspace: {formula} bytes on {target}" for formula, target in pairs]
 
 
 def _listed(values: list[dict[str, Any]]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import tvm_ffi
 
 from relax_mlir._version import version
+from relax_mlir.export.weights import WeightsLayout
 from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.memory_plan import MemoryPlan
 
@@ -16,26 +17,24 @@ SECTION = ".relax_mlir"
 FORMAT = 1
 
 
-def metadata(engine: Engine, weights: int) -> dict[str, Any]:
-    """Of code and constants; `weights` is their size in bytes.
+def metadata(engines: Sequence[Engine], weights: WeightsLayout, file: str | None) -> dict[str, Any]:
+    """Of code, for one target or several, and its constants; `file`: the name of theirs, if they have one.
 
-    Keys: ``format``, ``relax_mlir`` and ``tvm_ffi`` (versions), ``target``, ``source`` (the SHA-256 of the module),
-    ``weights`` (``bytes``, ``sha256``), ``packed`` (functions that must be registered, each with the place of a call)
-    and ``functions``: parameters and results, each with ``name``, ``kind`` and ``type``, the ``bounds`` of symbols
-    (lowest and highest value, which may be null), and the ``workspace`` of a call in bytes, a formula of the symbols.
+    Keys: ``format``, ``relax_mlir`` and ``tvm_ffi`` (versions), ``targets``, ``source`` (the SHA-256 of the module),
+    ``weights`` (``bytes``, ``sha256``, and ``file``, which may be null), ``packed`` (functions that must be registered,
+    each with the place of a call) and ``functions``: parameters and results, each with ``name``, ``kind`` and ``type``,
+    the ``bounds`` of symbols (lowest and highest value, which may be null), and the ``workspace`` of a call in bytes:
+    for each target, a formula of the symbols.
     """
-    interface = engine.interface
-    digest = hashlib.sha256()
-    for array in engine.constants:
-        digest.update(array.reshape(-1).view("u1").data if array.size else b"")
-    functions = {name: function_facts(engine, name) for name in interface.functions}
+    interface = engines[0].interface
+    functions = {name: function_facts(engines, name) for name in interface.functions}
     return {
         "format": FORMAT,
         "relax_mlir": version(),
         "tvm_ffi": tvm_ffi.__version__,
-        "target": interface.target,
+        "targets": [engine.interface.target for engine in engines],
         "source": interface.source,
-        "weights": {"bytes": weights, "sha256": digest.hexdigest()},
+        "weights": {"bytes": weights.size, "sha256": weights.digest(), "file": file},
         "packed": dict(interface.packed),
         "functions": functions,
     }
@@ -46,17 +45,21 @@ def to_bytes(facts: dict[str, Any]) -> bytes:
     return json.dumps(facts, indent=1, sort_keys=True).encode()
 
 
-def function_facts(engine: Engine, name: str) -> dict[str, Any]:
+def function_facts(engines: Sequence[Engine], name: str) -> dict[str, Any]:
     """What the metadata says of one function; see `metadata`."""
-    facts = engine.interface.signatures.get(name, {})
-    plan = engine.memory_plans.get(name)
-    workspace = "0" if plan is None else str(MemoryPlan.from_json(plan).formula)
+    interface = engines[0].interface
+    facts = interface.signatures.get(name, {})
     return {
         "params": [_value(value) for value in facts.get("params", ())],
         "results": [_value(value) for value in facts.get("results", ())],
-        "bounds": {symbol: list(pair) for symbol, pair in engine.interface.bounds.get(name, {}).items()},
-        "workspace": workspace,
+        "bounds": {symbol: list(pair) for symbol, pair in interface.bounds.get(name, {}).items()},
+        "workspace": [_workspace(engine, name) for engine in engines],
     }
+
+
+def _workspace(engine: Engine, name: str) -> str:
+    plan = engine.memory_plans.get(name)
+    return "0" if plan is None else str(MemoryPlan.from_json(plan).formula)
 
 
 def _value(facts: dict[str, Any]) -> dict[str, Any]:

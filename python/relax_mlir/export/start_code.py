@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,53 +10,83 @@ from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.runtime_lib import pool, thread_pool
-from relax_mlir.lowering.runtime_lib.library import CODE_PREFIX, CPU_WORDS, START, WEIGHTS, library_text
+from relax_mlir.lowering.runtime_lib.library import (
+    CPU_WORDS,
+    START,
+    WEIGHTS,
+    LibraryLevel,
+    LibrarySettings,
+    WeightsFile,
+    code_name,
+    level_suffix,
+    library_text,
+)
 from relax_mlir.runtime import memory, threads
 from relax_mlir.runtime.process_code import object_of, part_of
 from relax_mlir.target import Target, host_flags
 
-_LINKED = (
-    CPU_WORDS,
-    CONSTANTS_ADDRESS,
-    MEMORY_ADDRESS,
-    THREADS_ADDRESS,
-    pool.STATE,
-    thread_pool.STATE,
-    WEIGHTS,
-    "pthread_atfork",
+_LINKED = (CPU_WORDS, pool.STATE, thread_pool.STATE, WEIGHTS, "pthread_atfork")
+"""What the code that starts a library finds when it is linked, besides what its levels have."""
+
+_TABLES = (CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS)
+
+_SETTINGS = LibrarySettings(
+    limit_variable=memory.LIMIT_VARIABLE,
+    default_limit=memory.DEFAULT_LIMIT,
+    blocktime_variable=threads.BLOCKTIME_VARIABLE,
+    default_blocktime=threads.DEFAULT_BLOCKTIME,
+    longest_blocktime=threads.LONGEST_BLOCKTIME,
 )
-"""What the code that starts a library finds when it is linked."""
 
 
-def start_text(functions: Sequence[str], places: Sequence[int], target: Target) -> str:
+def start_text(
+    functions: Sequence[str],
+    targets: Sequence[Target],
+    places: Sequence[Sequence[int]],
+    weights: WeightsFile | None,
+) -> str:
     """The module that starts a library, as MLIR text; the arguments are those of `start_objects`."""
+    levels = [
+        LibraryLevel(
+            tuple(own),
+            tuple(needed_words(target, host_flags())),
+            any(name.startswith("amx_") for name in target.features),
+        )
+        for target, own in zip(targets, places, strict=True)
+    ]
+    missing = f"this CPU lacks what the library is compiled for: {' or '.join(map(str, targets))}"
+    machine = targets[0].architecture
     return library_text(
-        functions,
-        places,
-        needed=needed_words(target, host_flags()),
-        missing=f"this CPU lacks what the library is compiled for: {target}",
-        limit_variable=memory.LIMIT_VARIABLE,
-        default_limit=memory.DEFAULT_LIMIT,
-        blocktime_variable=threads.BLOCKTIME_VARIABLE,
-        default_blocktime=threads.DEFAULT_BLOCKTIME,
-        longest_blocktime=threads.LONGEST_BLOCKTIME,
+        functions, levels, machine=machine, missing=missing, weights=weights, settings=_SETTINGS
     )
 
 
-def start_objects(functions: Sequence[str], places: Sequence[int], target: Target) -> list[bytes]:
+def start_objects(
+    functions: Sequence[str],
+    targets: Sequence[Target],
+    places: Sequence[Sequence[int]],
+    weights: WeightsFile | None,
+) -> list[bytes]:
     """Object files.
 
     Args:
         functions: names of the entry points.
-        places: where the constants lie in the weights, in bytes.
-        target: the machine that the functions are compiled for.
+        targets: the machines that the functions are compiled for, the best first.
+        places: for each of them, where the constants lie in the weights, in bytes.
+        weights: where they have a file of their own; None: they are linked beside this.
     """
+    machine = targets[0].architecture
     # Whatever asks the CPU, and says that it lacks something, must run on any.
-    plain = FunctionCpu.of(Target("cpu -mcpu=x86-64")) if target.architecture == "x86_64" else None
+    plain = FunctionCpu.of(Target("cpu -mcpu=x86-64")) if machine == "x86_64" else None
     exported = (START, *(f"{ENTRY_PREFIX}{name}" for name in functions))
-    linked = (*_LINKED, *(f"{CODE_PREFIX}{name}" for name in functions))
-    start = replace(part_of(start_text(functions, places, target), exported), external=linked)
-    team = part_of(thread_pool.team_text(platform.machine()), (thread_pool.STATE,))
+    levels = range(len(targets))
+    linked = (
+        *_LINKED,
+        *(f"{name}{level_suffix(number)}" for number in levels for name in _TABLES),
+        *(code_name(name, number) for number in levels for name in functions),
+    )
+    start = replace(part_of(start_text(functions, targets, places, weights), exported), external=linked)
+    team = part_of(thread_pool.team_text(machine), (thread_pool.STATE,))
     return [
         object_of(part_of(pool.pool_text(), (pool.STATE,)), pool.OPT_LEVEL, plain),
         object_of(team, cpu=plain),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, TypeAlias
 
@@ -16,32 +18,103 @@ ALIGNMENT = 64
 SECTION_ALIGNMENT = 1 << 16
 """Bytes of the largest page that Linux uses for files (AArch64), on which they begin as a whole."""
 
+FILE_ENDING = ".safetensors"
+
+_DTYPES = {
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "int8": "I8",
+    "uint64": "U64",
+    "uint32": "U32",
+    "uint16": "U16",
+    "uint8": "U8",
+    "bool": "BOOL",
+}
+"""The names of dtypes in safetensors; an array of another one is stored as its bytes."""
+
+_LENGTH_BYTES = 8
+
 
 @dataclass(frozen=True)
 class WeightsLayout:
-    """Where each constant begins, in bytes, and how many they take together."""
+    """Where the constants of each level of a library begin, in bytes, and how many they take together.
 
-    places: tuple[int, ...]
+    `stored`: the arrays to store, with their places, in order; equal ones are stored once.
+    """
+
+    places: tuple[tuple[int, ...], ...]
+    stored: tuple[tuple[int, Array], ...]
     size: int
 
     @staticmethod
-    def of(constants: Sequence[Array]) -> WeightsLayout:
-        """One array that occurs twice is stored once."""
-        known: dict[tuple[int, int], int] = {}
-        places = []
+    def of(levels: Sequence[Sequence[Array]]) -> WeightsLayout:
+        """For the constants of each level."""
+        by_memory: dict[tuple[int, int], int] = {}
+        by_content: dict[tuple[int, bytes], int] = {}
+        stored: list[tuple[int, Array]] = []
         end = 0
-        for array in constants:
-            key = (array.ctypes.data, array.nbytes)
-            if key not in known:
-                known[key] = end
-                end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
-            places.append(known[key])
-        return WeightsLayout(tuple(places), end)
+        places: list[tuple[int, ...]] = []
+        for constants in levels:
+            own = []
+            for array in constants:
+                memory = (array.ctypes.data, array.nbytes)
+                if memory not in by_memory:
+                    content = (array.nbytes, hashlib.sha256(_bytes(array)).digest())
+                    if content not in by_content:
+                        by_content[content] = end
+                        stored.append((end, array))
+                        end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+                    by_memory[memory] = by_content[content]
+                own.append(by_memory[memory])
+            places.append(tuple(own))
+        return WeightsLayout(tuple(places), tuple(stored), end)
+
+    def digest(self) -> str:
+        """The SHA-256 of the constants."""
+        found = hashlib.sha256()
+        for _, array in self.stored:
+            found.update(_bytes(array))
+        return found.hexdigest()
 
 
-def write_weights(constants: Sequence[Array], layout: WeightsLayout, stream: IO[bytes]) -> None:
-    """Write the constants to a file that begins where the weights do; what lies between them is zeros."""
-    for place, array in zip(layout.places, constants, strict=True):
-        stream.seek(place)
-        stream.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    stream.truncate(layout.size)
+def write_weights(layout: WeightsLayout, stream: IO[bytes]) -> None:
+    """Write the constants behind what a file has; what lies between them is zeros."""
+    start = stream.tell()
+    for place, array in layout.stored:
+        stream.seek(start + place)
+        stream.write(_bytes(array))
+    stream.truncate(start + layout.size)
+
+
+def safetensors_header(layout: WeightsLayout) -> bytes:
+    """What stands before the weights in a file of safetensors, a multiple of `ALIGNMENT` long.
+
+    The format (https://github.com/huggingface/safetensors) allows no gaps between tensors, so each gap is one.
+    """
+    entries: dict[str, Any] = {"__metadata__": {"made_by": "relax-mlir", "sha256": layout.digest()}}
+    for name, dtype, shape, begin, end in _tensors(layout):
+        entries[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-(len(text) + _LENGTH_BYTES) % ALIGNMENT)
+    return len(text).to_bytes(_LENGTH_BYTES, "little") + text
+
+
+def _tensors(layout: WeightsLayout) -> Iterator[tuple[str, str, list[int], int, int]]:
+    for number, (place, array) in enumerate(layout.stored):
+        dtype = _DTYPES.get(array.dtype.name)
+        shape = [array.nbytes] if dtype is None else list(array.shape)
+        end = place + array.nbytes
+        yield f"constant.{number}", dtype or "U8", shape, place, end
+        if gap := -end % ALIGNMENT:
+            yield f"gap.{number}", "U8", [gap], end, end + gap
+
+
+def _bytes(array: Array) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

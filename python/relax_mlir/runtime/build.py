@@ -181,7 +181,7 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
         mod.verify()
         if not options.is_legalized:
             require_entries(mod.mlir)
-        return _compile(mod, target, slot, replace(options, source=source_hash(source)))
+        return _compile(mod, target, slot, replace(options, source=source_hash(source, constants)))
 
 
 def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -> BytecodeExecutable:

@@ -27,6 +27,9 @@ _RESOURCE = re.compile(r'dense_resource<("[^"]*"|[^>"]*)>')
 _CPU_FIELDS = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
 
 
+_SAMPLES = 1024
+
+
 def module_constants(module: ir.Module) -> list[ir.Attribute]:
     """The different constants of a module, in the order in which they first occur."""
     return list(dict.fromkeys(_constants(module.operation)))
@@ -56,13 +59,22 @@ def source_text(mod: IRModule) -> str:
     return text.partition("{-#")[0]
 
 
-def source_hash(text: str) -> str:
-    """The SHA-256 of a module's `source_text`, which does not depend on how its constants are called."""
+def source_hash(text: str, constants: list[ir.Attribute]) -> str:
+    """The SHA-256 of a module's `source_text`, and of some elements of each large constant.
+
+    It does not depend on how constants are called. Some `_SAMPLES` elements, evenly spread, tell one set of trained
+    weights from another, and cost nothing beside a compilation.
+    """
     names: dict[str, int] = {}
     for found in _RESOURCE.finditer(text):
         names.setdefault(found[1], len(names))
     plain = _RESOURCE.sub(lambda found: f"dense_resource<{names[found[1]]}>", text)
-    return hashlib.sha256(plain.encode()).hexdigest()
+    digest = hashlib.sha256(plain.encode())
+    for value in constants:
+        if not isinstance(value, ir.DenseElementsAttr):
+            flat = to_numpy(value).reshape(-1)
+            digest.update(flat[:: max(1, flat.size // _SAMPLES)].copy().view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def cache_key(

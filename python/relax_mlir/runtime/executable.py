@@ -115,11 +115,11 @@ class Executable(Mapping[str, CompiledFunction]):
 
         return recording(self._engine, self.profile_sites, capacity)
 
-    def export_library(self, path: str | Path) -> Path:
+    def export_library(self, path: str | Path, *, weights: str = "embed") -> Path:
         """Write the functions to a file that runs without this project; see `relax_mlir.export.export_library`."""
         from relax_mlir.export.export_library import export_library
 
-        return export_library(self, path)
+        return export_library(self, path, weights=weights)
 
     @property
     def engine(self) -> Engine:

@@ -1,7 +1,7 @@
 """The threads on which compiled code runs its loops: one team per process, which all executables share.
 
-The team is compiled with the first module that may use it; its threads are started when a call first has work for
-them. After a fork the child starts a team of its own.
+The team is compiled with the first module that may use it, unless a library that is loaded has brought one; its
+threads are started when a call first has work for them. After a fork the child starts a team of its own.
 
 A thread without work looks for the next loop for some milliseconds before it sleeps, as those of OpenMP do:
 `DEFAULT_BLOCKTIME` unless the environment variable RELAX_MLIR_BLOCKTIME says another number.
@@ -15,8 +15,16 @@ import os
 import platform
 import threading
 
+import tvm_ffi
+
 from relax_mlir.error import ParseError, UnsupportedError
-from relax_mlir.lowering.runtime_lib.thread_pool import STATE, offset, supports, team_text
+from relax_mlir.lowering.runtime_lib.thread_pool import (
+    STATE,
+    offset,
+    registry_name,
+    supports,
+    team_text,
+)
 from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_BLOCKTIME = 5.0
@@ -77,9 +85,14 @@ def _address() -> int:
 
 def _compile() -> int:
     blocktime = _blocktime()
+    name = registry_name(platform.machine())
+    os.register_at_fork(after_in_child=_forget_threads)
+    registered = tvm_ffi.get_global_func(name, allow_missing=True)
+    if registered is not None:  # an exported library has brought it
+        return int(registered().value)
     address = state_address(team_text(platform.machine()), STATE)
     ctypes.c_int64.from_address(address + offset("blocktime")).value = round(blocktime * 1e6)
-    os.register_at_fork(after_in_child=_forget_threads)
+    tvm_ffi.register_global_func(name, lambda: ctypes.c_void_p(address))
     return address
 
 

@@ -47,7 +47,16 @@ def parser() -> argparse.ArgumentParser:
         help=f"where to write: a name that ends with {', '.join(ENDINGS)}; with --emit, any file (default: stdout)",
     )
     found.add_argument(
-        "--target", default="cpu", metavar="TEXT", help="the machine, as 'cpu -mcpu=haswell' (cpu: the host)"
+        "--target",
+        action="append",
+        metavar="TEXT",
+        help="the machine, as 'cpu -mcpu=haswell' (default: cpu, the host); given several times, a library has code "
+        "for each and takes the best that the CPU can run",
+    )
+    found.add_argument(
+        "--weights",
+        choices=("embed", "beside"),
+        help="where constants are: in the library, or in a file of safetensors beside it (default: embed)",
     )
     found.add_argument(
         "--emit", choices=FORMS, metavar="FORM", help=f"write the module at a level: {', '.join(FORMS)}"

@@ -14,6 +14,7 @@ from rich.console import Console
 from relax_mlir import terminal
 from relax_mlir.error import ArgumentError, ParseError
 from relax_mlir.export import export_library, inspect_library
+from relax_mlir.export.weights import FILE_ENDING
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.module_text import write_atomically
@@ -59,15 +60,15 @@ class Report:
             yield
         self.rows.append((name, perf_counter() - started))
 
-    def show(self, path: Path | None) -> None:
-        """Phases, and the size of the file."""
+    def show(self, *paths: Path) -> None:
+        """Phases, and the sizes of files."""
         if not self.verbose:
             return
         table = terminal.report_table("", ["phase"], ["ms"])
         for name, seconds in self.rows:
             table.add_row(name, f"{1e3 * seconds:.1f}")
         terminal.print_table(table, self.console)
-        if path is not None:
+        for path in paths:
             self.console.print(f"{path}: {path.stat().st_size:,} bytes", highlight=False, soft_wrap=True)
 
 
@@ -87,20 +88,27 @@ def compile_file(options: Namespace) -> None:
         _require_ending(output, options.exec_mode)
     elif options.exec_mode is not None:
         raise ArgumentError("--exec-mode is for files of code; the forms of --emit say what they are")
+    targets = [Target.parse(text) for text in options.target or ["cpu"]]
+    _require_library(options, output, targets)
     report = Report(options.verbose)
-    target = Target.parse(options.target)
     with report.phase("reading the module"):
         module = keep_entries(read_module(options.input), options.entry)
         module.verify()
     with PassContext(opt_level=options.opt_level):
         if options.emit is not None:
             with report.phase(f"making {options.emit}"):
-                text = _text(module, options.emit, target)
+                text = _text(module, options.emit, targets[0])
             _write(text, output)
         else:
             assert output is not None
-            _compile(module, target, output, not options.no_cache, report)
-    report.show(output)
+            _compile(module, targets, output, options, report)
+    report.show(*_files(output, options.weights))
+
+
+def _files(output: Path | None, weights: str | None) -> list[Path]:
+    """What has been written."""
+    found = [] if output is None else [output]
+    return found if weights != "beside" else [*found, *(each.with_suffix(FILE_ENDING) for each in found)]
 
 
 def inspect_file(options: Namespace) -> None:
@@ -125,20 +133,35 @@ def _require_ending(output: Path, exec_mode: str | None) -> None:
         raise ArgumentError(f"-o: {str(output)!r}: there is no folder {str(output.parent)!r}")
 
 
-def _compile(module: IRModule, target: Target, output: Path, cache: bool, report: Report) -> None:
-    with report.phase("compiling"):
-        if output.suffix == BYTECODE:
-            bytecode = build(module, target, exec_mode="bytecode", cache=cache)
-        else:
-            executable = build(module, target, cache=cache)
+def _require_library(options: Namespace, output: Path | None, targets: list[Target]) -> None:
+    """Raise ArgumentError for options of libraries, where the output is none."""
+    if options.emit is None and output is not None and output.suffix != BYTECODE:
+        return
+    if options.weights is not None:
+        raise ArgumentError("--weights is for libraries: other files have their constants inside")
+    if len(targets) > 1:
+        raise ArgumentError("--target may be given several times for libraries only: give one")
+
+
+def _compile(
+    module: IRModule, targets: list[Target], output: Path, options: Namespace, report: Report
+) -> None:
+    cache = not options.no_cache
     if output.suffix == BYTECODE:
+        with report.phase("compiling"):
+            bytecode = build(module, targets[0], exec_mode="bytecode", cache=cache)
         with report.phase("writing"):
             bytecode.save(output)
         return
-    if executable.compile_report is not None:
-        report.rows += [(f"  {name}", took) for name, took in executable.compile_report.phases.items()]
+    executables = []
+    for target in targets:
+        with report.phase("compiling" if len(targets) == 1 else f"compiling for {target}"):
+            executable = build(module, target, cache=cache)
+        executables.append(executable)
+        if executable.compile_report is not None:
+            report.rows += [(f"  {name}", took) for name, took in executable.compile_report.phases.items()]
     with report.phase("linking"):
-        export_library(executable, output)
+        export_library(executables, output, weights=options.weights or "embed")
 
 
 def _text(module: IRModule, form: str, target: Target) -> str:

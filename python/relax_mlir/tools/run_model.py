@@ -65,7 +65,7 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
     target = Target() if threads is None else Target(num_threads=threads)
     executable = build(read_module(model), target, profile=profiled)
     found = _chosen(name, executable.functions, model)
-    facts = function_facts(executable.engine, found)
+    facts = function_facts([executable.engine], found)
     return RunnableFunction(
         found,
         executable[found],

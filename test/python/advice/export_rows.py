@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import dataclasses
 import functools
 import importlib.util
 import os
@@ -22,6 +21,7 @@ import relax_mlir as rx
 import tvm_ffi
 from advice_rows import Row, Rows, same
 from programs import register
+from relax_mlir.error import RelaxError
 from relax_mlir.export import Linker, export_library, inspect_library
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.script import parse
@@ -101,20 +101,39 @@ def _gives(body: str, expected: Any) -> Callable[[], None]:
     return follow
 
 
-def _with_tiles(target: str) -> Path:
-    """As if the code had been compiled for a target, which this machine may not be."""
-    executable = _main("return x + 1.0")
-    interface = dataclasses.replace(executable.engine.interface, target=target)
-    with mock.patch.object(executable.engine, "interface", interface):
-        return executable.export_library(_folder() / "tiles.so")
+_WITH_A_TABLE = """
+@R.function
+def main(x: R.Tensor((1000,), "float32")):
+    return x + constants["W"]
+"""
 
 
-def _built_for(target: str) -> None:
-    executable = rx.build(
-        parse('@R.function\ndef main(x: R.Tensor((3,), "float32")):\n    return x + 1.0'), target
+def _beside() -> Path:
+    table = np.arange(1000, dtype=np.float32)
+    return rx.build(parse(_WITH_A_TABLE, constants={"W": table})).export_library(
+        _folder() / "beside.so", weights="beside"
     )
-    library = tvm_ffi.load_module(str(executable.export_library(_folder() / "plain.so")))
-    same(library.main(tvm_ffi.from_dlpack(X)), X + 1)
+
+
+def _without_weights() -> object:
+    moved = Path(tempfile.mkdtemp(dir=_folder())) / "beside.so"
+    shutil.copy(_beside(), moved)
+    with _raised_as_error():
+        return tvm_ffi.load_module(str(moved)).main(tvm_ffi.from_dlpack(np.zeros(1000, np.float32)))
+
+
+def _with_weights() -> None:
+    library = tvm_ffi.load_module(str(_beside()))
+    same(library.main(tvm_ffi.from_dlpack(np.zeros(1000, np.float32))), np.arange(1000, dtype=np.float32))
+
+
+@contextlib.contextmanager
+def _raised_as_error() -> Iterator[None]:
+    """Errors of a library are plain ones of the FFI."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise RelaxError(str(error)) from None
 
 
 @contextlib.contextmanager
@@ -229,10 +248,25 @@ ROWS = {
             np.exp(np.unique(X)),
         ),
     ),
-    "tiles": Row(
-        lambda: _with_tiles("cpu -mcpu=sapphirerapids"),
-        r"build it for Target\('cpu -mattr=-amx_bf16,-amx_int8,-amx_tile'\)",
-        lambda: _built_for("cpu -mattr=-amx_bf16,-amx_int8,-amx_tile"),
+    "levels of two modules": Row(
+        lambda: export_library([_main("return x + 1.0"), _main("return x + 2.0")], _folder() / "levels.so"),
+        "give a library of its own to each module",
+        lambda: (_exported("return x + 1.0"), _exported("return x + 2.0"), None)[-1],
+    ),
+    "one target twice": Row(
+        lambda: export_library([_main("return x + 1.0"), _main("return x + 1.0")], _folder() / "levels.so"),
+        "two executables are for the target cpu.*: leave one out",
+        lambda: (_exported("return x + 1.0"), None)[-1],
+    ),
+    "no weights": Row(
+        _without_weights,
+        "put the file that export_library has written beside the library",
+        _with_weights,
+    ),
+    "weights for bytecode": Row(
+        _compiles("model.py", "-o", "made.vmexec", "--target", "cpu", "--target", "cpu -mcpu=x86-64"),
+        "--target may be given several times for libraries only: give one",
+        lambda: (_compiles("model.py", "-o", "made.vmexec", "--target", "cpu")(), None)[-1],
     ),
     "no compiler": Row(
         lambda: _linked(PATH="", CC=""),

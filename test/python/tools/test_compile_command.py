@@ -59,13 +59,33 @@ def test_libraries_and_bytecode(folder: Path, tmp_path: Path) -> None:
     )
     facts = json.loads(relax_compile("--inspect", "--json", str(library)).stdout)
     assert set(facts["functions"]) == {"scale"}
-    assert facts["target"] == "cpu -mcpu=x86-64"
+    assert facts["targets"] == ["cpu -mcpu=x86-64"]
     assert b'scale(x: Tensor((n, m), "float32")' in relax_compile("--inspect", str(library)).stdout
     bytecode = tmp_path / "model.vmexec"
     relax_compile(str(folder / "model.py") + ":Model", "-o", str(bytecode))
     assert {each.name for each in rx.vm.Executable.load(bytecode).functions} >= {"scale", "picked"}
     told = relax_compile(str(folder / "model.mlir"), "-v", "-o", str(tmp_path / "main.o")).stderr.decode()
     assert "linking" in told and "bytes" in told
+
+
+def test_levels_and_weights_beside(folder: Path, tmp_path: Path) -> None:
+    library = tmp_path / "levels.so"
+    targets = ["cpu -mcpu=x86-64", "cpu -mcpu=x86-64-v2"]
+    options = [word for target in targets for word in ("--target", target)]
+    told = relax_compile(
+        str(folder / "model.mlir"), *options, "--weights", "beside", "-v", "-o", str(library)
+    ).stderr.decode()
+    assert "compiling for cpu -mcpu=x86-64-v2" in told
+    weights = library.with_suffix(".safetensors")
+    assert f"{weights}: {weights.stat().st_size:,} bytes" in told
+    facts = inspect_library(library).facts
+    assert facts["targets"] == targets[::-1] and facts["weights"]["file"] == weights.name
+    refused = {
+        "--weights is for libraries": ["--weights", "embed", "-o", str(tmp_path / "x.vmexec")],
+        "--target may be given several times for libraries only": [*options, "--emit", "llvm"],
+    }
+    for message, words in refused.items():
+        assert message in relax_compile(str(folder / "model.mlir"), *words, code=1).stderr.decode()
 
 
 FORMS = {

@@ -1,0 +1,69 @@
+"""The levels of a library: code of one module for several targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.error import ArgumentError, UnsupportedError
+from relax_mlir.export.cpu_words import needed_words
+from relax_mlir.lowering.legalize.packed import RUNTIME_PREFIX
+from relax_mlir.runtime.engine import Engine
+from relax_mlir.target import Target, host_flags
+
+
+def require_exportable(engine: Engine) -> None:
+    """Raise UnsupportedError if code cannot leave this process."""
+    if not engine.objects:
+        raise UnsupportedError(
+            "export_library: the executable has no object files: this system cannot make them "
+            "(they are ELF objects for x86-64 with Linux)"
+        )
+    for name, place in engine.interface.packed.items():
+        if name.startswith(RUNTIME_PREFIX):
+            op = name.removeprefix(RUNTIME_PREFIX)
+            raise UnsupportedError(
+                f"export_library: {_WHY.get(op, _WHY['op'])} (at {place}), which needs this compiler when it runs; "
+                f"{_INSTEAD.get(op, _INSTEAD['op'])}"
+            )
+
+
+_WHY = {
+    "op": "an op works on a tensor whose rank or dtype is known only then",
+    "unique": "relax.unique gives a tensor whose size only its elements tell",
+    "nonzero": "relax.nonzero gives a tensor whose size only its elements tell",
+    "print": "relax.print writes to Python's standard output",
+}
+_INSTEAD = {
+    "op": "give it rank and dtype with match_shape first",
+    "unique": "call a function of your own with call_pure_packed, and register it where the library is loaded",
+    "nonzero": "call a function of your own with call_pure_packed, and register it where the library is loaded",
+    "print": "call a function of your own with call_packed, and register it where the library is loaded",
+}
+
+
+def ordered_levels(engines: Sequence[Engine]) -> list[Engine]:
+    """The same, those first that need most of a CPU.
+
+    Raises ArgumentError: they are not of one module, or two are for one target, or they are for two architectures.
+    """
+    targets = [Target.parse(engine.interface.target) for engine in engines]
+    if any(engine.interface.source != engines[0].interface.source for engine in engines):
+        raise ArgumentError(
+            "export_library: the executables are not of one module: give a library of its own to each module"
+        )
+    for target in targets:
+        if target.architecture != targets[0].architecture:
+            raise ArgumentError(
+                f"export_library: one is for {targets[0].architecture}, another one for {target.architecture}: "
+                "a library has code for one architecture"
+            )
+        if targets.count(target) > 1:
+            raise ArgumentError(f"export_library: two executables are for the target {target}: leave one out")
+    bits = {target: _bits(target) for target in targets}
+    pairs = sorted(zip(engines, targets, strict=True), key=lambda pair: bits[pair[1]], reverse=True)
+    return [engine for engine, _ in pairs]
+
+
+def _bits(target: Target) -> int:
+    """How many things a CPU must have."""
+    return sum((word & 0xFFFFFFFF).bit_count() for word in needed_words(target, host_flags()))

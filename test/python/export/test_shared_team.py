@@ -1,0 +1,84 @@
+"""One team of threads for all code of a process, whoever brings it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bare_python
+import cold_process
+import pytest
+import relax_mlir as rx
+from relax_mlir.script import parse
+
+SOURCE = '@R.function\ndef {name}(x: R.Tensor(("n", "n"), "float64")):\n    return R.matmul(x, x)'
+COMMON = """
+import os, sys
+import numpy as np, tvm_ffi
+def threads():
+    return len(os.listdir("/proc/self/task"))
+x = np.ones((700, 700))
+def check(result):
+    assert (np.from_dlpack(result) == 700.0).all()
+def load(path, name):
+    return getattr(tvm_ffi.load_module(path), name)
+teams = lambda: [name for name in tvm_ffi.registry.list_global_func_names() if name.startswith("relax_mlir.team.")]
+"""
+LIBRARIES = """
+before = threads()
+for path, name in zip(sys.argv[1:], ("first", "second")):
+    function = load(path, name)
+    for _ in range(3):
+        check(function(tvm_ffi.from_dlpack(x)))
+assert len(teams()) == 1, teams()
+print(threads() - before)
+child = os.fork()  # for which OpenBLAS ends its own threads
+if child == 0:
+    check(function(tvm_ffi.from_dlpack(x)))
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+COMPILER = f"""
+import relax_mlir as rx
+from relax_mlir.script import parse
+def jit():
+    check(rx.build(parse({SOURCE.format(name="main")!r}), rx.Target(num_threads=2))["main"](x))
+def library():
+    check(load(sys.argv[1], "first")(tvm_ffi.from_dlpack(x)))
+steps = {{"jit": jit, "library": library}}
+for step in sys.argv[2].split():
+    steps[step]()
+from relax_mlir.runtime.threads import running_threads
+assert running_threads() == 1
+assert len(teams()) == 1, teams()
+print(threads())
+if os.fork() == 0:
+    jit()
+    library()
+    os._exit(0)
+assert os.wait()[1] == 0
+"""
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("libraries")
+    target = rx.Target(num_threads=2)
+    return [
+        str(rx.build(parse(SOURCE.format(name=name)), target).export_library(folder / f"{name}.so"))
+        for name in ("first", "second")
+    ]
+
+
+def test_two_libraries_in_a_bare_python(libraries: list[str], tmp_path: Path) -> None:
+    bare_python.make_packages(tmp_path / "packages")
+    assert int(bare_python.run(tmp_path / "packages", COMMON + LIBRARIES, *libraries)) == 1
+
+
+def test_a_library_beside_the_compiler(libraries: list[str]) -> None:
+    """As many threads as without the library, whichever comes first."""
+    counts = []
+    for order in ("jit jit", "library jit library", "jit library jit"):
+        done = cold_process.run(["-c", COMMON + COMPILER, libraries[0], order])
+        assert done.returncode == 0, done.stderr
+        counts.append(int(done.stdout))
+    assert len(set(counts)) == 1, counts
