@@ -11,7 +11,7 @@ from pathlib import Path
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.export import metadata
 from relax_mlir.export.assembly import library_assembly
-from relax_mlir.export.levels import ordered_levels, require_exportable
+from relax_mlir.export.library_levels import ordered_levels, require_exportable
 from relax_mlir.export.linkers import Linker, binary_tool, run_tool
 from relax_mlir.export.object_files import level_objects
 from relax_mlir.export.start_code import start_objects
