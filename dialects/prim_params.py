@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import PARAMS
-from relax_mlir.dialects.types import dims_from_attr
+from relax_mlir.dialects.types import dims_attr, dims_from_attr
 from relax_mlir.error import VerifyError
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
@@ -36,6 +37,18 @@ def prim_params(function: func.FuncOp) -> list[PrimParam] | None:
             '{name = "A", shape = ["n", 4], dtype = "float32"}, or {name = "i"} for an integer'
         ) from None
     return found if len(found) == len(function.type.inputs) else None
+
+
+def params_attr(params: Sequence[PrimParam]) -> ir.ArrayAttr:
+    """The attribute that declares parameters."""
+    entries = []
+    for param in params:
+        entry: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(param.name)}
+        if param.shape is not None:
+            assert param.dtype is not None, f"buffer {param.name} has no dtype"
+            entry |= {"shape": dims_attr(param.shape), "dtype": ir.StringAttr.get(str(param.dtype))}
+        entries.append(ir.DictAttr.get(entry))
+    return ir.ArrayAttr.get(entries)
 
 
 def _prim_param(item: ir.Attribute) -> PrimParam:

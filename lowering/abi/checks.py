@@ -25,6 +25,8 @@ NAMERS = {
     "text": value_formatters.TEXT,
 }
 NAME_ROOM = 64
+MAX_NAME = 4000
+"""How many characters of a name or text a message shows: it is put together on the stack."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,11 @@ class Check:
 
     @property
     def format(self) -> str:
-        """The message as a format of `snprintf`: %lld for numbers, %s for names."""
+        """The message as a format of `snprintf`: %lld for numbers, %.Ns for names."""
         pieces, end = [], 0
         for match in self._placeholders():
-            pieces += [self.message[end : match.start()].replace("%", "%%"), "%s" if match[2] else "%lld"]
+            shown = f"%.{MAX_NAME}s" if match[2] else "%lld"
+            pieces += [self.message[end : match.start()].replace("%", "%%"), shown]
             end = match.end()
         return "".join([*pieces, self.message[end:].replace("%", "%%")])
 

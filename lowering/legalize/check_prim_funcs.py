@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
@@ -13,7 +13,7 @@ from relax_mlir.error import Diagnostic, VerifyError
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_of
 from relax_mlir.lowering.legalize.define_arithmetic import define_arithmetic
-from relax_mlir.lowering.legalize.prim_call_sites import CallSites
+from relax_mlir.lowering.legalize.prim_call_sites import CallSites, called_by_prims
 from relax_mlir.lowering.legalize.prim_writes import written_inputs
 from relax_mlir.lowering.shapes.check_bounds import bounds_mode, unproved
 from relax_mlir.lowering.shapes.index_ranges import Ranges
@@ -62,14 +62,17 @@ class CheckPrimFuncs(ModulePass):
         for prim in prims.values():
             define_arithmetic(prim)
             _use_memory(prim)
-        for name in {
-            callee_of(call) for prim in prims.values() for call in ops_of(prim.operation, "func.call")
-        }:
-            if PARAMS in prims[name].attributes:
-                del prims[name].attributes[PARAMS]  # calls from prim funcs are not checked against them
+        forget_declared(prims)
         if bounds_mode(ctx) != "none":
             for name, prim in prims.items():
                 _mark(prim, sites, name)
+
+
+def forget_declared(prims: Mapping[str, func.FuncOp]) -> None:
+    """Leave out the declared parameters of prim funcs that others call: those calls are not checked against them."""
+    for name in called_by_prims(prims):
+        if PARAMS in prims[name].attributes:
+            del prims[name].attributes[PARAMS]
 
 
 def problems(prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> Iterator[Diagnostic]:

@@ -8,11 +8,13 @@ from relax_mlir.builder import BlockBuilder
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, EXPOSES, PRIM_ATTRS, PRIM_FUNC
 from relax_mlir.dialects.prim_params import PrimParam, prim_params
+from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Prim, StructInfo, Tensor
 from relax_mlir.dialects.value import Var
-from relax_mlir.error import UnsupportedError
+from relax_mlir.error import UnsupportedError, VerifyError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import fresh_name, symbol_names
+from relax_mlir.lowering.legalize.prim_call_sites import called_by_prims
 from relax_mlir.lowering.legalize.prim_writes import stores
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_functions import functions_of
@@ -33,24 +35,31 @@ class ExposePrimFuncs(ModulePass):
     name: ClassVar[str] = "expose-prim-funcs"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `UnsupportedError` for a prim func whose ``global_symbol`` is the name of another function."""
+        """Raises `UnsupportedError` for a prim func whose ``global_symbol`` is the name of another function,
+        `VerifyError` for an entry that is there already, but is not what this pass makes."""
         prims = {op.name.value: op for op in functions_of(module) if PRIM_FUNC in op.attributes}
         is_alone = not relax_functions(module)
-        for name, prim in prims.items():
-            exported = exported_name(prim, is_alone)
+        there = {
+            _callee(function, prims) for function in relax_functions(module) if EXPOSES in function.attributes
+        }
+        names = {name: exported_name(prim, is_alone) for name, prim in prims.items() if name not in there}
+        written = {name: _written(name, prims) for name, exported in names.items() if exported is not None}
+        for name, exported in names.items():  # which renames what the others call
             if exported is not None:
-                _expose(module, prim, name, exported, prims)
+                _expose(module, prims[name], name, exported, sorted(written[name]))
 
 
 def require_entries(module: ir.Module) -> None:
     """Raise `UnsupportedError` if a module without Relax functions has a prim func that nobody could call."""
     if relax_functions(module):
         return
-    for prim in functions_of(module):
-        if PRIM_FUNC in prim.attributes and not prim.is_external and prim_params(prim) is None:
+    prims = {op.name.value: op for op in functions_of(module) if PRIM_FUNC in op.attributes}
+    called = called_by_prims(prims)
+    for name, prim in prims.items():
+        if name not in called and not prim.is_external and prim_params(prim) is None:
             raise UnsupportedError(
                 f"{location_text(prim.location)}: prim func '{prim.name.value}' cannot be called: it does not declare "
-                "its parameters (relax.params), so that nothing can check arguments, and no Relax function calls it"
+                "its parameters (relax.params), so that nothing can check arguments, and no other function calls it"
             )
 
 
@@ -64,9 +73,46 @@ def exported_name(prim: func.FuncOp, is_alone: bool) -> str | None:
     return prim.name.value if is_alone else None
 
 
-def _expose(
-    module: ir.Module, prim: func.FuncOp, name: str, exported: str, prims: dict[str, func.FuncOp]
-) -> None:
+def _callee(entry: func.FuncOp, prims: dict[str, func.FuncOp]) -> str:
+    """The prim func of an entry: one that an earlier run has made, else `VerifyError`."""
+    given = entry.attributes[EXPOSES]
+    callee = given["callee"] if isinstance(given, ir.DictAttr) and "callee" in given else None
+    name = callee.value if isinstance(callee, ir.FlatSymbolRefAttr) else ""
+    if name not in prims or not _is_entry(entry, name, prims):
+        raise VerifyError(
+            f"{location_text(entry.location)}: function '{entry.name.value}' has an attribute {EXPOSES} that "
+            "expose-prim-funcs has not made: leave it out"
+        )
+    return name
+
+
+def _is_entry(entry: func.FuncOp, name: str, prims: dict[str, func.FuncOp]) -> bool:
+    """Whether a function takes what its prim func declares, and says which of it that writes.
+
+    Prim funcs that others call declare nothing any more, and rely on nothing.
+    """
+    params = prim_params(prims[name])
+    if prims[name].is_external or (params is None and name not in called_by_prims(prims)):
+        return False
+    given = [argument.type for argument in entry.arguments]
+    if params is not None and given != [_info(param).to_type() for param in params]:
+        return False
+    written = ir.DenseI64ArrayAttr.get(sorted(_written(name, prims)))
+    ops = [view.operation for view in entry.entry_block.operations]
+    is_empty = all(op.name in ("func.return", TUPLE) or _names_integer(op) for op in ops)
+    return is_empty and ir.DictAttr(entry.attributes[EXPOSES]) == _exposes(name, written)
+
+
+def _names_integer(op: ir.Operation) -> bool:
+    """Whether an op makes an integer among the parameters the symbol that it is declared as."""
+    return bool(op.name == "relax.match_shape" and isinstance(op.operands[0].type, ir.IntegerType))
+
+
+def _exposes(name: str, written: ir.DenseI64ArrayAttr) -> ir.DictAttr:
+    return ir.DictAttr.get({"callee": ir.FlatSymbolRefAttr.get(name), "written": written})
+
+
+def _expose(module: ir.Module, prim: func.FuncOp, name: str, exported: str, written: list[int]) -> None:
     params = prim_params(prim)
     if params is None:
         return
@@ -75,7 +121,6 @@ def _expose(
             f"{location_text(prim.location)}: prim func '{name}' has the global_symbol '{exported}', which another "
             "function is called"
         )
-    written = sorted(_written(name, prim, prims))
     if exported == name:
         inner = fresh_name(name + EXPOSED_SUFFIX, symbol_names(module.body))
         prim.attributes["sym_name"] = ir.StringAttr.get(inner)
@@ -87,9 +132,7 @@ def _expose(
     entry = builder.lookup(exported)
     with module.context:
         entry.operation.location = prim.location
-        entry.attributes[EXPOSES] = ir.DictAttr.get(
-            {"callee": ir.FlatSymbolRefAttr.get(name), "written": ir.DenseI64ArrayAttr.get(written)}
-        )
+        entry.attributes[EXPOSES] = _exposes(name, ir.DenseI64ArrayAttr.get(written))
 
 
 def _info(param: PrimParam) -> StructInfo:
@@ -98,8 +141,9 @@ def _info(param: PrimParam) -> StructInfo:
     return Tensor(param.shape, param.dtype.name)
 
 
-def _written(name: str, prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> set[int]:
+def _written(name: str, prims: dict[str, func.FuncOp]) -> set[int]:
     """The numbers of the arguments that a prim func writes: those it stores into, or that its results land in."""
+    prim = prims[name]
     tensors = [i for i, t in enumerate(prim.type.inputs) if isinstance(t, ir.RankedTensorType)]
     results = len(prim.type.results)
     return {*stores(name, prims, {}), *(tensors[len(tensors) - results :] if results else ())}

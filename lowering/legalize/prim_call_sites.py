@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir import symbolic
@@ -16,6 +16,11 @@ from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.shapes.index_ranges import own_shape
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
+
+
+def called_by_prims(prims: Mapping[str, func.FuncOp]) -> set[str]:
+    """The names of the prim funcs that others call."""
+    return {callee_of(call) for prim in prims.values() for call in ops_of(prim.operation, "func.call")}
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,7 @@ class CallSites:
         found: dict[str, list[Site]] = {}
         for op in ops_of(module.operation, "relax.call_tir", "relax.call_tir_inplace"):
             found.setdefault(callee_of(op), []).append(Site.of(op))
-        inner = {callee_of(call) for prim in prims.values() for call in ops_of(prim.operation, "func.call")}
-        return cls(prims, found, frozenset(inner))
+        return cls(prims, found, frozenset(called_by_prims(prims)))
 
     def problems(self) -> Iterator[Diagnostic]:
         """Calls whose results are not those of the prim func."""

@@ -39,16 +39,16 @@ llvm.mlir.global internal constant @argument_error("ArgumentError\00")
 llvm.mlir.global internal constant @memory_error("OutOfMemoryError\00")
 llvm.mlir.global internal constant @recursion_error("RecursionLimitError\00")
 llvm.mlir.global internal constant @bytecode_error("BytecodeError\00")
-llvm.mlir.global internal constant @wrong_count("%s: takes %lld arguments; got %lld\00")
-llvm.mlir.global internal constant @too_deep("%s: more than %lld calls are active: is the recursion endless? VirtualMachine(..., max_depth=N) allows more\00")
-llvm.mlir.global internal constant @too_many_bytes("%s: the registers of the calls that are active take more than %lld bytes (those of this one are %lld): is the recursion endless? VirtualMachine(..., max_frame_bytes=N) allows more\00")
-llvm.mlir.global internal constant @too_nested("%s: more than %lld calls of this thread have entered a virtual machine from packed functions and closures: is the recursion endless?\00")
-llvm.mlir.global internal constant @no_stack("%s: the C stack of this thread has no room for another call that enters a virtual machine from a packed function or a closure: is the recursion endless, or the stack small?\00")
-llvm.mlir.global internal constant @no_view("%s: argument %lld is a DLTensor, which somebody else may end while the function has it; give a tensor\00")
+llvm.mlir.global internal constant @wrong_count("%.${NAME_CHARS}s; got %lld\00")
+llvm.mlir.global internal constant @too_deep("%.${NAME_CHARS}s: more than %lld calls are active: is the recursion endless? VirtualMachine(..., max_depth=N) allows more\00")
+llvm.mlir.global internal constant @too_many_bytes("%.${NAME_CHARS}s: the registers of the calls that are active take more than %lld bytes (those of this one are %lld): is the recursion endless? VirtualMachine(..., max_frame_bytes=N) allows more\00")
+llvm.mlir.global internal constant @too_nested("%.${NAME_CHARS}s: more than %lld calls of this thread have entered a virtual machine from packed functions and closures: is the recursion endless?\00")
+llvm.mlir.global internal constant @no_stack("%.${NAME_CHARS}s: the C stack of this thread has no room for another call that enters a virtual machine from a packed function or a closure: is the recursion endless, or the stack small?\00")
+llvm.mlir.global internal constant @no_view("%.${NAME_CHARS}s: argument %lld is a DLTensor, which somebody else may end while the function has it; give a tensor\00")
 llvm.mlir.global internal constant @instrument_name("the instrument of a virtual machine\00")
-llvm.mlir.global internal constant @no_arguments("%s: no memory is left for %lld arguments\00")
-llvm.mlir.global internal constant @no_memory("%s: no memory is left for a frame of %lld registers (of %lld bytes)\00")
-llvm.mlir.global internal constant @no_condition("%s: instruction %lld: `If` takes an integer or a truth value; register %%%lld holds a value of type %s\00")
+llvm.mlir.global internal constant @no_arguments("%.${NAME_CHARS}s: no memory is left for %lld arguments\00")
+llvm.mlir.global internal constant @no_memory("%.${NAME_CHARS}s: no memory is left for a frame of %lld registers (of %lld bytes)\00")
+llvm.mlir.global internal constant @no_condition("%.${NAME_CHARS}s: instruction %lld: `If` takes an integer or a truth value; register %%%lld holds a value of type %s\00")
 
 llvm.func @${STATE}() -> !llvm.ptr {
   %key = llvm.mlir.addressof @depth_key : !llvm.ptr
@@ -285,7 +285,9 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %fits = llvm.icmp "eq" %params, %given : i64
   llvm.cond_br %fits, ^nest, ^bad_count
 ^bad_count:
-  llvm.call @raise(%argument_error, %wrong_count, %own_name, %params, %given, %zero)
+  %p_takes = llvm.getelementptr %self[${takes}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %takes = llvm.load %p_takes : !llvm.ptr -> !llvm.ptr
+  llvm.call @raise(%argument_error, %wrong_count, %takes, %given, %zero, %zero)
     : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
   llvm.return %failed32 : i32
 

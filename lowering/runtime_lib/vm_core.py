@@ -34,9 +34,9 @@ from `values` on, which go with the machine, as do `vm_state` and `instrument`; 
 packed ones; `numbers`: the number of the instruction at a word; `observer`: null, or `observe`, through which calls
 go then."""
 
-DESCRIPTOR = ("machine", "start", "registers", "parameters", "name", "first")
+DESCRIPTOR = ("machine", "start", "registers", "parameters", "name", "first", "takes")
 """Words of the descriptor of a function: the word where it begins, how many registers and parameters it has, its
-name, the number of its first instruction."""
+name, the number of its first instruction, and the text of how many arguments it takes."""
 
 FRAME_HEAD = 48
 CHUNK_BYTES = 1 << 16
@@ -55,6 +55,9 @@ MAX_TRACEBACK = 16
 
 PLACE_BYTES = 512
 """Room for a line of a traceback."""
+
+NAME_CHARS = 4000
+"""How much of a function's name errors tell: their text is put together on the stack."""
 
 MAX_NESTING = 1000
 """How often a thread may enter machines within each other, by way of packed functions and closures."""
@@ -88,6 +91,7 @@ def vm_core_text() -> str:
         "COUNT_MASK": (1 << COUNT_BITS) - 1,
         "ENTER_BYTES": ENTER_BYTES,
         "FRAME_HEAD": FRAME_HEAD,
+        "NAME_CHARS": NAME_CHARS,
         "GOTO": GOTO,
         "IF": IF,
         "MAX_NESTING": MAX_NESTING,

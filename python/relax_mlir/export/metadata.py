@@ -23,8 +23,8 @@ def metadata(engines: Sequence[Engine], weights: WeightsLayout, file: str | None
     Keys: ``format``, ``relax_mlir`` and ``tvm_ffi`` (versions), ``targets``, ``source`` (the SHA-256 of the module),
     ``weights`` (``bytes``, ``sha256``, and ``file``, which may be null), ``packed`` (functions that must be registered,
     each with the place of a call) and ``functions``: parameters and results, each with ``name``, ``kind`` and ``type``,
-    the ``bounds`` of symbols (lowest and highest value, which may be null), and the ``workspace`` of a call in bytes:
-    for each target, a formula of the symbols.
+    the numbers of the parameters that are ``written`` (by a prim func), the ``bounds`` of symbols (lowest and highest
+    value, which may be null), and the ``workspace`` of a call in bytes: for each target, a formula of the symbols.
     """
     interface = engines[0].interface
     functions = {name: function_facts(engines, name) for name in interface.functions}
@@ -52,6 +52,7 @@ def function_facts(engines: Sequence[Engine], name: str) -> dict[str, Any]:
     return {
         "params": [_value(value) for value in facts.get("params", ())],
         "results": [_value(value) for value in facts.get("results", ())],
+        "written": list(facts.get("written", ())),
         "bounds": {symbol: list(pair) for symbol, pair in interface.bounds.get(name, {}).items()},
         "workspace": [_workspace(engine, name) for engine in engines],
     }

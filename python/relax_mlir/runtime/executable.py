@@ -15,7 +15,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.memory_plan import MemoryPlan
-from relax_mlir.runtime.native_function import NativeFunction
+from relax_mlir.runtime.native_function import NativeFunction, require_writable
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
@@ -45,12 +45,7 @@ class CompiledFunction(NativeFunction):
     __slots__ = ()
 
     def _check_results(self, results: tuple[object, ...]) -> None:
-        for i, out in enumerate(results):
-            if isinstance(out, np.ndarray) and not (out.flags.writeable and out.flags.c_contiguous):
-                fault = "read-only" if not out.flags.writeable else "non-contiguous"
-                raise ArgumentError(
-                    f"{self.name}: the given result {i} is a {fault} array, so it cannot be written to"
-                )
+        require_writable(self.name, results)
 
     def call_into(self, out: object, *args: object) -> None:
         """Call with `args` and write the result into `out` (several results: into a tuple or list of arrays).

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tvm_ffi
 
 from relax_mlir.arrays import needs_help, to_ffi
+from relax_mlir.error import ArgumentError
 from relax_mlir.runtime.live_errors import live_error
 from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
 
@@ -64,3 +66,13 @@ class NativeFunction:
 
     def _check_results(self, results: tuple[object, ...]) -> None:
         """Raise for given results that a conversion would replace."""
+
+
+def require_writable(name: str, results: tuple[object, ...]) -> None:
+    """Raise ArgumentError for a NumPy array among what the function `name` is given to write, unless it can."""
+    for i, out in enumerate(results):
+        if isinstance(out, np.ndarray) and not (out.flags.writeable and out.flags.c_contiguous):
+            fault = "read-only" if not out.flags.writeable else "non-contiguous"
+            raise ArgumentError(
+                f"{name}: the given result {i} is a {fault} array, so it cannot be written to"
+            )

@@ -94,13 +94,20 @@ def _check(options: Namespace) -> None:
 
 
 def _call(function: RunnableFunction, args: Sequence[object], trace: str | None) -> dict[str, Array]:
+    """The results by name; what a prim func writes by the names of its parameters."""
     if trace is None:
-        return arrays_of(function.call(*args))
+        return _results(function, args, function.call(*args))
     assert function.profile is not None
     with function.profile() as profile:
         result = function.call(*args)
     profile.save_trace(trace)
-    return arrays_of(result)
+    return _results(function, args, result)
+
+
+def _results(function: RunnableFunction, args: Sequence[object], result: object) -> dict[str, Array]:
+    if not function.written:
+        return arrays_of(result)
+    return {function.names[number]: np.asarray(args[number]) for number in function.written}
 
 
 def _write(path: Path, results: Mapping[str, Array]) -> None:

@@ -31,7 +31,8 @@ class RunnableFunction:
     """A function, what is known of its parameters, and how it is called with arrays and other values of the FFI.
 
     `params`: name, kind and type of each, as `relax_mlir.export.metadata` has them; None: not known, and `names` are
-    all that is. `bounds`: lowest and highest values of symbols.
+    all that is. `bounds`: lowest and highest values of symbols. `written`: the numbers of the parameters that the
+    function writes, as a prim func does.
     """
 
     name: str
@@ -40,6 +41,7 @@ class RunnableFunction:
     params: Sequence[Mapping[str, Any]] | None = None
     bounds: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
     profile: Callable[[], AbstractContextManager[Profile]] | None = None
+    written: Sequence[int] = ()
 
 
 def load_function(model: str, name: str | None, threads: int | None, profiled: bool) -> RunnableFunction:
@@ -73,6 +75,7 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
         facts["params"],
         facts["bounds"],
         executable.profile if profiled else None,
+        facts["written"],
     )
 
 
@@ -87,7 +90,12 @@ def _of_library(model: str, name: str | None) -> RunnableFunction:
     native = library.get_function(found)
     names = [value.get("name", str(i)) for i, value in enumerate(facts["params"])]
     return RunnableFunction(
-        found, lambda *args: native(*map(to_ffi, args)), names, facts["params"], facts["bounds"]
+        found,
+        lambda *args: native(*map(to_ffi, args)),
+        names,
+        facts["params"],
+        facts["bounds"],
+        written=facts.get("written", ()),
     )
 
 
@@ -99,7 +107,8 @@ def _of_bytecode(model: str, name: str | None) -> RunnableFunction:
     found = _chosen(name, infos, model)
     info = infos[found]
     names = info.param_names or tuple(str(i) for i in range(info.num_args))
-    return RunnableFunction(found, VirtualMachine(executable)[found], names)
+    function = VirtualMachine(executable)[found]
+    return RunnableFunction(found, function, names, written=function.written)
 
 
 def _chosen(name: str | None, names: Mapping[str, object], model: str) -> str:

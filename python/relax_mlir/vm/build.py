@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from relax_mlir.dialects.attributes import PRIM_FUNC
-from relax_mlir.error import UnsupportedError
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
+from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
 from relax_mlir.lowering.pipeline import memory_phases, phases
 from relax_mlir.runtime.build import LEGALIZING
 from relax_mlir.runtime.build import build as build_in_mode
 from relax_mlir.runtime.run_phase import is_observed, run_phase
 from relax_mlir.target import Target
+from relax_mlir.vm.codegen.exposed_prim_funcs import expose, take_entries
 from relax_mlir.vm.codegen.generate import generate
 from relax_mlir.vm.codegen.memory_calls import form_of, outline_memory_calls
 from relax_mlir.vm.codegen.outline_kernels import outline_kernels
@@ -70,37 +68,32 @@ def build_bytecode(mod: IRModule, target: Target, cache: bool) -> Executable:
     return Executable(made.functions, made.constants, made.words, made.offsets, made.kernels, library)
 
 
-def _require_relax_functions(mod: IRModule) -> None:
-    prims = [name for name, op in mod.items() if PRIM_FUNC in op.attributes and not op.is_external]
-    if prims and not list(mod.functions()):
-        raise UnsupportedError(
-            f"build: the module has prim funcs alone ({', '.join(prims)}), which bytecode cannot call from outside: "
-            'use exec_mode="native", or call them from a Relax function'
-        )
-
-
 def without_machine_code(mod: IRModule, target: Target) -> tuple[Executable, IRModule]:
     """The bytecode of a module, and the module of its kernels."""
     work = mod.clone()
-    _require_relax_functions(work)
+    require_entries(work.mlir)
     verify_each = is_observed()
     form = form_of(work.mlir)
     if form is None:
         for phase in phases(str(target), keep_closures=True):
-            if phase.name in LEGALIZING:  # without entries of prim funcs, which are native code
-                passes = tuple(each for each in phase.passes if not isinstance(each, ExposePrimFuncs))
-                run_phase(replace(phase, passes=passes), work, verify_each=True)
-        kernels = outline_kernels(work.mlir)
+            if phase.name in LEGALIZING:
+                run_phase(phase, work, verify_each=True)
+        entries = take_entries(work.mlir)
+        kernels = outline_kernels(work.mlir, entries)
+    else:
+        entries = expose(work.mlir)
     memory, shape_heap = memory_phases()
     if form != "vm":
         run_phase(memory, work, verify_each)
     if form is not None:
-        kernels = outline_memory_calls(work.mlir)
+        kernels = outline_memory_calls(work.mlir, entries)
     run_phase(shape_heap, work, verify_each)
     move_shape_functions(work.mlir, kernels)
     builder = ExecBuilder()
     with work.context:
         generate(work.mlir, builder)
+        for entry in entries:
+            entry.write(builder)
     if len(kernels.body.operations):
         add_kernels(builder, kernels, target)
     return builder.get(), IRModule(kernels)

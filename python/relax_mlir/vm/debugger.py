@@ -121,7 +121,7 @@ class Debugger:
         """Begin a run of a function, before its first instruction; a run that is under way is given up."""
         info = self._function(name)
         if len(args) != info.num_args:
-            raise ArgumentError(f"{name}: takes {info.num_args} arguments; got {len(args)}")
+            raise ArgumentError(f"{info.takes()}; got {len(args)}")
         values = tuple(tvm_ffi.convert(to_ffi(arg)) for arg in args)
         self.error, self._result = None, None
         self.frames = [Frame(info, values, VOID)]

@@ -7,6 +7,9 @@ from typing import Literal
 
 FunctionKind = Literal["packed", "vm"]
 
+MAX_LISTED = 500
+"""Characters of the names of parameters, so that errors list them."""
+
 
 @dataclass(frozen=True)
 class FunctionInfo:
@@ -24,6 +27,12 @@ class FunctionInfo:
     num_args: int = 0
     num_registers: int = 0
     param_names: tuple[str, ...] = ()
+
+    def takes(self) -> str:
+        """How many arguments the function takes, as errors say it; a long list of names is left out."""
+        names = ", ".join(self.param_names)
+        listed = f" ({names})" if 0 < len(names) <= MAX_LISTED else ""
+        return f"{self.name}: takes {self.num_args} argument{'' if self.num_args == 1 else 's'}{listed}"
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ class Image:
     ) -> None:
         """`functions`: the packed functions by name. Raises MemoryError."""
         infos = executable.functions
-        self._descriptors = {
-            info.name: number for number, info in enumerate(info for info in infos if info.kind == "vm")
-        }
-        names = [info.name.encode() + b"\0" for info in infos if info.kind == "vm"]
+        own = [info for info in infos if info.kind == "vm"]
+        self._descriptors = {info.name: number for number, info in enumerate(own)}
+        names = [info.name.encode() + b"\0" for info in own]
+        takes = [info.takes().encode() + b"\0" for info in own]
         code, numbers, max_args = _code(executable)
         layout = _Layout()
         head = layout.take(_WORD * len(HEAD))
@@ -44,7 +44,7 @@ class Image:
         by_function = layout.take(_WORD * len(infos))
         values = layout.take(_ANY * (2 * len(infos) + len(executable.constants)))
         code_at, numbers_at = layout.take(code.nbytes), layout.take(numbers.nbytes)
-        text = layout.take(sum(map(len, names)))
+        text = layout.take(sum(map(len, [*names, *takes])))
         counters = layout.take(_ANY * executable.offsets.size)
         self.address = core().create(layout.size)
         if not self.address:
@@ -77,8 +77,8 @@ class Image:
                 continue
             number = self._descriptors[info.name]
             where = descriptors + _WORD * len(DESCRIPTOR) * number
-            name = names[number]
-            ctypes.memmove(at + text, name, len(name))
+            name, count = names[number], takes[number]
+            ctypes.memmove(at + text, name + count, len(name) + len(count))
             self._fill(
                 where,
                 DESCRIPTOR,
@@ -88,8 +88,9 @@ class Image:
                 parameters=info.num_args,
                 name=at + text,
                 first=info.start,
+                takes=at + text + len(name),
             )
-            text += len(name)
+            text += len(name) + len(count)
             self._store(by_function + _WORD * index, at + where)
         for index, value in enumerate(executable.constants):
             core().store_any(at + constants + _ANY * index, to_ffi(value))

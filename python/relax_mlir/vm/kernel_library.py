@@ -9,14 +9,18 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.dialects import constants
+from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, PRIM_FUNC
 from relax_mlir.error import CompileError, RelaxError
 from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.legalize.check_prim_funcs import forget_declared
+from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.mlir import ir
 from relax_mlir.module_file import RESOURCE, attach_weights
 from relax_mlir.module_text import PrintOptions, module_text
 from relax_mlir.module_weights import resources
 from relax_mlir.runtime.build import build, build_legalized
 from relax_mlir.target import Target
+from relax_mlir.transform import PassContext
 from relax_mlir.vm.exec_builder import ExecBuilder
 
 if TYPE_CHECKING:
@@ -47,6 +51,9 @@ def _read_only(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
 
 def compile_kernels(module: IRModule, target: Target, cache: bool = True) -> NativeExecutable:
     """Machine code for the kernels of a module."""
+    with module.context:
+        ExposePrimFuncs().run(module.mlir, PassContext.current())
+        forget_declared({name: op for name, op in module.items() if PRIM_FUNC in op.attributes})
     return build_legalized(module, target, cache)
 
 
@@ -92,5 +99,6 @@ def _target(module: ir.Module) -> Target:
 
 
 def functions_of(library: NativeExecutable | None) -> dict[str, tvm_ffi.Function]:
-    """The kernels as functions of the FFI."""
-    return {} if library is None else {name: library[name].ffi for name in library}
+    """The kernels as functions of the FFI; those that users may call, too, by the names of the packed functions."""
+    kernels = {} if library is None else {name: library[name].ffi for name in library}
+    return {**{name + EXPOSED_SUFFIX: function for name, function in kernels.items()}, **kernels}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tvm_ffi
@@ -11,7 +11,7 @@ import tvm_ffi
 from relax_mlir.error import ArgumentError, DeviceError, PackedFunctionError, UnknownNameError, expect
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
 from relax_mlir.runtime.live_errors import keep_errors
-from relax_mlir.runtime.native_function import NativeFunction
+from relax_mlir.runtime.native_function import NativeFunction, require_writable
 from relax_mlir.vm.assertions import register_assertions
 from relax_mlir.vm.builtins import builtin_functions
 from relax_mlir.vm.code_table import Words
@@ -34,19 +34,26 @@ class VMFunction(NativeFunction):
     Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, shapes (tuples of integers), numbers,
     strings, functions, and tuples of such values; gives FFI values, torch tensors where torch tensors came in. `ffi` is
     the bare `tvm_ffi.Function`, which does the same for what the FFI takes by itself. Both stay valid without the
-    machine.
+    machine. A prim func takes what it writes among its arguments, as in native mode: `written` are their numbers.
 
     A call raises ArgumentError for another number of arguments, or one that the FFI cannot convert; RecursionError
     where too many calls are active at a time; BytecodeError where an instruction cannot do what it says with the values
     that are there; any error of a packed function that is called, as it is.
     """
 
-    __slots__ = ("info",)
+    __slots__ = ("info", "written")
 
-    def __init__(self, info: FunctionInfo, ffi: tvm_ffi.Function, descriptor: int) -> None:
+    def __init__(
+        self, info: FunctionInfo, ffi: tvm_ffi.Function, descriptor: int, written: Sequence[int] = ()
+    ) -> None:
         """`descriptor`: the function's, in a machine that `ffi` keeps alive."""
-        super().__init__(info.name, ffi, info.num_args, descriptor | MACHINE_BIT)
-        self.info = info
+        inputs = min(written, default=info.num_args)
+        super().__init__(info.name, ffi, inputs, descriptor | MACHINE_BIT)
+        self.info, self.written = info, tuple(written)
+
+    def _check_results(self, results: tuple[object, ...]) -> None:
+        if self.inputs + len(results) == self.info.num_args:
+            require_writable(self.name, results)
 
     def __repr__(self) -> str:
         names = ", ".join(self.info.param_names) or f"{self.info.num_args} arguments"
@@ -105,9 +112,9 @@ class VirtualMachine(Mapping[str, VMFunction]):
         _check_limit("max_frame_bytes", max_frame_bytes, "bytes")
         register_assertions()
         self.executable = executable
-        library = executable.library or load_kernels(executable)
+        self._library = executable.library or load_kernels(executable)
         self.max_depth, self.max_frame_bytes = max_depth, max_frame_bytes
-        self._packed = _packed_functions(executable, {**functions_of(library), **(functions or {})})
+        self._packed = _packed_functions(executable, {**functions_of(self._library), **(functions or {})})
         self._image = Image(executable, self._packed, max_depth, max_frame_bytes)
         weakref.finalize(self, self._image.release).atexit = False
         self.state = VMState(self)
@@ -123,8 +130,15 @@ class VirtualMachine(Mapping[str, VMFunction]):
             if name not in known:
                 raise UnknownNameError("function", name, known)
             info = self.executable.function(name)
-            self._functions[name] = VMFunction(info, self._image.function(name), self._image.descriptor(name))
+            made, descriptor = self._image.function(name), self._image.descriptor(name)
+            self._functions[name] = VMFunction(info, made, descriptor, self._written(info))
         return self._functions[name]
+
+    def _written(self, info: FunctionInfo) -> tuple[int, ...]:
+        """The numbers of the arguments that a prim func writes which users may call."""
+        signatures = {} if self._library is None else self._library.engine.interface.signatures
+        written = signatures.get(info.name, {}).get("written", ())
+        return tuple(int(number) for number in written if number < info.num_args)
 
     def __contains__(self, name: object) -> bool:
         return name in self.executable.function_names

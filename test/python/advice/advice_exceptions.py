@@ -102,7 +102,6 @@ OPEN: tuple[str, ...] = (
     r"the one device of a machine is the CPU",
     r"that expose-prim-funcs has not made: leave it out",
     r"cannot be called: it does not declare its parameters",
-    r"the module has prim funcs alone",
 )
 """Advice that no row follows yet: a new message does not belong here, but in a table."""
 

@@ -471,9 +471,9 @@ ROWS = {
         lambda: _built_without("fuse-ops"),
     ),
     "prims_in_bytecode": Row(
-        lambda: rx.vm.build(rx.IRModule.parse(COPY)),
-        'bytecode cannot call from outside: use exec_mode="native"',
-        lambda: _called(rx.build(rx.IRModule.parse(COPY))),
+        lambda: rx.vm.build(rx.IRModule.parse(NAMED + BESIDE.replace("other", "f.prim"))),
+        "needs the name 'f.prim' in bytecode, which a function of the module has: rename that function",
+        lambda: _called(rx.vm.build(rx.IRModule.parse(NAMED + BESIDE))),
     ),
     "undeclared": Row(
         lambda: rx.build(rx.IRModule.parse(COPY.replace(DECLARED, ""))),
@@ -494,6 +494,9 @@ func.func private @f(%a: memref<?xf32>, %b: memref<?xf32>) attributes {{relax.pr
   return
 }}
 """
+NAMED = COPY.replace(DECLARED, f'{DECLARED}, relax.prim_attrs = {{global_symbol = "f"}}')
+BESIDE = 'func.func @other(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tuple<> { %t = builtin.unrealized_conversion_cast'
+BESIDE += " to tuple<> return %t : tuple<> }"
 EXPOSING = "func.func @f(%a: memref<3xf32>) attributes {relax.exposes} { return }"
 
 
@@ -502,7 +505,7 @@ def _built_without(name: str) -> None:
         same(rx.build(_exp())["main"](X), np.exp(X))
 
 
-def _called(executable: rx.Executable) -> None:
+def _called(executable: rx.Executable | rx.vm.Executable) -> None:
     out = np.zeros_like(X)
     executable["f"](X, out)
     same(out, X)

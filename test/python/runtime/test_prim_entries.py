@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,17 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from relax_mlir import te
-from relax_mlir.error import ArgumentError, BoundsError, DTypeError, RelaxError, ShapeError, UnsupportedError
+from relax_mlir import te, transform
+from relax_mlir.error import (
+    ArgumentError,
+    BoundsError,
+    DTypeError,
+    RelaxError,
+    ShapeError,
+    UnsupportedError,
+    VerifyError,
+)
+from relax_mlir.mlir import ir
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
@@ -74,9 +84,25 @@ class Alone:
             N[i] = T.min(A[i], T.int8(0))
 
 
+MODES = ("native", "bytecode")
+in_both_modes = pytest.mark.parametrize("mode", MODES)
+
+
 @functools.cache
-def alone(level: int = 2) -> rx.Executable:
-    return rx.build(Alone, opt_level=level)
+def alone(mode: str = "native", level: int = 2) -> Any:
+    return built(Alone, mode, level)
+
+
+def built(mod: rx.IRModule, mode: str, level: int = 2) -> Any:
+    """The functions of a module; bytecode goes through a file."""
+    if mode == "native":
+        return rx.build(mod, opt_level=level)
+    executable = rx.vm.build(mod, opt_level=level)
+    with tempfile.TemporaryDirectory() as directory:
+        executable.save(Path(directory) / "functions.vmexec")
+        loaded = rx.vm.Executable.load(Path(directory) / "functions.vmexec", trusted=level != 0)
+    assert loaded == executable
+    return rx.VirtualMachine(loaded if level != 2 else executable)
 
 
 def new(*shape: int, dtype: Any = "float32") -> np.ndarray[Any, Any]:
@@ -84,10 +110,11 @@ def new(*shape: int, dtype: Any = "float32") -> np.ndarray[Any, Any]:
     return np.full(shape, 99, dtype)
 
 
+@in_both_modes
 @pytest.mark.parametrize("level", [0, 2, 3])
 @pytest.mark.parametrize("n", [0, 1, 7])
-def test_each_prim_func_of_a_module_is_callable(n: int, level: int) -> None:
-    ex, rng = alone(level), np.random.default_rng(n)
+def test_each_prim_func_of_a_module_is_callable(n: int, level: int, mode: str) -> None:
+    ex, rng = alone(mode, level), np.random.default_rng(n)
     assert list(ex) == list(Alone)
     a, b = rng.standard_normal((2, n, 4), dtype="float32")
     a[:1, 0], b[:1, 1] = np.nan, np.inf
@@ -116,25 +143,28 @@ def test_each_prim_func_of_a_module_is_callable(n: int, level: int) -> None:
     np.testing.assert_array_equal(negative, np.minimum(signed, 0))
 
 
-def test_rank_0() -> None:
+@in_both_modes
+def test_rank_0(mode: str) -> None:
     out = np.zeros((), "float32")
-    alone()["scaled"](np.array(3, "float32"), np.array(0.5, "float32"), out)
+    alone(mode)["scaled"](np.array(3, "float32"), np.array(0.5, "float32"), out)
     assert out == 1.5
 
 
-def test_tensors_of_the_ffi_and_of_torch() -> None:
+@in_both_modes
+def test_tensors_of_the_ffi_and_of_torch(mode: str) -> None:
     torch = pytest.importorskip("torch")
     a, out = np.ones((3, 4), "float32"), new(3, 4)
-    alone()["add"](*map(tvm_ffi.from_dlpack, (a, a, out)))
+    alone(mode)["add"](*map(tvm_ffi.from_dlpack, (a, a, out)))
     np.testing.assert_array_equal(out, 2)
     x, y = torch.ones(3, 4), torch.zeros(3, 4)
-    alone()["add"].ffi(x, x, y)
-    alone()["add"](x, y, y)
+    alone(mode)["add"].ffi(x, x, y)
+    alone(mode)["add"](x, y, y)
     assert (y == 3).all()
 
 
-def test_inputs_that_share_memory_with_what_is_written() -> None:
-    add, memory = alone()["add"], np.arange(24, dtype="float32")
+@in_both_modes
+def test_inputs_that_share_memory_with_what_is_written(mode: str) -> None:
+    add, memory = alone(mode)["add"], np.arange(24, dtype="float32")
     first, second = memory[:16].reshape(4, 4), memory[8:24].reshape(4, 4)
     wanted = first + first
     add(first, first, second)
@@ -143,7 +173,7 @@ def test_inputs_that_share_memory_with_what_is_written() -> None:
     add(second, second, second)
     np.testing.assert_array_equal(second, wanted)
     with pytest.raises(ArgumentError, match=r"split: the given N overlaps the given P: each needs memory"):
-        alone()["split"](new(3, dtype="int8"), *[new(3, dtype="int8")] * 2)
+        alone(mode)["split"](new(3, dtype="int8"), *[new(3, dtype="int8")] * 2)
 
 
 A, C = np.ones((3, 4), "float32"), np.zeros((3, 4), "float32")
@@ -170,29 +200,33 @@ WRONG: list[tuple[tuple[Any, ...], type[RelaxError], str]] = [
 ]
 
 
+@in_both_modes
 @pytest.mark.parametrize(("arguments", "kind", "message"), WRONG)
-def test_wrong_arguments(arguments: tuple[Any, ...], kind: type[RelaxError], message: str) -> None:
+def test_wrong_arguments(arguments: tuple[Any, ...], kind: type[RelaxError], message: str, mode: str) -> None:
     before = C.copy()
     with pytest.raises(kind, match=message):
-        alone()["add"](*arguments)
+        alone(mode)["add"](*arguments)
     np.testing.assert_array_equal(C, before)
 
 
-def test_arrays_that_cannot_be_written() -> None:
+@in_both_modes
+def test_arrays_that_cannot_be_written(mode: str) -> None:
+    add, low = alone(mode)["add"], alone(mode)["low"]
     fixed = new(3, 4)
     fixed.flags.writeable = False
     with pytest.raises(ArgumentError, match="add: the given result 0 is a read-only array"):
-        alone()["add"](A, A, fixed)
+        add(A, A, fixed)
     bits = new(3, dtype=ml_dtypes.bfloat16)
     bits.flags.writeable = False
     with pytest.raises(ArgumentError, match="low: the given result 0 is a read-only array"):
-        alone()["low"](bits.copy(), bits)
-    alone()["add"](fixed, fixed, C)
+        low(bits.copy(), bits)
+    add(fixed, fixed, C)
 
 
-def test_indices_are_checked_under_the_name_of_the_function() -> None:
+@in_both_modes
+def test_indices_are_checked_under_the_name_of_the_function(mode: str) -> None:
     with pytest.raises(BoundsError, match=r"^column: 'A': index 4 is out of range for dimension 1 of size 4"):
-        alone()["column"](new(3), A, 4)
+        alone(mode)["column"](new(3), A, 4)
 
 
 @I.ir_module
@@ -224,9 +258,10 @@ class Mixed:
         return w
 
 
+@in_both_modes
 @pytest.mark.parametrize("level", [0, 2, 3])
-def test_beside_relax_functions_a_global_symbol_makes_one_callable(level: int) -> None:
-    ex = rx.build(Mixed, opt_level=level)
+def test_beside_relax_functions_a_global_symbol_makes_one_callable(level: int, mode: str) -> None:
+    ex = built(Mixed, mode, level)
     assert sorted(ex) == ["main", "outer", "seen"]
     x, out = np.arange(5, dtype="float32"), new(5)
     ex["seen"](x, out)
@@ -236,19 +271,85 @@ def test_beside_relax_functions_a_global_symbol_makes_one_callable(level: int) -
     np.testing.assert_array_equal(np.from_dlpack(ex["main"](x)), x * 2)
 
 
-def test_as_bytecode() -> None:
-    machine = rx.VirtualMachine(rx.vm.build(Mixed))
-    x = np.arange(5, dtype="float32")
+def test_bytecode_calls_the_native_entry_points() -> None:
+    executable = rx.build(Mixed, exec_mode="bytecode")
+    lines = executable.as_text().splitlines()
+    at = lines.index("@seen:")
+    assert lines[at + 1].split() == ["call", "seen.prim", "in:", "%0,", "%1", "dst:", "%2"]
+    machine = rx.VirtualMachine(executable)
+    assert machine["seen"].written == (1,) and machine["main"].written == ()
+    assert alone("bytecode")["column"].written == (0,)
+
+
+def test_explicit_memory_with_a_global_symbol() -> None:
+    mod = Mixed.clone()
+    for made in (transform.LegalizeOps(), transform.ToNonDataflow(), transform.CallTIRRewrite()):
+        mod = made(mod)
+    machine = rx.VirtualMachine(rx.vm.build(mod))
+    assert sorted(machine) == ["main", "outer", "seen"]
+    x, out = np.arange(5, dtype="float32"), new(5)
+    machine["outer"](x, out)
+    np.testing.assert_array_equal(out, x - 1)
     np.testing.assert_array_equal(np.from_dlpack(machine["main"](x)), x * 2)
-    with pytest.raises(UnsupportedError, match=r'prim funcs alone \(add, count.*use exec_mode="native"'):
-        rx.vm.build(Alone)
 
 
-def test_tensor_expressions() -> None:
+def test_a_relax_function_has_the_name_that_bytecode_needs() -> None:
+    bb = rx.BlockBuilder(rx.IRModule.parse(CALLED.replace("PARAMS", PARAMS).partition("func.func @main")[0]))
+    x = rx.Var("x", rx.Tensor(("n",), "float32"))
+    with bb.function("copy.prim", [x]):
+        bb.emit_func_output(x)
+    mod = bb.get()
+    named = ir.Attribute.parse('{global_symbol = "copy"}', mod.context)
+    mod.mlir.body.operations[0].attributes["relax.prim_attrs"] = named
+    with pytest.raises(UnsupportedError, match=r"'copy' needs the name 'copy\.prim' in bytecode"):
+        rx.vm.build(mod)
+
+
+CALLED = """
+func.func private @copy(%a: memref<?xf32>, %b: memref<?xf32>) attributes {relax.prim_func, PARAMS} {
+  memref.copy %a, %b : memref<?xf32> to memref<?xf32>
+  return
+}
+func.func private @outer(%a: memref<?xf32>, %b: memref<?xf32>) attributes {relax.prim_func, PARAMS} {
+  func.call @copy(%a, %b) : (memref<?xf32>, memref<?xf32>) -> ()
+  return
+}
+func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
+  %args = builtin.unrealized_conversion_cast %x
+    : tensor<?xf32, #relax.shape<["n"]>> to tuple<tensor<?xf32, #relax.shape<["n"]>>>
+  %0 = "relax.call_tir"(%args) {callee = @outer, tir_vars = []}
+    : (tuple<tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
+  return %0 : tensor<?xf32, #relax.shape<["n"]>>
+}
+"""
+PARAMS = """relax.params = [{name = "A", shape = ["n"], dtype = "float32"},
+  {name = "B", shape = ["n"], dtype = "float32"}]"""
+
+
+@in_both_modes
+def test_prim_funcs_that_call_others(mode: str) -> None:
+    x = np.arange(5, dtype="float32")
+    text = CALLED.replace("PARAMS", PARAMS)
+    main = built(rx.IRModule.parse(text), mode)["main"]
+    np.testing.assert_array_equal(np.from_dlpack(main(x)), x)
+    alone = built(rx.IRModule.parse(text.partition("func.func @main")[0]), mode)
+    assert list(alone) == ["copy", "outer"]
+    for name in alone:
+        out = new(5)
+        alone[name](x, out)
+        np.testing.assert_array_equal(out, x)
+        with pytest.raises(ShapeError, match=f"^{name}: parameter 'B' dimension 0 is 4"):
+            alone[name](x, new(4))
+    hidden = text.partition("func.func @main")[0].replace(PARAMS, 'relax.pattern = "opaque"', 1)
+    assert list(built(rx.IRModule.parse(hidden), mode)) == ["outer"]
+
+
+@in_both_modes
+def test_tensor_expressions(mode: str) -> None:
     n = te.var("n")
     x = te.placeholder((n, 3), "float32", name="X")
     y = te.compute((n, 3), lambda i, j: x[i, j] * 2, name="Y")
-    ex = rx.build(te.create_prim_func([x, y]))
+    ex = built(te.create_prim_func([x, y]), mode)
     (name,) = ex
     a, out = np.arange(6, dtype="float32").reshape(2, 3), new(2, 3)
     ex[name](a, out)
@@ -274,15 +375,46 @@ func.func private @f(%a: memref<?xf32>, %b: memref<?xf32>) attributes {relax.pri
 """
 
 
-def test_parameters_that_are_not_declared() -> None:
+@in_both_modes
+def test_parameters_that_are_not_declared(mode: str) -> None:
     with pytest.raises(
         UnsupportedError, match="prim func 'f' cannot be called: it does not declare its parameters"
     ):
-        rx.build(rx.IRModule.parse(UNDECLARED))
+        built(rx.IRModule.parse(UNDECLARED), mode)
 
 
-def test_entries_that_users_write_are_refused() -> None:
-    exposes = "{relax.exposes = {callee = @g, written = 3}}"
-    text = f"func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> attributes {exposes} {{\n"
-    with pytest.raises(RelaxError):
-        rx.build(rx.IRModule.parse(text + "return %x : tensor<2xf32>\n}"))
+ENTRY = """
+func.func @g(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #relax.shape<["SIZE"]>>) -> tuple<>
+    attributes {relax.exposes = {callee = @CALLEE, written = array<i64: WRITTEN>}} {
+  %none = builtin.unrealized_conversion_cast to tuple<>
+  return %none : tuple<>
+}
+"""
+
+
+@in_both_modes
+@pytest.mark.parametrize("declared", [PARAMS, 'relax.pattern = "opaque"'])
+@pytest.mark.parametrize(
+    ("callee", "size", "written"), [("copy", "m", 1), ("copy", "n", 0), ("none", "n", 1)]
+)
+def test_entries_that_users_write(callee: str, size: str, written: int, declared: str, mode: str) -> None:
+    entry = ENTRY.replace("CALLEE", callee).replace("SIZE", size).replace("WRITTEN", str(written))
+    call = "func.func @main" + CALLED.partition("func.func @main")[2].replace("@outer", "@copy")
+    copy = CALLED.partition("func.func private @outer")[0].replace("PARAMS", declared)
+    for rest in ("", call):  # a call makes sizes known, which the entry does not check
+        with pytest.raises(
+            VerifyError, match=r"'g' has an attribute relax\.exposes that expose-prim-funcs has not"
+        ):
+            built(rx.IRModule.parse(copy + rest + entry), mode)
+
+
+@in_both_modes
+def test_an_exposed_module_is_built(mode: str) -> None:
+    alone = rx.IRModule.parse(CALLED.replace("PARAMS", PARAMS).partition("func.func @main")[0])
+    for module in (Mixed, Alone, alone):
+        exposed = transform.ExposePrimFuncs()(module.clone())
+        functions = built(transform.ExposePrimFuncs()(exposed), mode)
+        assert sorted(functions) == sorted(built(module, mode))
+    out = new(3)
+    functions["outer"](np.zeros(3, "float32"), out)
+    np.testing.assert_array_equal(out, 0)

@@ -55,6 +55,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+PRIM_FUNCS = """
+from __future__ import annotations
+from relax_mlir.script import ir as I, tir as T
+
+@I.ir_module
+class Model:
+    @T.prim_func
+    def split(P: T.Buffer((n,), "float32"), A: T.Buffer((n,), "float32"), N: T.Buffer((n,), "float32")):
+        for i in range(n):
+            P[i] = T.max(A[i], T.float32(0))
+            N[i] = T.min(A[i], T.float32(0))
+"""
+
+
+@pytest.mark.parametrize("model", ["prims.py:Model", "prims.so", "prims.vmexec"])
+def test_what_prim_funcs_write_is_the_result(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("prims.py").write_text(PRIM_FUNCS)
+    a = np.float32([3, -2, 0, np.inf])
+    np.savez("in.npz", P=np.zeros(4, "f4"), A=a, N=np.zeros(4, "f4"))
+    if not model.endswith("Model"):
+        arguments = ["-m", "relax_mlir.tools.compile_command", "prims.py:Model", "-o", model]
+        done = warm_process.run(arguments, b"")
+        assert done.returncode == 0, done.stderr
+    relax_run(model, "--input", "in.npz", "-o", "out.npz")
+    written = np.load("out.npz")
+    assert sorted(written) == ["N", "P"]
+    np.testing.assert_array_equal(written["P"], np.maximum(a, 0))
+    np.testing.assert_array_equal(written["N"], np.minimum(a, 0))
+
+
 @pytest.mark.parametrize("model", ["model.mlir", "model.so", "model.vmexec"])
 def test_arrays_in_and_out(folder: Path, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)

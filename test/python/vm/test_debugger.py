@@ -166,7 +166,7 @@ def test_errors_leave_the_frames() -> None:
 
 def test_wrong_requests() -> None:
     debugger = Debugger(executable())
-    with pytest.raises(ArgumentError, match="main: takes 2 arguments; got 1"):
+    with pytest.raises(ArgumentError, match=r"main: takes 2 arguments \(n, x\); got 1"):
         debugger.run("main", 1)
     for request in (debugger.run, debugger.break_at, debugger.listing):
         with pytest.raises(UnknownNameError, match=r"unknown function 'mein'.*main"):
@@ -212,7 +212,7 @@ def test_commands() -> None:
             "",
             "ArgumentError: unknown command 'nonsense'",
             "ArgumentError: run: 0 words behind it",
-            "ArgumentError: main: takes 2 arguments; got 1",
+            "ArgumentError: main: takes 2 arguments (n, x); got 1",
             "ArgumentError: 'x' is no number",
             "ValueError: No closing quotation",
             "ArgumentError: vm.builtin.shape_of",

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
+import warm_process
 from relax_mlir.error import (
     ArgumentError,
     BytecodeError,
@@ -56,8 +57,32 @@ def test_the_mapping() -> None:
 def test_wrong_counts() -> None:
     vm = built(emit_sum)
     for args in ((), (1, 2), (1,) * 500):
-        with pytest.raises(ArgumentError, match=rf"^sum: takes 1 arguments; got {len(args)}$"):
+        with pytest.raises(ArgumentError, match=rf"^sum: takes 1 argument; got {len(args)}$"):
             vm["sum"](*args)
+
+
+def test_names_of_any_length_in_errors() -> None:
+    """In a child process: the text of an error is put together on the stack."""
+    text = """
+import relax_mlir as rx
+ib = rx.vm.ExecBuilder()
+name = "f" * 20_000_000
+with ib.function(name, num_inputs=1, param_names=["p" * 20_000_000]):
+    ib.emit_ret(ib.r(0))
+vm = rx.VirtualMachine(ib.get())
+try:
+    vm[name]()
+except rx.error.ArgumentError as error:
+    print(str(error)[:10], len(str(error)))
+try:
+    rx.vm.builtin("check_func_info")(3, name)
+except rx.error.ArgumentError as error:
+    print(str(error)[-8:], len(str(error)))
+"""
+    done = warm_process.run(["-c", text], b"")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().split("\n")[0] == "f" * 10 + " 4007"
+    assert len(done.stdout) < 100, done.stdout
 
 
 def test_conditions() -> None:

@@ -151,9 +151,9 @@ def test_many_arguments(vm: rx.vm.VirtualMachine) -> None:
 @pytest.mark.parametrize(
     ("args", "error", "message"),
     [
-        ((), ArgumentError, "same: takes 1 arguments; got 0"),
-        ((np.zeros(1), np.zeros(1)), ArgumentError, "same: takes 1 arguments; got 2"),
-        ((1, "text", None), ArgumentError, "same: takes 1 arguments; got 3"),
+        ((), ArgumentError, "same: takes 1 argument; got 0"),
+        ((np.zeros(1), np.zeros(1)), ArgumentError, "same: takes 1 argument; got 2"),
+        ((1, "text", None), ArgumentError, "same: takes 1 argument; got 3"),
         ((np.zeros(1),) * (MAX_ARGUMENTS + 2), ArgumentError, "got 18"),
         ((np.zeros(3, ">f4"),), DTypeError, ">f4"),
         ((np.array(["a"]),), DTypeError, "<U1"),
@@ -286,7 +286,7 @@ assert same(3) == 3 and same("text") == "text"
 try:
     same(1, 2)
 except rx.error.ArgumentError as error:
-    assert "takes 1 arguments; got 2" in str(error)
+    assert "takes 1 argument; got 2" in str(error)
 """
     done = cold_process.run(["-c", text], env={**os.environ, "RELAX_MLIR_FAST_CALLS": "0"})
     assert done.returncode == 0, done.stderr

@@ -198,9 +198,9 @@ def test_saved(ex: rx.vm.Executable, tmp_path: Any) -> None:
 def test_wrong_calls(ex: rx.vm.Executable) -> None:
     x = vector(5)
     add = ex["give"](x)
-    with pytest.raises(ArgumentError, match=r"give_add: takes \d arguments; got \d"):
+    with pytest.raises(ArgumentError, match=r"give_add: takes \d arguments \(.*\); got \d"):
         add()
-    with pytest.raises(ArgumentError, match=r"give_add: takes \d arguments; got \d"):
+    with pytest.raises(ArgumentError, match=r"give_add: takes \d arguments \(.*\); got \d"):
         add(x, x)
     with pytest.raises(RelaxError, match=r"give_add: parameter 'a'"):
         add(x.astype("float64"))

@@ -24,6 +24,7 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import erase_if_unused, functions_by_name
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import relax_functions
+from relax_mlir.vm.codegen.exposed_prim_funcs import Entry
 from relax_mlir.vm.codegen.outline_kernels import Outline, Site, packed_attributes
 
 DYNAMIC = "relax.vm_call_tir_dyn"
@@ -37,14 +38,16 @@ def form_of(module: ir.Module) -> str | None:
     return "vm" if names & (ops_with(OnMemory) - ops_with(KeptInExplicitMemory)) else "memory"
 
 
-def outline_memory_calls(module: ir.Module) -> ir.Module:
+def outline_memory_calls(module: ir.Module, entries: Sequence[Entry] = ()) -> ir.Module:
     """Take the calls of prim funcs out of a module in explicit memory; gives the module of their kernels.
+
+    `entries`: the prim funcs that users may call, which are among the kernels, too.
 
     Raises `UnsupportedError` for a call that fills a tensor which it reads, and for one of unknown sizes.
     """
     functions = functions_by_name(module)
     with module.context, ir.Location.unknown():
-        outline = Outline(module, ir.Module.create())
+        outline = Outline(module, ir.Module.create(), entries)
         for function in relax_functions(module):
             for op in ops_of(function.operation, "relax.call_prim", DYNAMIC):
                 if not _is_shape_function(op, functions[callee_of(op)]):

@@ -7,7 +7,7 @@ other. Calls that differ in nothing else than the names of symbols share a kerne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
@@ -28,17 +28,21 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import arguments_of, erase_if_unused, functions_by_name, update_type
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import relax_functions
+from relax_mlir.vm.codegen.exposed_prim_funcs import Entry, name_entry
 
 CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 SIZES = "sizes"
 """The parameter of a kernel with the symbols that its other parameters do not tell."""
 
 
-def outline_kernels(module: ir.Module) -> ir.Module:
+def outline_kernels(module: ir.Module, entries: Sequence[Entry] = ()) -> ir.Module:
     """Take the calls of prim funcs out of `module`, of level R1; gives the module of their kernels, in the same
-    context."""
+    context.
+
+    `entries`: the prim funcs that users may call, which are among the kernels, too.
+    """
     with module.context, ir.Location.unknown():
-        outline = Outline(module, ir.Module.create())
+        outline = Outline(module, ir.Module.create(), entries)
         for function in relax_functions(module):
             for op in [op for op in ops_of(function.operation) if op.name in CALLS]:
                 outline.replace(op)
@@ -52,6 +56,7 @@ class Outline:
 
     module: ir.Module
     kernels: ir.Module
+    entries: Sequence[Entry] = ()
     names: dict[str, str] = field(default_factory=dict)
     """Names of kernels by what they do."""
     prims: dict[str, None] = field(default_factory=dict)
@@ -60,6 +65,8 @@ class Outline:
         self.functions = functions_by_name(self.module)
         self.taken = {ir.StringAttr(op.attributes["func"]).value for op in _packed_calls(self.module)}
         self.taken |= {f.name.value for f in relax_functions(self.module)}
+        self.taken |= {name for entry in self.entries for name in (entry.name, entry.packed)}
+        self.prims |= {entry.prim: None for entry in self.entries}
 
     def replace(self, op: ir.Operation) -> None:
         """Call the kernel of a call in its place."""
@@ -92,6 +99,7 @@ class Outline:
     def add_prim_funcs(self) -> None:
         """Give the kernels the prim funcs that they call; what nothing else calls leaves the module."""
         kernel_names = set(functions_by_name(self.kernels))
+        self.prims = self._with_callees(self.prims)
         renamed = {name: self._free(name, kernel_names) for name in self.prims}
         for op in self.kernels.body.operations:
             for call in [o for o in ops_of(op.operation) if o.name in CALLS]:
@@ -99,15 +107,30 @@ class Outline:
         for name, new in renamed.items():
             with ir.InsertionPoint(self.kernels.body):
                 copy = self.functions[name].operation.clone()
+            for call in ops_of(copy, "func.call"):
+                call.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed[callee_of(call)])
             copy.attributes["sym_name"] = ir.StringAttr.get(new)
-        called = {
+            for entry in self.entries:
+                if entry.prim == name:
+                    name_entry(copy, entry)
+        called = self._with_callees(
             callee_of(op)
             for function in relax_functions(self.module)
             for op in ops_of(function.operation, "relax.call_prim")
-        }
+        )
         for op in list(self.module.body.operations):
             if PRIM_FUNC in op.attributes and ir.StringAttr(op.attributes["sym_name"]).value not in called:
                 op.operation.erase()
+
+    def _with_callees(self, prims: Iterable[str]) -> dict[str, None]:
+        """Prim funcs, and those that they call."""
+        found = dict.fromkeys(prims)
+        todo = list(found)
+        while todo:
+            inner = [callee_of(op) for op in ops_of(self.functions[todo.pop()].operation, "func.call")]
+            todo += [name for name in inner if name not in found]
+            found |= dict.fromkeys(inner)
+        return found
 
     @staticmethod
     def _free(name: str, taken: set[str]) -> str:
