@@ -30,7 +30,7 @@ from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.structure import make_tuple, match_shape, prim_value, shape_expr
 from relax_mlir.dialects.types import DimLike, Shape, StructInfo, Tensor, Tuple, as_dim
 from relax_mlir.dialects.value import Value, create
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.error import ArgumentError, DTypeError
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim, Expr
 
@@ -197,8 +197,7 @@ def _known(shape: ShapeLike, rank: int | None) -> tuple[Dim | None, ...]:
         shape = match_shape(shape, fresh_symbols(rank))
     info = bind_shape(shape).struct_info
     assert isinstance(info, Shape)
-    if info.values is None:
-        raise ShapeError("call_tir: the rank of the shape is unknown; match_shape it first")
+    assert info.values is not None, "shapes of unknown rank are matched, or the runtime's"
     return info.values
 
 

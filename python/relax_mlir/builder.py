@@ -36,7 +36,7 @@ from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import defining_op, fresh_name, symbol_names
 from relax_mlir.mlir import func, ir
-from relax_mlir.module_functions import put
+from relax_mlir.module_functions import GlobalVar, put
 from relax_mlir.symbolic import assume, assuming
 
 Nested = Union[ValueLike, Sequence["Nested"]]  # noqa: UP007 - a forward reference has no operator |
@@ -396,7 +396,7 @@ class BlockBuilder:
 
     # -- the module
 
-    def add_func(self, source: IRModule | func.FuncOp, name: str) -> str:
+    def add_func(self, source: IRModule | func.FuncOp, name: str) -> GlobalVar:
         """Add a copy of the function called `name` from another module (or a function of this context).
 
         Returns its name here, which differs if `name` is taken.
@@ -406,7 +406,7 @@ class BlockBuilder:
         op = source[name] if isinstance(source, IRModule) else source
         fresh = fresh_name(name, self.symbol_names())
         put(self._mod.mlir, fresh, op)
-        return fresh
+        return GlobalVar(fresh)
 
     def update_func(self, name: str, source: IRModule | func.FuncOp) -> None:
         """Replace the function `name` by that of `source` (the one of the same name in a module)."""

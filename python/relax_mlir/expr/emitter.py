@@ -10,7 +10,7 @@ from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects import calls, constants, structure
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS
 from relax_mlir.dialects.base import RelaxOp, ir_fields
-from relax_mlir.dialects.closures import invocation_result
+from relax_mlir.dialects.closures import MakeClosureOp, invocation_result
 from relax_mlir.dialects.control import if_then_else
 from relax_mlir.dialects.extern_func import ExternFunc
 from relax_mlir.dialects.location import user_location
@@ -188,12 +188,14 @@ class Emitter:
         if name in ("relax.call_pure_packed", "relax.call_packed"):
             return self._packed(name, args[0] if args else None, args[1:], infos[0] if infos else None)
         if args and isinstance(args[0], GlobalVar):
+            if name == calls.CallOp.OPERATION_NAME:
+                return self._function_call(args[0], args[1:], infos)
             return self._prim_call(call, cls, args, infos)
         attrs = call.attrs
         if not isinstance(attrs, Attrs):
             builder = builder_of(op.name)
             if builder is None:
-                raise ArgumentError(f"Call: {op.name} has no builder; give the Attrs of a call of it")
+                raise ArgumentError(f"Call: {op.name} {_why_not(name)}")
             return _one(builder(*map(self._argument, args), **attrs))
         raw = {key: adopted(value) for key, value in attrs.raw.items()}
         if call.is_view and not infos and name != "relax.match_shape" and len(call.operation.results) == 1:
@@ -382,3 +384,10 @@ def adopted(attribute: ir.Attribute) -> ir.Attribute:
 def adopted_type(type_: ir.Type) -> ir.Type:
     """A type in the current context."""
     return type_ if type_.context is ir.Context.current else ir.Type.parse(str(type_))
+
+
+def _why_not(name: str) -> str:
+    """Why no call of an op without a builder can be made."""
+    if name in (calls.CallOp.OPERATION_NAME, MakeClosureOp.OPERATION_NAME):
+        return "takes the GlobalVar of a function first"
+    return "is no call of a program: blocks, functions and passes make it"

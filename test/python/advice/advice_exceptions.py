@@ -83,33 +83,3 @@ BEHIND: dict[str, str] = {
     r"the virtual machine cannot run": "the machine runs every op that is left at its level",
 }
 """Advice that no program leads to: checks before it say more. Why, for each."""
-
-OPEN: tuple[str, ...] = (
-    r"dimensions in blocks are not supported",
-    r"ends beyond it: give a smaller shape",
-    r"and as many of \x00 do not fit: give a shape",
-    r"is known once it is emitted: `bb.emit` does that",
-    r"op.shape_of gives that of a tensor",
-    r"the rank of the shape is unknown; match_shape it first",
-    r"what '\x00' takes and gives is not known",
-    r"but the function is exported as",
-    r"its shape is \x00.shape",
-    r"a registered function takes no tir_vars",
-    r"write T.thread_binding",
-    r"must not add or delete any",
-    r"is explicit memory, which the virtual machine runs",
-    r"calls a prim func of the module: write cls.f",
-    r"the one device of a machine is the CPU",
-    r"that expose-prim-funcs has not made: leave it out",
-    r"cannot be called: it does not declare its parameters",
-)
-"""Advice that no row follows yet: a new message does not belong here, but in a table."""
-
-OPEN_FILES: tuple[str, ...] = (
-    "expr/*.py",
-    "op/op_registry.py",
-    "rewrite/construct_mutator.py",
-    "rewrite/constructs.py",
-    "vm/codegen/memory_calls.py",
-)
-"""Files whose advice no row follows yet."""

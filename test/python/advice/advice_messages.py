@@ -10,6 +10,7 @@ A message is a string of the sources, with its fields (``{name}``) as gaps. It h
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ _IR = re.compile(r"%\w+ = |^\W*(?:arith|llvm|func|memref|scf|module|cf)\.|\\n|^<
 
 @dataclass(frozen=True)
 class Message:
-    """A text of the sources that advises something."""
+    """A text of the sources, mostly one that advises something."""
 
     place: str
     text: str
@@ -95,20 +96,19 @@ def clauses(text: str) -> Iterator[tuple[str, str]]:
         yield match.group(), text[match.end() :].split("; ")[0]
 
 
-def texts() -> Iterator[str]:
-    """All texts of the sources."""
-    for path in sources():
-        yield from (text for _, text in strings(ast.parse(path.read_text())))
-
-
-def messages() -> list[Message]:
-    """All messages with advice, in the order of the sources."""
+@functools.cache
+def texts() -> list[Message]:
+    """All texts of the sources, in their order."""
     return [
         Message(f"{path.relative_to(ROOT)}:{line}", text)
         for path in sources()
         for line, text in strings(ast.parse(path.read_text()))
-        if advice_of(text)
     ]
+
+
+def messages() -> list[Message]:
+    """The texts with advice."""
+    return [message for message in texts() if advice_of(message.text)]
 
 
 def sources() -> list[Path]:
@@ -125,12 +125,13 @@ def sources() -> list[Path]:
 def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """The texts of a file, without docstrings and IR: the line and the text, with gaps in the place of fields."""
     inner: set[ast.AST] = set()
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             inner.add(node.value)
         if isinstance(node, ast.JoinedStr):
             inner.update(part for part in ast.walk(node) if isinstance(part, ast.Constant))
-    for node in ast.walk(tree):
+    for node in nodes:
         text = _text(node)
         if text is not None and node not in inner and " " in text and not _IR.search(text):
             yield node.lineno, text  # type: ignore[attr-defined]  # a constant or a formatted string

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,11 @@ class Table(ABC):
     """Rows by name."""
 
     names: Sequence[str]
+
+    @functools.cache  # noqa: B019 - tables live as long as the process
+    def error(self, name: str) -> str:
+        """The text of the error of a row, which is provoked once."""
+        return self.provoke(name)
 
     @abstractmethod
     def provoke(self, name: str) -> str:
@@ -131,8 +137,8 @@ class ScriptRows(Table):
     def text(self, lines: Mapping[str, str]) -> str:
         """The script with a function of each name that holds these lines."""
         functions = [
-            self.function.replace("{name}", name)
-            .replace("{line}", line)
+            self.function.replace("{line}", line)
+            .replace("{name}", name)
             .replace("{parameters}", ", ".join(f"{n}: {self.parameters[n]}" for n in self.used(line)))
             .replace(
                 "{result}", "z" if re.search(r"^ *z\b[^=\n]*=", line, re.M) else next(iter(self.parameters))
@@ -147,7 +153,7 @@ class ScriptRows(Table):
 
     @cached_property
     def built(self) -> rx.Executable:
-        return rx.build(self.right)
+        return rx.build(self.right, opt_level=0)
 
     def provoke(self, name: str) -> str:
         wrong, message = self.cases[name][:2]
@@ -211,10 +217,15 @@ class BuilderRows(Table):
 
     @cached_property
     def built(self) -> rx.Executable:
-        return rx.build(self.right)
+        return rx.build(self.right, opt_level=0)
+
+    @cached_property
+    def _prims(self) -> rx.IRModule:
+        return rx.IRModule.parse(self.prims, trusted=True)
 
     def _builder(self) -> rx.BlockBuilder:
-        return rx.BlockBuilder(rx.IRModule.parse(self.prims))
+        """A new module with the prim funcs; all of a table have one context."""
+        return rx.BlockBuilder(self._prims.clone())
 
     def _add(self, bb: rx.BlockBuilder, name: str, body: Body, parameters: Sequence[str]) -> list[str]:
         """Add a function; those of the parameters that it uses."""

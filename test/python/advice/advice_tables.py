@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builder_call_rows
 import builder_rows
+import closure_rows
 import export_rows
+import expression_rows
 import module_rows
 import pass_rows
 import prim_rows
@@ -18,19 +20,21 @@ import text_rows
 import vm_rows
 from advice_rows import Table
 
-TABLES: tuple[Table, ...] = (
-    builder_rows.TABLE,
-    builder_call_rows.TABLE,
-    protocol_rows.TABLE,
-    script_rows.TABLE,
-    script_line_rows.TABLE,
-    prim_rows.TABLE,
-    prim_text_rows.TABLE,
-    module_rows.TABLE,
-    te_rows.TABLE,
-    pass_rows.TABLE,
-    text_rows.TABLE,
-    runtime_rows.TABLE,
-    vm_rows.TABLE,
-    export_rows.TABLE,
-)
+TABLES: dict[str, Table] = {
+    "builder": builder_rows.TABLE,
+    "builder-call": builder_call_rows.TABLE,
+    "protocol": protocol_rows.TABLE,
+    "script": script_rows.TABLE,
+    "script-line": script_line_rows.TABLE,
+    "prim": prim_rows.TABLE,
+    "prim-text": prim_text_rows.TABLE,
+    "module": module_rows.TABLE,
+    "te": te_rows.TABLE,
+    "closure": closure_rows.TABLE,
+    "pass": pass_rows.TABLE,
+    "expression": expression_rows.TABLE,
+    "text": text_rows.TABLE,
+    "runtime": runtime_rows.TABLE,
+    "vm": vm_rows.TABLE,
+    "export": export_rows.TABLE,
+}

@@ -33,7 +33,41 @@ def _shape(x: Any) -> Any:
     return tvm_ffi.Shape(x.shape)
 
 
+@register("advice.twofold")
+def _twice(x: Any, out: Any) -> None:
+    np.from_dlpack(out)[...] = np.from_dlpack(x) * np.float32(2)
+
+
+def _convolution(layout: str) -> rx.Value:
+    data, weight = op.ones((1, 4, 5, 5), "float32"), op.ones((2, 4, 3, 3), "float32")
+    return op.nn.conv2d(data, weight, data_layout=layout)
+
+
 CASES: dict[str, BuilderCase] = {
+    "layout_in_blocks": (
+        lambda bb, p: _convolution("NCHW4c"),
+        "dimensions in blocks are not supported; give an order of NCHW",
+        lambda bb, p: _convolution("NCHW"),
+        lambda x: np.full((1, 2, 3, 3), 36, np.float32),
+    ),
+    "view_from_byte": (
+        lambda bb, p: op.memory.view(p["o"], relative_byte_offset=4),
+        "ends beyond it: give a smaller shape",
+        lambda bb, p: op.memory.view(p["o"], (2,), relative_byte_offset=4),
+        lambda x, o: o.ravel()[1:3],
+    ),
+    "view_of_larger_elements": (
+        lambda bb, p: op.memory.view(p["o"], dtype="float64"),
+        "as many of float64 do not fit: give a shape",
+        lambda bb, p: op.memory.view(p["o"], (2,), "float64"),
+        lambda x, o: o.ravel()[:4].view(np.float64),
+    ),
+    "shape_of_result": (
+        lambda bb, p: op.call_tir(p["x"], "advice.twofold", [p["x"]]),
+        "expected a shape: op.shape_of gives that of a tensor",
+        lambda bb, p: op.call_tir(op.shape_of(p["x"]), "advice.twofold", [p["x"]]),
+        lambda x: 2 * x,
+    ),
     "shape_operand": (
         lambda bb, p: op.negative(op.shape_of(p["x"])),
         "op.shape_to_tensor makes one",

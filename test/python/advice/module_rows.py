@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import relax_mlir as rx
 import tvm_ffi
-from advice_rows import Row, Rows, same
+from advice_rows import Row, Rows
+from module_texts import gives, scripts
 from programs import register
 from relax_mlir.frontend.tvm import from_tvm
 from relax_mlir.script import parse
@@ -41,15 +42,7 @@ def _fill(out: Any) -> None:
 
 def _row(wrong: str, message: str, right: str, expected: object, *args: Any) -> Row:
     """Bodies of modules; `main` of the right one is called."""
-
-    def follow() -> None:
-        same(rx.build(_parsed(right))["main"](*(args or (X,))), expected)
-
-    return Row(lambda: rx.build(_parsed(wrong)), message, follow)
-
-
-def _parsed(body: str) -> rx.IRModule:
-    return parse("@I.ir_module\nclass Module:\n" + textwrap.indent(textwrap.dedent(body), "    "))
+    return scripts(wrong, message, right, expected, *(args or (X,)))
 
 
 PARAMETER = 'x: R.Tensor(("n", "m"), "float32")'
@@ -158,7 +151,7 @@ def _typed_in() -> None:
 
 
 def _module(made: Any) -> Callable[[], None]:
-    return lambda: same(rx.build(made())["main"](X), X + 1)
+    return gives(made, X + 1, X)
 
 
 def _changed(text: str, again: bool) -> Any:

@@ -112,6 +112,12 @@ CASES: dict[str, ScriptCase] = {
         "those are T.exp, T.cast, …",
         LOOP + "b[i, k] = T.exp(a[i, k]) + T.cast(j[k], 'float32')",
     ),
+    "thread": (
+        "for i in T.thread_binding(n):\n            for k in range(4):\n                b[i, k] = a[i, k]",
+        r'write T.thread_binding\(n, thread="threadIdx.x"\), with one of blockIdx.x',
+        "for i in T.thread_binding(n, thread='threadIdx.x'):\n            for k in range(4):\n"
+        "                b[i, k] = a[i, k]",
+    ),
     "cast_alone": (
         LOOP + "b[i, k] = T.cast(j[k])",
         r'write T.cast\(x, "float32"\)',

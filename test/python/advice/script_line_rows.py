@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tvm_ffi
 from advice_rows import ScriptCase, ScriptRows
 from programs import register
@@ -43,7 +44,41 @@ def _shape(x: Any) -> Any:
     return tvm_ffi.Shape(x.shape)
 
 
+@register("advice.add_number")
+def _add_number(x: Any, number: int, out: Any) -> None:
+    np.from_dlpack(out)[...] = np.from_dlpack(x) + np.float32(number)
+
+
 CASES: dict[str, ScriptCase] = {
+    "global_symbol": (
+        "R.func_attr({'global_symbol': 'other'})\n        z = x + 1.0",
+        "the function is exported as 'main': give it that name",
+        "R.func_attr({'global_symbol': '{name}'})\n        z = x + 1.0",
+    ),
+    "shape_of_result": (
+        "z = R.call_tir(x, 'advice.double', [x])",
+        "its shape is x.shape",
+        "z = R.call_tir(x.shape, 'advice.double', [x])",
+        lambda x: 2 * x,
+    ),
+    "registered_tir_vars": (
+        "z = R.call_tir((n, m), 'advice.add_number', [x], tir_vars=(n,))",
+        "a registered function takes no tir_vars; give them as arguments",
+        "z = R.call_tir((n, m), 'advice.add_number', [x, n])",
+        lambda x: x + len(x),
+    ),
+    "registered_in_place": (
+        "z = R.call_tir_inplace('advice.double', [x], [0], R.Tensor((n, m), 'float32'))",
+        "calls a prim func of the module: write cls.f",
+        "z = R.call_tir_inplace(cls.prim, [v, R.exp(v)], [1], R.Tensor((n,), 'float32'))",
+        lambda x, v: v + 1,
+    ),
+    "registered_as_prim": (
+        "z = R.call_tir_inplace('advice.double', [x], [0], R.Tensor((n, m), 'float32'))",
+        r"\(R.call_dps_packed calls registered functions\)",
+        "z = R.call_dps_packed('advice.double', [x], R.Tensor((n, m), 'float32'))",
+        lambda x: 2 * x,
+    ),
     "vdevice": (
         "z: R.Tensor((n, m), 'float32', vdevice='llvm') = x",
         "leave vdevice out",

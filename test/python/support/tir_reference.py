@@ -70,6 +70,7 @@ class Stand:
 
     grid = staticmethod(lambda *ends: itertools.product(*map(range, ends)))
     serial = parallel = vectorized = unroll = staticmethod(range)
+    thread_binding = staticmethod(lambda *ends, thread: range(*ends))
 
     @contextlib.contextmanager
     def block(self, name: str = "") -> Iterator[None]:

@@ -117,8 +117,8 @@ def _site(op: ir.Operation, callee: func.FuncOp, inputs: list[ir.Value], outs: l
         site = Site.made(op, "relax.call_tir", attributes, inputs, given, _one(filled), shapes)
     if site.extra:
         raise UnsupportedError(
-            f"{where(op)}: no tensor of the call of '{callee_of(op)}' tells its size {site.extra[0]}; give it by "
-            "vm.call_tir_dyn"
+            f"{where(op)}: no tensor of the call of '{callee_of(op)}' tells its size {site.extra[0]}; let the "
+            "prim func take it, and give it by vm.call_tir_dyn"
         )
     return site
 
