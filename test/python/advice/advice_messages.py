@@ -56,11 +56,6 @@ class Message:
     place: str
     text: str
 
-    @property
-    def path(self) -> Path:
-        """The file that has it."""
-        return Path(self.place.rpartition(":")[0])
-
     def is_in(self, error: str) -> bool:
         """Whether an error says this, whatever stands in the gaps."""
         place = 0
