@@ -3,7 +3,8 @@
 llvm.func @getenv(!llvm.ptr) -> !llvm.ptr
 llvm.func @strtod(!llvm.ptr, !llvm.ptr) -> f64
 llvm.func @sysconf(i32) -> i64
-llvm.func @pthread_atfork(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func extern_weak @pthread_atfork(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func extern_weak @__register_atfork(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 llvm.func @strlen(!llvm.ptr) -> i64
 llvm.func @TVMFFIErrorCreate(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 llvm.func @TVMFFIErrorSetRaised(!llvm.ptr)
@@ -105,6 +106,19 @@ llvm.func internal @give_team(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %
   llvm.return %good : i32
 }
 
+// Let the child of a fork call a function. What glibc calls pthread_atfork is no symbol of its shared library.
+llvm.func internal @after_fork(%child: !llvm.ptr) {
+  %null = llvm.mlir.zero : !llvm.ptr
+  %glibc = llvm.mlir.addressof @__register_atfork : !llvm.ptr
+  %is_glibc = llvm.icmp "ne" %glibc, %null : !llvm.ptr
+  scf.if %is_glibc {
+    %rc = llvm.call @__register_atfork(%null, %null, %child, %null) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  } else {
+    %rc = llvm.call @pthread_atfork(%null, %null, %child) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  }
+  llvm.return
+}
+
 // The library's own team, which others may use from now on.
 llvm.func internal @start_team(%key: !llvm.ptr) -> !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
@@ -121,7 +135,7 @@ llvm.func internal @start_team(%key: !llvm.ptr) -> !llvm.ptr {
   %p_blocktime = llvm.getelementptr %team[${blocktime}] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %nanoseconds, %p_blocktime : i64, !llvm.ptr
   %forget = llvm.mlir.addressof @forget_threads : !llvm.ptr
-  %rc = llvm.call @pthread_atfork(%null, %null, %forget) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  llvm.call @after_fork(%forget) : (!llvm.ptr) -> ()
   %give = llvm.mlir.addressof @give_team : !llvm.ptr
   %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
   llvm.store %null, %out : !llvm.ptr, !llvm.ptr

@@ -223,6 +223,13 @@ _PRESETS: dict[str, dict[str, Any]] = {
         (48 * KIB, 2 * MIB, 32 * MIB),
         _AVX512 | {"avx512_bf16", "avx512_fp16", "avx512_vnni", "amx_tile", "amx_bf16", "amx_int8"},
     ),
+    "cortex-a72": _preset(
+        "cortex-a72",
+        "aarch64-unknown-linux-gnu",
+        (16, 32),
+        (32 * KIB, 1 * MIB, 1 * MIB),
+        frozenset({"asimd"}),
+    ),
     "neoverse-n1": _preset(
         "neoverse-n1",
         "aarch64-unknown-linux-gnu",

@@ -1,7 +1,9 @@
 """Programs as files: libraries that run without this project, in Python, C and C++ (see ``docs/deploy.md``)."""
 
+from relax_mlir.export.compiled_code import CompiledCode
+from relax_mlir.export.cross_build import cross_build
 from relax_mlir.export.export_library import export_library
 from relax_mlir.export.inspect import LibraryInfo, inspect_library
 from relax_mlir.export.linkers import Linker
 
-__all__ = ["LibraryInfo", "Linker", "export_library", "inspect_library"]
+__all__ = ["CompiledCode", "LibraryInfo", "Linker", "cross_build", "export_library", "inspect_library"]

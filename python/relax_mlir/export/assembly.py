@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_mlir.export.cpu_words import cpu_words_assembly
 from relax_mlir.export.metadata import SECTION
-from relax_mlir.export.weights import SECTION_ALIGNMENT
+from relax_mlir.export.weights import PAGE_BYTES
 from relax_mlir.lowering.runtime_lib.library import START, WEIGHTS
 
 
@@ -22,7 +22,7 @@ def library_assembly(weights: str, facts: str, architecture: str) -> str:
     .quad {START}
 
     .section .rodata.relax_weights, "a", %progbits
-    .balign {SECTION_ALIGNMENT}
+    .balign {PAGE_BYTES[architecture]}
     .globl {WEIGHTS}
     .hidden {WEIGHTS}
 {WEIGHTS}:

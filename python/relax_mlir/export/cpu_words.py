@@ -1,4 +1,5 @@
-"""How a library finds out whether the CPU has what its code uses: words of feature bits, as ``cpuid`` gives them."""
+"""How a library finds out whether the CPU has what its code uses: words of feature bits, as ``cpuid`` gives them, or on
+AArch64 Linux."""
 
 from __future__ import annotations
 
@@ -48,6 +49,18 @@ _BITS: dict[str, tuple[int, int]] = {
 }
 """Features by Linux's names, each with its word and bit (Intel's manual, CPUID; AMD's for the extended leaf)."""
 
+_HWCAP, _HWCAP2 = range(2)
+_AT_HWCAP, _AT_HWCAP2 = 16, 26
+
+_ARM_BITS: dict[str, tuple[int, int]] = {
+    "asimd": (_HWCAP, 1),
+    "asimdhp": (_HWCAP, 10),
+    "asimddp": (_HWCAP, 20),
+    "sve": (_HWCAP, 22),
+    "bf16": (_HWCAP2, 14),
+}
+"""On AArch64: words that Linux gives a process (``getauxval``), by Linux's names of features."""
+
 _ALSO = {
     "sse4_1": ("ssse3", "cx16", "sse4_2", "popcnt"),
     "avx2": ("bmi1", "bmi2", "abm", "movbe"),
@@ -62,10 +75,14 @@ _SYSTEM = {"avx": 0x6, "avx512f": 0xE6, "amx_tile": 0x60000}
 def needed_words(target: Target, host: Collection[str]) -> list[int]:
     """The bits that each word must have for code of a target; `host`: all features of the machine that compiles.
 
-    Code for the CPU of the host may use any of them; on another architecture nothing is asked.
+    Code for the CPU of the host may use any of them.
     """
-    if target.architecture != "x86_64":
-        return [0] * COUNT
+    if target.architecture == "aarch64":
+        words = [0] * COUNT
+        for name in target.features:
+            word, bit = _ARM_BITS[name]
+            words[word] |= 1 << bit
+        return words
     names = set(target.features)
     if target.cpu == "native":
         gone = target.known_features - target.features
@@ -81,13 +98,30 @@ def needed_words(target: Target, host: Collection[str]) -> list[int]:
 
 def cpu_words_assembly(architecture: str) -> str:
     """The function `CPU_WORDS`, ``(uint32_t *) -> void``."""
-    if architecture != "x86_64":
+    if architecture == "aarch64":
         return f"""
     .text
+    .balign 4
     .globl {CPU_WORDS}
     .hidden {CPU_WORDS}
+    .type {CPU_WORDS}, %function
 {CPU_WORDS}:
+    stp x29, x30, [sp, #-32]!
+    str x19, [sp, #16]
+    mov x19, x0
+    stp xzr, xzr, [x19]
+    str xzr, [x19, #16]
+    str wzr, [x19, #24]
+    mov x0, #{_AT_HWCAP}
+    bl getauxval
+    str w0, [x19]
+    mov x0, #{_AT_HWCAP2}
+    bl getauxval
+    str w0, [x19, #4]
+    ldr x19, [sp, #16]
+    ldp x29, x30, [sp], #32
     ret
+    .size {CPU_WORDS}, .-{CPU_WORDS}
 """
     return f"""
     .text

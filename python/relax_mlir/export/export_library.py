@@ -11,6 +11,7 @@ from pathlib import Path
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.export import metadata
 from relax_mlir.export.assembly import library_assembly
+from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.library_levels import ordered_levels, require_exportable
 from relax_mlir.export.linkers import Linker, binary_tool, run_tool
 from relax_mlir.export.object_files import level_objects
@@ -18,7 +19,6 @@ from relax_mlir.export.start_code import start_objects
 from relax_mlir.export.weights import FILE_ENDING, WeightsLayout, safetensors_header, write_weights
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.runtime_lib.library import WeightsFile
-from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
 
@@ -32,7 +32,7 @@ _SHARED = ("-shared", "-Wl,-z,nodelete", "-Wl,-z,noexecstack", "-Wl,--version-sc
 
 
 def export_library(
-    executable: Executable | Sequence[Executable],
+    executable: Executable | CompiledCode | Sequence[Executable | CompiledCode],
     path: str | Path,
     linker: Linker | None = None,
     *,
@@ -47,10 +47,10 @@ def export_library(
     of the target.
 
     Args:
-        executable: made by `relax_mlir.build`. Several, of one module for several targets, become one library: at
-            load, it takes the code that has most of what the CPU has.
+        executable: made by `relax_mlir.build`, or, for another architecture, by `cross_build`. Several, of one module
+            for several targets, become one library: at load, it takes the code that has most of what the CPU has.
         path: ends with ``.so`` (a shared library), ``.o`` (an object file) or ``.a`` (an archive).
-        linker: the C compiler that links; see `Linker.find`.
+        linker: the C compiler that links; by default, one for the target's architecture (see `Linker.find`).
         weights: ``"embed"``: the constants are in the file. ``"beside"``: they are in a file of safetensors of the
             same name in the same folder (of an object or archive: in the folder of the program that it is linked
             into). In both cases they are mapped, not read, at load.
@@ -63,7 +63,7 @@ def export_library(
             only this process has (the message names the op's place), there is no linker, or this system has no ELF
             objects. CompileError: the linker fails (with what it says).
     """
-    engines = _engines(executable)
+    levels = _levels(executable)
     expect("export_library: 'path'", path, str | Path, "a path that ends with .so, .o or .a")
     path = Path(path)
     writer = _WRITERS.get(path.suffix)
@@ -74,13 +74,13 @@ def export_library(
         raise ArgumentError(
             f"export_library: 'weights' is {weights!r}, expected {' or '.join(map(repr, WEIGHTS))}"
         )
-    for engine in engines:
-        require_exportable(engine)
-    engines = ordered_levels(engines)
-    linker = linker or Linker.find()
+    for level in levels:
+        require_exportable(level)
+    levels = ordered_levels(levels)
+    linker = linker or Linker.find(Target.parse(levels[0].interface.target).architecture)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
-        job = _Job(engines, linker, Path(scratch), path.stem if weights == "beside" else None)
+        job = _Job(levels, linker, Path(scratch), path.stem if weights == "beside" else None)
         writer(job, job.write_inputs())
         if job.weights_name is not None:
             os.replace(job.folder / job.weights_name, path.with_name(job.weights_name))
@@ -88,25 +88,33 @@ def export_library(
     return path
 
 
-def _engines(executable: Executable | Sequence[Executable]) -> list[Engine]:
-    given = [executable] if isinstance(executable, Executable) else executable
+def _levels(executable: object) -> list[CompiledCode]:
+    kinds = (Executable, CompiledCode)
+    given = [executable] if isinstance(executable, kinds) else executable
     wanted = "an Executable (relax_mlir.build gives one), or several of one module for several targets"
     expect("export_library: 'executable'", given, list | tuple, wanted)
-    for each in given:
-        expect("export_library: 'executable'", each, Executable, wanted)
+    assert isinstance(given, list | tuple)
     if not given:
         raise ArgumentError(f"export_library: 'executable' is empty, expected {wanted}")
-    return [each.engine for each in given]
+    levels = []
+    for each in given:
+        expect("export_library: 'executable'", each, Executable | CompiledCode, wanted)
+        levels.append(CompiledCode.of(each.engine) if isinstance(each, Executable) else each)
+    return levels
 
 
 @dataclass(frozen=True)
 class _Job:
     """What is written for a library: to `folder`; `stem`: of the file of weights, if there is to be one."""
 
-    engines: Sequence[Engine]
+    levels: Sequence[CompiledCode]
     linker: Linker
     folder: Path
     stem: str | None
+
+    @property
+    def architecture(self) -> str:
+        return Target.parse(self.levels[0].interface.target).architecture
 
     @property
     def weights_name(self) -> str | None:
@@ -114,24 +122,22 @@ class _Job:
 
     def write_inputs(self) -> list[str]:
         """Write objects, assembly and weights; gives the names of what is to be linked."""
-        layout = WeightsLayout.of([engine.constants for engine in self.engines])
-        targets = [Target.parse(engine.interface.target) for engine in self.engines]
+        layout = WeightsLayout.of([level.constants for level in self.levels])
+        targets = [Target.parse(level.interface.target) for level in self.levels]
         own = [
             data
-            for number, engine in enumerate(self.engines)
-            for data in level_objects(engine, number, len(self.engines), self.linker, self.folder)
+            for number, level in enumerate(self.levels)
+            for data in level_objects(level, number, len(self.levels), self.linker, self.folder)
         ]
-        functions = list(self.engines[0].functions)
+        functions = list(self.levels[0].functions)
         beside = self._write_weights(layout)
         objects = [*own, *start_objects(functions, targets, layout.places, beside)]
         names = [f"part{number}.o" for number in range(len(objects))]
         for name, content in zip(names, objects, strict=True):
             (self.folder / name).write_bytes(content)
-        facts = metadata.metadata(self.engines, layout, self.weights_name)
+        facts = metadata.metadata(self.levels, layout, self.weights_name)
         (self.folder / "metadata").write_bytes(metadata.to_bytes(facts))
-        (self.folder / "library.s").write_text(
-            library_assembly("weights", "metadata", targets[0].architecture)
-        )
+        (self.folder / "library.s").write_text(library_assembly("weights", "metadata", self.architecture))
         (self.folder / "exports.map").write_text(_EXPORTS)
         return [*names, "library.s"]
 
@@ -154,13 +160,13 @@ def _shared(job: _Job, inputs: list[str]) -> None:
 
 def _object(job: _Job, inputs: list[str]) -> None:
     """One object, in which only entry points can be seen from outside."""
-    objcopy, keep = binary_tool("objcopy"), f"--keep-global-symbol={ENTRY_PREFIX}*"
+    objcopy, keep = binary_tool("objcopy", job.architecture), f"--keep-global-symbol={ENTRY_PREFIX}*"
     job.linker.run(["-r", "-nostdlib", *inputs, "-o", "merged.o"], job.folder)
     run_tool([objcopy, "--wildcard", keep, "merged.o", "result"], job.folder)
 
 
 def _archive(job: _Job, inputs: list[str]) -> None:
-    ar = binary_tool("ar")
+    ar = binary_tool("ar", job.architecture)
     _object(job, inputs)
     (job.folder / "result").rename(job.folder / "library.o")
     run_tool([ar, "rcs", "result", "library.o"], job.folder)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.error import ArgumentError, UnsupportedError
+from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.cpu_words import needed_words
 from relax_mlir.lowering.legalize.packed import RUNTIME_PREFIX
-from relax_mlir.runtime.engine import Engine
 from relax_mlir.target import Target, host_flags
 
 
-def require_exportable(engine: Engine) -> None:
+def require_exportable(level: CompiledCode) -> None:
     """Raise UnsupportedError if code cannot leave this process."""
-    if not engine.objects:
+    if not level.objects:
         raise UnsupportedError(
             "export_library: the executable has no object files: this system cannot make them "
             "(they are ELF objects for x86-64 with Linux)"
         )
-    for name, place in engine.interface.packed.items():
+    for name, place in level.interface.packed.items():
         if name.startswith(RUNTIME_PREFIX):
             op = name.removeprefix(RUNTIME_PREFIX)
             raise UnsupportedError(
@@ -41,13 +41,13 @@ _INSTEAD = {
 }
 
 
-def ordered_levels(engines: Sequence[Engine]) -> list[Engine]:
+def ordered_levels(levels: Sequence[CompiledCode]) -> list[CompiledCode]:
     """The same, those first that need most of a CPU.
 
     Raises ArgumentError: they are not of one module, or two are for one target, or they are for two architectures.
     """
-    targets = [Target.parse(engine.interface.target) for engine in engines]
-    if any(engine.interface.source != engines[0].interface.source for engine in engines):
+    targets = [Target.parse(level.interface.target) for level in levels]
+    if any(level.interface.source != levels[0].interface.source for level in levels):
         raise ArgumentError(
             "export_library: the executables are not of one module: give a library of its own to each module"
         )
@@ -60,8 +60,8 @@ def ordered_levels(engines: Sequence[Engine]) -> list[Engine]:
         if targets.count(target) > 1:
             raise ArgumentError(f"export_library: two executables are for the target {target}: leave one out")
     bits = {target: _bits(target) for target in targets}
-    pairs = sorted(zip(engines, targets, strict=True), key=lambda pair: bits[pair[1]], reverse=True)
-    return [engine for engine, _ in pairs]
+    pairs = sorted(zip(levels, targets, strict=True), key=lambda pair: bits[pair[1]], reverse=True)
+    return [level for level, _ in pairs]
 
 
 def _bits(target: Target) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_mlir.error import CompileError, UnsupportedError
+from relax_mlir.target import Target
 
 EXTRA = "link"
 """The extra of the package that brings Zig's C compiler."""
@@ -27,8 +28,11 @@ class Linker:
     command: tuple[str, ...]
 
     @staticmethod
-    def find() -> Linker:
-        """``$CC``, else ``cc``, ``gcc`` or ``clang``, else ``python -m ziglang cc``.
+    def find(architecture: str | None = None) -> Linker:
+        """One for an architecture (LLVM's name of it; None: this machine's).
+
+        ``$CC``; else ``cc``, ``gcc`` or ``clang``, and for another architecture ``ARCHITECTURE-linux-gnu-gcc``; else
+        ``python -m ziglang cc``, which links for all. ``$CC`` has to be for the architecture.
 
         Raises:
             UnsupportedError: ``$CC`` is no program, or there is none of them.
@@ -41,13 +45,17 @@ class Linker:
                     "unset it, or name a C compiler"
                 )
             return Linker(command)
-        for name in ("cc", "gcc", "clang"):
+        is_cross = architecture not in (None, Target.host().architecture)
+        names = (f"{architecture}-linux-gnu-gcc",) if is_cross else ("cc", "gcc", "clang")
+        for name in names:
             if path := shutil.which(name):
                 return Linker((path,))
         if importlib.util.find_spec("ziglang"):
-            return Linker((sys.executable, "-m", "ziglang", "cc"))
+            other = ("-target", f"{architecture}-linux-gnu") if is_cross else ()
+            return Linker((sys.executable, "-m", "ziglang", "cc", *other))
+        kind = f"C compiler for {architecture}" if is_cross else "C compiler"
         raise UnsupportedError(
-            "export: there is no C compiler to link with (cc, gcc, clang): install one, name it in the environment "
+            f"export: there is no {kind} to link with ({', '.join(names)}): install one, name it in the environment "
             f"variable {VARIABLE}, or: pip install 'relax-mlir[{EXTRA}]', which brings Zig's"
         )
 
@@ -67,14 +75,16 @@ def run_tool(command: Sequence[str], folder: Path) -> None:
         raise CompileError(f"export: {shlex.join(command)} failed with code {done.returncode}: {said}")
 
 
-def binary_tool(name: str) -> str:
-    """The path of a tool for object files (``objcopy``, ``ar``), or of LLVM's with this name.
+def binary_tool(name: str, architecture: str) -> str:
+    """The path of a tool for object files of an architecture (``objcopy``, ``ar``), or of LLVM's, which is for all.
 
     Raises UnsupportedError if there is neither.
     """
-    path = shutil.which(name) or shutil.which(f"llvm-{name}")
+    is_cross = architecture != Target.host().architecture
+    own = f"{architecture}-linux-gnu-{name}" if is_cross else name
+    path = shutil.which(own) or shutil.which(f"llvm-{name}")
     if path is None:
         raise UnsupportedError(
-            f"export: there is no {name} here (it comes with binutils); a shared library (.so) needs none"
+            f"export: there is no {own} here (it comes with binutils); a shared library (.so) needs none"
         )
     return path

@@ -9,15 +9,15 @@ from typing import Any
 import tvm_ffi
 
 from relax_mlir._version import version
+from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.weights import WeightsLayout
-from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.memory_plan import MemoryPlan
 
-SECTION = ".relax_mlir"
+SECTION = ".mlir_relax"
 FORMAT = 1
 
 
-def metadata(engines: Sequence[Engine], weights: WeightsLayout, file: str | None) -> dict[str, Any]:
+def metadata(levels: Sequence[CompiledCode], weights: WeightsLayout, file: str | None) -> dict[str, Any]:
     """Of code, for one target or several, and its constants; `file`: the name of theirs, if they have one.
 
     Keys: ``format``, ``relax_mlir`` and ``tvm_ffi`` (versions), ``targets``, ``source`` (the SHA-256 of the module),
@@ -26,13 +26,13 @@ def metadata(engines: Sequence[Engine], weights: WeightsLayout, file: str | None
     the numbers of the parameters that are ``written`` (by a prim func), the ``bounds`` of symbols (lowest and highest
     value, which may be null), and the ``workspace`` of a call in bytes: for each target, a formula of the symbols.
     """
-    interface = engines[0].interface
-    functions = {name: function_facts(engines, name) for name in interface.functions}
+    interface = levels[0].interface
+    functions = {name: function_facts(levels, name) for name in interface.functions}
     return {
         "format": FORMAT,
         "relax_mlir": version(),
         "tvm_ffi": tvm_ffi.__version__,
-        "targets": [engine.interface.target for engine in engines],
+        "targets": [level.interface.target for level in levels],
         "source": interface.source,
         "weights": {"bytes": weights.size, "sha256": weights.digest(), "file": file},
         "packed": dict(interface.packed),
@@ -45,21 +45,21 @@ def to_bytes(facts: dict[str, Any]) -> bytes:
     return json.dumps(facts, indent=1, sort_keys=True).encode()
 
 
-def function_facts(engines: Sequence[Engine], name: str) -> dict[str, Any]:
+def function_facts(levels: Sequence[CompiledCode], name: str) -> dict[str, Any]:
     """What the metadata says of one function; see `metadata`."""
-    interface = engines[0].interface
+    interface = levels[0].interface
     facts = interface.signatures.get(name, {})
     return {
         "params": [_value(value) for value in facts.get("params", ())],
         "results": [_value(value) for value in facts.get("results", ())],
         "written": list(facts.get("written", ())),
         "bounds": {symbol: list(pair) for symbol, pair in interface.bounds.get(name, {}).items()},
-        "workspace": [_workspace(engine, name) for engine in engines],
+        "workspace": [_workspace(level, name) for level in levels],
     }
 
 
-def _workspace(engine: Engine, name: str) -> str:
-    plan = engine.memory_plans.get(name)
+def _workspace(level: CompiledCode, name: str) -> str:
+    plan = level.memory_plans.get(name)
     return "0" if plan is None else str(MemoryPlan.from_json(plan).formula)
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.elf_sections import with_renamed_symbols
 from relax_mlir.export.linkers import Linker, binary_tool, run_tool
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS
 from relax_mlir.lowering.runtime_lib.library import CODE_PREFIX, code_name, level_suffix
-from relax_mlir.runtime.engine import Engine
+from relax_mlir.target import Target
 
 
-def level_objects(engine: Engine, number: int, count: int, linker: Linker, folder: Path) -> list[bytes]:
+def level_objects(level: CompiledCode, number: int, count: int, linker: Linker, folder: Path) -> list[bytes]:
     """The objects of a level, one of `count`; their entry points are named as `code_name` says.
 
     Code of several levels has the same names inside. So each of several levels becomes one object, in which nothing
     else can be seen.
     """
-    own = [with_renamed_symbols(data, ENTRY_PREFIX, CODE_PREFIX) for data in engine.objects]
+    own = [with_renamed_symbols(data, ENTRY_PREFIX, CODE_PREFIX) for data in level.objects]
     if count == 1:
         return own
     names = [f"level{number}-{place}.o" for place in range(len(own))]
@@ -28,11 +29,12 @@ def level_objects(engine: Engine, number: int, count: int, linker: Linker, folde
     linker.run(["-r", "-nostdlib", *names, "-o", merged], folder)
     tables = (CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS)
     visible = {name: f"{name}{level_suffix(number)}" for name in tables}
-    visible |= {code_name(name, 0): code_name(name, number) for name in engine.functions}
+    visible |= {code_name(name, 0): code_name(name, number) for name in level.functions}
     keep = [f"--keep-global-symbol={name}" for name in visible]
-    run_tool([binary_tool("objcopy"), *keep, merged, result], folder)
+    objcopy = binary_tool("objcopy", Target.parse(level.interface.target).architecture)
+    run_tool([objcopy, *keep, merged, result], folder)
     if number:
         pairs = "".join(f"{old} {new}\n" for old, new in visible.items())
         (folder / "symbols").write_text(pairs)
-        run_tool([binary_tool("objcopy"), "--redefine-syms=symbols", result], folder)
+        run_tool([objcopy, "--redefine-syms=symbols", result], folder)
     return [(folder / result).read_bytes()]

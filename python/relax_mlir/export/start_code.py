@@ -8,7 +8,10 @@ from dataclasses import replace
 from relax_mlir.export.cpu_words import needed_words
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS
-from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
+from relax_mlir.lowering.llvm import cross_compile
+from relax_mlir.lowering.llvm.function_cpu import FunctionCpu, feature_text
+from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
+from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.lowering.runtime_lib import pool, thread_pool
 from relax_mlir.lowering.runtime_lib.library import (
     CPU_WORDS,
@@ -22,10 +25,14 @@ from relax_mlir.lowering.runtime_lib.library import (
     library_text,
 )
 from relax_mlir.runtime import memory, threads
+from relax_mlir.runtime.part_lowering import lowered_part
 from relax_mlir.runtime.process_code import object_of, part_of
 from relax_mlir.target import Target, host_flags
 
-_LINKED = (CPU_WORDS, pool.STATE, thread_pool.STATE, WEIGHTS, "pthread_atfork")
+PLAIN = {"x86_64": "x86-64", "aarch64": "cortex-a72"}
+"""Per architecture, a CPU that has no more than all of them."""
+
+_LINKED = (CPU_WORDS, pool.STATE, thread_pool.STATE, WEIGHTS, "pthread_atfork", "__register_atfork")
 """What the code that starts a library finds when it is linked, besides what its levels have."""
 
 _TABLES = (CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS)
@@ -76,8 +83,6 @@ def start_objects(
         weights: where they have a file of their own; None: they are linked beside this.
     """
     machine = targets[0].architecture
-    # Whatever asks the CPU, and says that it lacks something, must run on any.
-    plain = FunctionCpu.of(Target("cpu -mcpu=x86-64")) if machine == "x86_64" else None
     exported = (START, *(f"{ENTRY_PREFIX}{name}" for name in functions))
     levels = range(len(targets))
     linked = (
@@ -88,7 +93,16 @@ def start_objects(
     start = replace(part_of(start_text(functions, targets, places, weights), exported), external=linked)
     team = part_of(thread_pool.team_text(machine), (thread_pool.STATE,))
     return [
-        object_of(part_of(pool.pool_text(), (pool.STATE,)), pool.OPT_LEVEL, plain),
-        object_of(team, cpu=plain),
-        object_of(start, cpu=plain),
+        _object(part_of(pool.pool_text(), (pool.STATE,)), machine, pool.OPT_LEVEL),
+        _object(team, machine),
+        _object(start, machine),
     ]
+
+
+def _object(part: Part, machine: str, opt_level: int = 2) -> bytes:
+    """For any CPU of an architecture: whatever asks the CPU, and says that it lacks something, must run on all."""
+    plain = Target(f"cpu -mcpu={PLAIN[machine]}")
+    if machine == Target.host().architecture:
+        return object_of(part, opt_level, FunctionCpu(plain.cpu, feature_text(plain)))
+    module = lowered_part(part, low_precision=False)
+    return cross_compile.object_file(llvm_ir(module), plain, opt_level)

@@ -15,8 +15,8 @@ Array: TypeAlias = np.ndarray[Any, Any]
 ALIGNMENT = 64
 """Bytes of a cache line, on which every constant begins."""
 
-SECTION_ALIGNMENT = 1 << 16
-"""Bytes of the largest page that Linux uses for files (AArch64), on which they begin as a whole."""
+PAGE_BYTES = {"x86_64": 1 << 12, "aarch64": 1 << 16}
+"""Per architecture, the largest page that Linux uses for files: they begin on one as a whole."""
 
 FILE_ENDING = ".safetensors"
 

@@ -212,7 +212,8 @@ def _require_host(target: Target) -> None:
         )
     if wanted != host:
         raise UnsupportedError(
-            f"build: the target is for {wanted}, this machine is {host}; relax-opt --emit=asm shows the code for it"
+            f"build: the target is for {wanted}, this machine is {host}; rx.export.cross_build makes code for it, "
+            "to be exported"
         )
 
 

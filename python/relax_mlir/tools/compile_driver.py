@@ -13,12 +13,13 @@ from rich.console import Console
 
 from relax_mlir import terminal
 from relax_mlir.error import ArgumentError, ParseError
-from relax_mlir.export import export_library, inspect_library
+from relax_mlir.export import CompiledCode, cross_build, export_library, inspect_library
 from relax_mlir.export.weights import FILE_ENDING
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.module_text import write_atomically
 from relax_mlir.runtime.build import build
+from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
 from relax_mlir.tools import emit_code
 from relax_mlir.tools.compile_command import ENDINGS
@@ -153,15 +154,21 @@ def _compile(
         with report.phase("writing"):
             bytecode.save(output)
         return
-    executables = []
+    executables: list[Executable | CompiledCode] = []
     for target in targets:
         with report.phase("compiling" if len(targets) == 1 else f"compiling for {target}"):
-            executable = build(module, target, cache=cache)
+            executable = _code(module, target, cache)
         executables.append(executable)
-        if executable.compile_report is not None:
+        if isinstance(executable, Executable) and executable.compile_report is not None:
             report.rows += [(f"  {name}", took) for name, took in executable.compile_report.phases.items()]
     with report.phase("linking"):
         export_library(executables, output, weights=options.weights or "embed")
+
+
+def _code(module: IRModule, target: Target, cache: bool) -> Executable | CompiledCode:
+    if target.architecture == Target.host().architecture:
+        return build(module, target, cache=cache)
+    return cross_build(module, target)
 
 
 def _text(module: IRModule, form: str, target: Target) -> str:

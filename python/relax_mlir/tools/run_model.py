@@ -14,6 +14,7 @@ import tvm_ffi
 from relax_mlir.arrays import to_ffi
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, UnsupportedError
 from relax_mlir.export import inspect_library
+from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.metadata import function_facts
 from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.build import build
@@ -67,7 +68,7 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
     target = Target() if threads is None else Target(num_threads=threads)
     executable = build(read_module(model), target, profile=profiled)
     found = _chosen(name, executable.functions, model)
-    facts = function_facts([executable.engine], found)
+    facts = function_facts([CompiledCode.of(executable.engine)], found)
     return RunnableFunction(
         found,
         executable[found],

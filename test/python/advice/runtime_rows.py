@@ -331,8 +331,10 @@ ROWS = {
     ),
     "foreign": Row(
         lambda: rx.build(_module(), FOREIGN_TARGET),
-        "relax-opt --emit=asm shows the code for it",
-        _accepted("--emit=asm", f"--target={FOREIGN_TARGET}", text=TEXT, shows="main"),
+        r"rx\.export\.cross_build makes code for it",
+        lambda: _shows(
+            str(rx.export.cross_build(_module(), FOREIGN_TARGET).interface.target), FOREIGN_TARGET
+        ),
     ),
     "architecture": Row(
         lambda: rx.Target.parse(f"cpu -mtriple={FOREIGN}"),

@@ -296,7 +296,7 @@ def test_what_a_library_says_of_itself(executable: rx.Executable, library: Path)
         lambda data: b"!<arch>\n" + data,
         lambda data: b"PK" + data,
         lambda data: data.replace(b'"format": 1', b'"format": 9'),
-        lambda data: data.replace(b".relax_mlir\0", b".relax_nlir\0"),
+        lambda data: data.replace(b".mlir_relax\0", b".nlir_relax\0"),
         lambda data: data.replace(b'"functions": {', b'"functions": ['),
     ],
 )

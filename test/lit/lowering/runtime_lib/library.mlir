@@ -17,8 +17,12 @@
 // What the FFI's registry gives to others.
 // CHECK-LABEL: llvm.func internal @give_team(
 // CHECK: llvm.call @__relax_team_state()
-// CHECK-LABEL: llvm.func internal @start_team(
+// CHECK-LABEL: llvm.func internal @after_fork(
+// CHECK: llvm.call @__register_atfork(
+// CHECK: else
 // CHECK: llvm.call @pthread_atfork(
+// CHECK-LABEL: llvm.func internal @start_team(
+// CHECK: llvm.call @after_fork(
 // CHECK: llvm.call @TVMFFIFunctionSetGlobal(
 // CHECK-LABEL: llvm.func internal @find_team(
 // CHECK: llvm.call @TVMFFIFunctionGetGlobal(

@@ -1,0 +1,40 @@
+"""Compiled code with its constants, which need not run on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from relax_mlir.export.weights import Array
+from relax_mlir.runtime.engine import Engine, Interface
+
+
+@dataclass(frozen=True)
+class CompiledCode:
+    """What a library is made of: object files, the arrays that they read, and what they offer."""
+
+    interface: Interface
+    constants: Sequence[Array]
+    objects: Sequence[bytes]
+
+    @staticmethod
+    def of(engine: Engine) -> CompiledCode:
+        """The code of this process."""
+        return CompiledCode(engine.interface, engine.constants, engine.objects)
+
+    @property
+    def functions(self) -> Mapping[str, int]:
+        """Names of the entry points, each with its number of parameters."""
+        return self.interface.functions
+
+    @property
+    def memory_plans(self) -> Mapping[str, str]:
+        """Texts of the memory plans of functions."""
+        return self.interface.memory_plans
+
+    def export_library(self, path: str | Path, *, weights: str = "embed") -> Path:
+        """Write the functions to a file for the target; see `relax_mlir.export.export_library`."""
+        from relax_mlir.export.export_library import export_library  # which takes such code
+
+        return export_library(self, path, weights=weights)
