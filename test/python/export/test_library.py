@@ -253,7 +253,10 @@ def test_the_words_of_the_cpu(
     host = rx.Target.host()
     assert any(needed_words(host, host_flags()))
     assert not any(needed_words(rx.Target("cpu -mcpu=x86-64"), host_flags()))
-    assert not any(needed_words(rx.Target("cpu -mcpu=neoverse-n1"), host_flags()))
+    assert needed_words(rx.Target("cpu -mcpu=neoverse-n1"), host_flags()) == [
+        1 << 1 | 1 << 10 | 1 << 20,
+        *[0] * 6,
+    ]
     monkeypatch.setattr(
         start_code, "needed_words", lambda target, flags: [0, 0, 1 << 24, 0, 0, 0, 0]
     )  # reserved
