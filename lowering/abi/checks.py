@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from relax_mlir.dialects.attributes import CHECK
+from relax_mlir.dialects.attributes import CHECK, SUPPORT
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi import value_formatters
 from relax_mlir.lowering.abi.error_places import ADD_PLACE, SET_ERROR, define_add_place, define_set_error
@@ -128,7 +128,7 @@ class Raisers:
         code.do("func.return")
         parameters = ", ".join(["%kind: !llvm.ptr", "%format: !llvm.ptr", *(f"{v}: i64" for v in values)])
         head = f"private {symbol(_raiser(count))}({parameters})"
-        fragment.function(head, code, 'passthrough = ["cold", "noinline"]')
+        fragment.function(head, code, f'passthrough = ["cold", "noinline"], {SUPPORT}')
 
     def add_place(self, place: str) -> None:
         """Write, at the insertion point, code that adds `place` to the message of the error that is raised."""

@@ -8,29 +8,20 @@ functions, ``(called at …)`` for prim funcs of users, ``(in f)`` for what the 
 from __future__ import annotations
 
 from relax_mlir.diagnostics import all_places
-from relax_mlir.dialects.attributes import PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import MAY_FAIL, PATTERN, PRIM_FUNC, SUPPORT
+from relax_mlir.lowering.parts.shared_code import is_support
 from relax_mlir.lowering.runtime_lib.set_error import SET_ERROR_CALLS, set_error_text
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Fragment
 
 ADD_PLACE = "relax.rt.raise.place"
 SET_ERROR = "relax.rt.raise.text"
-ALLOCATING = frozenset(
-    f"relax.rt.{name}"
-    for name in (
-        *("allocate", "own", "frame_allocate", "frame_buffer", "workspace_take"),
-        *("tensor", "managed", "compact"),
-    )
-)
-"""Support functions that fail where no memory is left; no packed function runs in them."""
-SUPPORT = "relax.rt."
-"""How the names of support functions begin, whose text has no place that a user knows."""
 
 _KIND, _MESSAGE, _MESSAGE_SIZE = 24, 40, 48
 """Where an FFI error has the pointers to its kind and to its message, and the size of the message."""
 
 _ADD_PLACE = f"""
-func.func private @{ADD_PLACE}(%place: !llvm.ptr) attributes {{passthrough = ["cold", "noinline"]}} {{
+func.func private @{ADD_PLACE}(%place: !llvm.ptr) attributes {{passthrough = ["cold", "noinline"], {SUPPORT}}} {{
   %one = arith.constant 1 : i64
   %null = llvm.mlir.zero : !llvm.ptr
   %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
@@ -64,15 +55,15 @@ func.func private @{ADD_PLACE}(%place: !llvm.ptr) attributes {{passthrough = ["c
 
 def added_place(caller: func.FuncOp, call: ir.OpView, callee: func.FuncOp | None, entry_prefix: str) -> str:
     """What the error exit of a call of a function that may fail adds to the message; "" where it knows the place."""
-    name = str(caller.name.value)
-    if callee is None or PRIM_FUNC in caller.attributes or name.startswith(SUPPORT):
+    if callee is None or PRIM_FUNC in caller.attributes or is_support(caller):
         return ""
     if PRIM_FUNC in callee.attributes:
         word = "at" if PATTERN in callee.attributes else "called at"
-    elif callee.name.value in ALLOCATING:
+    elif MAY_FAIL in callee.attributes:
         word = "at"
     else:
         return ""
+    name = str(caller.name.value)
     if name.startswith(entry_prefix):
         return f" (in {name.removeprefix(entry_prefix)})"
     known = ", ".join(all_places(call.operation.location))
@@ -90,4 +81,4 @@ def define_set_error(fragment: Fragment) -> None:
     """Define the function `SET_ERROR`, which raises an error."""
     for declaration in SET_ERROR_CALLS:
         fragment.external(declaration)
-    fragment.define(set_error_text(f"func.func private @{SET_ERROR}", "return"))
+    fragment.define(set_error_text(f"func.func private @{SET_ERROR}", "return", SUPPORT))

@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from relax_mlir.lowering.parts.shared_code import is_support
 from relax_mlir.mlir import func, ir, llvm
-from relax_mlir.mlir_text import is_declaration, symbol_name
+from relax_mlir.mlir_text import is_declaration
 from relax_mlir.transform import ModulePass, PassContext
 
-SUPPORT_PREFIXES = ("relax.rt.", "relax.object.")
-MACHINE_PREFIX = "relax.vm."
-"""Of functions of the virtual machine, which are inlined as LLVM thinks best."""
 _PLAIN = ("optnone", "noinline")
 
 
@@ -24,7 +22,7 @@ _PLAIN = ("optnone", "noinline")
 class Internalize(ModulePass):
     """Give private functions internal linkage: of level F (`llvm.linkage` on `func.func`) or L.
 
-    `support_is_hot`: support functions are optimised, too.
+    `support_is_hot`: LLVM optimises and inlines support functions, and what uses them, as it thinks best.
     """
 
     name: ClassVar[str] = "internalize"
@@ -41,10 +39,11 @@ def internalize(op: ir.OpView, support_is_hot: bool = False) -> None:
     private = "sym_visibility" in op.attributes
     if private:
         op.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse("#llvm.linkage<internal>")
-    if symbol_name(op).startswith(SUPPORT_PREFIXES):
-        if not support_is_hot:
-            leave_plain(op)
-    elif private and not symbol_name(op).startswith(MACHINE_PREFIX) and _takes_buffers(op):
+    if support_is_hot:
+        return
+    if is_support(op):
+        leave_plain(op)
+    elif private and _takes_buffers(op):
         _add_passthrough(op, "noinline")
 
 

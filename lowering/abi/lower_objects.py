@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from relax_mlir.dialects.attributes import SUPPORT
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.unpack import (
     ANY_BYTES,
@@ -338,7 +339,7 @@ def define_object_function(fragment: Fragment, name: str, inputs: list[str], res
         parameters.insert(0, "%frame: !llvm.ptr")
     _WRITERS[stem](writer, int(count or 0))
     types = f" -> ({', '.join(results)})" if results else ""
-    fragment.function(f"private {symbol(name)}({', '.join(parameters)}){types}", writer.code)
+    fragment.function(f"private {symbol(name)}({', '.join(parameters)}){types}", writer.code, SUPPORT)
 
 
 class LowerObjects(ModulePass):

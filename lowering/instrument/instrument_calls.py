@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import PACKED, PRIM_FUNC, PROFILE_SITES
+from relax_mlir.dialects.attributes import PACKED, PRIM_FUNC, PROFILE_SITES, SHARED_GROUP
 from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX
 from relax_mlir.lowering.instrument.work_formulas import Work
+from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP
 from relax_mlir.lowering.runtime_lib.clock import clock_text
 from relax_mlir.mlir import arith, func, ir, memref
 from relax_mlir.mlir_text import Fragment, functions, is_declaration
@@ -26,6 +27,8 @@ HEADER, FIXED = 2, 4
 """Words before the records, and words of a record before its sizes."""
 _NOW, _RECORD = "relax.rt.profile_now", "relax.rt.profile_record"
 
+_SHARED = f' attributes {{{SHARED_GROUP} = "{SUPPORT_GROUP}"}}'
+
 _CLOCK = f"""
 llvm.mlir.global internal @{TABLE}() : !llvm.ptr {{
   %0 = llvm.mlir.zero : !llvm.ptr
@@ -33,7 +36,7 @@ llvm.mlir.global internal @{TABLE}() : !llvm.ptr {{
 }}
 llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
 llvm.func @pthread_self() -> i64
-{clock_text(f"func.func private @{_NOW}", "return")}"""
+{clock_text(f"func.func private @{_NOW}", "return", _SHARED)}"""
 
 
 def _record_function(sizes: int) -> str:
@@ -46,7 +49,7 @@ def _record_function(sizes: int) -> str:
         stores.append(f"      llvm.store {value}, %p{i} : i64, !llvm.ptr")
     casts = "\n".join(f"      %c{i} = arith.index_cast %s{i} : index to i64" for i in range(sizes))
     return f"""
-func.func private @{_RECORD}.{sizes}(%site: i64, %start: i64{parameters}) {{
+func.func private @{_RECORD}.{sizes}(%site: i64, %start: i64{parameters}){_SHARED} {{
   %table = llvm.mlir.addressof @{TABLE} : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %buffer = llvm.load %table atomic acquire {{alignment = 8 : i64}} : !llvm.ptr -> !llvm.ptr

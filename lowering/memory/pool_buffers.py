@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
+from relax_mlir.dialects.attributes import AS_GENERATED, JOB, KERNEL, PRIM_FUNC, SHARED_GROUP
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of, ops_of
-from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
 from relax_mlir.lowering.memory.liveness import Liveness, is_nested
 from relax_mlir.lowering.memory.plan_memory import allocate_in_frame, allocate_in_pool, declare_allocation
 from relax_mlir.lowering.runtime_lib.frame import declare_release, frame_of
@@ -23,7 +22,8 @@ from relax_mlir.mlir import func, ir, llvm
 from relax_mlir.mlir_text import functions, is_declaration
 from relax_mlir.transform import ModulePass, PassContext
 
-_MARKS = (PRIM_FUNC, KERNEL)
+_OWN_FRAME = (PRIM_FUNC, KERNEL, SHARED_GROUP, AS_GENERATED, JOB)
+"""Marks of functions on whose frames is nothing but their buffers."""
 
 
 class PoolBuffers(ModulePass):
@@ -105,7 +105,7 @@ def _pool(function: func.FuncOp) -> None:
     if not nested:
         return
     frame = frame_of(function)
-    own = any(mark in function.attributes for mark in _MARKS) or function.name.value.startswith(OWN_PREFIX)
+    own = any(mark in function.attributes for mark in _OWN_FRAME)
     # On the frame of a Relax function are objects, too, which others may still use.
     if own and not any(buffer.yielded for buffer in nested):
         for block in dict.fromkeys(buffer.alloc.block for buffer in nested):

@@ -72,7 +72,7 @@ def _independent_groups(graph: ModuleGraph) -> list[list[str]]:
     """The functions of each group that needs nothing but others of these groups."""
     groups: dict[str, list[str]] = {}
     for name in graph.weights:
-        if (group := shared_group(name)) is not None:
+        if (group := shared_group(graph.ops[name])) is not None:
             groups.setdefault(group, []).append(name)
     for group, names in list(groups.items()):
         ops = {op for name in names for op in graph.contents[name]}

@@ -180,7 +180,7 @@ def make_part(
     part.operation.write_bytecode(bytecode)
     functions = [name for name in own if name in graph.weights]
     exported = tuple(name for name in functions if name in crossing or _is_external(graph.ops[name]))
-    group = shared_group(functions[0])
+    group = shared_group(graph.ops[functions[0]])
     ops = sum(graph.weights[name] for name in functions)
     contents = {op for name in functions for op in graph.contents[name]}
     if foreign := {op for op in contents if op.partition(".")[0] not in PART_DIALECTS}:

@@ -11,25 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PRIM_FUNC
+from relax_mlir.dialects.attributes import AS_GENERATED, JOB, LATENCY_CRITICAL, PRIM_FUNC
 from relax_mlir.dialects.kernel_specs import kernel_spec
-from relax_mlir.lowering.abi.internalize import SUPPORT_PREFIXES
-from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
 from relax_mlir.lowering.parts.module_parts import ModuleGraph, Part, make_part
-from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, shared_group
+from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, is_support, shared_group
 from relax_mlir.mlir import func, ir, llvm
 
 _FEW_OPS = 200
 """Fewer ops than this are no part of their own."""
 
-_EPILOGUES = f"{OWN_PREFIX}gemm."
-"""How the names of the epilogues of products begin: straight loops over vectors, which LLVM does not make faster."""
-
 _LOOP = "cf.br"
 """An op that every loop has."""
-
-_PARALLEL = f"{OWN_PREFIX}parallel."
-"""How the names of parts of loops for threads begin."""
 
 PART_OPS = 2000
 """Ops of a part that is not shared, about. To start LLVM takes as long as to compile some 50 ops."""
@@ -50,7 +42,7 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
     rest: list[str] = []
     hot: list[str] = []
     for name in graph.weights:
-        if (group := shared_group(name)) is not None:
+        if (group := shared_group(graph.ops[name])) is not None:
             groups.setdefault(group, []).append(name)
         else:
             (hot if _is_hot(graph, name) else rest).append(name)
@@ -62,7 +54,7 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
     chunks = [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
     owners = _owners(graph, [*optimised, *chunks])
     crossing = graph.crossing(owners)
-    plain = {name for name in rest if not _is_as_written(graph, name)}
+    plain = {name for name in rest if not _is_as_written(graph.ops[name])}
     return [
         make_part(
             graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised), plain=plain
@@ -78,18 +70,17 @@ def _weight(graph: ModuleGraph, names: Sequence[str]) -> int:
 def _is_hot(graph: ModuleGraph, name: str) -> bool:
     """Whether LLVM saves time in a function that is not shared: in its loops, or in a call that takes microseconds."""
     op = graph.ops[name]
-    if _is_as_written(graph, name):
+    if _is_as_written(op):
         return False
-    if LATENCY_CRITICAL in op.attributes or not isinstance(op, func.FuncOp) or name.startswith(_PARALLEL):
+    if LATENCY_CRITICAL in op.attributes or JOB in op.attributes or not isinstance(op, func.FuncOp):
         return True
     return PRIM_FUNC in op.attributes and _LOOP in graph.contents[name]
 
 
-def _is_as_written(graph: ModuleGraph, name: str) -> bool:
+def _is_as_written(op: ir.OpView) -> bool:
     """Whether a function that is not shared is generated as it is to run."""
-    op = graph.ops[name]
     spec = kernel_spec(op)
-    return (spec is not None and not spec.optimise) or name.startswith(_EPILOGUES)
+    return AS_GENERATED in op.attributes or (spec is not None and not spec.optimise)
 
 
 def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:
@@ -100,7 +91,7 @@ def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:
         left = [root]
         while left:
             name = left.pop()
-            if name in order or name.startswith(SUPPORT_PREFIXES):
+            if name in order or is_support(graph.ops[name]):
                 continue
             order[name] = None
             left += [used for used in reversed(graph.references[name]) if used in among]

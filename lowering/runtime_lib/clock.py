@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 
-def clock_text(head: str, return_op: str) -> str:
+def clock_text(head: str, return_op: str, attributes: str = "") -> str:
     """A function ``() -> i64`` that gives nanoseconds of a clock that only goes forward; it calls `clock_gettime`.
 
     Args:
         head: what stands before its type: ``func.func private @now``.
         return_op: the op with which functions of this kind return.
+        attributes: what stands behind its type: `` attributes {…}``.
     """
     return f"""
-{head}() -> i64 {{
+{head}() -> i64{attributes} {{
   %two = arith.constant 2 : i64
   %monotonic = arith.constant 1 : i32
   %billion = arith.constant 1000000000 : i64

@@ -16,15 +16,17 @@ SET_ERROR_CALLS = (
 """What the function calls."""
 
 
-def set_error_text(head: str, return_op: str) -> str:
+def set_error_text(head: str, return_op: str, mark: str = "") -> str:
     """A function ``(kind, message) -> ()`` of two texts that end with a zero byte; it calls `SET_ERROR_CALLS`.
 
     Args:
         head: what stands before its parameters: ``llvm.func internal @set_error``.
         return_op: the op with which functions of this kind return.
+        mark: a unit attribute that it has.
     """
+    more = f", {mark}" if mark else ""
     return f"""
-{head}(%kind: !llvm.ptr, %message: !llvm.ptr) attributes {{passthrough = ["cold", "noinline"]}} {{
+{head}(%kind: !llvm.ptr, %message: !llvm.ptr) attributes {{passthrough = ["cold", "noinline"]{more}}} {{
   %one = arith.constant 1 : i64
   %zero = arith.constant 0 : i64
   %null = llvm.mlir.zero : !llvm.ptr

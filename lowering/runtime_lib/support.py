@@ -76,19 +76,9 @@ _CORE = "\n".join(
 )
 """What entry points with tensors need."""
 
-CORE_MAY_FAIL = frozenset(
-    f"relax.rt.{name}"
-    for name in (
-        "allocate",
-        "compact",
-        "frame_allocate",
-        "frame_buffer",
-        "managed",
-        "own",
-        "tensor",
-        "workspace_take",
-    )
-)
+_CORE_HEADS = {match["name"][1:]: match[0] for match in _HEAD.finditer(_CORE)}
+
+CORE_MAY_FAIL = frozenset(name for name, head in _CORE_HEADS.items() if MAY_FAIL in head)
 """Those functions of it that may fail."""
 
 SEPARATE_SUPPORT = "\n".join(
@@ -96,7 +86,7 @@ SEPARATE_SUPPORT = "\n".join(
 )
 """A module of level V with checks: what `define_support` leaves out, if it `is_separate`."""
 
-CORE_NAMES = frozenset(_declarations(_CORE))
+CORE_NAMES = frozenset(_CORE_HEADS)
 """The names of all functions of it."""
 
 _CORE_SEPARATE = "\n".join(

@@ -1,7 +1,8 @@
 // The part of `support` for what is no tensor parameter: global functions, FFI containers, views.
 
 // The function registered under a name, or null; looked up once and kept in `cache`.
-func.func private @relax.rt.global(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64) -> !llvm.ptr {
+func.func private @relax.rt.global(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64) -> !llvm.ptr
+    attributes {relax.shared_group = "relax.rt"} {
   %null = llvm.mlir.zero : !llvm.ptr
   %one = arith.constant 1 : i64
   %two = arith.constant 2 : i64
@@ -32,7 +33,7 @@ func.func private @relax.rt.global(%cache: !llvm.ptr, %name: !llvm.ptr, %length:
 
 // Call a constructor such as ffi.Array; the object it gives back (type index stored by the caller of this).
 func.func private @relax.rt.construct(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64, %args: !llvm.ptr, %n: i32)
-    -> !llvm.ptr {
+    -> !llvm.ptr attributes {relax.shared_group = "relax.rt"} {
   %two = arith.constant 2 : i64
   %zero = arith.constant 0 : i64
   %out = llvm.alloca %two x i64 : (i64) -> !llvm.ptr
@@ -47,7 +48,8 @@ func.func private @relax.rt.construct(%cache: !llvm.ptr, %name: !llvm.ptr, %leng
 }
 
 // An FFI tensor that looks at memory of the call: the callee must not keep it.
-func.func private @relax.rt.view(%data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32, %dtype: i32) -> !llvm.ptr {
+func.func private @relax.rt.view(%data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32, %dtype: i32) -> !llvm.ptr
+    attributes {relax.shared_group = "relax.rt"} {
   %c16 = arith.constant 16 : i64
   %c80 = arith.constant 80 : i64
   %rank64 = arith.extsi %rank : i32 to i64
@@ -60,7 +62,8 @@ func.func private @relax.rt.view(%data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32
 }
 
 // Bytes that the elements of a DLTensor take in row-major order; `bytes` are those of one.
-func.func private @relax.rt.tensor_bytes(%tensor: !llvm.ptr, %bytes: i64) -> i64 {
+func.func private @relax.rt.tensor_bytes(%tensor: !llvm.ptr, %bytes: i64) -> i64
+    attributes {relax.shared_group = "relax.rt"} {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %p16 = llvm.getelementptr %tensor[16] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -80,7 +83,8 @@ func.func private @relax.rt.tensor_bytes(%tensor: !llvm.ptr, %bytes: i64) -> i64
 
 // The elements of a DLTensor in row-major order: its own, or, where they lie in another order or at odd addresses, a
 // copy in memory of the frame.
-func.func private @relax.rt.dense(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr {
+func.func private @relax.rt.dense(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr
+    attributes {relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %null = llvm.mlir.zero : !llvm.ptr

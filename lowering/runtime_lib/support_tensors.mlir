@@ -4,7 +4,8 @@
 // Large data begins with a page: a CPU takes loads for dependent on stores before if they overlap but for the page, and
 // operands of others begin some bytes behind the beginning of one, so that loads go ahead of the stores there.
 // The deleter is the pool's own, so that a tensor outlives the code that made it.
-func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %bytes: i64) -> !llvm.ptr {
+func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %bytes: i64) -> !llvm.ptr
+    attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %i0 = arith.constant 0 : index
@@ -49,7 +50,7 @@ func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %
 
 // Fill in a DLTensor on the CPU.
 func.func private @relax.rt.dltensor(%to: !llvm.ptr, %data: !llvm.ptr, %rank: i32, %dtype: i32, %sizes: !llvm.ptr,
-                                     %steps: !llvm.ptr) {
+                                     %steps: !llvm.ptr) attributes {relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64
   %cpu = arith.constant 1 : i64
   llvm.store %data, %to : !llvm.ptr, !llvm.ptr
@@ -71,7 +72,7 @@ func.func private @relax.rt.dltensor(%to: !llvm.ptr, %data: !llvm.ptr, %rank: i3
 // Fill in the head of a block {DLManagedTensorVersioned (80 bytes), shape, strides, …} and make it an FFI tensor; frees
 // the block if that fails. The context of the tensor, at offset 8, is the pool's.
 func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32, %dtype: i32)
-    -> !llvm.ptr {
+    -> !llvm.ptr attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
   %one = arith.constant 1 : i64
   %zero = arith.constant 0 : i64
   %none = arith.constant 0 : i32
@@ -118,7 +119,7 @@ func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape:
 }
 
 // Whether the elements of a DLTensor lie in row-major order; steps of dimensions of size 1 do not matter.
-func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 {
+func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 attributes {relax.shared_group = "relax.rt"} {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %zero = arith.constant 0 : i64
@@ -162,7 +163,8 @@ func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 {
 }
 
 // A contiguous copy of a DLTensor with any strides, at any address, in memory of the frame.
-func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr {
+func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr
+    attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %zero = arith.constant 0 : i64
@@ -203,7 +205,8 @@ func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %byte
 }
 
 // Copy the elements of a DLTensor with strides, which begin at `from`, in row-major order.
-func.func private @relax.rt.gather(%copy: !llvm.ptr, %from: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) {
+func.func private @relax.rt.gather(%copy: !llvm.ptr, %from: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64)
+    attributes {relax.shared_group = "relax.rt"} {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %zero = arith.constant 0 : i64

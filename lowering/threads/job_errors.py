@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from relax_mlir.dialects.attributes import SHARED_GROUP
 from relax_mlir.ir_queries import callee_of, entry_block, function_of, ops_of
 from relax_mlir.lowering.abi.lower_checks import STATUS_OF
+from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, inherit_marks
 from relax_mlir.mlir import func, ir, llvm
-from relax_mlir.mlir_text import Fragment, symbol
+from relax_mlir.mlir_text import Fragment, functions, symbol
 
 RUN = "relax.rt.parallel"
 """`(function, context, count, cost, threads)`: runs `function(context, begin, end)` for parts of 0 to count."""
@@ -53,10 +55,14 @@ def guard_jobs(module: ir.Module, callers: Sequence[func.FuncOp], failing: Conta
     if not jobs:
         return
     fragment = Fragment()
-    for name in dict.fromkeys(pointed(job.body) for job in jobs):
+    names = dict.fromkeys(pointed(job.body) for job in jobs)
+    for name in names:
         _define_guard(fragment, name)
     _define_errors(fragment)
     fragment.splice(module)
+    table = functions(module)
+    for name in names:
+        inherit_marks(table[_guarded(name)], table[name])
     for job in jobs:
         with job.call.location:
             _guard(job)
@@ -101,12 +107,13 @@ func.func private {symbol(_guarded(name))}(%context: !llvm.ptr, %begin: index, %
 
 
 def _define_errors(fragment: Fragment) -> None:
+    support = f' attributes {{{SHARED_GROUP} = "{SUPPORT_GROUP}"}}'
     fragment.external("@TVMFFIErrorMoveFromRaised(!llvm.ptr)")
     fragment.external("@TVMFFIErrorSetRaised(!llvm.ptr)")
     fragment.declare("relax.rt.drop", "(!llvm.ptr) -> ()")
     fragment.declare("relax.propagate", "(i32) -> ()")
     fragment.define(f"""
-func.func private @relax.rt.start_job(%context: !llvm.ptr, %inner: !llvm.ptr) {{
+func.func private @relax.rt.start_job(%context: !llvm.ptr, %inner: !llvm.ptr){support} {{
   %null = llvm.mlir.zero : !llvm.ptr
   llvm.store %null, %context : !llvm.ptr, !llvm.ptr
   %at = llvm.getelementptr %context[8] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -115,7 +122,7 @@ func.func private @relax.rt.start_job(%context: !llvm.ptr, %inner: !llvm.ptr) {{
 }}
 
 // Move the error of this thread to a job, unless it has one.
-func.func private @{_KEEP}(%context: !llvm.ptr) {{
+func.func private @{_KEEP}(%context: !llvm.ptr){support} {{
   %one = arith.constant 1 : i64
   %null = llvm.mlir.zero : !llvm.ptr
   %out = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
@@ -130,7 +137,7 @@ func.func private @{_KEEP}(%context: !llvm.ptr) {{
 }}
 
 // Raise the error of a job that is done, if it has one.
-func.func private @{_RAISE}(%context: !llvm.ptr) {{
+func.func private @{_RAISE}(%context: !llvm.ptr){support} {{
   %null = llvm.mlir.zero : !llvm.ptr
   %error = llvm.load %context : !llvm.ptr -> !llvm.ptr
   %failed = llvm.icmp "ne" %error, %null : !llvm.ptr

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import CHECK, MAY_FAIL, SEPARATE
+from relax_mlir.dialects.attributes import AS_GENERATED, CHECK, JOB, MAY_FAIL, SEPARATE, SHARED_GROUP
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import (
     ancestors,
@@ -22,6 +22,7 @@ from relax_mlir.ir_queries import (
 from relax_mlir.lowering.abi.mangle_names import OWN_PREFIX
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.parallel import MARK, PARALLEL, THRESHOLD
+from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, shared_group
 from relax_mlir.lowering.runtime_lib.thread_pool import THREADS_TABLE
 from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.mlir_text import Fragment, descriptor, functions, symbol_name
@@ -158,7 +159,8 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
     struct = ir.Type.parse(f"!llvm.struct<({', '.join(_inside(t) for t in stored)})>")
     pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
     signature = [pointer, ir.IndexType.get(), ir.IndexType.get()]
-    entry = entry_block(function_of(loop))
+    function = function_of(loop)
+    entry = entry_block(function)
     with ir.InsertionPoint.at_block_begin(entry):
         one = llvm.ConstantOp(word, ir.IntegerAttr.get(word, 1)).result
         context = llvm.AllocaOp(pointer, one, ir.TypeAttr.get(struct), alignment=64).result
@@ -171,7 +173,9 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
         body = func.ConstantOp(type_, ir.FlatSymbolRefAttr.get(name)).result
         sizes = [arith.index_cast(word, x) for x in (e.index(count), cost, e.index(threads))]
         func.call([], RUN, [_convert(body, pointer), context, *sizes])
-    with e.function(module.body, name, signature) as (given, begin, end):
+    marks = [JOB, *(mark for mark in (AS_GENERATED,) if mark in function.attributes)]
+    with e.function(module.body, name, signature, group=shared_group(function), marks=marks) as values:
+        given, begin, end = values
         known = {}
         for position, (value, type_) in enumerate(zip(captured, stored, strict=True)):
             loaded = llvm.LoadOp(type_, _field(given, struct, position)).result
@@ -196,8 +200,9 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
 
 def _prefix(loop: ir.Operation) -> str:
     """How the name of a loop's function begins: that of a kernel does not depend on the rest of the module."""
-    name = symbol_name(function_of(loop))
-    return f"{name}.parallel" if name.startswith(OWN_PREFIX) else f"{OWN_PREFIX}parallel"
+    function = function_of(loop)
+    generated = any(mark in function.attributes for mark in (SHARED_GROUP, AS_GENERATED))
+    return f"{symbol_name(function)}.parallel" if generated else f"{OWN_PREFIX}parallel"
 
 
 def _inside(type_: ir.Type) -> str:
@@ -223,7 +228,8 @@ def _runtime() -> Fragment:
         "  %0 = llvm.mlir.zero : !llvm.ptr\n  llvm.return %0 : !llvm.ptr\n}"
     )
     fragment.define(f"""
-func.func private @{RUN}(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64, %cost: i64, %threads: i64) {{
+func.func private @{RUN}(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64, %cost: i64, %threads: i64)
+    attributes {{{SHARED_GROUP} = "{SUPPORT_GROUP}"}} {{
   %threshold = arith.constant {THRESHOLD} : i64
   %zero = arith.constant 0 : i64
   %null = llvm.mlir.zero : !llvm.ptr

@@ -111,3 +111,30 @@ def tirexp(a: T.Buffer(("n", "m"), "float32"), b: T.Buffer(("n", "m"), "float32"
     for function in (calls, lowered):
         text = "@I.ir_module\nclass Module:\n" + textwrap.indent(prim + "\n" + function, "    ")
         parse(text).verify()
+
+
+def test_page_on_prim_funcs() -> None:
+    """A branch makes a function on memrefs, of which the page shows the head; a plain loop nest is one on tensors."""
+    text = (DOCS / "tir.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```mlir\n(.*?)\n^```", text, flags=re.MULTILINE | re.DOTALL)
+    source = """
+@T.prim_func
+def k(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32"), s: T.int64):
+    n = T.int64()
+    for i in range(n):
+        with T.block("b"):
+            vi = T.axis.remap("S", [i])
+            BODY
+"""
+    heads = []
+    for body in ("if vi < s:\n                B[vi] = A[vi]", "B[vi] = A[vi]"):
+        printed = str(parse(source.replace("BODY", body)))
+        (head,) = re.findall(r"^ *(func\.func private @k\(.*) \{$", printed, flags=re.MULTILINE)
+        heads.append(head)
+    found = re.sub(
+        r"relax\.params = \[.*\](, relax\.prim_func)", r"relax.prim_func, relax.params = […]", heads[0]
+    )
+    for number, name in enumerate("ABs"):
+        found = found.replace(f"%arg{number}", f"%{name}")
+    assert found == shown
+    assert "tensor<?xf32>" in heads[1]

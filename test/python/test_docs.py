@@ -35,7 +35,10 @@ def test_generated_pages_are_current() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["README.md", *(f"docs/{n}.md" for n in ("tutorial", "writing-passes", "effects", "te", "from-tvm"))],
+    [
+        "README.md",
+        *(f"docs/{n}.md" for n in ("tutorial", "writing-passes", "effects", "te", "tir", "from-tvm")),
+    ],
 )
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

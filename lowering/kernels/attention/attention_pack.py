@@ -20,7 +20,7 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
     flat, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
     types = [flat, index, index, index, index, packed_type, index, index, sizes.element]
     lanes, panel = sizes.lanes, sizes.panel
-    with e.function(block, name, types) as values:
+    with e.function(block, name, types, group=sizes.name) as values:
         keys, at, stride, count, size, packed, start, depth, factor = values
         scale = simd.splat(factor, lanes)
         full, last = e.round_down(size, lanes), e.sub(count, 1)
@@ -63,7 +63,16 @@ def emit_pack_values(block: e.Block, name: str, sizes: Sizes) -> None:
     index, panel = ir.IndexType.get(), sizes.panel
     source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
     types = [source_type, index, index, index, index, packed_type, index, index]
-    with e.function(block, name, types) as (source, at, stride, count, size, packed, start, depth):
+    with e.function(block, name, types, group=sizes.name) as (
+        source,
+        at,
+        stride,
+        count,
+        size,
+        packed,
+        start,
+        depth,
+    ):
         full = e.round_down(size, panel)
 
         def copy(column: e.Index, width: e.Index) -> None:
@@ -88,7 +97,16 @@ def emit_pack_rows(block: e.Block, name: str, sizes: Sizes) -> None:
     source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
     types = [source_type, index, index, index, index, packed_type, index, index]
     with (
-        e.function(block, name, types) as (source, at, stride, count, size, packed, start, distance),
+        e.function(block, name, types, group=sizes.name) as (
+            source,
+            at,
+            stride,
+            count,
+            size,
+            packed,
+            start,
+            distance,
+        ),
         e.loop(0, count) as row,
     ):
         place, to = e.add(at, e.mul(row, stride)), e.add(start, e.mul(row, distance))
@@ -121,7 +139,7 @@ def emit_write_rows(block: e.Block, name: str, sizes: Sizes) -> None:
     index, lanes = ir.IndexType.get(), sizes.lanes
     flat = e.flat_memref(sizes.element)
     types = [flat, index, index, index, index, index, e.flat_memref(sizes.source), index, index]
-    with e.function(block, name, types) as values:
+    with e.function(block, name, types, group=sizes.name) as values:
         sums, start, distance, totals, count, size, out, at, stride = values
         full = e.round_down(size, lanes)
         with e.loop(0, count) as row:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from relax_mlir.dialects.attributes import SHARED_GROUP
 from relax_mlir.mlir import arith, func, ir, llvm, memref, scf
 
 Value: TypeAlias = ir.Value[Any]
@@ -308,11 +309,21 @@ def switch(value: Index, cases: Sequence[int], emit: Callable[[int], None]) -> N
 
 
 @contextmanager
-def function(block: Block, name: str, types: Sequence[Type]) -> Iterator[list[Value]]:
-    """A private function without results at the end of `block` (a module's body); gives its arguments."""
+def function(
+    block: Block, name: str, types: Sequence[Type], *, group: str | None, marks: Sequence[str] = ()
+) -> Iterator[list[Value]]:
+    """A private function without results at the end of `block` (a module's body); gives its arguments.
+
+    `group`: that of functions which are the same in all modules (see `SHARED_GROUP`); None if it depends on its module.
+    `marks`: unit attributes that it has.
+    """
     with ir.InsertionPoint(block):
         op = func.FuncOp(name, (list(types), []), visibility="private")
         op.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+        if group is not None:
+            op.attributes[SHARED_GROUP] = ir.StringAttr.get(group)
+        for mark in marks:
+            op.attributes[mark] = ir.UnitAttr.get()
         with ir.InsertionPoint(op.add_entry_block()):
             yield list(op.arguments)
             func.return_([])

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from relax_mlir.dialects.attributes import AS_GENERATED
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.addresses import item_bytes, memref_at
@@ -106,9 +107,13 @@ def write_words(words: e.Value, matrices: Sequence[Sequence[e.Index]], scalars: 
     return memref.cast(_words_type(), words)
 
 
-def function(block: e.Block, name: str) -> AbstractContextManager[list[e.Value]]:
-    """An epilogue's function at the end of a module's body: gives its words, and row, rows, column and columns."""
-    return e.function(block, name, _function_type().inputs)
+def function(block: e.Block, name: str, group: str | None = None) -> AbstractContextManager[list[e.Value]]:
+    """An epilogue's function at the end of a module's body: gives its words, and row, rows, column and columns.
+
+    It belongs to its module, unless it is of a `group`: straight loops over vectors, which LLVM does not make faster.
+    """
+    marks = (AS_GENERATED,) if group is None else ()
+    return e.function(block, name, _function_type().inputs, group=group, marks=marks)
 
 
 def emit_epilogue(

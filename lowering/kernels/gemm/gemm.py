@@ -25,6 +25,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import (
     emit_shared,
     signature,
 )
+from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
 from relax_mlir.lowering.kernels.gemm.gemm_narrow import (
     emit_narrow,
     emit_narrow_transposed,
@@ -95,15 +96,15 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if e.is_defined(block, kernel.name):
         return kernel.name
     source, element = _type(kernel.operand), _type(kernel.accumulator)
-    parts = Parts(kernel.name)
+    parts = Parts.of(kernel.name)
     sizes = tiling_of(kernel, target)
-    with e.function(block, kernel.name, signature(source, element)) as arguments:
+    with e.function(block, kernel.name, signature(source, element), group=parts.groups.product) as arguments:
         e.call(finished(kernel.name), [*arguments, *ep.nothing(block).arguments])
     _emit_entry(block, parts, sizes, source, element)
     emit_thin(block, parts, sizes, source, element)
     _emit_streams(block, parts, sizes, source, element, (1, 2))
     if source == element:
-        emit_outer(block, parts.outer, sizes, element)
+        emit_outer(block, parts, sizes, element)
     if has_narrow(sizes, source, element):
         emit_narrow(block, parts, sizes, element)
         emit_narrow_transposed(block, parts, packing_of(block, kernel, target))
@@ -135,11 +136,17 @@ def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if e.is_defined(block, name):
         return name
     source, element = _type(kernel.operand), _type(kernel.accumulator)
-    parts, sizes = Parts(kernel.name), tiling_of(kernel, target)
+    parts, sizes = Parts.of(kernel.name), tiling_of(kernel, target)
     types = signature(source, element)
-    with e.function(block, name, types) as arguments:
+    with e.function(block, name, types, group=parts.groups.product) as arguments:
         e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
-    with e.function(block, finished(name), [*types, *ep.types()]) as (a, b, c, accumulate, *rest):
+    with e.function(block, finished(name), [*types, *ep.types()], group=parts.groups.product) as (
+        a,
+        b,
+        c,
+        accumulate,
+        *rest,
+    ):
         columns = e.dim(c, 1)
 
         def empty_sum() -> None:
@@ -161,15 +168,15 @@ def _emit_streams(
 ) -> None:
     """Emit what the ways of few rows call, unless it is there: dot products, and sums of some rows at a time."""
     if not e.is_defined(block, parts.dots):
-        emit_by_dots(block, parts.dots, sizes, source, element)
+        emit_by_dots(block, parts.dots, parts.groups.plain_b, sizes, source, element)
     for count in rows:
         if not e.is_defined(block, parts.rows(count)):
-            emit_by_rows(block, parts.rows(count), sizes, source, element, count)
+            emit_by_rows(block, parts.rows(count), parts.groups.plain_b, sizes, source, element, count)
 
 
 def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     """Emit the product of a block by register tiles, unless it is there; gives its name (see `emit_block`)."""
-    parts, packing = Parts(kernel.name), packing_of(block, kernel, target)
+    parts, packing = Parts.of(kernel.name), packing_of(block, kernel, target)
     if not e.is_defined(block, parts.block):
         packed, element = (packing.element, packing.element), _type(kernel.accumulator)
         emit_block(block, parts, packing.tiling, element, packed, rounding_of(kernel, target))
@@ -231,7 +238,13 @@ def _transposed(parts: e.Strided) -> e.Value:
 def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
     """The entry: empty sums, then the way that fits the sizes."""
     types = [*signature(source, element), *ep.types()]
-    with e.function(block, finished(parts.entry), types) as (a, b, c, accumulate, *rest):
+    with e.function(block, finished(parts.entry), types, group=parts.groups.product) as (
+        a,
+        b,
+        c,
+        accumulate,
+        *rest,
+    ):
         epilogue = ep.Epilogue(*rest)
         a_parts, b_parts, c_parts = e.metadata(a), e.metadata(b), e.metadata(c)
         (rows, columns), depth = c_parts.sizes, a_parts.sizes[1]
@@ -308,13 +321,13 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
     if e.is_defined(block, kernel.name):
         return kernel.name
     source, element, narrow = _type(kernel.operand), _type(kernel.accumulator), _type(kernel.result)
-    sizes = tiling_of(kernel, target)
-    exact = _emit_round(block, f"{kernel.name}.round", sizes.lanes, element, narrow)
+    sizes, group = tiling_of(kernel, target), Groups.of(kernel.name).product
+    exact = _emit_round(block, f"{kernel.name}.round", group, sizes.lanes, element, narrow)
     quick = exact
     if uses_dots(kernel, target) and can_round(sizes.lanes):
         name = f"{kernel.name}.round_dots"
-        quick = _emit_round(block, name, sizes.lanes, element, narrow, rounded)
-    with e.function(block, kernel.name, signature(source, narrow)) as (a, b, c, accumulate):
+        quick = _emit_round(block, name, group, sizes.lanes, element, narrow, rounded)
+    with e.function(block, kernel.name, signature(source, narrow), group=group) as (a, b, c, accumulate):
         a_parts, c_parts = e.metadata(a), e.metadata(c)
         rows, columns, depth = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
         words, nothing = ep.reserve_words(2, 0), ep.nothing(block, rounds=True)
@@ -358,10 +371,16 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
 
 
 def _emit_round(
-    block: e.Block, name: str, lanes: int, element: e.Type, narrow: e.Type, change: _Change | None = None
+    block: e.Block,
+    name: str,
+    group: str,
+    lanes: int,
+    element: e.Type,
+    narrow: e.Type,
+    change: _Change | None = None,
 ) -> str:
     """Emit the epilogue that rounds sums to the matrix that is its second one, and give its name."""
-    with ep.function(block, name) as (words, *place):
+    with ep.function(block, name, group) as (words, *place):
         sums, result = (
             ep.part(ep.Matrix(type_, by_row=True, by_column=True, unit_inner=True), words, number, *place)
             for number, type_ in enumerate((element, narrow))

@@ -28,7 +28,9 @@ def emit_batch(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) ->
     if e.is_defined(block, parts.batch):
         return
     size = ir.IndexType.get()
-    with e.function(block, parts.batch, [*signature(element, element), *[size] * 4]) as values:
+    with e.function(
+        block, parts.batch, [*signature(element, element), *[size] * 4], group=parts.groups.product
+    ) as values:
         a, b, c, accumulate, count, *steps = values
         matrices = [e.metadata(matrix) for matrix in (a, b, c)]
         a_parts, b_parts, c_parts = matrices
@@ -77,7 +79,9 @@ def _emit_tiles(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type, v
     than it may have computes the last one several times.
     """
     size, lanes, rows = ir.IndexType.get(), tiling.lanes, min(tiling.rows, _TILE_ROWS)
-    with e.function(block, parts.unpacked(f"batch_{vectors}"), [size] * 14) as values:
+    with e.function(
+        block, parts.unpacked(f"batch_{vectors}"), [size] * 14, group=parts.groups.unpacked
+    ) as values:
         starts, (a_apart, a_step, b_apart, c_apart) = values[:3], values[3:7]
         (high, columns, depth, count), steps = values[7:11], values[11:]
         last = e.sub(high, 1)

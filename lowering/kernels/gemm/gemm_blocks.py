@@ -13,6 +13,7 @@ from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.addresses import address, item_bytes
 from relax_mlir.lowering.kernels.core.parallel import THRESHOLD, parallel_loop, part_size
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
+from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
 from relax_mlir.lowering.kernels.gemm.gemm_left import LeftOperand, rows_type
 from relax_mlir.lowering.kernels.gemm.gemm_micro import emit_finish, emit_tile
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
@@ -27,9 +28,15 @@ that packing a block more than once costs little."""
 
 @dataclass(frozen=True)
 class Parts:
-    """Names of the functions of one product."""
+    """Names of the functions of one product, and their groups."""
 
     entry: str
+    groups: Groups
+
+    @staticmethod
+    def of(kernel: str) -> Parts:
+        """Those of a product, from the name of its entry."""
+        return Parts(kernel, Groups.of(kernel))
 
     @property
     def skinny(self) -> str:
@@ -149,7 +156,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
     """
     sizes, source = packing.tiling, packing.source
     types, part = [*signature(source, element), *ep.types()], f"{parts.packed}.part"
-    with e.function(block, parts.packed, types) as arguments:
+    with e.function(block, parts.packed, types, group=parts.groups.product) as arguments:
         a, b, c, *_ = arguments
 
         def separately() -> None:
@@ -165,7 +172,13 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
                 e.compare("le", e.mul(columns, depth), _MAX_SHARED),
             )
             e.branch(share, lambda: e.call(parts.shared, arguments), separately)
-    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as (a, b, c, accumulate, *rest):
+    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4], group=parts.groups.product) as (
+        a,
+        b,
+        c,
+        accumulate,
+        *rest,
+    ):
         *carried, first_row, last_row, first_column, last_column = rest
         epilogue = ep.Epilogue(*carried)
         rows, columns, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
@@ -205,7 +218,9 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
 def emit_shared(block: e.Block, parts: Parts, packing: Packing, element: e.Type) -> None:
     """A product for several threads: they pack all of B, each a part of it, and then use all of it."""
     sizes, source = packing.tiling, packing.source
-    with e.function(block, parts.shared, [*signature(source, element), *ep.types()]) as arguments:
+    with e.function(
+        block, parts.shared, [*signature(source, element), *ep.types()], group=parts.groups.product
+    ) as arguments:
         a, b, c, *rest = arguments
         depth, columns = e.dim(a, 1), e.dim(c, 1)
         leading = e.round_up(depth, sizes.group)
@@ -217,7 +232,16 @@ def emit_shared(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
                 wide = e.minimum(e.sub(columns, j), step)
                 e.call(packing.b, [b, 0, depth, j, wide, panels, e.mul(j, leading), leading])
             e.call(f"{parts.shared}.blocks", [a, panels, c, *rest])
-    panel_loops(block, packing, parts, parts.shared, sizes.depth_to_pack, element, packing.element)
+    panel_loops(
+        block,
+        packing,
+        parts,
+        parts.shared,
+        parts.groups.product,
+        sizes.depth_to_pack,
+        element,
+        packing.element,
+    )
 
 
 def panel_loops(
@@ -225,6 +249,7 @@ def panel_loops(
     packing: Packing,
     parts: Parts,
     name: str,
+    group: str,
     most_depth: Callable[[e.Index], e.Index],
     element: e.Type,
     panel: e.Type,
@@ -239,10 +264,10 @@ def panel_loops(
     matrix, flat = e.strided_memref(packing.source, 2), e.flat_memref(panel)
     types = [matrix, flat, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
     types = [*types, *ep.types()]
-    with e.function(block, f"{name}.blocks", types) as arguments:
+    with e.function(block, f"{name}.blocks", types, group=group) as arguments:
         by_parts(sizes, f"{name}.part", arguments[0], arguments[2], arguments, is_packed=True)
     part_types = [*types, *[ir.IndexType.get()] * 4]
-    with e.function(block, f"{name}.part", part_types) as (a, b, c, accumulate, *rest):
+    with e.function(block, f"{name}.part", part_types, group=group) as (a, b, c, accumulate, *rest):
         *carried, first_row, last_row, first_column, last_column = rest
         epilogue = ep.Epilogue(*carried)
         rows, wide, depth = e.sub(last_row, first_row), e.sub(last_column, first_column), e.dim(a, 1)
@@ -288,7 +313,7 @@ def emit_block(
     matrix = e.strided_memref(element, 2, unit_inner=True)
     memory = [rows_type(operands[0]), size, size, e.flat_memref(operands[1]), size, size]
     arguments = [*memory, size, size, size, matrix, size, size, flag, flag, *ep.types()]
-    with e.function(block, parts.block, arguments) as values:
+    with e.function(block, parts.block, arguments, group=parts.groups.tile) as values:
         a, a_at, a_stride, b, b_at, panel_depth, depth, rows, columns, c, row, column, add, done, *rest = (
             values
         )
@@ -344,11 +369,30 @@ def emit_block(
                 count = e.select(is_first, first, second)
                 with e.when(e.compare("ne", count, 0)):
                     tiles(start, count, j, end, sizes.row_counts)
-    emit_finish(block, parts.finish, sizes, element, rounding)
+    emit_finish(block, parts.finish, parts.groups.tile, sizes, element, rounding)
     for rows_ in sizes.row_counts:
-        emit_tile(block, parts.tile(rows_), parts.finish, sizes, element, rows_, operands, rounding)
+        emit_tile(
+            block,
+            parts.tile(rows_),
+            parts.groups.tile,
+            parts.finish,
+            sizes,
+            element,
+            rows_,
+            operands,
+            rounding,
+        )
     emit_tile(
-        block, parts.narrow_tile, parts.finish, sizes, element, sizes.rows, operands, rounding, narrow=True
+        block,
+        parts.narrow_tile,
+        parts.groups.tile,
+        parts.finish,
+        sizes,
+        element,
+        sizes.rows,
+        operands,
+        rounding,
+        narrow=True,
     )
 
 

@@ -71,7 +71,12 @@ def has_near_rows(b: e.Strided) -> e.Value:
 def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> None:
     """Emit the product with a B of which columns have unit stride: it is transposed first."""
     tiling, element = packing.tiling, packing.element
-    with e.function(block, parts.narrow_transposed, [*signature(element, element), *ep.types()]) as arguments:
+    with e.function(
+        block,
+        parts.narrow_transposed,
+        [*signature(element, element), *ep.types()],
+        group=parts.groups.product,
+    ) as arguments:
         a, b, *rest = arguments
         b_parts = e.metadata(b)
         (depth, columns), strides = b_parts.sizes, b_parts.strides
@@ -85,17 +90,18 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
 
 def _tiles(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
     """The tiles by their names: `whole` for the first columns, then those for what is left."""
-    one = NarrowTile(parts.unpacked("one"), tile_rows(tiling, 1), 1)
+    group = parts.groups.unpacked
+    one = NarrowTile(parts.unpacked("one"), group, tile_rows(tiling, 1), 1)
     high = tile_rows(tiling, 2)
-    two = NarrowTile(parts.unpacked("two"), high, 2)
+    two = NarrowTile(parts.unpacked("two"), group, high, 2)
     if tiling.half_lines:
         # Lanes are masked by slow instructions.
-        whole = NarrowTile(parts.unpacked("two_whole"), high, 2, is_masked=False)
+        whole = NarrowTile(parts.unpacked("two_whole"), group, high, 2, is_masked=False)
         return {"whole": whole, "one": one, "two": two}
     tiles = {"whole": two, "one": one, "two": two}
     # Of f32, dot products or tall tiles do most of the columns for which this would be of use.
     if tiling.lanes <= 8:
-        tiles["one_half"] = NarrowTile(parts.unpacked("one_half"), high, 2, ends_half=True)
+        tiles["one_half"] = NarrowTile(parts.unpacked("one_half"), group, high, 2, ends_half=True)
     return tiles
 
 
@@ -103,11 +109,13 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
     """Emit C (+)= A B with its epilogue, where `is_narrow` holds; arguments as those of the packed way."""
     types = [*signature(element, element), *ep.types()]
     tiles, tall = _tiles(parts, tiling), TallTiles(parts, tiling, element)
-    with e.function(block, parts.narrow, types) as arguments:
+    with e.function(block, parts.narrow, types, group=parts.groups.product) as arguments:
         by_parts(
             tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments, row_group=row_group(tiling)
         )
-    with e.function(block, f"{parts.narrow}.part", [*types, *[ir.IndexType.get()] * 4]) as values:
+    with e.function(
+        block, f"{parts.narrow}.part", [*types, *[ir.IndexType.get()] * 4], group=parts.groups.product
+    ) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
         most_deep = _most_deep(tiling, element)
         most_dots = tiling.lanes // _IDLE_PART
@@ -162,7 +170,9 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
                 with e.when(done):
                     epilogue.run(i, e.sub(end, i), first_column, e.sub(last_column, first_column))
     if tiling.half_lines:
-        emit_finish(block, parts.unpacked("finish"), replace(tiling, vectors=1), element, None)
+        emit_finish(
+            block, parts.unpacked("finish"), parts.groups.unpacked, replace(tiling, vectors=1), element, None
+        )
     for tile in {tile.name: tile for tile in tiles.values()}.values():
         emit_narrow_tile(block, parts.unpacked("finish"), tile, tiling, element)
     tall.emit(block)

@@ -57,9 +57,9 @@ def emit_narrow_left(block: e.Block, parts: Parts, packing: Packing) -> None:
     """Emit the product; arguments as those of `emit_narrow`, which it uses."""
     tiling, element = packing.tiling, packing.element
     types, part = [*signature(element, element), *ep.types()], f"{parts.narrow_left}.part"
-    with e.function(block, parts.narrow_left, types) as arguments:
+    with e.function(block, parts.narrow_left, types, group=parts.groups.product) as arguments:
         by_parts(tiling, part, arguments[0], arguments[2], arguments, row_group=row_group(tiling))
-    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4]) as values:
+    with e.function(block, part, [*types, *[ir.IndexType.get()] * 4], group=parts.groups.product) as values:
         a, b, c, accumulate, *carried, first_row, last_row, first_column, last_column = values
         epilogue, nothing = ep.Epilogue(*carried), ep.nothing(block)
         a_parts, b_parts, c_parts = map(e.metadata, (a, b, c))

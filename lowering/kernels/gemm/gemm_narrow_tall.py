@@ -36,7 +36,9 @@ class TallTiles:
     @property
     def _tile(self) -> NarrowTile:
         vectors = 4 if self.tiling.registers >= 32 else 3
-        return NarrowTile(self.parts.unpacked("tall"), _HIGH, vectors, is_masked=False)
+        return NarrowTile(
+            self.parts.unpacked("tall"), self.parts.groups.unpacked, _HIGH, vectors, is_masked=False
+        )
 
     @property
     def rows(self) -> int:
@@ -98,7 +100,9 @@ class TallTiles:
         """
         size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
         element, leading = self.element, self.rows
-        with e.function(block, self.parts.unpacked("tall_write"), [*[size] * 6, flag]) as values:
+        with e.function(
+            block, self.parts.unpacked("tall_write"), [*[size] * 6, flag], group=self.parts.groups.unpacked
+        ) as values:
             sums_at, first, last, wide, c_at, c_stride, accumulate = values
             sums = memref_at(sums_at, element, [leading, 1], unit_inner=True)
             c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)

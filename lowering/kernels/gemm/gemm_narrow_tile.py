@@ -22,6 +22,7 @@ class NarrowTile:
     """
 
     name: str
+    group: str
     rows: int
     vectors: int
     is_masked: bool = True
@@ -50,7 +51,7 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
     wide, places = tile.lanes(tiling), [v * lanes for v in range(vectors)]
     # What is masked goes to C by `finish` if vectors are masked by a slow instruction only.
     direct = vectors - (tile.is_masked and tiling.half_lines)
-    with e.function(block, tile.name, [*[size] * 10, flag]) as values:
+    with e.function(block, tile.name, [*[size] * 10, flag], group=tile.group) as values:
         a_at, a_stride, a_step, total_rows, b_at, b_stride, depth, c_at, c_stride, left, accumulate = values
         a, b, c = (memref_at(at, element, [1], unit_inner=True) for at in (a_at, b_at, c_at))
         own = e.stack(element, rows * lanes) if direct < vectors else None

@@ -34,10 +34,12 @@ def outer_product(
             epilogue.run(i, high, 0, columns)
 
 
-def emit_outer(block: e.Block, name: str, tiling: Tiling, element: e.Type) -> None:
+def emit_outer(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -> None:
     """Emit the function of A (any strides), B and C (unit inner stride): C = A B, for a depth of 1."""
     lines = e.strided_memref(element, 2, unit_inner=True)
-    with e.function(block, name, [e.strided_memref(element, 2), lines, lines]) as (a, b, c):
+    with e.function(
+        block, parts.outer, [e.strided_memref(element, 2), lines, lines], group=parts.groups.unpacked
+    ) as (a, b, c):
         columns, lanes = e.dim(c, 1), tiling.lanes
         with e.when(e.compare("ne", columns, 0)):
             wide = e.compare("ge", columns, lanes)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.shuffles import transpose
+from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import ir, memref
 
@@ -22,7 +23,7 @@ _LINES = 4
 
 @dataclass(frozen=True)
 class Packing:
-    """Emits the functions that pack, at the end of `block`; their names begin with `prefix`.
+    """Emits the functions that pack, at the end of `block`; their names begin with `prefix`, the name of the product.
 
     Attributes:
         source: element type of the operands.
@@ -34,6 +35,11 @@ class Packing:
     tiling: Tiling
     source: e.Type
     element: e.Type
+
+    @property
+    def groups(self) -> Groups:
+        """The groups of its functions."""
+        return Groups.of(self.prefix)
 
     @property
     def a(self) -> str:
@@ -63,7 +69,15 @@ class Packing:
         """
         size, flat = ir.IndexType.get(), e.flat_memref(self.element)
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
-        with e.function(self.block, self.a, arguments) as (a, row, rows, column, columns, packed, leading):
+        with e.function(self.block, self.a, arguments, group=self.groups.pack) as (
+            a,
+            row,
+            rows,
+            column,
+            columns,
+            packed,
+            leading,
+        ):
             parts = e.metadata(a)
 
             def by_rows() -> None:
@@ -95,7 +109,7 @@ class Packing:
         size, wide = ir.IndexType.get(), self.tiling.columns
         flat = e.flat_memref(self.element)
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size, size]
-        with e.function(self.block, self.b, arguments) as (
+        with e.function(self.block, self.b, arguments, group=self.groups.plain_b) as (
             b,
             row,
             rows,
@@ -204,7 +218,7 @@ class Packing:
         size, lanes = ir.IndexType.get(), self.tiling.lanes
         source = e.strided_memref(self.source, 2, unit_inner=True)
         arguments = [source, size, size, size, size, e.flat_memref(self.element), size, size]
-        with e.function(self.block, self.transpose, arguments) as values:
+        with e.function(self.block, self.transpose, arguments, group=self.groups.pack) as values:
             lines, line, count, start, length, packed, at, stride = values
             full_count, full_length = e.round_down(count, lanes), e.round_down(length, lanes)
             with e.loop(0, full_count, lanes) as o, e.loop(0, full_length, lanes) as counter:
@@ -230,7 +244,7 @@ class Packing:
         """
         size, matrix = ir.IndexType.get(), e.strided_memref(self.source, 2)
         arguments = [matrix, size, size, size, size, e.flat_memref(self.element), size, size, size]
-        with e.function(self.block, self.copy, arguments) as values:
+        with e.function(self.block, self.copy, arguments, group=self.groups.pack) as values:
             source, row, rows, column, columns, packed, at, down, right = values
             with e.loop(0, rows) as i, e.loop(0, columns) as j:
                 value = simd.widen(e.load(source, e.add(row, i), e.add(column, j)), self.element)

@@ -83,7 +83,7 @@ class PairPacking(Packing):
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
         name = self._emit_square("a", by_pair=False)
         lanes, deep = self.tiling.lanes, PAIR * self.tiling.lanes
-        with e.function(self.block, self.a, arguments) as values:
+        with e.function(self.block, self.a, arguments, group=self.groups.pack) as values:
             a, row, rows, column, columns, packed, leading = values
             with e.loop(0, rows, lanes) as i, e.loop(0, columns, deep) as k:
                 place = e.add(e.mul(i, leading), k)
@@ -97,7 +97,7 @@ class PairPacking(Packing):
         name = self._emit_square("b", by_pair=True)
         lanes, wide = self.tiling.lanes, self.tiling.columns
         deep = PAIR * lanes
-        with e.function(self.block, self.b, arguments) as (
+        with e.function(self.block, self.b, arguments, group=self.groups.plain_b) as (
             b,
             row,
             rows,
@@ -159,7 +159,7 @@ class PairPacking(Packing):
         wide = PAIR * lanes
         type_, operand = e.vector_type(wide, self.source), e.strided_memref(self.source, 2)
         arguments = [operand, size, size, size, size, e.flat_memref(self.source), size, size]
-        with e.function(self.block, name, arguments) as values:
+        with e.function(self.block, name, arguments, group=self.groups.pack) as values:
             x, line, lines, depth, deep, packed, at, leading = values
             parts, buffer = e.metadata(x), e.stack(self.source, lanes * wide)
 

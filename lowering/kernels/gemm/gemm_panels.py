@@ -8,6 +8,7 @@ with zeros), row by row over the whole depth, and the panels follow each other. 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core import simd
@@ -22,6 +23,7 @@ from relax_mlir.lowering.kernels.gemm.gemm import (
     uses_amx,
 )
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, emit_block, panel_loops
+from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
 from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR, halves
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir
@@ -48,14 +50,20 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         return name
     emit_left_and_tiles(block, kernel, target)
     source, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
-    packing = packing_of(block, kernel, target)
+    packing, groups = packing_of(block, kernel, target), Groups.of(kernel.name)
     sizes = packing.tiling
     flat, flag = e.flat_memref(source), ir.IntegerType.get_signless(1)
     a_type, c_type = e.strided_memref(source, 2), e.strided_memref(element, 2, unit_inner=True)
     signature = [a_type, flat, c_type, flag]
-    with e.function(block, name, signature) as arguments:
+    with e.function(block, name, signature, group=groups.panels) as arguments:
         e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
-    with e.function(block, finished(name), [*signature, *ep.types()]) as (a, b, c, accumulate, *rest):
+    with e.function(block, finished(name), [*signature, *ep.types()], group=groups.panels) as (
+        a,
+        b,
+        c,
+        accumulate,
+        *rest,
+    ):
 
         def few_rows() -> None:
             _thin(name, sizes, a, b, c, accumulate)
@@ -65,12 +73,14 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             e.call(f"{name}.blocks", [a, b, c, accumulate, *rest])
 
         e.branch(e.compare("le", e.dim(c, 0), 2), few_rows, blocks)
-    parts = Parts(kernel.name if source == packing.element else name)
-    panel_loops(block, packing, parts, name, lambda _: sizes.depth, element, source)
-    if source != packing.element:
+    # Narrow panels have tiles of their own.
+    own = source != packing.element
+    parts = Parts(name, replace(groups, tile=groups.panels)) if own else Parts.of(kernel.name)
+    panel_loops(block, packing, parts, name, groups.panels, lambda _: sizes.depth, element, source)
+    if own:
         emit_block(block, parts, sizes, element, (element, source), rounding_of(kernel, target))
     for rows in (1, 2):
-        _emit_strip(block, _strip(name, rows), sizes, signature[:3], rows)
+        _emit_strip(block, _strip(name, rows), groups.panels, sizes, signature[:3], rows)
     return name
 
 
@@ -99,16 +109,18 @@ def _thin(name: str, sizes: Tiling, a: e.Value, b: e.Value, c: e.Value, accumula
     e.switch(e.dim(c, 0), (1, 2), strips)
 
 
-def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type], rows: int) -> None:
+def _emit_strip(
+    block: e.Block, name: str, group: str, sizes: Tiling, types: Sequence[e.Type], rows: int
+) -> None:
     """Arguments: A (any strides), panels of B, C (these of `types`), the first column, whether to add to C.
 
     Where there are fewer panels the last one stands for those that are missing, whose sums are not written.
     """
     lanes, element, panels = sizes.lanes, e.element_of(types[2]), _panels(sizes, rows)
     more = [ir.IndexType.get(), ir.IntegerType.get_signless(1)]
-    with e.function(block, name, [*types, *more]) as (a, b, c, column, accumulate):
+    with e.function(block, name, [*types, *more], group=group) as (a, b, c, column, accumulate):
         depth, left = e.dim(a, 1), e.sub(e.dim(c, 1), column)
-        group, panel_depth = sizes.group, e.round_up(depth, sizes.group)
+        step, panel_depth = sizes.group, e.round_up(depth, sizes.group)
         starts = [v * lanes for v in range(panels * sizes.vectors)]
         masks = [simd.mask(e.sub(e.maximum(left, s), s), lanes) for s in starts]
         counts = simd.splat(accumulate, lanes)
@@ -120,12 +132,12 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
 
         def advance(sums: list[e.Value], k: e.Value, count: int) -> list[e.Value]:
             """Add the products of `count` elements of the depth, from `k` on."""
-            lines: list[list[e.Value]] = [[] for _ in range(group)]
+            lines: list[list[e.Value]] = [[] for _ in range(step)]
             for first in firsts:
                 at = e.add(first, e.mul(k, sizes.columns))
                 for v in range(sizes.vectors):
-                    value = simd.load(lanes * group, b, e.add(at, v * lanes * group))
-                    parts = halves(value) if group == PAIR else [simd.widen(value, element)]
+                    value = simd.load(lanes * step, b, e.add(at, v * lanes * step))
+                    parts = halves(value) if step == PAIR else [simd.widen(value, element)]
                     for line, part in zip(lines, parts, strict=True):
                         line.append(part)
             for n, line in enumerate(lines[:count]):
@@ -136,11 +148,11 @@ def _emit_strip(block: e.Block, name: str, sizes: Tiling, types: Sequence[e.Type
                 sums = [simd.fma(*pair, total, sizes.fused) for pair, total in zip(pairs, sums, strict=True)]
             return sums
 
-        full = e.round_down(depth, group)
-        with e.carrying_loop(0, full, group, [zero] * (rows * len(starts)), unroll=False) as k:
-            k.give(advance(k.values, k.index, group))
-        if group > 1:
-            with e.carrying_loop(full, depth, group, k.results, unroll=False) as k:
+        full = e.round_down(depth, step)
+        with e.carrying_loop(0, full, step, [zero] * (rows * len(starts)), unroll=False) as k:
+            k.give(advance(k.values, k.index, step))
+        if step > 1:
+            with e.carrying_loop(full, depth, step, k.results, unroll=False) as k:
                 k.give(advance(k.values, k.index, 1))
         for row in range(rows):
             for v, (start, where) in enumerate(zip(starts, masks, strict=True)):

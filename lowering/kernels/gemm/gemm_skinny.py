@@ -19,7 +19,12 @@ _Lines = Callable[[e.Value, e.Value], None]
 
 def emit_thin(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit C (+)= A B for few rows; with strides of B that are no unit it is packed."""
-    with e.function(block, parts.skinny, signature(source, element)) as (a, b, c, accumulate):
+    with e.function(block, parts.skinny, signature(source, element), group=parts.groups.product) as (
+        a,
+        b,
+        c,
+        accumulate,
+    ):
 
         def lines(right: e.Value, part: e.Value) -> None:
             rows = e.dim(c, 0)
@@ -37,7 +42,12 @@ def emit_thin(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, eleme
 
 def emit_thin_row(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
     """Emit C (+)= A B for one row; with strides of B that are no unit element by element."""
-    with e.function(block, parts.skinny_row, signature(source, element)) as (a, b, c, accumulate):
+    with e.function(block, parts.skinny_row, signature(source, element), group=parts.groups.product) as (
+        a,
+        b,
+        c,
+        accumulate,
+    ):
 
         def lines(right: e.Value, part: e.Value) -> None:
             e.call(parts.rows(1), [a, 0, right, part, accumulate])

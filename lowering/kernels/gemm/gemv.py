@@ -56,7 +56,7 @@ def max_dot_rows(tiling: Tiling) -> int:
 
 
 def emit_by_rows(
-    block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int
+    block: e.Block, name: str, group: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int
 ) -> None:
     """Emit C (+)= A B for `rows` rows of A and C, where B has unit stride along its rows.
 
@@ -69,15 +69,15 @@ def emit_by_rows(
     flag = ir.IntegerType.get_signless(1)
     lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
     arguments = [e.strided_memref(source, 2), ir.IndexType.get(), lines, result, flag]
-    with e.function(block, name, arguments) as (a, row, b, c, accumulate):
+    with e.function(block, name, arguments, group=group) as (a, row, b, c, accumulate):
         depth, columns = e.dim(b, 0), e.dim(b, 1)
-        group = min(8 // rows, _WAYS - rows)  # factors that stay in registers, lines that stay in the cache
+        count = min(8 // rows, _WAYS - rows)  # factors that stay in registers, lines that stay in the cache
         wide = e.round_down(columns, tiling.columns)
         with e.when(e.negate(accumulate)):
             clear_rows(tiling.lanes, c, row, rows, wide)
-        full = e.round_down(depth, group)
-        with e.loop(0, full, group) as k:
-            _add_scaled(tiling, a, b, c, row, rows, k, group, wide)
+        full = e.round_down(depth, count)
+        with e.loop(0, full, count) as k:
+            _add_scaled(tiling, a, b, c, row, rows, k, count, wide)
         with e.loop(full, depth) as k:
             _add_scaled(tiling, a, b, c, row, rows, k, 1, wide)
         with e.loop(wide, columns, tiling.lanes) as j:
@@ -162,7 +162,9 @@ def _factor(lanes: int, a: e.Value, row: e.Index, column: e.Index, c: e.Value) -
     return simd.splat(simd.widen(e.load(a, row, column), e.element_of(c.type)), lanes)
 
 
-def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, element: e.Type) -> None:
+def emit_by_dots(
+    block: e.Block, name: str, group: str, tiling: Tiling, source: e.Type, element: e.Type
+) -> None:
     """Emit C (+)= A B where A has unit stride along its rows and B along its columns: C by dot products.
 
     As many of them go side by side as a vector has lanes, for some rows at a time: so their sums become one vector.
@@ -170,7 +172,7 @@ def emit_by_dots(block: e.Block, name: str, tiling: Tiling, source: e.Type, elem
     """
     flag = ir.IntegerType.get_signless(1)
     lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
-    with e.function(block, name, [lines, lines, result, flag]) as (a, b, c, accumulate):
+    with e.function(block, name, [lines, lines, result, flag], group=group) as (a, b, c, accumulate):
         rows, columns = e.dim(a, 0), e.dim(b, 0)
         most = max_dot_rows(tiling)
         full = e.round_down(columns, MAX_DOTS)

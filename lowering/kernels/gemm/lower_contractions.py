@@ -86,7 +86,7 @@ def _batch_kernel(block: e.Block, contraction: Contraction, sizes: Tiling) -> st
     operand, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
     if not contraction.is_batch or not has_narrow(sizes, operand, element):
         return None
-    parts = Parts(kernel.name)
+    parts = Parts.of(kernel.name)
     emit_batch(block, parts, sizes, element)
     return parts.batch
 

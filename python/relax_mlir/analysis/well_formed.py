@@ -32,6 +32,8 @@ The invariants; errors and tests cite their numbers:
 15. Functions have no attributes of the lowering (``relax.check``, ``relax.signature``, ``passthrough``, …), and have
     a body: what others provide is called by `call_packed`, `call_pure_packed` or `call_dps_packed`.
 16. A loop (`scf.for`) counts upwards: its step, where it is known, is positive, and the variable does not pass 64 bits.
+17. A type with symbolic dimensions has as many as its rank; each is an expression whose numbers fit 64 bits, and a known
+    one is not negative.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.closures import closure_info
 from relax_mlir.dialects.inplace import inplace_indices, passed_results
+from relax_mlir.dialects.ir_types import CallableType, ShapeValueType
 from relax_mlir.dialects.loops import known_integer
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
@@ -176,6 +179,7 @@ class _FunctionCheck:
     functions: dict[str, func.FuncOp]
     impure: set[str]
     found: list[Diagnostic] = field(default_factory=list)
+    wrong_types: set[ir.Type] = field(default_factory=set)
 
     def run(self, op: func.FuncOp) -> list[Diagnostic]:
         self._check_parameter_names(op)
@@ -184,6 +188,8 @@ class _FunctionCheck:
                 op, 1, f"function '{op.name.value}' has {len(op.type.results)} results, expected one"
             )
         defined = self._parameter_symbols(op)
+        for type_ in op.type.results:
+            self._info(op, type_)
         with symbolic.assuming(self._bounds(op, defined)):
             for block in op.regions[0].blocks:
                 self._check_block(block, defined)
@@ -230,10 +236,14 @@ class _FunctionCheck:
         return defined
 
     def _info(self, op: ir.Operation | ir.OpView, type_: ir.Type) -> StructInfo | None:
+        """What a type says; None for those of upstream ops (index, i1, …), and where it is wrong, which is reported."""
         try:
             return struct_info(type_)
-        except RelaxError:
-            return None  # index, i1, …: values of upstream ops
+        except RelaxError as error:
+            if _has_dimensions(type_) and type_ not in self.wrong_types:
+                self.wrong_types.add(type_)
+                self._report(op, 17, str(error).splitlines()[0])
+            return None
 
     def _check_block(self, block: ir.Block, defined: set[str]) -> None:
         for view in block.operations:
@@ -242,7 +252,9 @@ class _FunctionCheck:
             for region in op.regions:
                 inner = defined if op.name == "relax.dataflow" else set(defined)
                 for nested in region.blocks:
-                    inner |= {s for a in nested.arguments for s in _defined_by(a.type)}
+                    for argument in nested.arguments:
+                        info = self._info(op, argument.type)
+                        inner.update(() if info is None else defining_symbols(info))
                     self._check_block(nested, inner)
 
     def _check_op(self, op: ir.Operation, defined: set[str]) -> None:
@@ -436,13 +448,13 @@ def _bare(dims: Sequence[Dim | None]) -> Iterator[str]:
             yield name
 
 
-def _defined_by(type_: ir.Type) -> Iterator[str]:
-    """The symbols that an argument of a block defines; none if it is no Relax value."""
-    try:
-        info = struct_info(type_)
-    except RelaxError:
-        return
-    yield from defining_symbols(info)
+def _has_dimensions(type_: ir.Type) -> bool:
+    """Whether a type, or one within, is that of a Relax value with symbolic dimensions."""
+    if isinstance(type_, ir.TupleType):
+        return any(_has_dimensions(type_.get_type(i)) for i in range(type_.num_types))
+    if isinstance(type_, ir.RankedTensorType):
+        return type_.encoding is not None
+    return isinstance(type_, ShapeValueType | CallableType)
 
 
 def defining_symbols(info: StructInfo) -> Iterator[str]:

@@ -141,6 +141,6 @@ def _compile(part: Part, opt_level: int) -> tuple[MachineCode, bytes | None]:
         module = ir.Module.parse(part.source.decode())
         run_native("builtin.module(convert-scf-to-cf)", module)
         if part.has_checks:
-            for step in (LowerChecks(), Internalize()):
+            for step in (LowerChecks(), Internalize(part.optimised)):
                 step.run(module, PassContext())
         return compile_module(module, opt_level, low_precision=False)[0], None

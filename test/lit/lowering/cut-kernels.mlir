@@ -28,33 +28,33 @@
 // PARTS: func.func private @relax.gemm.f32.dots(%{{.*}}) attributes {llvm.linkage = #llvm.linkage<external>
 // PARTS-NOT: module @
 module {
-  func.func private @relax.gemm.f32.tile_2(%m: memref<?xf32>) {
+  func.func private @relax.gemm.f32.tile_2(%m: memref<?xf32>) attributes {relax.shared_group = "relax.gemm.f32 tile"} {
     return
   }
-  func.func private @relax.gemm.f32.block(%m: memref<?xf32>) {
+  func.func private @relax.gemm.f32.block(%m: memref<?xf32>) attributes {relax.shared_group = "relax.gemm.f32 tile"} {
     func.call @relax.gemm.f32.tile_2(%m) : (memref<?xf32>) -> ()
     return
   }
-  func.func private @relax.gemm.f32.pack_a(%m: memref<?xf32>) {
+  func.func private @relax.gemm.f32.pack_a(%m: memref<?xf32>) attributes {relax.shared_group = "relax.gemm.f32 pack"} {
     %never = arith.constant false
     cf.assert %never, "no"
     return
   }
-  func.func private @relax.gemm.f32.dots(%m: memref<?xf32>) {
+  func.func private @relax.gemm.f32.dots(%m: memref<?xf32>) attributes {relax.shared_group = "relax.gemm.f32 plain_b"} {
     return
   }
-  func.func private @relax.gemm.f32(%m: memref<?xf32>) {
+  func.func private @relax.gemm.f32(%m: memref<?xf32>) attributes {relax.shared_group = "relax.gemm.f32 product"} {
     %b = memref.alloc() : memref<4xf32>
     func.call @relax.gemm.f32.dots(%m) : (memref<?xf32>) -> ()
     func.call @relax.gemm.f32.pack_a(%m) : (memref<?xf32>) -> ()
     func.call @relax.gemm.f32.block(%m) : (memref<?xf32>) -> ()
     return
   }
-  func.func private @relax.gemm.f64.panels(%m: memref<?xf64>) {
+  func.func private @relax.gemm.f64.panels(%m: memref<?xf64>) attributes {relax.shared_group = "relax.gemm.f64 panels"} {
     %b = memref.alloc() : memref<4xf64>
     return
   }
-  func.func private @relax.gemm.f32.block.epilogue_gelu(%m: memref<?xf32>) {
+  func.func private @relax.gemm.f32.block.epilogue_gelu(%m: memref<?xf32>) attributes {relax.as_generated} {
     func.call @relax.gemm.f32.block(%m) : (memref<?xf32>) -> ()
     return
   }

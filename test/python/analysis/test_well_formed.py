@@ -3,7 +3,7 @@
 import pytest
 import relax_mlir as rx
 from relax_mlir.analysis import well_formed
-from relax_mlir.error import VerifyError
+from relax_mlir.error import RelaxError, VerifyError
 
 N = 'tensor<?xf32, #relax.shape<["n"]>>'
 K = 'tensor<?xf32, #relax.shape<["k"]>>'
@@ -169,6 +169,20 @@ CASES = {
         '  "relax.vm_call_tir_dyn"(%0, %1) {callee = @prim, outputs = 1 : i64}'
         f' : (tuple<{N}, {N}>, !relax.shape_value<["n"]>) -> ()\n  return %x : {N}\n}}',
     ),
+    **{
+        f"signature with {kind}": (17, f"func.func @f(%x: {N}, %y: {type_}) -> {N} {{ return %x : {N} }}")
+        for kind, type_ in (
+            ("a size beyond 64 bits", f'tensor<?xf32, #relax.shape<["{2**63}"]>>'),
+            ("a term beyond 64 bits", f'tensor<?xf32, #relax.shape<["n + {2**64}"]>>'),
+            ("a factor beyond 64 bits", f'tensor<?xf32, #relax.shape<["n*{2**63 - 1}*2"]>>'),
+            ("an entry of a shape beyond 64 bits", f'!relax.shape_value<["n", "{2**63}"]>'),
+            ("a field beyond 64 bits", f'tuple<{N}, tensor<?xf32, #relax.shape<["{2**63}"]>>>'),
+            ("a negative size", 'tensor<?xf32, #relax.shape<["-5"]>>'),
+            ("a dimension too many", 'tensor<?xf32, #relax.shape<["n", "n"]>>'),
+            ("no expression", 'tensor<?xf32, #relax.shape<["n +"]>>'),
+            ("another size", "tensor<4xf32, #relax.shape<[5]>>"),
+        )
+    },
 }
 
 
@@ -179,6 +193,22 @@ def test_each_invariant_is_checked(case: str) -> None:
     assert found, "nothing was found"
     assert all(f"[invariant {number}]" in d.message for d in found), [str(d) for d in found]
     assert all(":" in d.location for d in found), "violations carry locations"
+
+
+@pytest.mark.parametrize("case", [case for case, (number, _) in CASES.items() if number == 17])
+def test_normalize_says_the_same_of_a_type(case: str) -> None:
+    module = rx.IRModule.parse(CASES[case][1])
+    (found,) = well_formed.check(module.mlir)
+    with pytest.raises(RelaxError) as error:
+        rx.transform.Normalize()(module)
+    assert str(error.value).splitlines()[0] == found.message.removesuffix(" [invariant 17]")
+    assert found.location == "-:1:1"
+
+
+def test_the_largest_size_is_one() -> None:
+    size = f'tensor<?xf32, #relax.shape<["{2**63 - 1}*n"]>>'
+    text = f"func.func @f(%n: {N}, %x: {size}) -> {size} {{ return %x : {size} }}"
+    rx.IRModule.parse(text).verify()
 
 
 def test_a_well_formed_module() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.dialects.attributes import SEPARATE
+from relax_mlir.dialects.attributes import SEPARATE, SHARED_GROUP
 from relax_mlir.lowering.parts.cut_kernels import cut_kernels
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.lowering.threads.outline_parallel_loops import RUN
@@ -16,25 +16,30 @@ from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions, is_declaration
 from relax_mlir.target import Target
 
-HEAD = "attributes {llvm.linkage = #llvm.linkage<internal>}"
+
+def in_group(group: str) -> str:
+    """The attributes of a kernel."""
+    return f'attributes {{llvm.linkage = #llvm.linkage<internal>, {SHARED_GROUP} = "{group}"}}'
+
+
 KERNELS = f"""
-func.func private @relax.gemm.f32.tile_2(%m: memref<?xf32>) {HEAD} {{ return }}
-func.func private @relax.gemm.f32.tile_4(%m: memref<?xf32>) {HEAD} {{ return }}
-func.func private @relax.gemm.f32.block(%m: memref<?xf32>) {HEAD} {{
+func.func private @relax.gemm.f32.tile_2(%m: memref<?xf32>) {in_group("relax.gemm.f32 tile")} {{ return }}
+func.func private @relax.gemm.f32.tile_4(%m: memref<?xf32>) {in_group("relax.gemm.f32 tile")} {{ return }}
+func.func private @relax.gemm.f32.block(%m: memref<?xf32>) {in_group("relax.gemm.f32 tile")} {{
   func.call @relax.gemm.f32.tile_2(%m) : (memref<?xf32>) -> ()
   return
 }}
-func.func private @relax.gemm.f32.pack_a(%m: memref<?xf32>) {HEAD} {{
+func.func private @relax.gemm.f32.pack_a(%m: memref<?xf32>) {in_group("relax.gemm.f32 pack")} {{
   PACKING
   return
 }}
-func.func private @relax.gemm.f32(%m: memref<?xf32>) {HEAD} {{
+func.func private @relax.gemm.f32(%m: memref<?xf32>) {in_group("relax.gemm.f32 product")} {{
   func.call @relax.gemm.f32.pack_a(%m) : (memref<?xf32>) -> ()
   func.call @relax.gemm.f32.block(%m) : (memref<?xf32>) -> ()
   PRODUCT
   return
 }}
-func.func private @relax.gemm.f64.block(%m: memref<?xf32>) {HEAD} {{
+func.func private @relax.gemm.f64.block(%m: memref<?xf32>) {in_group("relax.gemm.f64 tile")} {{
   func.call @relax.gemm.f32(%m) : (memref<?xf32>) -> ()
   return
 }}

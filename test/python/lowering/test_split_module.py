@@ -9,14 +9,29 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.dialects.attributes import KERNEL, PRIM_FUNC
+from relax_mlir.dialects.attributes import (
+    AS_GENERATED,
+    JOB,
+    KERNEL,
+    PRIM_FUNC,
+    SHARED_GROUP,
+    SIGNATURE,
+    SUPPORT,
+)
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.internalize import attribute_name
+from relax_mlir.lowering.kernels.attention.attention import emit_parts
+from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, emit_gemm, emit_gemm_row
+from relax_mlir.lowering.kernels.gemm.gemm_panels import emit_gemm_panels
+from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
 from relax_mlir.lowering.parts.module_parts import Part
-from relax_mlir.lowering.parts.shared_code import shared_group
+from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, shared_group
 from relax_mlir.lowering.parts.split_module import split_module
 from relax_mlir.lowering.pipeline import phases
+from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops
 from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import functions
 from relax_mlir.target import Target
 
 TEXT = """
@@ -112,7 +127,7 @@ def test_who_defines_and_who_declares(context: ir.Context) -> None:
 def test_what_nobody_can_call_is_in_no_part(part_ops: int, context: ir.Context) -> None:
     """A kernel that lost its last caller is a group without a function for others."""
     dead = """
-llvm.func internal @relax.gemm.f32.tile_1() { llvm.return }
+llvm.func internal @relax.gemm.f32.tile_1() attributes {relax.shared_group = "relax.gemm.f32 tile"} { llvm.return }
 llvm.func internal @alone() {
   llvm.call @relax.gemm.f32.tile_1() : () -> ()
   llvm.return
@@ -166,7 +181,7 @@ func.func private @choice(%a: index) attributes {{{PRIM_FUNC}}} {{
 ^bb2:
   return
 }}
-func.func private @relax.gemm.f32.epilogue_0(%a: index) {{ return }}
+func.func private @relax.gemm.f32.epilogue_0(%a: index) attributes {{{AS_GENERATED}}} {{ return }}
 func.func private @loops(%a: index) attributes {{{PRIM_FUNC}}} {{
   cf.br ^bb1(%a : index)
 ^bb1(%i: index):
@@ -202,7 +217,8 @@ llvm.func @main(%p: !llvm.ptr) {{
   llvm.call @{name}(%p) : (!llvm.ptr) -> ()
   llvm.return
 }}
-llvm.func internal @{name}(%p: !llvm.ptr) attributes {{sym_visibility = "private"}} {{
+llvm.func internal @{name}(%p: !llvm.ptr)
+    attributes {{{SHARED_GROUP} = "{SUPPORT_GROUP}", sym_visibility = "private"}} {{
 {body}
   llvm.return
 }}
@@ -256,33 +272,78 @@ def test_ops_of_other_levels_are_refused(context: ir.Context) -> None:
         split_module(module)
 
 
+@pytest.fixture(scope="module")
+def kernels() -> dict[str, tuple[str | None, set[str]]]:
+    """The groups and attributes of all kernels of some products and attentions, and of the jobs that two threads do."""
+    target = Target("cpu -mcpu=haswell -num-threads=2")
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            for kernel in (GemmKernel("f32", "f32"), GemmKernel("bf16", "bf16")):
+                emit_gemm(module.body, kernel, target)
+            emit_gemm_row(module.body, GemmKernel("f32", "f32"), target)
+            for kernel in (GemmKernel("f32", "f32"), GemmKernel("bf16", "f32")):
+                emit_gemm_panels(module.body, kernel, target)
+            for element in (ir.F64Type.get(), ir.F16Type.get()):
+                emit_parts(module.body, Sizes.of(target, element))
+        for step in (OutlineParallelLoops(str(target)), PoolBuffers()):
+            step(module)
+        defined = {name: op for name, op in functions(module).items() if not op.is_external}
+        return {name: (shared_group(op), set(op.attributes)) for name, op in defined.items()}
+
+
 @pytest.mark.parametrize(
     ("name", "group"),
     [
         ("relax.gemm.f32.tile_6", "relax.gemm.f32 tile"),
+        ("relax.gemm.f32.tile_finish", "relax.gemm.f32 tile"),
         ("relax.gemm.f32.block", "relax.gemm.f32 tile"),
+        ("relax.gemm.bf16.f32.block", "relax.gemm.bf16.f32 tile"),
         ("relax.gemm.bf16.f32.panels.block", "relax.gemm.bf16.f32 panels"),
+        ("relax.gemm.bf16.f32.panels.tile_2", "relax.gemm.bf16.f32 panels"),
         ("relax.gemm.bf16.f32.rows_2", "relax.gemm.bf16.f32 plain_b"),
         ("relax.gemm.f32.dots", "relax.gemm.f32 plain_b"),
+        ("relax.gemm.f32.pack_b", "relax.gemm.f32 plain_b"),
+        ("relax.gemm.f32.outer", "relax.gemm.f32 unpacked"),
+        ("relax.gemm.f32.unpacked_two", "relax.gemm.f32 unpacked"),
+        ("relax.gemm.f32.unpacked_tall_write", "relax.gemm.f32 unpacked"),
+        ("relax.gemm.f32.skinny", "relax.gemm.f32 product"),
         ("relax.gemm.f32.skinny.parallel.0", "relax.gemm.f32 product"),
         ("relax.gemm.f32.row", "relax.gemm.f32 product"),
         ("relax.gemm.f32.row.finished", "relax.gemm.f32 product"),
         ("relax.gemm.f32.skinny_row", "relax.gemm.f32 product"),
-        ("relax.gemm.f32.panels.finished", "relax.gemm.f32 panels"),
-        ("relax.gemm.f32.pack_a", "relax.gemm.f32 pack"),
-        ("relax.gemm.f32.pack_b", "relax.gemm.f32 plain_b"),
+        ("relax.gemm.f32.narrow_left.part", "relax.gemm.f32 product"),
+        ("relax.gemm.f32.shared.blocks", "relax.gemm.f32 product"),
         ("relax.gemm.f32.packed.part", "relax.gemm.f32 product"),
+        ("relax.gemm.f32.packed.parallel.0.guarded", "relax.gemm.f32 product"),
         ("relax.gemm.f32", "relax.gemm.f32 product"),
+        ("relax.gemm.bf16", "relax.gemm.bf16 product"),
+        ("relax.gemm.bf16.round", "relax.gemm.bf16 product"),
+        ("relax.gemm.f32.panels", "relax.gemm.f32 panels"),
+        ("relax.gemm.f32.panels.finished", "relax.gemm.f32 panels"),
+        ("relax.gemm.f32.panels.part", "relax.gemm.f32 panels"),
+        ("relax.gemm.f32.panels.strip_1", "relax.gemm.f32 panels"),
+        ("relax.gemm.f32.pack_a", "relax.gemm.f32 pack"),
+        ("relax.gemm.f32.pack_transpose", "relax.gemm.f32 pack"),
         ("relax.attention.f64.dots", "relax.attention.f64"),
-        ("relax.gemm.f32.epilogue_0", None),
-        ("relax.gemm.f32.epilogue_0.parallel.1", None),
-        ("relax.fn.relax.gemm.f32", None),
+        ("relax.attention.f16.pack_rows", "relax.attention.f16"),
+        ("relax.gemm.nothing", None),
         ("relax.rt.parallel", "relax.rt"),
-        ("relax.rt.raise.0", None),
+        ("relax.rt.raise_kept", "relax.rt"),
     ],
 )
-def test_shared_groups(name: str, group: str | None) -> None:
-    assert shared_group(name) == group
+def test_groups_of_kernels(
+    kernels: dict[str, tuple[str | None, set[str]]], name: str, group: str | None
+) -> None:
+    assert kernels[name][0] == group
+
+
+def test_every_kernel_says_whether_modules_share_it(kernels: dict[str, tuple[str | None, set[str]]]) -> None:
+    own = {name: marks for name, (group, marks) in kernels.items() if group is None}
+    assert [*own] == ["relax.gemm.nothing"]
+    assert AS_GENERATED in own["relax.gemm.nothing"]
+    jobs = {name for name, (_, marks) in kernels.items() if JOB in marks}
+    assert jobs == {name for name in kernels if ".parallel." in name} != set()
 
 
 def lowered(mod: rx.IRModule, target: Target) -> ir.Module:
@@ -318,3 +379,18 @@ def test_kernels_are_the_same_in_all_modules(threads: int) -> None:
         if here and linkage == "external"
     )
     assert set(defined.values()) == {1}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_every_function_of_a_module_says_what_it_is(threads: int) -> None:
+    """What is in no group comes from the module's own functions, is an entry point, or has a mark that says so."""
+    marks = (PRIM_FUNC, SIGNATURE, SUPPORT, AS_GENERATED, JOB)
+    named = ("relax.fn.", "__")
+    for mod in (product(2.0, False), product(3.0, True)):
+        module = lowered(mod, Target("cpu", num_threads=threads))
+        defined = {name: op for name, op in functions(module).items() if not op.is_external}
+        grouped = {name for name, op in defined.items() if shared_group(op) is not None}
+        unmarked = {name for name in defined if not any(mark in defined[name].attributes for mark in marks)}
+        assert unmarked - grouped <= {name for name in defined if name.startswith(named)}
+        assert {name.split(".")[1] for name in grouped} == {"gemm", "rt"}
+        assert any(name.startswith("relax.gemm.f32.epilogue_") for name in defined.keys() - grouped)
